@@ -590,7 +590,7 @@ _docshare() {
         'readership annotations') commands='' options='--output -o --force --help -h' ;;
         'readership notes') commands='' options='--help -h' ;;
         'readership export') commands='' options='--output -o --strict --force --help -h' ;;
-        'readership report') commands='' options='--output -o --no-render_thumbnails --open --force --help -h' ;;
+        'readership report') commands='' options='--output -o --no-thumbnails --open --force --help -h' ;;
         'pending') commands='' options='--page --min-time --min-share --any-version --help -h' ;;
         'wait') commands='' options='--variant --invite --page --min-time --any-version --new --timeout --interval --give-up-after --help -h' ;;
         'explain') commands='' options='--file --help -h' ;;

@@ -235,7 +235,7 @@ Register-ArgumentCompleter -Native -CommandName docshare -ScriptBlock {
         'readership annotations' = @('--output', '-o', '--force', '--help', '-h')
         'readership notes' = @('--help', '-h')
         'readership export' = @('--output', '-o', '--strict', '--force', '--help', '-h')
-        'readership report' = @('--output', '-o', '--no-render_thumbnails', '--open', '--force', '--help', '-h')
+        'readership report' = @('--output', '-o', '--no-thumbnails', '--open', '--force', '--help', '-h')
         'pending' = @('--page', '--min-time', '--min-share', '--any-version', '--help', '-h')
         'wait' = @('--variant', '--invite', '--page', '--min-time', '--any-version', '--new', '--timeout', '--interval', '--give-up-after', '--help', '-h')
         'explain' = @('--file', '--help', '-h')

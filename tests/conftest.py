@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support.clock import Clock
+from tests.support.clock import FakeClock
 
 if TYPE_CHECKING:
     from docshare.server.pdf.engine import Engine
@@ -32,14 +32,14 @@ def engine() -> Iterator[Engine]:
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> FakeClock:
+    return FakeClock()
 
 
 @pytest.fixture
-def make(tmp_path: Path, clock: Clock, engine: Engine) -> Iterator[Callable[..., World]]:
+def make(tmp_path: Path, clock: FakeClock, engine: Engine) -> Iterator[Callable[..., World]]:
     """A function that makes a world; settings of the server are its keyword arguments."""
-    from tests.support.cast import leave, make_runtime, make_world
+    from tests.support.cast import close_world, make_runtime, make_world
 
     made: list[World] = []
 
@@ -49,7 +49,7 @@ def make(tmp_path: Path, clock: Clock, engine: Engine) -> Iterator[Callable[...,
 
     yield build
     for world in made:
-        leave(world)
+        close_world(world)
 
 
 @pytest.fixture

@@ -83,18 +83,18 @@ MAX_MODULES = 25  # of a folder
 FLAT = {"docshare/contract", "docshare/client", "docshare/server/api", "docshare/server/rules", "docshare/server/web"}
 
 # Where the server may read a clock or make random values. Monotonic time measures sockets, processes and log lines.
-CLOCK_AND_CHANCE = {"time.time", "time.time_ns", "datetime.now", "datetime.utcnow", "date.today", "uuid.uuid4"}
-CHANCE_MODULES = {"random", "secrets"}
-MAY_READ_THEM = {"docshare.server.runtime", "docshare.server.store.instance"}
+CLOCK_AND_RANDOM_CALLS = {"time.time", "time.time_ns", "datetime.now", "datetime.utcnow", "date.today", "uuid.uuid4"}
+RANDOM_MODULES = {"random", "secrets"}
+CLOCK_READERS = {"docshare.server.runtime", "docshare.server.store.instance"}
 
 
-def modules() -> Iterator[tuple[str, Path]]:
+def list_modules() -> Iterator[tuple[str, Path]]:
     for path in sorted(PACKAGE.rglob("*.py")):
         name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         yield name.removesuffix(".__init__"), path
 
 
-def imports(tree: ast.AST) -> Iterator[str]:
+def list_imports(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -104,42 +104,46 @@ def imports(tree: ast.AST) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def covers(scope: str, name: str) -> bool:
+def is_in_scope(scope: str, name: str) -> bool:
     return name == scope or name.startswith(scope + ".")
 
 
-def parse(path: Path) -> ast.Module:
+def parse_module(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(("name", "path"), list(modules()), ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(
+    ("name", "path"), list(list_modules()), ids=lambda value: value if isinstance(value, str) else ""
+)
 def test_a_module_imports_only_what_its_layer_may(name: str, path: Path) -> None:
-    forbidden = [scope for package, scopes in FORBIDDEN.items() if covers(package, name) for scope in scopes]
-    bad = sorted({found for found in imports(parse(path)) for scope in forbidden if covers(scope, found)})
+    forbidden = [scope for package, scopes in FORBIDDEN.items() if is_in_scope(package, name) for scope in scopes]
+    bad = sorted(
+        {found for found in list_imports(parse_module(path)) for scope in forbidden if is_in_scope(scope, found)}
+    )
     assert not bad, f"{name} must not import {bad}"
 
 
 def test_the_contract_imports_the_standard_library_only() -> None:
     allowed = sys.stdlib_module_names | {"docshare"}
-    for name, path in modules():
-        if covers("docshare.contract", name):
-            for found in imports(parse(path)):
+    for name, path in list_modules():
+        if is_in_scope("docshare.contract", name):
+            for found in list_imports(parse_module(path)):
                 assert found.split(".")[0] in allowed, f"{name} imports {found}"
-                assert not found.startswith("docshare.") or covers("docshare.contract", found), (
+                assert not found.startswith("docshare.") or is_in_scope("docshare.contract", found), (
                     f"{name} imports {found}"
                 )
 
 
 def test_the_command_line_reaches_the_server_only_inside_functions_of_a_few_modules() -> None:
-    for name, path in modules():
-        if not covers("docshare.cli", name):
+    for name, path in list_modules():
+        if not is_in_scope("docshare.cli", name):
             continue
-        tree = parse(path)
+        tree = parse_module(path)
         top_level = {id(node) for node in tree.body}
         for node in ast.walk(tree):
             if isinstance(node, ast.Import | ast.ImportFrom):
-                for found in imports(ast.Module(body=[node], type_ignores=[])):
-                    if covers("docshare.server", found):
+                for found in list_imports(ast.Module(body=[node], type_ignores=[])):
+                    if is_in_scope("docshare.server", found):
                         assert name in SERVER_COMMANDS, f"{name} imports {found}"
                         assert id(node) not in top_level, f"{name} imports {found} at its top"
 
@@ -147,20 +151,22 @@ def test_the_command_line_reaches_the_server_only_inside_functions_of_a_few_modu
 def test_a_noun_of_the_command_line_imports_only_the_nouns_named_for_it() -> None:
     prefix = "docshare.cli.commands."
     found: dict[str, set[str]] = {}
-    for name, path in modules():
+    for name, path in list_modules():
         if name.startswith(prefix):
             noun = name.removeprefix(prefix).split(".")[0]
             others = {
-                each.removeprefix(prefix).split(".")[0] for each in imports(parse(path)) if each.startswith(prefix)
+                each.removeprefix(prefix).split(".")[0]
+                for each in list_imports(parse_module(path))
+                if each.startswith(prefix)
             }
             found.setdefault(noun, set()).update(others - {noun})
     assert {noun: others for noun, others in found.items() if others} == NOUNS
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
-    paths = dict(modules())
+    paths = dict(list_modules())
     graph = {
-        name: {each for each in top_level_imports(parse(path)) if each in paths} - {name}
+        name: {each for each in top_level_imports(parse_module(path)) if each in paths} - {name}
         for name, path in paths.items()
     }
     while leaves := {name for name, others in graph.items() if not others & graph.keys()}:
@@ -183,7 +189,7 @@ def top_level_imports(tree: ast.Module) -> Iterator[str]:
 
 def test_a_folder_holds_as_much_as_a_person_can_overlook() -> None:
     crowded = {}
-    for folder in {path.parent for _, path in modules()}:
+    for folder in {path.parent for _, path in list_modules()}:
         names = {path.stem for path in folder.glob("*.py")} - {"__init__", "__main__"}
         if str(folder.relative_to(ROOT)) not in FLAT and len(names) > MAX_MODULES:
             crowded[folder] = names
@@ -192,21 +198,21 @@ def test_a_folder_holds_as_much_as_a_person_can_overlook() -> None:
 
 def test_no_family_of_modules_shares_a_prefix() -> None:
     families = {}
-    for folder in {path.parent for _, path in modules()}:
+    for folder in {path.parent for _, path in list_modules()}:
         first = [path.stem.split("_")[0] for path in folder.glob("*.py") if not path.stem.startswith("_")]
         families |= {(str(folder.relative_to(ROOT)), word): n for word in set(first) if (n := first.count(word)) >= 3}
     assert not families
 
 
 def test_the_server_reads_the_clock_and_draws_lots_in_one_place() -> None:
-    for name, path in modules():
-        if not covers("docshare.server", name) or name in MAY_READ_THEM:
+    for name, path in list_modules():
+        if not is_in_scope("docshare.server", name) or name in CLOCK_READERS:
             continue
-        tree = parse(path)
-        assert not CHANCE_MODULES & set(imports(tree)), f"{name} makes random values"
+        tree = parse_module(path)
+        assert not RANDOM_MODULES & set(list_imports(tree)), f"{name} makes random values"
         used = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
         assert not {
-            use for use in used for banned in CLOCK_AND_CHANCE if use == banned or use.endswith("." + banned)
+            use for use in used for banned in CLOCK_AND_RANDOM_CALLS if use == banned or use.endswith("." + banned)
         }, f"{name} reads the clock"
 
 

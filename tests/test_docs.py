@@ -18,10 +18,10 @@ ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def typed() -> list[str]:
+def typed_commands() -> list[str]:
     """Every ``docshare ...`` line of the README and of the topics, without comments, pipes and redirections."""
     texts = ["\n".join(pair) for pair in re.findall(r"```(?:sh|console)\n(.*?)```|`([^`\n]+)`", README, re.DOTALL)]
-    texts += ["\n".join(examples(topics.load(topic))) for topic in topics.TOPICS]
+    texts += ["\n".join(topic_examples(topics.load(topic))) for topic in topics.TOPICS]
     found = []
     for line in "\n".join(texts).splitlines():
         command = re.search(r"(?:^|[\s/(])(docshare (?!-c)[a-z].*)", line.replace("\\|", "|"))
@@ -30,16 +30,16 @@ def typed() -> list[str]:
     return found
 
 
-def examples(text: str) -> list[str]:
+def topic_examples(text: str) -> list[str]:
     """The lines of a topic that stand behind four spaces, those that end in a backslash joined with the next."""
     return re.findall(r"^    (?! {12})(.+)$", re.sub(r" \\\n\s*", " ", text), re.MULTILINE)
 
 
 def test_the_documents_type_enough_to_be_worth_checking() -> None:
-    assert len(typed()) > 150
+    assert len(typed_commands()) > 150
 
 
-@pytest.mark.parametrize("line", sorted({*typed()}))
+@pytest.mark.parametrize("line", sorted({*typed_commands()}))
 def test_a_command_of_the_documents_is_understood(line: str) -> None:
     root = get_command(app)
     command, known = root, {**list_flags(root), "--help": False}

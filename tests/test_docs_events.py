@@ -22,12 +22,12 @@ from docshare.server.services.webhooks import deliveries
 from tests.test_docs import README
 
 
-def chapter(title: str) -> str:
+def readme_chapter(title: str) -> str:
     """The text of a chapter of the README, with its line breaks as spaces."""
     return " ".join(README.split(f"### {title}\n")[1].split("\n### ")[0].split("\n## ")[0].split())
 
 
-def block(language: str, title: str) -> str:
+def code_block(language: str, title: str) -> str:
     """The one block of code in ``language`` below a heading."""
     (found,) = re.findall(rf"```{language}\n(.*?)```", README.split(f"# {title}\n")[1].split("\n#")[0], re.DOTALL)
     return found
@@ -37,7 +37,7 @@ def test_mails_are_tried_for_as_long_as_the_readme_says() -> None:
     minute = 60_000
     assert (60 * minute, 24 * 60 * minute) == (HOUR, DAY)
     assert (minute, 10 * minute, HOUR, 6 * HOUR, DAY) == mails.RETRY_MS
-    text = chapter("Send mails")
+    text = readme_chapter("Send mails")
     assert "after 1 minute, 10 minutes, 1 hour, 6 hours and a day" in text
     assert (mail.KEPT_MS, "after 30 days" in text) == (30 * DAY, True)
     assert all(mails.state(*row) in text for row in ((0, 1, None), (1, None, 1), (1, None, None), (0, None, None)))
@@ -45,7 +45,7 @@ def test_mails_are_tried_for_as_long_as_the_readme_says() -> None:
 
 def test_the_verifier_of_the_readme_takes_what_is_signed_and_nothing_else() -> None:
     names: dict[str, Any] = {}
-    exec(block("python", "Verify it"), names)
+    exec(code_block("python", "Verify it"), names)
     genuine, body, now = names["genuine"], '{"event":"x","data":{"body":"Grüße"}}'.encode(), int(time.time() * 1000)
     assert genuine("whsec_ab", body, sign("whsec_ab", body, now))
     assert genuine("whsec_ab", body, sign("whsec_ab", body, now - 290_000))
@@ -65,11 +65,11 @@ def test_the_verifier_of_the_readme_takes_what_is_signed_and_nothing_else() -> N
 
 
 def test_the_delivery_of_the_readme_is_one() -> None:
-    envelope = json.loads(block("json", "What arrives"))
+    envelope = json.loads(code_block("json", "What arrives"))
     kind = webhooks.KINDS[envelope["event"]]
     assert tuple(envelope) == webhooks.ENVELOPE_KEYS
     assert tuple(envelope["data"]) == (*webhooks.DATA_KEYS, *kind.always, *kind.when)
-    headers = dict(line.split(": ", 1) for line in block("http", "What arrives").splitlines())
+    headers = dict(line.split(": ", 1) for line in code_block("http", "What arrives").splitlines())
     assert headers.keys() == {
         "Content-Type", webhooks.SIGNATURE_HEADER, webhooks.ID_HEADER, webhooks.EVENT_HEADER, webhooks.ATTEMPT_HEADER,
     }  # fmt: skip
@@ -78,7 +78,7 @@ def test_the_delivery_of_the_readme_is_one() -> None:
     assert parse_instant(envelope["timestamp"]) == 1_795_269_731_000
 
 
-@pytest.mark.parametrize("text", [chapter("Webhooks and events"), " ".join(topics.load("webhooks").split())])
+@pytest.mark.parametrize("text", [readme_chapter("Webhooks and events"), " ".join(topics.load("webhooks").split())])
 def test_what_is_promised_of_webhooks_is_what_the_code_does(text: str) -> None:
     assert (webhooks.RETRY_MS, webhooks.ATTEMPTS) == ((60_000, 600_000, HOUR, HOUR), 5)
     assert re.search("after 1 minute, 10 minutes, 1 hour and (once more )?1 hour, and then abandoned", text)
@@ -91,7 +91,7 @@ def test_what_is_promised_of_webhooks_is_what_the_code_does(text: str) -> None:
 
 
 def test_the_numbers_that_only_the_readme_tells_of_webhooks_are_true() -> None:
-    text = chapter("Webhooks and events")
+    text = readme_chapter("Webhooks and events")
     assert (webhooks.WEBHOOKS_PER_ACCOUNT, "25 webhooks" in text) == (25, True)
     assert (DENIED_COUNT_MOST, "at most 1,000" in text) == (1_000, True)
     assert (len(webhooks.KINDS), "the nine kinds" in text) == (9, True)
@@ -105,7 +105,7 @@ def test_the_topic_on_webhooks_tells_every_kind_and_reason() -> None:
 
 
 def test_the_private_targets_of_the_readme_can_be_configured() -> None:
-    entries = tomllib.loads(block("toml", "Where webhooks may lead"))["webhook_allow"]
+    entries = tomllib.loads(code_block("toml", "Where webhooks may lead"))["webhook_allow"]
     allowed = webhook_url.parse_allowed(entries)
     target, permit = webhook_url.judge("http://hooks.internal/docshare", allowed)
     assert (target.host, permit(ip_address("10.0.0.1")), permit(ip_address("169.254.169.254"))) == (

@@ -15,21 +15,21 @@ from docshare import Client
 from docshare.cli import topics
 from docshare.contract.signing import REPLAY_WINDOW_MS, Verdict, sign
 from tests.support.pdfs import simple_pdf
-from tests.support.served import Served, served
+from tests.support.server_process import ServerProcess, run_server
 from tests.test_docs import README
 
 Names = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     # The address of the example belongs to nobody; only its literal stand-in below is ever looked at.
-    with served(tmp_path_factory.mktemp("server"), DOCSHARE_WEBHOOK_ALLOW="127.0.0.1") as running:
+    with run_server(tmp_path_factory.mktemp("server"), DOCSHARE_WEBHOOK_ALLOW="127.0.0.1") as running:
         yield running
 
 
 @pytest.fixture
-def desk(server: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Served:
+def desk(server: ServerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ServerProcess:
     """Where somebody tries the examples: a report in the folder, a server in the environment."""
     (tmp_path / "report.pdf").write_bytes(simple_pdf(pages=3))
     monkeypatch.chdir(tmp_path)
@@ -38,27 +38,29 @@ def desk(server: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ser
     return server
 
 
-def examples_of_topic() -> str:
+def topic_code() -> str:
     """All Python of the topic, in one piece. What stands further to the right belongs to a table."""
     blocks = re.findall(r"(?:^    (?! {12}).*\n|^\n(?=\n*    ))+", topics.load("library"), re.MULTILINE)
     return "\n".join(textwrap.dedent(block) for block in blocks if not block.strip().startswith("docshare "))
 
 
-def examples_of_readme() -> str:
+def readme_code() -> str:
     """All Python of the README's section."""
     section = README.split("\n## The Python library\n")[1].split("\n## ")[0]
     return "\n".join(re.findall(r"```python\n(.*?)```", section, re.DOTALL))
 
 
-def run(code: str) -> Names:
+def run_examples(code: str) -> Names:
     """Run examples as a script would be; returns what they have defined."""
     names: Names = {"__name__": "__main__"}
     exec(compile(code.replace("https://hooks.example.com", "http://127.0.0.1"), "examples", "exec"), names)
     return names
 
 
-def test_the_examples_of_the_topic_run_one_after_the_other(desk: Served, capsys: pytest.CaptureFixture[str]) -> None:
-    names = run(examples_of_topic())
+def test_the_examples_of_the_topic_run_one_after_the_other(
+    desk: ServerProcess, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = run_examples(topic_code())
     said = capsys.readouterr().out
     assert said.startswith("pro\n")
     assert "\n100\n" in said
@@ -71,9 +73,9 @@ def test_the_examples_of_the_topic_run_one_after_the_other(desk: Served, capsys:
 
 
 def test_the_receiver_of_the_topic_takes_what_is_signed_and_nothing_else(
-    desk: Served, capsys: pytest.CaptureFixture[str]
+    desk: ServerProcess, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    names = run(examples_of_topic())
+    names = run_examples(topic_code())
     http, body = names["app"].test_client(), b'{"event":"file.viewed","data":{"fileName":"Q3 report.pdf"}}'
     now = names["client"].clock.wall() * 1000
     sent = {"Content-Type": "application/json", "X-Service-Signature": sign(names["secret"], body, int(now))}
@@ -85,8 +87,8 @@ def test_the_receiver_of_the_topic_takes_what_is_signed_and_nothing_else(
     assert http.post("/docshare", data=body, headers=late).status_code == 400
 
 
-def test_the_examples_of_the_readme_run(desk: Served, capsys: pytest.CaptureFixture[str]) -> None:
-    names = run(examples_of_readme())
+def test_the_examples_of_the_readme_run(desk: ServerProcess, capsys: pytest.CaptureFixture[str]) -> None:
+    names = run_examples(readme_code())
     assert names["link"].startswith(desk.url)
     assert names["link"] in capsys.readouterr().out
 

@@ -9,19 +9,21 @@ import pytest
 from PIL import Image
 
 from tests.support.make_pictures import RECORDED
-from tests.test_docs import README, ROOT, typed
+from tests.test_docs import README, ROOT, typed_commands
 from tests.test_docs import test_a_command_of_the_documents_is_understood as understood
 
-NAMED = re.findall(r"!\[([^\]]+)\]\((\.pictures/[^)]+)\)", README)
+README_PICTURES = re.findall(r"!\[([^\]]+)\]\((\.pictures/[^)]+)\)", README)
 LARGEST = 200_000  # bytes
 
 
 def test_every_picture_is_shown_and_every_one_shown_is_there() -> None:
-    assert {path for _, path in NAMED} == {f".pictures/{path.name}" for path in (ROOT / ".pictures").iterdir()}
-    assert all(len(words) > 20 for words, _ in NAMED), "who cannot see a picture reads what it shows"
+    assert {path for _, path in README_PICTURES} == {
+        f".pictures/{path.name}" for path in (ROOT / ".pictures").iterdir()
+    }
+    assert all(len(words) > 20 for words, _ in README_PICTURES), "who cannot see a picture reads what it shows"
 
 
-@pytest.mark.parametrize("path", [ROOT / path for _, path in NAMED], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [ROOT / path for _, path in README_PICTURES], ids=lambda path: path.name)
 def test_a_picture_is_small_and_not_empty(path: Path) -> None:
     data = path.read_bytes()
     assert len(data) < LARGEST
@@ -45,4 +47,4 @@ def test_a_recording_shows_its_commands_and_loads_nothing(name: str) -> None:
 
 
 def test_the_first_recording_is_of_the_two_commands_that_the_readme_says_to_type() -> None:
-    assert {*RECORDED["terminal.svg"]} <= {*typed()}
+    assert {*RECORDED["terminal.svg"]} <= {*typed_commands()}

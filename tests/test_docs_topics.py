@@ -22,12 +22,12 @@ from docshare.contract.settings import SETTINGS
 from docshare.contract.signing import REPLAY_WINDOW_MS
 from docshare.server.config import Config
 from docshare.server.rules import mails
-from tests.test_docs import README, examples
+from tests.test_docs import README, topic_examples
 
 LARGEST = max(plan.stored_bytes for plan in PLAN_LIMITS.values())
 
 
-def block(topic: str, begin: str, end: str) -> str:
+def example_block(topic: str, begin: str, end: str) -> str:
     """The example lines of a topic from the one that begins with ``begin`` to the one that begins with ``end``."""
     text = topics.load(topic)
     start = text.index(f"\n    {begin}") + 1
@@ -55,7 +55,7 @@ def test_both_proxies_lead_to_the_port_that_serve_takes() -> None:
 
 
 def test_nginx_replaces_what_a_stranger_says_of_his_address() -> None:
-    text = block("proxy", "server {", "}")
+    text = example_block("proxy", "server {", "}")
     assert "proxy_set_header X-Forwarded-For $remote_addr;" in text
     assert text.count("{") == text.count("}") == 2
 
@@ -68,7 +68,7 @@ def test_every_variable_that_a_topic_names_is_one(topic: str) -> None:
 
 
 def test_the_unit_is_one_that_systemd_understands(tmp_path: Path) -> None:
-    unit = block("systemd", "[Unit]", "WantedBy=multi-user.target")
+    unit = example_block("systemd", "[Unit]", "WantedBy=multi-user.target")
     assert "ExecStart=/opt/docshare/bin/docshare serve --data /var/lib/docshare\n" in unit
     for line in (
         "NoNewPrivileges=yes",
@@ -106,20 +106,20 @@ def test_the_unit_allows_the_system_calls_by_which_workers_are_confined() -> Non
 
 
 def test_the_step_for_ci_is_valid_and_runs_what_the_topic_explains() -> None:
-    (step,) = yaml.safe_load(block("ci", "- run:", "    DOCSHARE_TOKEN: ${{ secrets.DOCSHARE_TOKEN }}"))
-    assert step["run"] in examples(topics.load("ci"))
+    (step,) = yaml.safe_load(example_block("ci", "- run:", "    DOCSHARE_TOKEN: ${{ secrets.DOCSHARE_TOKEN }}"))
+    assert step["run"] in topic_examples(topics.load("ci"))
     assert set(step["env"]) == {"DOCSHARE_URL", "DOCSHARE_TOKEN"}
 
 
 def test_the_settings_of_the_topic_on_documents_are_those_of_a_server() -> None:
-    lines = [line for line in examples(topics.load("documents")) if re.match("[a-z_]+ = ", line)]
+    lines = [line for line in topic_examples(topics.load("documents")) if re.match("[a-z_]+ = ", line)]
     names = {name for line in lines for name in tomllib.loads(line)}
     assert len(lines) > len(names) >= 4
     assert names <= {field.name for field in dataclasses.fields(Config)}
 
 
 def test_the_form_of_the_topic_on_gates_is_taken() -> None:
-    form = json.loads(block("gates", "[", "]"))
+    form = json.loads(example_block("gates", "[", "]"))
     taken = SETTINGS["gateFields"].parse("gateFields", form)
     assert [field["type"] for field in taken] == ["email", "company"]
 

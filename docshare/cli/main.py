@@ -7,7 +7,7 @@ one-line summary, which must equal the first line of the real help. The docstrin
 paragraphs, then ``Examples:`` and an indented block. A command takes ``ctx = current_context()``, prints through
 ``ctx``, and returns None or an exit code; it fails by raising ``Stop``. Modules import requests, the server, imaging
 and the like inside functions only. Commands that change something take ``--dry-run`` (``framework/dry_run.py``), and
-every command has a row in ``tests/cli/tree/table.py``, by which it is tried.
+every command has a row in ``tests/cli/tree/command_table.py``, by which it is tried.
 """
 
 import gc

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.cast import World
-from tests.support.designing import Studio, studio_at
+from tests.support.design_tool import DesignTool, open_design_tool
+from tests.support.import_source import ImportSource, http_response, make_certificate, open_source
 from tests.support.pdfs import simple_pdf
-from tests.support.source import Source, answer, make_certificate, source_at
 
 
 @pytest.fixture(scope="session")
@@ -19,15 +19,15 @@ def cert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def source(cert: Path) -> Iterator[Source]:
+def source(cert: Path) -> Iterator[ImportSource]:
     """A host that has a PDF of two pages."""
-    with source_at(cert) as running:
-        running.script = answer(simple_pdf(pages=2))
+    with open_source(cert) as running:
+        running.script = http_response(simple_pdf(pages=2))
         yield running
 
 
 @pytest.fixture
-def importer(make: Callable[..., World], cert: Path, source: Source) -> World:
+def importer(make: Callable[..., World], cert: Path, source: ImportSource) -> World:
     """An instance whose operator has allowed the source; every name is found on this machine."""
     world = make(import_hosts=(source.host, "plain.example"), ca_bundle=cert)
     world.rt.outbound.resolve = lambda host: [ipaddress.ip_address("127.0.0.1")]
@@ -35,7 +35,7 @@ def importer(make: Callable[..., World], cert: Path, source: Source) -> World:
 
 
 @pytest.fixture
-def studio(make: Callable[..., World], cert: Path) -> Iterator[Studio]:
+def studio(make: Callable[..., World], cert: Path) -> Iterator[DesignTool]:
     """A design tool and an instance that knows it."""
-    with studio_at(cert, make) as running:
+    with open_design_tool(cert, make) as running:
         yield running

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.cast import World
-from tests.support.rows import change_file
+from tests.support.rows import update_file_row
 
 MB = 1024 * 1024
 
@@ -45,6 +45,6 @@ def test_the_record(world: World, person: str, tier: str, limits: dict[str, int]
 def test_active_files_are_those_that_hold_a_slot(world: World) -> None:
     for _ in range(3):
         made = world.pia.upload()
-    change_file(world, made["uuid"], trashed_at=1, purge_at=2)
+    update_file_row(world, made["uuid"], trashed_at=1, purge_at=2)
     world.mal.upload()
     assert world.pia.get("/api/v1/user").get_json()["limits"]["activeFiles"] == 2

@@ -8,19 +8,19 @@ import pytest
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from docshare.server.workers import jobs
-from tests.api.table import UNKNOWN_UUID
+from tests.api.route_table import UNKNOWN_UUID
 from tests.support.cast import World
-from tests.support.rows import change_file, count, set_next_id
-from tests.support.statements import statements
-from tests.support.told import activity
+from tests.support.queued_deliveries import list_activity
+from tests.support.rows import count_rows, set_next_id, update_file_row
+from tests.support.sql_statements import record_statements
 
 INT32 = 2**31 - 1
 INT64 = 2**63 - 1
 DAY = 86_400_000
-(FORGET,) = (job for job in jobs.JOBS if job.name == "forget old events")
+(FORGET_JOB,) = (job for job in jobs.JOBS if job.name == "forget old events")
 
 
-def add(world: World, file_uuid: str, event: str = "file.viewed", many: int = 1, **more: Any) -> list[int]:
+def insert_events(world: World, file_uuid: str, event: str = "file.viewed", many: int = 1, **more: Any) -> list[int]:
     """``many`` events of the file as they are recorded; returns their ids. ``at`` when they happened."""
     found = world.rt.db.row("SELECT id, owner_id, original_name FROM files WHERE uuid = ?", (file_uuid,))
     assert found is not None
@@ -34,8 +34,8 @@ def add(world: World, file_uuid: str, event: str = "file.viewed", many: int = 1,
     return sorted(ident for (ident,) in ids)
 
 
-def ids(world: World, query: str) -> list[int]:
-    return [row["id"] for row in activity(world, query)]
+def list_ids(world: World, query: str) -> list[int]:
+    return [row["id"] for row in list_activity(world, query)]
 
 
 def test_an_empty_feed_is_an_empty_array(world: World) -> None:
@@ -59,79 +59,79 @@ def test_a_row_is_the_envelope_and_an_id(world: World) -> None:
 
 @pytest.mark.parametrize("since", [None, "0", "", "x", "-1", " 3", "3.0", "３"])
 def test_a_cursor_that_is_none_answers_newest_first(world: World, since: str | None) -> None:
-    made = add(world, world.pia.upload()["uuid"], many=5)
-    assert ids(world, "" if since is None else f"since={since}") == made[::-1]
+    made = insert_events(world, world.pia.upload()["uuid"], many=5)
+    assert list_ids(world, "" if since is None else f"since={since}") == made[::-1]
 
 
 def test_a_cursor_answers_what_came_after_it_in_ascending_order(world: World) -> None:
-    made = add(world, world.pia.upload()["uuid"], many=5)
+    made = insert_events(world, world.pia.upload()["uuid"], many=5)
     assert made[0] == 2
-    assert ids(world, "since=1") == made
-    assert ids(world, f"since={made[1]}&limit=2") == made[2:4]
-    assert ids(world, f"since={made[-1]}") == []
+    assert list_ids(world, "since=1") == made
+    assert list_ids(world, f"since={made[1]}&limit=2") == made[2:4]
+    assert list_ids(world, f"since={made[-1]}") == []
 
 
 def test_a_cursor_is_a_64_bit_number(world: World) -> None:
     """Cursor rules of the gate stream."""
     uuid = world.pia.upload()["uuid"]
     set_next_id(world, "activity_rows", INT32 + 1)
-    first, second = add(world, uuid, many=2)
+    first, second = insert_events(world, uuid, many=2)
     assert first == INT32 + 1
-    assert ids(world, f"since={first}") == [second]
+    assert list_ids(world, f"since={first}") == [second]
     for since in (second, INT64, INT64 + 1, "9" * 5000):
-        assert ids(world, f"since={since}") == []
+        assert list_ids(world, f"since={since}") == []
 
 
 @pytest.mark.parametrize(("limit", "rows"), [(None, 50), ("x", 50), ("0", 1), ("7", 7), ("100", 100), ("1000", 100)])
 def test_a_limit_is_clamped_and_never_refused(world: World, limit: str | None, rows: int) -> None:
-    add(world, world.pia.upload()["uuid"], many=103)
-    assert len(ids(world, "" if limit is None else f"limit={limit}")) == rows
+    insert_events(world, world.pia.upload()["uuid"], many=103)
+    assert len(list_ids(world, "" if limit is None else f"limit={limit}")) == rows
 
 
 def test_one_file_is_found_by_uuid_in_either_case_and_by_short_id(world: World) -> None:
     one, other = world.pia.upload(), world.pia.upload()
-    wanted = add(world, one["uuid"], many=2)
-    add(world, other["uuid"])
+    wanted = insert_events(world, one["uuid"], many=2)
+    insert_events(world, other["uuid"])
     for name in (one["uuid"], one["uuid"].upper(), one["shortId"]):
-        assert ids(world, f"since=1&file={name}") == wanted
-        assert ids(world, f"file={name}") == wanted[::-1]
+        assert list_ids(world, f"since=1&file={name}") == wanted
+        assert list_ids(world, f"file={name}") == wanted[::-1]
 
 
 @pytest.mark.parametrize("name", ["", "nope", UNKNOWN_UUID, "abcdefghijkl", "%00", "my-report", "a" * 5000])
 def test_an_unknown_file_has_no_rows(world: World, name: str) -> None:
     made = world.pia.upload()
-    change_file(world, made["uuid"], slug="my-report")
-    add(world, made["uuid"])
-    assert ids(world, f"file={name}") == []
+    update_file_row(world, made["uuid"], slug="my-report")
+    insert_events(world, made["uuid"])
+    assert list_ids(world, f"file={name}") == []
 
 
 def test_a_foreign_file_has_no_rows_and_foreign_rows_are_not_listed(world: World) -> None:
     made = world.pia.upload()
-    add(world, made["uuid"])
+    insert_events(world, made["uuid"])
     for query in ("", "since=1", f"file={made['uuid']}", f"file={made['shortId']}&kind=file.viewed"):
-        assert activity(world, query, world.mal) == []
+        assert list_activity(world, query, world.mal) == []
 
 
 def test_one_kind_can_be_asked_for(world: World) -> None:
     made = world.pia.upload()
     kinds = ["file.viewed", "note.created", "access.denied", "note.created", "file.viewed"]
-    found = [add(world, made["uuid"], kind)[0] for kind in kinds]
-    assert ids(world, "since=1&kind=note.created") == [found[1], found[3]]
-    assert ids(world, "kind=note.created&limit=1") == [found[3]]
-    assert ids(world, f"since={found[1]}&kind=note.created&file={made['shortId']}") == [found[3]]
-    assert ids(world, "kind=access.denied") == [found[2]]
-    assert ids(world, "kind=file.burned") == []
+    found = [insert_events(world, made["uuid"], kind)[0] for kind in kinds]
+    assert list_ids(world, "since=1&kind=note.created") == [found[1], found[3]]
+    assert list_ids(world, "kind=note.created&limit=1") == [found[3]]
+    assert list_ids(world, f"since={found[1]}&kind=note.created&file={made['shortId']}") == [found[3]]
+    assert list_ids(world, "kind=access.denied") == [found[2]]
+    assert list_ids(world, "kind=file.burned") == []
 
 
 def test_several_kinds_can_be_asked_for(world: World) -> None:
     made = world.pia.upload()
     kinds = ["file.viewed", "note.created", "access.denied", "gate.completed", "note.created"]
-    found = [add(world, made["uuid"], kind)[0] for kind in kinds]
+    found = [insert_events(world, made["uuid"], kind)[0] for kind in kinds]
     asked = "kind=note.created,gate.completed,note.created"
-    assert ids(world, f"since=1&{asked}") == [found[1], found[3], found[4]]
-    assert ids(world, f"{asked}&limit=2&file={made['uuid']}") == [found[4], found[3]]
+    assert list_ids(world, f"since=1&{asked}") == [found[1], found[3], found[4]]
+    assert list_ids(world, f"{asked}&limit=2&file={made['uuid']}") == [found[4], found[3]]
     accounts.set_tier(world.rt, world.pia.email, Plan.BASIC)
-    assert ids(world, f"since=1&{asked}") == [found[1], found[4]]
+    assert list_ids(world, f"since=1&{asked}") == [found[1], found[4]]
 
 
 @pytest.mark.parametrize(
@@ -148,53 +148,53 @@ def test_an_unknown_kind_is_400(world: World, kind: str) -> None:
 def test_completed_gates_are_left_out_below_pro(world: World, plan: Plan) -> None:
     """Absent, not refused; they are back with the plan."""
     made = world.pia.upload()
-    (before,) = add(world, made["uuid"])
-    (gate,) = add(world, made["uuid"], "gate.completed")
-    (after,) = add(world, made["uuid"])
+    (before,) = insert_events(world, made["uuid"])
+    (gate,) = insert_events(world, made["uuid"], "gate.completed")
+    (after,) = insert_events(world, made["uuid"])
     accounts.set_tier(world.rt, world.pia.email, plan)
-    assert ids(world, "since=1") == ids(world, f"since=1&file={made['uuid']}") == [before, after]
-    assert ids(world, "kind=gate.completed") == []
+    assert list_ids(world, "since=1") == list_ids(world, f"since=1&file={made['uuid']}") == [before, after]
+    assert list_ids(world, "kind=gate.completed") == []
     accounts.set_tier(world.rt, world.pia.email, Plan.PRO)
-    assert ids(world, "since=1") == [before, gate, after]
-    assert ids(world, "kind=gate.completed") == [gate]
+    assert list_ids(world, "since=1") == [before, gate, after]
+    assert list_ids(world, "kind=gate.completed") == [gate]
 
 
 def test_rows_of_a_trashed_file_vanish_and_return_with_their_ids(world: World) -> None:
     trashed, kept = world.pia.upload(), world.pia.upload()
-    wanted = [add(world, made["uuid"])[0] for made in (trashed, kept, trashed)]
+    wanted = [insert_events(world, made["uuid"])[0] for made in (trashed, kept, trashed)]
     world.pia.delete(f"/api/v1/files/{trashed['uuid']}")
-    assert ids(world, "since=1") == ids(world, "since=1&kind=file.viewed") == [wanted[1]]
-    assert ids(world, f"file={trashed['shortId']}") == []
+    assert list_ids(world, "since=1") == list_ids(world, "since=1&kind=file.viewed") == [wanted[1]]
+    assert list_ids(world, f"file={trashed['shortId']}") == []
     assert world.pia.post(f"/api/v1/files/{trashed['uuid']}/restore").status_code == 200
-    assert ids(world, "since=1") == wanted
+    assert list_ids(world, "since=1") == wanted
 
 
 def test_rows_of_a_file_whose_trashing_is_not_finished_are_gone_at_once(world: World) -> None:
     made = world.pia.upload()
-    add(world, made["uuid"])
-    change_file(world, made["uuid"], trashed_at=world.clock.now, purge_at=world.clock.now + 1)
-    assert ids(world, "") == []
+    insert_events(world, made["uuid"])
+    update_file_row(world, made["uuid"], trashed_at=world.clock.now, purge_at=world.clock.now + 1)
+    assert list_ids(world, "") == []
 
 
 def test_ids_of_destroyed_rows_never_come_back(world: World) -> None:
     first, second = world.pia.upload(), world.pia.upload()
-    assert add(world, first["uuid"]) == [2]
+    assert insert_events(world, first["uuid"]) == [2]
     world.pia.delete(f"/api/v1/files/{first['uuid']}?purge=1")
-    assert count(world, "activity_rows") == 0
-    assert add(world, second["uuid"]) == [3]
+    assert count_rows(world, "activity_rows") == 0
+    assert insert_events(world, second["uuid"]) == [3]
 
 
 def test_events_are_forgotten_after_90_days(world: World) -> None:
     """Kept 90 days; of very many the oldest go in batches."""
     made = world.pia.upload()
     now = world.clock.now
-    add(world, made["uuid"], at=now - 90 * DAY, many=2500)
-    kept = add(world, made["uuid"], at=now - 90 * DAY + 1)
-    jobs.run(world.rt, FORGET)
-    assert ids(world, "since=1") == kept
+    insert_events(world, made["uuid"], at=now - 90 * DAY, many=2500)
+    kept = insert_events(world, made["uuid"], at=now - 90 * DAY + 1)
+    jobs.run(world.rt, FORGET_JOB)
+    assert list_ids(world, "since=1") == kept
     world.clock.advance(milliseconds=1)
-    jobs.run(world.rt, FORGET)
-    assert count(world, "activity_rows") == 0
+    jobs.run(world.rt, FORGET_JOB)
+    assert count_rows(world, "activity_rows") == 0
 
 
 @pytest.mark.parametrize("kind", ["", "&kind=note.created", "&kind=note.created,file.viewed"])
@@ -204,7 +204,7 @@ def test_a_page_walks_an_index_and_sorts_nothing(world: World, plan: Plan, query
     made = world.pia.upload()
     accounts.set_tier(world.rt, world.pia.email, plan)
     path = f"/api/v1/activity?limit=9{query}{kind}".format(**made)
-    seen = statements(world, path)
+    seen = record_statements(world, path)
     assert len(seen) == 2
     plan_of_it = " ".join(str(row[3]) for row in world.rt.db.rows(f"EXPLAIN QUERY PLAN {seen[-1]}"))
     index = "file" if "file" in query else "owner" if "," in kind or not kind else "kind"

@@ -12,9 +12,9 @@ from werkzeug.test import TestResponse
 from docshare.contract.wire import parse_instant
 from docshare.server.services.operations import sweeps
 from tests.support.cast import BASE_URL, World
-from tests.support.office import word
+from tests.support.in_process_server import serve_world
+from tests.support.office import make_docx
 from tests.support.pdfs import simple_pdf
-from tests.support.timed import listening
 
 DAY = 86_400_000
 MB = 1024 * 1024
@@ -26,23 +26,25 @@ def site(make: Callable[..., World]) -> World:
     return make(anonymous_uploads=True)
 
 
-def share(world: World, content: bytes | None = None, name: str = "leaflet.pdf", **more: Any) -> TestResponse:
+def upload_anonymously(
+    world: World, content: bytes | None = None, name: str = "leaflet.pdf", **more: Any
+) -> TestResponse:
     body = simple_pdf(pages=2) if content is None else content
     return world.http.post("/api/files", data={"file": (io.BytesIO(body), name)}, **more)
 
 
-def stored(world: World) -> list[str]:
+def list_stored_names(world: World) -> list[str]:
     """The names of all bytes that are kept."""
     data = world.rt.config.data_dir
     return [path.name for folder in ("blobs", "tmp") for path in (data / folder).rglob("*") if path.is_file()]
 
 
-def files(world: World) -> int:
+def count_files(world: World) -> int:
     return int(world.rt.db.rows("SELECT COUNT(*) FROM files")[0][0])
 
 
 def test_it_answers_with_the_link_and_both_tokens(site: World) -> None:
-    answer = share(site)
+    answer = upload_anonymously(site)
     assert answer.status_code == 200
     made = answer.get_json()
     assert list(made) == ["uuid", "shortId", "shareUrl", "claimToken", "manageToken", "message"]
@@ -54,13 +56,13 @@ def test_it_answers_with_the_link_and_both_tokens(site: World) -> None:
 
 
 def test_where_it_is_off_there_is_no_such_route(world: World) -> None:
-    answer = share(world)
+    answer = upload_anonymously(world)
     assert (answer.status_code, answer.get_json()["code"]) == (404, "not_found")
-    assert files(world) == 0
+    assert count_files(world) == 0
 
 
 def test_the_link_ends_after_seven_days(site: World) -> None:
-    made = share(site).get_json()
+    made = upload_anonymously(site).get_json()
     told = site.http.get(f"/api/files/{made['shortId']}/metadata").get_json()
     assert parse_instant(told["deleteAt"]) == site.clock.now + 7 * DAY
     site.clock.advance(days=7, seconds=-0.001)
@@ -70,7 +72,7 @@ def test_the_link_ends_after_seven_days(site: World) -> None:
 
 
 def test_nobody_finds_it_in_an_account_until_it_is_claimed(site: World) -> None:
-    made = share(site).get_json()
+    made = upload_anonymously(site).get_json()
     assert site.pia.get("/api/v1/files").get_json() == []
     assert site.pia.get(f"/api/v1/files/{made['uuid']}").status_code == 404
     claimed = site.fay.post("/api/v1/files/claim", json={"claimToken": made["claimToken"]})
@@ -82,14 +84,14 @@ def test_nobody_finds_it_in_an_account_until_it_is_claimed(site: World) -> None:
 
 
 def test_the_manage_token_sets_what_is_free_within_seven_days(site: World) -> None:
-    made = share(site).get_json()
+    made = upload_anonymously(site).get_json()
     headers = {"Authorization": f"Bearer {made['manageToken']}"}
     path = f"/api/v1/files/{made['uuid']}/settings"
     assert site.http.put(path, headers=headers, json={"allowDownload": False}).status_code == 200
     assert site.http.put(path, headers=headers, json={"password": "x"}).status_code == 403
     assert site.http.put(path, headers=headers, json={"neverExpire": True}).status_code == 403
     assert site.http.get("/api/v1/files", headers=headers).status_code == 401
-    other = share(site).get_json()
+    other = upload_anonymously(site).get_json()
     assert site.http.put(f"/api/v1/files/{other['uuid']}/settings", headers=headers, json={}).status_code == 404
 
 
@@ -97,60 +99,60 @@ def test_the_free_plan_says_how_much(make: Callable[..., World]) -> None:
     site = make(anonymous_uploads=True, anonymous_limit=3000)
     large = simple_pdf(pages=40)
     assert len(large) > 3000
-    answer = share(site, large)
+    answer = upload_anonymously(site, large)
     assert (answer.status_code, answer.get_json()["code"]) == (413, "payload_too_large")
     assert "3000 bytes" in answer.get_json()["detail"]
-    assert files(site) == 0
-    assert stored(site) == []
+    assert count_files(site) == 0
+    assert list_stored_names(site) == []
 
 
 def test_an_operator_may_allow_more_than_the_free_plan(make: Callable[..., World]) -> None:
     site = make(anonymous_uploads=True, anonymous_limit=30 * MB)
     filler = simple_pdf(pages=1) + b"%" + b"x" * (21 * MB)
-    with listening(site) as url:
+    with serve_world(site) as url:
         assert requests.post(f"{url}/api/files", files={"file": ("a.pdf", filler)}, timeout=30).status_code == 200
 
 
 def test_what_is_no_document_is_refused_and_leaves_nothing(site: World) -> None:
     for content, code in ((b"hello", 400), (b"%PDF-1.7 but no more", 422), (b"", 400)):
-        assert share(site, content).status_code == code
+        assert upload_anonymously(site, content).status_code == code
     form = {"other": (io.BytesIO(b"x"), "x.pdf")}
     assert site.http.post("/api/files", data=form).status_code == 400
     assert site.http.post("/api/files", json={}).status_code == 415
-    assert files(site) == 0
-    assert stored(site) == []
+    assert count_files(site) == 0
+    assert list_stored_names(site) == []
     assert site.rt.db.rows("SELECT COUNT(*) FROM file_tokens") == [(0,)]
 
 
 def test_the_pdf_of_an_office_document_is_judged_too(make: Callable[..., World]) -> None:
     site = make(anonymous_uploads=True, anonymous_limit=1000)
-    answer = share(site, word("A leaflet"), "leaflet.docx")
+    answer = upload_anonymously(site, make_docx("A leaflet"), "leaflet.docx")
     assert answer.status_code == 413
-    assert stored(site) == []
+    assert list_stored_names(site) == []
 
 
 def test_an_address_gets_twenty_an_hour(site: World) -> None:
     for _ in range(20):
-        assert share(site, b"hello").status_code == 400
-    answer = share(site)
+        assert upload_anonymously(site, b"hello").status_code == 400
+    answer = upload_anonymously(site)
     assert answer.status_code == 429
     assert 3500 < int(answer.headers["Retry-After"]) <= 3600
     elsewhere = {"REMOTE_ADDR": "198.51.100.9"}
-    assert share(site, environ_overrides=elsewhere).status_code == 200
+    assert upload_anonymously(site, environ_overrides=elsewhere).status_code == 200
     site.clock.advance(seconds=3600)
-    assert share(site).status_code == 200
+    assert upload_anonymously(site).status_code == 200
 
 
 def test_a_credential_changes_nothing(site: World) -> None:
     """The file is nobody's, whoever sends it."""
-    made = share(site, headers=site.pia.headers).get_json()
+    made = upload_anonymously(site, headers=site.pia.headers).get_json()
     assert "claimToken" in made
     assert site.pia.get("/api/v1/files").get_json() == []
 
 
 def test_the_listener_judges_before_the_body_comes(make: Callable[..., World]) -> None:
     site = make(anonymous_uploads=True, anonymous_limit=3000)
-    with listening(site) as url:
+    with serve_world(site) as url:
         made = requests.post(f"{url}/api/files", files={"file": ("a.pdf", simple_pdf(pages=1))}, timeout=30)
         assert made.status_code == 200
         huge = requests.post(f"{url}/api/files", files={"file": ("a.pdf", b"%PDF-" + b"x" * (60 * MB))}, timeout=30)
@@ -159,13 +161,13 @@ def test_the_listener_judges_before_the_body_comes(make: Callable[..., World]) -
 
 
 def test_the_listener_takes_nothing_large_where_it_is_off(world: World) -> None:
-    with listening(world) as url:
+    with serve_world(world) as url:
         answer = requests.post(f"{url}/api/files", files={"file": ("a.pdf", b"%PDF-" + b"x" * (2 * MB))}, timeout=30)
         assert answer.status_code == 404
 
 
 def test_what_expired_unclaimed_is_destroyed_a_week_later(site: World) -> None:
-    share(site)
+    upload_anonymously(site)
     site.clock.advance(days=14)
     assert sweeps.run(site.rt)["expired"] == 1
-    assert files(site) == 0
+    assert count_files(site) == 0

@@ -14,22 +14,22 @@ from werkzeug.test import TestResponse
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from docshare.server.services.operations import sweeps
-from tests.api.door import Door, head, opened
-from tests.api.table import UNKNOWN_UUID
+from tests.api.raw_client import RawClient, build_head, open_listener
+from tests.api.route_table import UNKNOWN_UUID
 from tests.support.cast import Person, World
-from tests.support.images import frame, picture
-from tests.support.rows import change_file, count
-from tests.support.saved import Operator
-from tests.support.waiting import eventually
+from tests.support.images import make_mp3_frame, make_picture
+from tests.support.instance_backup import Operator
+from tests.support.polling import wait_until
+from tests.support.rows import count_rows, update_file_row
 
 MB = 1024 * 1024
-SOUND = frame(1) * 4
+SOUND = make_mp3_frame(1) * 4
 
 
 TYPE = "multipart/form-data; boundary=edge"
 
 
-def form(kind: str | None, content: bytes) -> bytes:
+def build_asset_form(kind: str | None, content: bytes) -> bytes:
     """A form with an asset and its kind, boundary ``edge``; the file has a name that means nothing."""
     start = b'--edge\r\nContent-Disposition: form-data; name="file"; filename="x.pdf"\r\n\r\n'
     end = b"\r\n--edge"
@@ -38,20 +38,20 @@ def form(kind: str | None, content: bytes) -> bytes:
     return start + content + end + b"--\r\n"
 
 
-def upload(
+def upload_asset(
     owner: Person, made: dict[str, Any], kind: str | None = "logo", content: bytes | None = None
 ) -> TestResponse:
-    body = form(kind, picture() if content is None else content)
+    body = build_asset_form(kind, make_picture() if content is None else content)
     return owner.post(f"/api/v1/files/{made['uuid']}/assets", data=body, content_type=TYPE)
 
 
-def stored(world: World) -> list[Path]:
+def list_stored_assets(world: World) -> list[Path]:
     """All bytes in the store, but those of documents."""
     paths = [path for root in (world.rt.blobs.root, world.rt.blobs.tmp) for path in root.rglob("*") if path.is_file()]
     return [path for path in paths if not path.read_bytes().startswith(b"%PDF-")]
 
 
-def settings_of(world: World, made: dict[str, Any]) -> dict[str, Any]:
+def get_viewer_settings(world: World, made: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()["viewerSettings"]
     return found
 
@@ -64,9 +64,9 @@ def made(world: World) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("kind", "content", "media_type"),
     [
-        ("logo", picture("PNG"), "image/png"),
-        ("logo", picture("JPEG"), "image/jpeg"),
-        ("background", picture("WEBP"), "image/webp"),
+        ("logo", make_picture("PNG"), "image/png"),
+        ("logo", make_picture("JPEG"), "image/jpeg"),
+        ("background", make_picture("WEBP"), "image/webp"),
         ("hotspot-audio", SOUND, "audio/mpeg"),
     ],
 )
@@ -74,54 +74,54 @@ def test_an_asset_answers_its_id_kind_type_and_size(
     world: World, made: dict[str, Any], kind: str, content: bytes, media_type: str
 ) -> None:
     """Answer 200 ``{assetId, kind, mimeType, size}``; the type is decided by the bytes, not by the name."""
-    answer = upload(world.pia, made, kind, content)
+    answer = upload_asset(world.pia, made, kind, content)
     assert answer.status_code == 200
     found = answer.get_json()
     assert list(found) == ["assetId", "kind", "mimeType", "size"]
     assert (found["kind"], found["mimeType"]) == (kind, media_type)
-    (path,) = stored(world)
+    (path,) = list_stored_assets(world)
     assert found["size"] == path.stat().st_size
 
 
 @pytest.mark.parametrize(("person", "status"), [("fay", 403), ("bea", 200), ("pia", 200)])
 def test_assets_need_basic(world: World, person: str, status: int) -> None:
     owner = getattr(world, person)
-    answer = upload(owner, owner.upload())
+    answer = upload_asset(owner, owner.upload())
     assert answer.status_code == status
     if status == 403:
         assert answer.get_json()["code"] == "plan_required"
         assert "requires the basic plan" in answer.get_json()["detail"]
         assert answer.headers["WWW-Authenticate"] == "Bearer"
-        assert stored(world) == []
+        assert list_stored_assets(world) == []
 
 
 def test_the_file_is_named_by_uuid_or_short_id(world: World, made: dict[str, Any]) -> None:
-    assert upload(world.pia, {"uuid": made["shortId"]}).status_code == 200
+    assert upload_asset(world.pia, {"uuid": made["shortId"]}).status_code == 200
 
 
 def test_a_foreign_a_trashed_and_an_unclaimed_file_are_404(world: World, made: dict[str, Any]) -> None:
     trashed, unclaimed = world.mal.upload(), world.mal.upload()
     world.mal.delete(f"/api/v1/files/{trashed['uuid']}")
-    change_file(world, unclaimed["uuid"], owner_id=None)
-    unknown = upload(world.mal, {"uuid": UNKNOWN_UUID})
+    update_file_row(world, unclaimed["uuid"], owner_id=None)
+    unknown = upload_asset(world.mal, {"uuid": UNKNOWN_UUID})
     assert unknown.status_code == 404
     for uuid in (made["uuid"], trashed["uuid"], unclaimed["uuid"]):
-        answer = upload(world.mal, {"uuid": uuid})
+        answer = upload_asset(world.mal, {"uuid": uuid})
         assert (answer.status_code, answer.data) == (404, unknown.data)
-    assert stored(world) == []
+    assert list_stored_assets(world) == []
 
 
 @pytest.mark.parametrize(
     ("kind", "content"),
     [
-        (None, picture()),
-        ("", picture()),
-        ("Logo", picture()),
-        ("palette", picture()),
-        ("logo\x00", picture()),
+        (None, make_picture()),
+        ("", make_picture()),
+        ("Logo", make_picture()),
+        ("palette", make_picture()),
+        ("logo\x00", make_picture()),
         ("logo", SOUND),
         ("background", SOUND),
-        ("hotspot-audio", picture()),
+        ("hotspot-audio", make_picture()),
         ("logo", b""),
         ("logo", b"<svg xmlns='http://www.w3.org/2000/svg'/>"),
         ("logo", b"GIF89a" + b"\0" * 100),
@@ -134,10 +134,10 @@ def test_a_foreign_a_trashed_and_an_unclaimed_file_are_404(world: World, made: d
 def test_what_is_no_asset_of_its_kind_is_400(
     world: World, made: dict[str, Any], kind: str | None, content: bytes
 ) -> None:
-    answer = upload(world.pia, made, kind, content)
+    answer = upload_asset(world.pia, made, kind, content)
     assert (answer.status_code, answer.get_json()["code"]) == (400, "bad_request")
-    assert stored(world) == []
-    assert count(world, "assets") == 0
+    assert list_stored_assets(world) == []
+    assert count_rows(world, "assets") == 0
 
 
 def test_a_form_without_a_file_is_400_and_what_is_no_form_415(world: World, made: dict[str, Any]) -> None:
@@ -147,22 +147,24 @@ def test_a_form_without_a_file_is_400_and_what_is_no_form_415(world: World, made
     assert world.pia.post(path, json={"kind": "logo"}).status_code == 415
 
 
-@pytest.mark.parametrize(("kind", "cap", "start"), [("logo", 5 * MB, picture()), ("hotspot-audio", 10 * MB, SOUND)])
+@pytest.mark.parametrize(
+    ("kind", "cap", "start"), [("logo", 5 * MB, make_picture()), ("hotspot-audio", 10 * MB, SOUND)]
+)
 def test_an_asset_has_a_cap_of_its_kind(world: World, made: dict[str, Any], kind: str, cap: int, start: bytes) -> None:
     """Images 5MB; audio 10MB; one byte more is 413 and nothing is stored."""
-    assert upload(world.pia, made, kind, start + b"\0" * (cap - len(start))).status_code == 200
-    answer = upload(world.pia, made, kind, start + b"\0" * (cap - len(start) + 1))
+    assert upload_asset(world.pia, made, kind, start + b"\0" * (cap - len(start))).status_code == 200
+    answer = upload_asset(world.pia, made, kind, start + b"\0" * (cap - len(start) + 1))
     assert (answer.status_code, answer.get_json()["code"]) == (413, "payload_too_large")
-    assert len(stored(world)) == 1
+    assert len(list_stored_assets(world)) == 1
 
 
 @pytest.fixture
-def door(world: World) -> Iterator[Door]:
-    with opened(world) as door:
+def door(world: World) -> Iterator[RawClient]:
+    with open_listener(world) as door:
         yield door
 
 
-REFUSED_BY_THE_HEAD = [
+EARLY_REFUSALS = [
     # who, file, length of the body, status
     ("pia", "own", 11 * MB, 413),
     ("fay", "own", 1000, 403),
@@ -173,9 +175,9 @@ REFUSED_BY_THE_HEAD = [
 ]
 
 
-@pytest.mark.parametrize(("person", "whose", "length", "status"), REFUSED_BY_THE_HEAD)
+@pytest.mark.parametrize(("person", "whose", "length", "status"), EARLY_REFUSALS)
 def test_an_upload_is_judged_before_its_body(
-    world: World, door: Door, person: str | None, whose: str, length: int, status: int
+    world: World, door: RawClient, person: str | None, whose: str, length: int, status: int
 ) -> None:
     """Hardening F1: path, credential, plan and size are known when the head is."""
     owner = {"own": getattr(world, person or "pia"), "pia's": world.pia}.get(whose)
@@ -183,43 +185,47 @@ def test_an_upload_is_judged_before_its_body(
     headers = {"Content-Length": str(length), "Content-Type": TYPE}
     if person:
         headers |= getattr(world, person).headers
-    reply = door.send(head("POST", f"/api/v1/files/{uuid}/assets", headers))
+    reply = door.send(build_head("POST", f"/api/v1/files/{uuid}/assets", headers))
     assert reply.status == status
     assert reply.headers["content-type"] == "application/problem+json"
-    assert stored(world) == []
+    assert list_stored_assets(world) == []
 
 
-def test_the_bundled_listener_takes_an_asset_in(world: World, door: Door, made: dict[str, Any]) -> None:
+def test_the_bundled_listener_takes_an_asset_in(world: World, door: RawClient, made: dict[str, Any]) -> None:
     headers = {"Content-Type": TYPE, **world.pia.headers}
-    reply = door.ask("POST", f"/api/v1/files/{made['uuid']}/assets", headers, form("background", picture()))
+    reply = door.ask(
+        "POST", f"/api/v1/files/{made['uuid']}/assets", headers, build_asset_form("background", make_picture())
+    )
     assert (reply.status, reply.json()["kind"]) == (200, "background")
-    assert len(stored(world)) == 1
+    assert len(list_stored_assets(world)) == 1
 
 
-def test_a_plan_that_goes_while_the_body_comes_is_not_enough(world: World, door: Door, made: dict[str, Any]) -> None:
+def test_a_plan_that_goes_while_the_body_comes_is_not_enough(
+    world: World, door: RawClient, made: dict[str, Any]
+) -> None:
     """The plan is judged with the head, and again with the bytes."""
-    body = form("logo", picture())
+    body = build_asset_form("logo", make_picture())
     headers = {"Content-Length": str(len(body)), "Content-Type": TYPE, **world.pia.headers}
     with socket.create_connection(("127.0.0.1", door.port), timeout=10) as sock:
-        sock.sendall(head("POST", f"/api/v1/files/{made['uuid']}/assets", headers) + body[:-30])
-        eventually(lambda: list(world.rt.blobs.tmp.iterdir()))
+        sock.sendall(build_head("POST", f"/api/v1/files/{made['uuid']}/assets", headers) + body[:-30])
+        wait_until(lambda: list(world.rt.blobs.tmp.iterdir()))
         accounts.set_tier(world.rt, world.pia.email, Plan.FREE)
         sock.sendall(body[-30:])
         with sock.makefile("rb") as answer:
             assert answer.readline().split()[1] == b"403"
-    eventually(lambda: not list(world.rt.blobs.tmp.iterdir()))
+    wait_until(lambda: not list(world.rt.blobs.tmp.iterdir()))
 
 
 def test_the_11th_asset_is_400(world: World, made: dict[str, Any]) -> None:
     """The 11th asset of a file is 400; replacing a singleton is no further one."""
     for _ in range(9):
-        assert upload(world.pia, made, "hotspot-audio", SOUND).status_code == 200
-    assert upload(world.pia, made, "logo").status_code == 200
-    for kind, content in (("hotspot-audio", SOUND), ("background", picture())):
-        answer = upload(world.pia, made, kind, content)
+        assert upload_asset(world.pia, made, "hotspot-audio", SOUND).status_code == 200
+    assert upload_asset(world.pia, made, "logo").status_code == 200
+    for kind, content in (("hotspot-audio", SOUND), ("background", make_picture())):
+        answer = upload_asset(world.pia, made, kind, content)
         assert (answer.status_code, answer.get_json()["code"]) == (400, "bad_request")
-    assert upload(world.pia, made, "logo").status_code == 200
-    assert count(world, "assets") == len(stored(world)) == 10
+    assert upload_asset(world.pia, made, "logo").status_code == 200
+    assert count_rows(world, "assets") == len(list_stored_assets(world)) == 10
 
 
 def test_uploads_at_once_never_make_more_than_ten(world: World, made: dict[str, Any]) -> None:
@@ -227,12 +233,12 @@ def test_uploads_at_once_never_make_more_than_ten(world: World, made: dict[str, 
 
     def one(_: int) -> int:
         owner = replace(world.pia, http=world.app.test_client())
-        return upload(owner, made, "hotspot-audio", SOUND).status_code
+        return upload_asset(owner, made, "hotspot-audio", SOUND).status_code
 
     with ThreadPoolExecutor(6) as pool:
         statuses = list(pool.map(one, range(18)))
     assert sorted(statuses) == [200] * 10 + [400] * 8
-    assert count(world, "assets") == len(stored(world)) == 10
+    assert count_rows(world, "assets") == len(list_stored_assets(world)) == 10
 
 
 @pytest.mark.parametrize("kind", ["logo", "background"])
@@ -240,28 +246,28 @@ def test_a_second_one_of_a_singleton_kind_replaces_and_deletes_the_first(
     world: World, made: dict[str, Any], kind: str
 ) -> None:
     """``logo`` and ``background`` are singletons: a second upload of the same kind replaces and deletes the first."""
-    first = upload(world.pia, made, kind).get_json()
-    (old,) = stored(world)
-    second = upload(world.pia, made, kind, picture("WEBP")).get_json()
+    first = upload_asset(world.pia, made, kind).get_json()
+    (old,) = list_stored_assets(world)
+    second = upload_asset(world.pia, made, kind, make_picture("WEBP")).get_json()
     assert first["assetId"] != second["assetId"]
     assert not old.exists()
-    assert len(stored(world)) == 1
+    assert len(list_stored_assets(world)) == 1
     assert world.http.get(f"/{made['shortId']}/assets/{first['assetId']}").status_code == 404
     assert world.http.get(f"/{made['shortId']}/assets/{second['assetId']}", buffered=True).status_code == 200
 
 
 def test_singletons_that_come_at_once_leave_one(world: World, made: dict[str, Any]) -> None:
     def one(_: int) -> int:
-        return upload(replace(world.pia, http=world.app.test_client()), made).status_code
+        return upload_asset(replace(world.pia, http=world.app.test_client()), made).status_code
 
     with ThreadPoolExecutor(3) as pool:
         assert set(pool.map(one, range(6))) == {200}
-    assert count(world, "assets") == len(stored(world)) == 1
+    assert count_rows(world, "assets") == len(list_stored_assets(world)) == 1
 
 
 def test_settings_that_named_a_replaced_asset_name_the_new_one(world: World, made: dict[str, Any]) -> None:
     """Spec gap: so that replacing a logo shows the new logo; everything else in the settings stays."""
-    logo, background = (upload(world.pia, made, kind).get_json()["assetId"] for kind in ("logo", "background"))
+    logo, background = (upload_asset(world.pia, made, kind).get_json()["assetId"] for kind in ("logo", "background"))
     wanted = {
         "background": {"type": "image", "assetId": background, "blur": 3},
         "logo": {"assetId": logo, "size": "xl"},
@@ -270,38 +276,38 @@ def test_settings_that_named_a_replaced_asset_name_the_new_one(world: World, mad
     path = f"/api/v1/files/{made['uuid']}/settings"
     assert world.pia.put(path, json={"viewerMode": "swipe", "viewerSettings": wanted}).status_code == 200
     world.clock.advance(seconds=5)
-    new = upload(world.pia, made, "logo").get_json()["assetId"]
-    assert settings_of(world, made) == wanted | {"logo": {"assetId": new, "size": "xl"}}
+    new = upload_asset(world.pia, made, "logo").get_json()["assetId"]
+    assert get_viewer_settings(world, made) == wanted | {"logo": {"assetId": new, "size": "xl"}}
     detail = world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()
     assert (detail["viewerMode"], detail["updatedAt"]) == ("swipe", "2026-09-21T14:13:25.000Z")
-    assert world.pia.put(path, json={"viewerSettings": settings_of(world, made)}).status_code == 200
+    assert world.pia.put(path, json={"viewerSettings": get_viewer_settings(world, made)}).status_code == 200
 
 
 def test_a_replaced_asset_that_nothing_named_changes_no_settings(world: World, made: dict[str, Any]) -> None:
-    upload(world.pia, made)
+    upload_asset(world.pia, made)
     before = world.rt.db.row("SELECT settings FROM files WHERE uuid = ?", (made["uuid"],))
-    upload(world.pia, made)
+    upload_asset(world.pia, made)
     assert world.rt.db.row("SELECT settings FROM files WHERE uuid = ?", (made["uuid"],)) == before
 
 
 def test_a_purge_destroys_the_bytes_of_assets(world: World, made: dict[str, Any]) -> None:
     other = world.pia.upload()
-    upload(world.pia, made, "logo")
-    upload(world.pia, made, "hotspot-audio", SOUND)
-    upload(world.pia, other, "logo")
+    upload_asset(world.pia, made, "logo")
+    upload_asset(world.pia, made, "hotspot-audio", SOUND)
+    upload_asset(world.pia, other, "logo")
     world.pia.delete(f"/api/v1/files/{made['uuid']}?purge=1")
-    assert count(world, "assets") == len(stored(world)) == 1
+    assert count_rows(world, "assets") == len(list_stored_assets(world)) == 1
 
 
 def test_a_restart_keeps_the_bytes_of_assets_and_removes_those_without_a_row(
     world: World, made: dict[str, Any]
 ) -> None:
-    upload(world.pia, made, "logo")
+    upload_asset(world.pia, made, "logo")
     orphan = world.rt.blobs.part()
     orphan.write(b"bytes without a row")
     world.rt.blobs.keep(orphan)
     assert sweeps.at_start(world.rt).orphans == 1
-    assert len(stored(world)) == 1
+    assert len(list_stored_assets(world)) == 1
 
 
 def test_an_upload_to_a_file_that_goes_meanwhile_stores_nothing(
@@ -315,32 +321,32 @@ def test_an_upload_to_a_file_that_goes_meanwhile_stores_nothing(
         return drawn(*arguments)
 
     monkeypatch.setattr(world.rt.engine, "picture", slow)
-    assert upload(world.pia, made).status_code == 404
-    assert stored(world) == []
+    assert upload_asset(world.pia, made).status_code == 404
+    assert list_stored_assets(world) == []
 
 
 def test_a_full_disk_is_503_and_leaves_nothing(
     world: World, made: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(world.rt.blobs, "keep", lambda part: (_ for _ in ()).throw(OSError(28, "no space")))
-    answer = upload(world.pia, made)
+    answer = upload_asset(world.pia, made)
     assert (answer.status_code, answer.get_json()["code"]) == (503, "unavailable")
     assert answer.headers["Retry-After"]
-    assert stored(world) == []
-    assert count(world, "assets") == 0
+    assert list_stored_assets(world) == []
+    assert count_rows(world, "assets") == 0
 
 
 def test_an_asset_of_another_file_is_none_of_this_one(world: World, made: dict[str, Any]) -> None:
     """An ``assetId`` of another file (even of the same owner) rejects the write."""
-    other = upload(world.pia, world.pia.upload()).get_json()["assetId"]
+    other = upload_asset(world.pia, world.pia.upload()).get_json()["assetId"]
     body = {"viewerSettings": {"logo": {"assetId": other}}}
     assert world.pia.put(f"/api/v1/files/{made['uuid']}/settings", json=body).status_code == 400
 
 
 def test_a_downgraded_owner_adds_none_and_keeps_what_stands(world: World, made: dict[str, Any]) -> None:
-    found = upload(world.pia, made).get_json()
+    found = upload_asset(world.pia, made).get_json()
     accounts.set_tier(world.rt, world.pia.email, Plan.FREE)
-    assert upload(world.pia, made).status_code == 403
+    assert upload_asset(world.pia, made).status_code == 403
     assert json.loads(world.pia.get(f"/api/v1/files/{made['uuid']}").data)["uuid"] == made["uuid"]
     assert world.http.get(f"/{made['shortId']}/assets/{found['assetId']}", buffered=True).status_code == 200
 
@@ -348,14 +354,14 @@ def test_a_downgraded_owner_adds_none_and_keeps_what_stands(world: World, made: 
 def test_a_check_of_the_instance_finds_an_asset_without_its_bytes(
     world: World, made: dict[str, Any], tmp_path: Path
 ) -> None:
-    found = upload(world.pia, made).get_json()
+    found = upload_asset(world.pia, made).get_json()
     operator = Operator(world, tmp_path)
 
     def content() -> list[dict[str, Any]]:
         return [row for row in operator.admin("check", "--json").json if row["check"] == "content"]
 
     assert [row["ok"] for row in content()] == [True]
-    stored(world)[0].unlink()
+    list_stored_assets(world)[0].unlink()
     (row,) = content()
     assert not row["ok"]
     assert f"asset {found['assetId']}" in row["detail"]

@@ -11,9 +11,18 @@ from PIL.PngImagePlugin import PngInfo
 from werkzeug.test import TestResponse
 
 from docshare.server.pdf.engine import Engine
-from tests.api.test_assets import upload
+from tests.api.test_assets import upload_asset
 from tests.support.cast import World
-from tests.support.images import animation, encoded, frame, id3, picture, pixel_bomb, png, turned
+from tests.support.images import (
+    encode_image,
+    make_animation,
+    make_id3_tag,
+    make_mp3_frame,
+    make_picture,
+    make_png,
+    make_rotated_picture,
+    pixel_bomb,
+)
 
 RED, BLUE = (220, 20, 30), (20, 30, 220)
 CANARY = b"EXIF-CANARY"
@@ -30,7 +39,7 @@ def kept(world: World, made: dict[str, Any]) -> Callable[..., bytes]:
     """A function that uploads an asset and gives what its readers get."""
 
     def send(content: bytes, kind: str = "logo") -> bytes:
-        answer = upload(world.pia, made, kind, content)
+        answer = upload_asset(world.pia, made, kind, content)
         assert answer.status_code == 200, answer.text
         found = answer.get_json()
         served = world.http.get(f"/{made['shortId']}/assets/{found['assetId']}", buffered=True)
@@ -41,93 +50,93 @@ def kept(world: World, made: dict[str, Any]) -> Callable[..., bytes]:
     return send
 
 
-def refused(answer: TestResponse, words: str) -> None:
+def assert_refused(answer: TestResponse, words: str) -> None:
     assert (answer.status_code, answer.get_json()["code"]) == (422, "unprocessable")
     assert words in answer.get_json()["detail"]
 
 
-def near(one: Any, two: tuple[int, ...], allowed: int = 40) -> bool:
+def is_near(one: Any, two: tuple[int, ...], allowed: int = 40) -> bool:
     return all(abs(a - b) <= allowed for a, b in zip(one, two, strict=True))
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_an_image_looks_as_it_was_sent(kept: Callable[..., bytes], form: str) -> None:
-    image = Image.open(io.BytesIO(kept(picture(form))))
+    image = Image.open(io.BytesIO(kept(make_picture(form))))
     assert (image.format, image.size) == (form, (60, 40))
     shown = image.convert("RGB")
-    assert near(shown.getpixel((5, 20)), RED)
-    assert near(shown.getpixel((55, 20)), BLUE)
+    assert is_near(shown.getpixel((5, 20)), RED)
+    assert is_near(shown.getpixel((55, 20)), BLUE)
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_turned_image_is_stored_upright_and_without_metadata(kept: Callable[..., bytes], form: str) -> None:
     """EXIF rotation applied, then metadata stripped."""
-    sent = turned(form)
+    sent = make_rotated_picture(form)
     assert CANARY in sent
     data = kept(sent)
     image = Image.open(io.BytesIO(data))
     assert image.size == (40, 60)
-    assert near(image.convert("RGB").getpixel((20, 5)), RED)
-    assert near(image.convert("RGB").getpixel((20, 55)), BLUE)
+    assert is_near(image.convert("RGB").getpixel((20, 5)), RED)
+    assert is_near(image.convert("RGB").getpixel((20, 55)), BLUE)
     assert not image.getexif()
     assert CANARY not in data
 
 
-def text_of_a_png() -> bytes:
+def make_png_with_text() -> bytes:
     words = PngInfo()
     words.add_text("Comment", CANARY.decode())
     words.add_itxt("XML:com.adobe.xmp", f"<x>{CANARY.decode()}</x>", zip=False)
-    return picture("PNG", pnginfo=words)
+    return make_picture("PNG", pnginfo=words)
 
 
-CARRIERS = {
-    "png text": text_of_a_png(),
-    "png unknown chunk": png(1, 1, (b"caNa", CANARY), (b"IDAT", b"x\x9cc\xf8\xcf\xc0\0\0\x03\x01\x01\0")),
-    "png trailer": picture("PNG") + b"<script>" + CANARY,
-    "jpeg comment": picture("JPEG", comment=CANARY),
-    "jpeg trailer": picture("JPEG") + b"PK\x03\x04" + CANARY,
-    "jpeg xmp": picture("JPEG", xmp=b"<x>" + CANARY + b"</x>"),
-    "webp xmp": picture("WEBP", xmp=b"<x>" + CANARY + b"</x>"),
-    "webp trailer": picture("WEBP") + CANARY,
+METADATA_CARRIERS = {
+    "png text": make_png_with_text(),
+    "png unknown chunk": make_png(1, 1, (b"caNa", CANARY), (b"IDAT", b"x\x9cc\xf8\xcf\xc0\0\0\x03\x01\x01\0")),
+    "png trailer": make_picture("PNG") + b"<script>" + CANARY,
+    "jpeg comment": make_picture("JPEG", comment=CANARY),
+    "jpeg trailer": make_picture("JPEG") + b"PK\x03\x04" + CANARY,
+    "jpeg xmp": make_picture("JPEG", xmp=b"<x>" + CANARY + b"</x>"),
+    "webp xmp": make_picture("WEBP", xmp=b"<x>" + CANARY + b"</x>"),
+    "webp trailer": make_picture("WEBP") + CANARY,
 }
 
 
-@pytest.mark.parametrize("name", CARRIERS)
+@pytest.mark.parametrize("name", METADATA_CARRIERS)
 def test_nothing_but_pixels_gets_through(kept: Callable[..., bytes], name: str) -> None:
-    assert CANARY in CARRIERS[name]
-    assert CANARY not in kept(CARRIERS[name])
+    assert CANARY in METADATA_CARRIERS[name]
+    assert CANARY not in kept(METADATA_CARRIERS[name])
 
 
 def test_a_print_in_four_colours_becomes_one_for_screens(kept: Callable[..., bytes]) -> None:
-    image = Image.open(io.BytesIO(kept(picture("JPEG", mode="CMYK"))))
+    image = Image.open(io.BytesIO(kept(make_picture("JPEG", mode="CMYK"))))
     assert image.mode == "RGB"
-    assert near(image.getpixel((5, 20)), RED)
-    assert near(image.getpixel((55, 20)), BLUE)
+    assert is_near(image.getpixel((5, 20)), RED)
+    assert is_near(image.getpixel((55, 20)), BLUE)
 
 
 @pytest.mark.parametrize(("value", "shown"), [(0, 0), (40_000, 156), (65_535, 255)])
 def test_grey_of_16_bits_keeps_its_shade(kept: Callable[..., bytes], value: int, shown: int) -> None:
-    image = Image.open(io.BytesIO(kept(encoded(Image.new("I;16", (20, 20), value), "PNG"))))
+    image = Image.open(io.BytesIO(kept(encode_image(Image.new("I;16", (20, 20), value), "PNG"))))
     assert (image.mode, image.getpixel((3, 3))) == ("L", shown)
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA"])
 def test_every_mode_of_a_png_is_taken(kept: Callable[..., bytes], mode: str) -> None:
-    image = Image.open(io.BytesIO(kept(picture("PNG", mode=mode))))
+    image = Image.open(io.BytesIO(kept(make_picture("PNG", mode=mode))))
     assert image.size == (60, 40)
 
 
 @pytest.mark.parametrize("form", ["PNG", "WEBP"])
 def test_what_was_transparent_stays_so(kept: Callable[..., bytes], form: str) -> None:
     clear = Image.new("RGBA", (20, 20), (220, 20, 30, 0))
-    image = Image.open(io.BytesIO(kept(encoded(clear, form))))
+    image = Image.open(io.BytesIO(kept(encode_image(clear, form))))
     assert image.convert("RGBA").getpixel((3, 3))[3] == 0
 
 
 def test_a_transparent_colour_of_a_palette_stays_so(kept: Callable[..., bytes]) -> None:
     image = Image.new("P", (20, 20), 1)
     image.putpalette([0, 0, 0, 220, 20, 30])
-    shown = Image.open(io.BytesIO(kept(encoded(image, "PNG", transparency=1)))).convert("RGBA")
+    shown = Image.open(io.BytesIO(kept(encode_image(image, "PNG", transparency=1)))).convert("RGBA")
     assert shown.getpixel((3, 3))[3] == 0
 
 
@@ -135,19 +144,19 @@ def test_the_colours_of_a_profile_are_kept_without_the_profile(kept: Callable[..
     """What a wide profile means is converted to sRGB; here one whose red and blue are exchanged."""
     lab = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
     swapped = lab.replace(b"rXYZ", b"tmpX").replace(b"bXYZ", b"rXYZ").replace(b"tmpX", b"bXYZ")
-    image = Image.open(io.BytesIO(kept(picture("PNG", icc_profile=swapped))))
+    image = Image.open(io.BytesIO(kept(make_picture("PNG", icc_profile=swapped))))
     assert "icc_profile" not in image.info
-    assert near(image.getpixel((5, 20)), (30, 20, 220), 60)
+    assert is_near(image.getpixel((5, 20)), (30, 20, 220), 60)
 
 
 def test_a_broken_profile_is_left_out(kept: Callable[..., bytes]) -> None:
-    data = kept(picture("PNG", icc_profile=b"no profile at all"))
-    assert near(Image.open(io.BytesIO(data)).getpixel((5, 20)), RED)
+    data = kept(make_picture("PNG", icc_profile=b"no profile at all"))
+    assert is_near(Image.open(io.BytesIO(data)).getpixel((5, 20)), RED)
 
 
 def test_a_second_picture_in_a_photograph_is_left_out(kept: Callable[..., bytes]) -> None:
     """Phones write a preview behind the picture."""
-    one, two = (Image.open(io.BytesIO(picture("JPEG", size=size))) for size in ((60, 40), (6, 4)))
+    one, two = (Image.open(io.BytesIO(make_picture("JPEG", size=size))) for size in ((60, 40), (6, 4)))
     out = io.BytesIO()
     one.save(out, "MPO", save_all=True, append_images=[two])
     image = Image.open(io.BytesIO(kept(out.getvalue())))
@@ -156,14 +165,14 @@ def test_a_second_picture_in_a_photograph_is_left_out(kept: Callable[..., bytes]
 
 @pytest.mark.parametrize("form", ["PNG", "WEBP"])
 def test_an_animation_is_refused(world: World, made: dict[str, Any], form: str) -> None:
-    refused(upload(world.pia, made, "logo", animation(form)), "animated")
+    assert_refused(upload_asset(world.pia, made, "logo", make_animation(form)), "animated")
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_cut_image_is_refused(world: World, made: dict[str, Any], form: str) -> None:
-    whole = picture(form, size=(200, 200))
+    whole = make_picture(form, size=(200, 200))
     for length in (20, len(whole) // 2, len(whole) - len(whole) // 8):
-        refused(upload(world.pia, made, "logo", whole[:length]), "image")
+        assert_refused(upload_asset(world.pia, made, "logo", whole[:length]), "image")
 
 
 def test_an_image_of_up_to_40_megapixels_is_taken_and_scaled_to_what_a_page_shows(kept: Callable[..., bytes]) -> None:
@@ -178,60 +187,60 @@ def test_more_than_40_megapixels_are_refused_before_they_are_decoded(
     """Decompression bombs: the size in the header is judged; the worker lives on."""
     world.pia.upload()
     workers = engine.pids()
-    bomb = pixel_bomb(width, height) if height < 10_000 and width < 10_000 else png(width, height, (b"IDAT", b""))
-    refused(upload(world.pia, made, "background", bomb), "40 million")
+    bomb = pixel_bomb(width, height) if height < 10_000 and width < 10_000 else make_png(width, height, (b"IDAT", b""))
+    assert_refused(upload_asset(world.pia, made, "background", bomb), "40 million")
     assert engine.pids() == workers
 
 
 HOSTILE = {
-    "no pixels": png(0, 0, (b"IDAT", b"")),
-    "no data": png(10, 10),
-    "bad depth": png(10, 10, (b"IDAT", b""), depth=3),
-    "bad colour": png(10, 10, (b"IDAT", b""), colour=5),
-    "text bomb": png(1, 1, (b"zTXt", b"a\0\0" + b"x\x9c" + b"\0" * 100)),
-    "broken exif": png(1, 1, (b"eXIf", b"MM\0*\xff\xff\xff\xff"), (b"IDAT", b"x")),
-    "chunk too long": picture("PNG")[:33] + b"\xff\xff\xff\xffIDAT",
+    "no pixels": make_png(0, 0, (b"IDAT", b"")),
+    "no data": make_png(10, 10),
+    "bad depth": make_png(10, 10, (b"IDAT", b""), depth=3),
+    "bad colour": make_png(10, 10, (b"IDAT", b""), colour=5),
+    "text bomb": make_png(1, 1, (b"zTXt", b"a\0\0" + b"x\x9c" + b"\0" * 100)),
+    "broken exif": make_png(1, 1, (b"eXIf", b"MM\0*\xff\xff\xff\xff"), (b"IDAT", b"x")),
+    "chunk too long": make_picture("PNG")[:33] + b"\xff\xff\xff\xffIDAT",
     "jpeg head": b"\xff\xd8\xff",
     "jpeg frames": b"\xff\xd8\xff" + b"\xff\xc0\0\x11\x08\xff\xff\xff\xff\x03" * 50,
     "webp head": b"RIFF\xff\xff\xff\xffWEBPVP8 ",
     "webp canvas": b"RIFF\x1e\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0\xff\xff\xff\xff\xff\xff",
     "a png that is a gif": b"\x89PNG\r\n\x1a\nGIF89a" + b"\0" * 50,
-    "png head and jpeg": b"\x89PNG\r\n\x1a\n" + picture("JPEG"),
+    "png head and jpeg": b"\x89PNG\r\n\x1a\n" + make_picture("JPEG"),
     "eps in jpeg": b"\xff\xd8\xff%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n",
 }
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_image_is_refused(world: World, made: dict[str, Any], name: str) -> None:
-    answer = upload(world.pia, made, "logo", HOSTILE[name])
+    answer = upload_asset(world.pia, made, "logo", HOSTILE[name])
     assert answer.status_code == 422, answer.text
     assert world.rt.db.row("SELECT COUNT(*) FROM assets") == (0,)
 
 
 def test_of_a_sound_only_its_frames_are_kept(kept: Callable[..., bytes]) -> None:
     """Tags before, between and after the frames go, with the pictures and scripts in them."""
-    frames = [frame(fill) for fill in range(5)]
-    tags = id3(b"APIC" + CANARY * 50) + id3(b"COMM" + CANARY)
+    frames = [make_mp3_frame(fill) for fill in range(5)]
+    tags = make_id3_tag(b"APIC" + CANARY * 50) + make_id3_tag(b"COMM" + CANARY)
     sent = tags + b"".join(frames[:3]) + b"junk" + CANARY + b"".join(frames[3:]) + b"TAG" + CANARY.ljust(125, b"\0")
     assert kept(sent, "hotspot-audio") == b"".join(frames)
 
 
-SILENT = {
-    "a tag alone": id3(b"COMM" + b"\0" * 100),
-    "a tag without an end": b"ID3\x04\0\0\x7f\x7f\x7f\x7f" + frame() * 3,
+SILENT_SOUNDS = {
+    "a tag alone": make_id3_tag(b"COMM" + b"\0" * 100),
+    "a tag without an end": b"ID3\x04\0\0\x7f\x7f\x7f\x7f" + make_mp3_frame() * 3,
     "half a tag": b"ID3",
-    "one frame": frame(),
+    "one frame": make_mp3_frame(),
     "a head": b"\xff\xfb\x90\x00",
     "a head and nothing": b"\xff\xfb\x90\x00" + b"\0" * 1000,
     "heads only": b"\xff\xfb\x90\x00" * 1000,
-    "frames behind too much": id3(b"x") + b"\0" * 70_000 + frame() * 10,
+    "frames behind too much": make_id3_tag(b"x") + b"\0" * 70_000 + make_mp3_frame() * 10,
     "ones only": b"\xff\xfb\x90" + b"\xff" * 1_000_000,
 }
 
 
-@pytest.mark.parametrize("name", SILENT)
+@pytest.mark.parametrize("name", SILENT_SOUNDS)
 def test_what_holds_no_sound_is_refused(world: World, made: dict[str, Any], name: str) -> None:
-    refused(upload(world.pia, made, "hotspot-audio", SILENT[name]), "MP3")
+    assert_refused(upload_asset(world.pia, made, "hotspot-audio", SILENT_SOUNDS[name]), "MP3")
 
 
 @pytest.mark.parametrize(
@@ -253,7 +262,7 @@ def test_frames_of_every_version_are_known_by_their_length(
 
 def test_a_reader_gets_an_asset_that_can_do_nothing(world: World, made: dict[str, Any]) -> None:
     """Hardening M13: fixed Content-Type, nosniff, CSP on bytes."""
-    found = upload(world.pia, made, "logo").get_json()
+    found = upload_asset(world.pia, made, "logo").get_json()
     answer = world.http.get(f"/{made['shortId']}/assets/{found['assetId']}", buffered=True)
     assert answer.headers["Content-Type"] == "image/png"
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
@@ -264,7 +273,7 @@ def test_a_reader_gets_an_asset_that_can_do_nothing(world: World, made: dict[str
 
 
 def test_an_asset_is_reached_through_a_link_that_may_be_opened_only(world: World, made: dict[str, Any]) -> None:
-    asset_id = upload(world.pia, made, "logo").get_json()["assetId"]
+    asset_id = upload_asset(world.pia, made, "logo").get_json()["assetId"]
     other = world.pia.upload()
     variants = f"/api/v1/files/{made['uuid']}/variants"
     variant = world.pia.post(variants).get_json()

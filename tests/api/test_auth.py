@@ -5,18 +5,18 @@ import pytest
 from docshare.contract.plans import Plan
 from docshare.contract.scopes import LANES, SCOPES, Lane
 from docshare.server.services.accounts import accounts
-from tests.api.table import GUARDED, PUBLIC, address
+from tests.api.route_table import GUARDED_ROUTES, PUBLIC_ROUTES, fill_path
 from tests.support.cast import INVALID_TOKEN, NO_CREDENTIAL, Person, World
 
 
-def restrict(monkeypatch: pytest.MonkeyPatch, *scopes: str) -> None:
+def limit_scopes(monkeypatch: pytest.MonkeyPatch, *scopes: str) -> None:
     """Let API keys hold no more than ``scopes``, as an access token would."""
     monkeypatch.setitem(LANES, Lane.API_KEY, LANES[Lane.API_KEY]._replace(scopes=frozenset(scopes)))
 
 
-@pytest.mark.parametrize(("method", "path", "scope"), GUARDED)
+@pytest.mark.parametrize(("method", "path", "scope"), GUARDED_ROUTES)
 def test_every_guarded_route_asks_for_a_credential(world: World, method: str, path: str, scope: str) -> None:
-    answer = world.http.open(address(path), method=method)
+    answer = world.http.open(fill_path(path), method=method)
     assert answer.status_code == 401
     assert answer.get_json()["code"] == "unauthorized"
     assert answer.headers["WWW-Authenticate"] == NO_CREDENTIAL
@@ -79,25 +79,25 @@ def test_the_plan_of_a_key_is_that_of_its_account_now(world: World) -> None:
     assert world.fay.get("/api/v1/user").get_json()["tier"] == "basic"
 
 
-@pytest.mark.parametrize(("method", "path", "scope"), GUARDED)
+@pytest.mark.parametrize(("method", "path", "scope"), GUARDED_ROUTES)
 def test_a_missing_scope_is_403_and_decided_before_the_object_is_looked_up(
     world: World, monkeypatch: pytest.MonkeyPatch, method: str, path: str, scope: str
 ) -> None:
     """Missing scope is 403 ``insufficient_scope`` and is decided before looking the object up."""
-    restrict(monkeypatch, *(set(SCOPES) - {scope}))
-    answer = world.pia.http.open(address(path), method=method, headers=world.pia.headers)
+    limit_scopes(monkeypatch, *(set(SCOPES) - {scope}))
+    answer = world.pia.http.open(fill_path(path), method=method, headers=world.pia.headers)
     assert answer.status_code == 403
     assert answer.get_json()["code"] == "insufficient_scope"
     assert scope in answer.get_json()["detail"]
     assert answer.headers["WWW-Authenticate"] == f'Bearer error="insufficient_scope", scope="{scope}"'
 
 
-@pytest.mark.parametrize(("method", "path", "scope"), GUARDED)
+@pytest.mark.parametrize(("method", "path", "scope"), GUARDED_ROUTES)
 def test_the_one_scope_a_route_names_is_enough(
     world: World, monkeypatch: pytest.MonkeyPatch, method: str, path: str, scope: str
 ) -> None:
-    restrict(monkeypatch, scope)
-    answer = world.pia.http.open(address(path), method=method, headers=world.pia.headers)
+    limit_scopes(monkeypatch, scope)
+    answer = world.pia.http.open(fill_path(path), method=method, headers=world.pia.headers)
     assert answer.status_code not in (401, 403)
 
 
@@ -106,7 +106,7 @@ def test_a_scope_that_is_added_later_reaches_every_key() -> None:
     assert LANES[Lane.API_KEY].scopes == frozenset(SCOPES)
 
 
-@pytest.mark.parametrize(("method", "path", "scope"), [row for row in PUBLIC if row[0] == "GET"])
+@pytest.mark.parametrize(("method", "path", "scope"), [row for row in PUBLIC_ROUTES if row[0] == "GET"])
 @pytest.mark.parametrize("value", [None, "Bearer ds_live_nobody", "nonsense, nonsense"])
 def test_public_routes_work_with_no_and_with_an_invalid_credential(
     world: World, method: str, path: str, scope: None, value: str | None
@@ -114,4 +114,4 @@ def test_public_routes_work_with_no_and_with_an_invalid_credential(
     """``GET /api/v1`` works with no, and with an invalid, credential."""
     short_id = world.pia.upload()["shortId"]
     headers = {"Authorization": value} if value else {}
-    assert world.http.open(address(path, short_id), method=method, headers=headers).status_code == 200
+    assert world.http.open(fill_path(path, short_id), method=method, headers=headers).status_code == 200

@@ -10,11 +10,11 @@ from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from docshare.server.services.operations import sweeps
 from docshare.server.services.readership import viewing
-from tests.support.anonymous import share
+from tests.support.anonymous_files import share_anonymously
 from tests.support.cast import NO_CREDENTIAL, Person, World
 from tests.support.pdfs import simple_pdf
-from tests.support.reader import Reader
-from tests.support.rows import change_file
+from tests.support.reader import FakeReader
+from tests.support.rows import update_file_row
 
 CLAIM = "/api/v1/files/claim"
 
@@ -26,7 +26,7 @@ def claim(who: Person, token: Any) -> TestResponse:
 def test_a_claim_makes_the_file_the_callers_and_keeps_what_it_is(world: World) -> None:
     """A claim keeps the stored bytes and the expiry; owner surfaces unlocked."""
     content = simple_pdf(pages=4)
-    file = share(world, content)
+    file = share_anonymously(world, content)
     assert world.mal.get(f"/api/v1/files/{file.uuid}").status_code == 404
     answer = claim(world.mal, file.claim_token)
     assert answer.status_code == 200
@@ -43,7 +43,7 @@ def test_a_claim_makes_the_file_the_callers_and_keeps_what_it_is(world: World) -
 
 def test_claiming_again_is_the_same_for_its_owner_and_409_for_others(world: World) -> None:
     """200 idempotent for the same owner; 409 claimed by another account."""
-    file = share(world)
+    file = share_anonymously(world)
     first = claim(world.pia, file.claim_token)
     again = claim(world.pia, file.claim_token)
     assert (again.status_code, again.get_json()) == (200, first.get_json())
@@ -54,7 +54,7 @@ def test_claiming_again_is_the_same_for_its_owner_and_409_for_others(world: Worl
 
 def test_an_unknown_token_is_401_and_so_is_one_after_30_days(world: World) -> None:
     """401: invalid or expired claim token."""
-    file = share(world, days=60)
+    file = share_anonymously(world, days=60)
     for token in ("ds_ct_" + "x" * 32, file.manage_token, world.pia.key, "€", "x" * 5_000, "x" * 900_000):
         answer = claim(world.pia, token)
         assert (answer.status_code, answer.get_json()["code"]) == (401, "unauthorized")
@@ -67,7 +67,7 @@ def test_an_unknown_token_is_401_and_so_is_one_after_30_days(world: World) -> No
 
 def test_a_file_that_was_swept_is_404(world: World) -> None:
     """404 (expired and swept)."""
-    file = share(world)
+    file = share_anonymously(world)
     world.clock.advance(days=14)
     sweeps.expire_unclaimed(world.rt)
     answer = claim(world.pia, file.claim_token)
@@ -75,7 +75,7 @@ def test_a_file_that_was_swept_is_404(world: World) -> None:
 
 
 def test_a_claim_that_comes_just_before_the_sweep_wins(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = share(world)
+    file = share_anonymously(world)
     world.clock.advance(days=14)
     write = type(world.rt.db).write
 
@@ -91,7 +91,7 @@ def test_a_claim_that_comes_just_before_the_sweep_wins(world: World, monkeypatch
 
 def test_a_full_account_is_403_forbidden(world: World) -> None:
     """The file limit also applies to claim; code ``forbidden``, not ``plan_required``."""
-    file = share(world)
+    file = share_anonymously(world)
     for _ in range(3):
         last = world.fay.upload()
     answer = claim(world.fay, file.claim_token)
@@ -103,8 +103,8 @@ def test_a_full_account_is_403_forbidden(world: World) -> None:
 
 
 def test_a_file_above_the_callers_plan_is_413(world: World) -> None:
-    file = share(world)
-    change_file(world, file.uuid, size=20 * 1024 * 1024 + 1)
+    file = share_anonymously(world)
+    update_file_row(world, file.uuid, size=20 * 1024 * 1024 + 1)
     assert claim(world.fay, file.claim_token).status_code == 413
     assert claim(world.bea, file.claim_token).status_code == 200
     accounts.set_tier(world.rt, world.bea.email, Plan.FREE)
@@ -125,7 +125,7 @@ def test_what_is_no_json_object_is_refused(world: World) -> None:
 
 def test_of_many_claims_at_once_one_account_wins(world: World) -> None:
     """Races: one claim token (hardening G6)."""
-    file = share(world)
+    file = share_anonymously(world)
     barrier = threading.Barrier(8)
     got: list[int] = []
 
@@ -143,8 +143,8 @@ def test_of_many_claims_at_once_one_account_wins(world: World) -> None:
 
 
 def test_the_feed_begins_with_the_claim_and_the_count_does_not(world: World) -> None:
-    file = share(world)
-    before = Reader(world, file.short_id)
+    file = share_anonymously(world)
+    before = FakeReader(world, file.short_id)
     before.reads(10)
     before.leaves()
     world.clock.advance(minutes=10)
@@ -152,7 +152,7 @@ def test_the_feed_begins_with_the_claim_and_the_count_does_not(world: World) -> 
     claim(world.pia, file.claim_token)
     assert world.pia.get("/api/v1/events").get_json() == []
     assert world.pia.get(f"/api/v1/files/{file.uuid}").get_json()["viewCount"] == 1
-    after = Reader(world, file.short_id, address="198.51.100.9")
+    after = FakeReader(world, file.short_id, address="198.51.100.9")
     after.reads(10)
     after.leaves()
     world.clock.advance(minutes=10)

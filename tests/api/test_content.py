@@ -9,21 +9,21 @@ from werkzeug.http import parse_options_header
 
 from tests.support.cast import World
 from tests.support.pdfs import simple_pdf
-from tests.support.rows import change_file, count
+from tests.support.rows import count_rows, update_file_row
 
 CONTENT = simple_pdf(pages=5)
 
 
-def path_of(world: World) -> tuple[str, str]:
+def upload_content(world: World) -> tuple[str, str]:
     made = world.pia.upload(CONTENT)
     return made["uuid"], f"/api/v1/files/{made['shortId']}/content"
 
 
 def test_the_owner_gets_the_exact_bytes_whatever_the_link_demands(world: World) -> None:
     """Exact stored bytes for the owner even with password, gate, range, watermark, view limit."""
-    uuid, path = path_of(world)
+    uuid, path = upload_content(world)
     settings = {"requireEmail": True, "watermark": True, "pageRange": {"from": 1, "to": 2}, "allowDownload": False}
-    change_file(world, uuid, password_hash="x", view_limit=1, settings=json.dumps(settings))
+    update_file_row(world, uuid, password_hash="x", view_limit=1, settings=json.dumps(settings))
     answer = world.pia.get(path, buffered=True)
     assert answer.status_code == 200
     assert answer.data == CONTENT
@@ -34,18 +34,18 @@ def test_the_owner_gets_the_exact_bytes_whatever_the_link_demands(world: World) 
 
 def test_a_download_leaves_no_trace_in_what_readers_left(world: World) -> None:
     """Adds no view, no event, no readership."""
-    uuid, path = path_of(world)
+    uuid, path = upload_content(world)
     before = world.pia.get(f"/api/v1/files/{uuid}").get_json()
     world.pia.get(path, buffered=True)
     world.pia.http.head(path, headers=world.pia.headers, buffered=True)
     assert world.pia.get(f"/api/v1/files/{uuid}").get_json() == before
-    assert [count(world, table) for table in ("view_rows", "download_rows", "view_sessions")] == [0, 0, 0]
+    assert [count_rows(world, table) for table in ("view_rows", "download_rows", "view_sessions")] == [0, 0, 0]
 
 
 @pytest.mark.parametrize("value", ["bytes=0-9", "bytes=-5", "bytes=99999999-", "bytes=0-1,3-4", "bytes=5-2", "lines=1"])
 def test_a_range_still_gets_the_whole_file(world: World, value: str) -> None:
     """A ``Range`` header still gives 200 with the whole file and no ``Accept-Ranges: bytes``, no 206/304/416."""
-    answer = world.pia.get(path_of(world)[1], headers={"Range": value}, buffered=True)
+    answer = world.pia.get(upload_content(world)[1], headers={"Range": value}, buffered=True)
     assert answer.status_code == 200
     assert answer.data == CONTENT
     assert "Accept-Ranges" not in answer.headers
@@ -62,7 +62,7 @@ def test_a_range_still_gets_the_whole_file(world: World, value: str) -> None:
     ],
 )
 def test_conditions_are_not_looked_at(world: World, headers: dict[str, str]) -> None:
-    answer = world.pia.get(path_of(world)[1], headers=headers, buffered=True)
+    answer = world.pia.get(upload_content(world)[1], headers=headers, buffered=True)
     assert (answer.status_code, answer.data) == (200, CONTENT)
     assert "ETag" not in answer.headers
     assert "Last-Modified" not in answer.headers
@@ -70,8 +70,8 @@ def test_conditions_are_not_looked_at(world: World, headers: dict[str, str]) -> 
 
 def test_a_burned_file_is_410_from_the_moment_its_cap_is_reached(world: World) -> None:
     """410 of a burned link from the moment the cap is reached, though bytes live 30 more minutes."""
-    uuid, path = path_of(world)
-    change_file(world, uuid, burned_at=world.clock.now)
+    uuid, path = upload_content(world)
+    update_file_row(world, uuid, burned_at=world.clock.now)
     answer = world.pia.get(path)
     assert answer.status_code == 410
     assert answer.get_json()["code"] == "gone"
@@ -79,21 +79,21 @@ def test_a_burned_file_is_410_from_the_moment_its_cap_is_reached(world: World) -
 
 def test_an_expired_file_can_still_be_downloaded_by_its_owner(world: World) -> None:
     """Of an expired (not burned) link it still works for the owner."""
-    uuid, path = path_of(world)
-    change_file(world, uuid, delete_at=world.clock.now - 1)
+    uuid, path = upload_content(world)
+    update_file_row(world, uuid, delete_at=world.clock.now - 1)
     assert world.pia.get(path, buffered=True).status_code == 200
-    change_file(world, uuid, burned_at=world.clock.now - 2)
+    update_file_row(world, uuid, burned_at=world.clock.now - 2)
     assert world.pia.get(path).status_code == 410
 
 
 def test_head_tells_the_length_and_sends_nothing(world: World) -> None:
-    answer = world.pia.http.head(path_of(world)[1], headers=world.pia.headers, buffered=True)
+    answer = world.pia.http.head(upload_content(world)[1], headers=world.pia.headers, buffered=True)
     assert answer.headers["Content-Length"] == str(len(CONTENT))
     assert answer.data == b""
 
 
 def test_bytes_that_vanish_under_the_request_are_404(world: World) -> None:
-    uuid, path = path_of(world)
+    uuid, path = upload_content(world)
     row = world.rt.db.row("SELECT blob FROM files WHERE uuid = ?", (uuid,))
     assert row is not None
     world.rt.blobs.delete(row[0])
@@ -116,8 +116,8 @@ def test_bytes_that_vanish_under_the_request_are_404(world: World) -> None:
 )
 def test_a_name_comes_back_through_two_parsers_of_the_header(world: World, name: str) -> None:
     """RFC 6266/8187; no control bytes, and the fallback is never empty (hardening G30)."""
-    uuid, path = path_of(world)
-    change_file(world, uuid, original_name=name)
+    uuid, path = upload_content(world)
+    update_file_row(world, uuid, original_name=name)
     header = world.pia.get(path, buffered=True).headers["Content-Disposition"]
     assert header.isascii()
     assert header.isprintable()

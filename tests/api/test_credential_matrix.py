@@ -14,16 +14,16 @@ from werkzeug.test import TestResponse
 from docshare.contract.scopes import SCOPES
 from docshare.server.services.accounts import callers
 from docshare.server.services.files import claim
-from tests.api.hooks import URL, create
-from tests.api.table import ALL, UNKNOWN_UUID
-from tests.support.anonymous import Anonymous, share
-from tests.support.app import make_app
+from tests.api.route_table import ALL_ROUTES, UNKNOWN_UUID
+from tests.api.webhooks import URL, create_webhook
+from tests.support.anonymous_files import AnonymousFile, share_anonymously
 from tests.support.cast import World
-from tests.support.designing import IMPORT, STATUS, Studio, studio_at
-from tests.support.images import picture
-from tests.support.owner import signed_in
+from tests.support.design_tool import IMPORT, STATUS, DesignTool, open_design_tool
+from tests.support.images import make_picture
+from tests.support.import_source import NAME
+from tests.support.oauth_app import make_app
+from tests.support.owner import sign_in_browser
 from tests.support.pdfs import simple_pdf
-from tests.support.source import NAME
 
 COLUMNS = """
   nothing basic   unknown key     all     most    one     refresh manage  expired claimed claim   design  cookie  page
@@ -148,7 +148,7 @@ CODES = {
 Row = tuple[str, str, dict[str, str]]
 
 
-def rows() -> list[Row]:
+def parse_table() -> list[Row]:
     """``(method, path, column -> what it gets)``."""
     lines = TABLE.strip().splitlines()
     names = COLUMNS.split()
@@ -159,13 +159,13 @@ def rows() -> list[Row]:
 
 
 @dataclass
-class Holders:
+class CredentialHolders:
     """Whoever shows a credential: ``headers`` by column, and the manage tokens' files; ``studio``: the design tool."""
 
     world: World
-    studio: Studio
+    studio: DesignTool
     headers: dict[str, dict[str, str]]
-    files: dict[str, Anonymous]
+    files: dict[str, AnonymousFile]
     session: Any
 
     def ask(self, column: str, method: str, path: str) -> TestResponse:
@@ -173,7 +173,7 @@ class Holders:
         names = self.names(column, method, path)
         address = re.sub(r"{(\w+)}", lambda found: names[found[1]], path)
         browser = self.session if column in ("cookie", "page") else self.world.app.test_client()
-        sent = SENT.get((method, path), lambda holders: {})(self)
+        sent = REQUEST_BODIES.get((method, path), lambda holders: {})(self)
         return browser.open(address, method=method, headers=self.headers[column], buffered=True, **sent)
 
     def names(self, column: str, method: str, path: str) -> dict[str, str]:
@@ -181,7 +181,7 @@ class Holders:
         pia, found = self.world.pia, {"id": "1", "sessionId": UNKNOWN_UUID}
         if "/webhooks/{uuid}" in path:
             unknown = path.endswith("/test")  # which would call it
-            return found | {"uuid": UNKNOWN_UUID if unknown else create(pia)["webhook"]["uuid"]}
+            return found | {"uuid": UNKNOWN_UUID if unknown else create_webhook(pia)["webhook"]["uuid"]}
         if "{uuid}" in path:
             found["uuid"] = self.files[column].uuid if column in self.files else pia.upload()["uuid"]
         if "{variantUuid}" in path:
@@ -193,30 +193,32 @@ class Holders:
         return found
 
 
-def document() -> dict[str, Any]:
+def document_form() -> dict[str, Any]:
     return {"data": {"file": (io.BytesIO(simple_pdf()), "a.pdf")}}
 
 
-def logo() -> dict[str, Any]:
-    return {"data": {"kind": "logo", "file": (io.BytesIO(picture()), "a.png")}}
+def logo_form() -> dict[str, Any]:
+    return {"data": {"kind": "logo", "file": (io.BytesIO(make_picture()), "a.png")}}
 
 
 HOOK = {"json": {"url": URL, "events": ["file.viewed"]}}
 FILE = "/api/v1/files/{uuid}"
-SENT: dict[tuple[str, str], Callable[[Holders], dict[str, Any]]] = {
-    ("POST", "/api/files"): lambda holders: document(),
-    ("POST", "/api/v1/files"): lambda holders: document(),
-    ("POST", f"{FILE}/content"): lambda holders: document(),
-    ("POST", f"{FILE}/assets"): lambda holders: logo(),
+REQUEST_BODIES: dict[tuple[str, str], Callable[[CredentialHolders], dict[str, Any]]] = {
+    ("POST", "/api/files"): lambda holders: document_form(),
+    ("POST", "/api/v1/files"): lambda holders: document_form(),
+    ("POST", f"{FILE}/content"): lambda holders: document_form(),
+    ("POST", f"{FILE}/assets"): lambda holders: logo_form(),
     ("POST", "/api/v1/files/import"): lambda holders: {"json": {}},
-    ("POST", "/api/v1/files/claim"): lambda holders: {"json": {"claimToken": share(holders.world).claim_token}},
+    ("POST", "/api/v1/files/claim"): lambda holders: {
+        "json": {"claimToken": share_anonymously(holders.world).claim_token}
+    },
     ("PUT", f"{FILE}/settings"): lambda holders: {"json": {"viewerMode": "flipbook"}},
     ("POST", f"{FILE}/variants"): lambda holders: {"json": {"label": "Ann"}},
     ("PUT", f"{FILE}/variants/{{variantUuid}}"): lambda holders: {"json": {"label": "Ben"}},
     ("POST", f"{FILE}/invites"): lambda holders: {"json": {"email": "ann@example.com"}},
-    ("POST", "/api/account/files"): lambda holders: document(),
-    ("POST", "/api/account/files/{uuid}/content"): lambda holders: document(),
-    ("POST", "/api/account/files/{uuid}/assets"): lambda holders: logo(),
+    ("POST", "/api/account/files"): lambda holders: document_form(),
+    ("POST", "/api/account/files/{uuid}/content"): lambda holders: document_form(),
+    ("POST", "/api/account/files/{uuid}/assets"): lambda holders: logo_form(),
     ("POST", IMPORT): lambda holders: {
         "json": {"url": holders.studio.source.url(), "designToken": holders.studio.design()}
     },
@@ -228,22 +230,22 @@ SENT: dict[tuple[str, str], Callable[[Holders], dict[str, Any]]] = {
 
 
 @pytest.fixture
-def studio(make: Callable[..., World], cert: Path) -> Iterator[Studio]:
+def studio(make: Callable[..., World], cert: Path) -> Iterator[DesignTool]:
     """A design tool and an instance that knows it, and where every other name is found too."""
-    with studio_at(cert, make, anonymous_uploads=True) as studio:
+    with open_design_tool(cert, make, anonymous_uploads=True) as studio:
         here, there = ipaddress.ip_address("127.0.0.1"), ipaddress.ip_address("93.184.216.34")
         studio.world.rt.outbound.resolve = lambda host: [here if host == NAME else there]
         yield studio
 
 
 @pytest.fixture
-def holders(studio: Studio) -> Holders:
+def holders(studio: DesignTool) -> CredentialHolders:
     world = studio.world
-    expired = share(world, days=60)
+    expired = share_anonymously(world, days=60)
     world.clock.advance(days=30)
-    manage, claimed, unclaimed = share(world), share(world), share(world)
+    manage, claimed, unclaimed = share_anonymously(world), share_anonymously(world), share_anonymously(world)
     claim.claim(world.rt, callers.authenticate(world.rt, f"Bearer {world.mal.key}"), claimed.claim_token)
-    app, session = make_app(world), signed_in(world, world.pia)
+    app, session = make_app(world), sign_in_browser(world, world.pia)
     csrf = re.search(r'name="csrf" value="([^"]+)"', session.get("/login").text)
     assert csrf is not None
     most = app.tokens(scope=" ".join(set(SCOPES) - {"profile"}))
@@ -263,10 +265,12 @@ def holders(studio: Studio) -> Holders:
     headers = {column: {"Authorization": f"Bearer {token}"} for column, token in bearers.items()}
     headers |= {"nothing": {}, "basic": {"Authorization": "Basic cGlhOnBpYQ=="}}
     headers |= {"cookie": {}, "page": {"X-CSRF-Token": csrf[1]}}
-    return Holders(world, studio, headers, {"manage": manage, "expired": expired, "claimed": claimed}, session)
+    return CredentialHolders(
+        world, studio, headers, {"manage": manage, "expired": expired, "claimed": claimed}, session
+    )
 
 
-def outcome(answer: TestResponse) -> str:
+def describe_outcome(answer: TestResponse) -> str:
     """The word of the table for ``answer``."""
     status = str(answer.status_code)
     if answer.status_code < 400:
@@ -277,14 +281,16 @@ def outcome(answer: TestResponse) -> str:
     )
 
 
-@pytest.mark.parametrize(("method", "path", "expected"), rows(), ids=[" ".join(row[:2]) for row in rows()])
-def test_who_shows_what_gets_this(holders: Holders, method: str, path: str, expected: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("method", "path", "expected"), parse_table(), ids=[" ".join(row[:2]) for row in parse_table()]
+)
+def test_who_shows_what_gets_this(holders: CredentialHolders, method: str, path: str, expected: dict[str, str]) -> None:
     answers = {column: holders.ask(column, method, path) for column in expected}
-    assert {column: outcome(answer) for column, answer in answers.items()} == expected
+    assert {column: describe_outcome(answer) for column, answer in answers.items()} == expected
     for column, answer in answers.items():
         challenge = answer.headers.get("WWW-Authenticate", "")
         assert challenge.startswith("Bearer") == (answer.status_code in (401, 403)), column
 
 
 def test_no_route_is_missing() -> None:
-    assert sorted((method, path) for method, path, _ in rows()) == sorted(row[:2] for row in ALL)
+    assert sorted((method, path) for method, path, _ in parse_table()) == sorted(row[:2] for row in ALL_ROUTES)

@@ -7,14 +7,14 @@ import pytest
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from docshare.server.services.operations import sweeps
-from tests.api.table import UNKNOWN_UUID
+from tests.api.route_table import UNKNOWN_UUID
 from tests.support.cast import World
-from tests.support.rows import add_download, add_gate, add_view, change_file, count
+from tests.support.rows import count_rows, insert_download, insert_gate_response, insert_view, update_file_row
 
 DAY = 86_400_000
 
 
-def blobs(world: World) -> list[Path]:
+def list_blobs(world: World) -> list[Path]:
     return [path for path in world.rt.blobs.root.rglob("*") if path.is_file()]
 
 
@@ -24,8 +24,8 @@ def test_on_free_a_delete_is_final(world: World) -> None:
     answer = world.fay.delete(f"/api/v1/files/{made['uuid']}")
     assert answer.status_code == 200
     assert answer.get_json() == {"trashed": False}
-    assert count(world, "files") == 0
-    assert blobs(world) == []
+    assert count_rows(world, "files") == 0
+    assert list_blobs(world) == []
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_on_basic_and_pro_a_delete_goes_to_the_trash(world: World, person: str, 
     answer = owner.delete(f"/api/v1/files/{made['shortId']}")
     assert answer.status_code == 200
     assert answer.get_json() == {"trashed": True, "trashedAt": "2026-09-21T14:13:20.000Z", "purgeAt": purge_at}
-    assert len(blobs(world)) == 1
+    assert len(list_blobs(world)) == 1
 
 
 def test_deleting_again_repeats_the_same_dates(world: World) -> None:
@@ -58,7 +58,7 @@ def test_no_other_value_than_1_destroys_anything(world: World, query: str) -> No
     path = f"/api/v1/files/{world.pia.upload()['uuid']}?{query}"
     assert world.pia.delete(path).get_json()["trashed"] is True
     assert world.pia.delete(path).get_json()["trashed"] is True
-    assert len(blobs(world)) == 1
+    assert len(list_blobs(world)) == 1
 
 
 @pytest.mark.parametrize("trashed_first", [False, True])
@@ -67,10 +67,10 @@ def test_purge_destroys_an_active_file_and_one_in_the_trash(world: World, person
     owner = getattr(world, person)
     made = owner.upload()
     if trashed_first:
-        change_file(world, made["uuid"], trashed_at=world.clock.now, purge_at=world.clock.now + DAY)
+        update_file_row(world, made["uuid"], trashed_at=world.clock.now, purge_at=world.clock.now + DAY)
     answer = owner.delete(f"/api/v1/files/{made['uuid']}?purge=1")
     assert answer.get_json() == {"trashed": False}
-    assert blobs(world) == []
+    assert list_blobs(world) == []
     assert owner.delete(f"/api/v1/files/{made['uuid']}?purge=1").status_code == 404
 
 
@@ -86,12 +86,12 @@ def test_a_foreign_active_file_is_403_and_a_foreign_trashed_one_404(world: World
     unknown = world.mal.delete(f"/api/v1/files/{UNKNOWN_UUID}")
     assert (foreign.status_code, foreign.get_json()["code"]) == (404, "not_found")
     assert foreign.data == unknown.data
-    assert len(blobs(world)) == 1
+    assert len(list_blobs(world)) == 1
 
 
 def test_an_unclaimed_file_is_404(world: World) -> None:
     made = world.pia.upload()
-    change_file(world, made["uuid"], owner_id=None)
+    update_file_row(world, made["uuid"], owner_id=None)
     assert world.pia.delete(f"/api/v1/files/{made['uuid']}").status_code == 404
 
 
@@ -118,14 +118,14 @@ def test_the_trash_is_emptied_when_its_date_has_come(world: World) -> None:
     world.clock.advance(milliseconds=1)
     assert sweeps.purge_due(world.rt) == 1
     assert sweeps.purge_due(world.rt) == 0
-    assert blobs(world) == []
+    assert list_blobs(world) == []
     assert world.bea.delete(f"/api/v1/files/{made['uuid']}").status_code == 404
 
 
 def test_a_trashed_file_keeps_its_short_id_and_slug_and_answers_like_an_unknown_link(world: World) -> None:
     """A slug of a trashed file stays reserved, as does its short id; its links answer like unknown ones (404)."""
     made = world.pia.upload()
-    change_file(world, made["uuid"], slug="my-report")
+    update_file_row(world, made["uuid"], slug="my-report")
     world.pia.delete(f"/api/v1/files/{made['uuid']}")
     row = world.rt.db.row("SELECT short_id, slug FROM files WHERE uuid = ?", (made["uuid"],))
     assert row == (made["shortId"], "my-report")
@@ -137,26 +137,26 @@ def test_a_trashed_file_keeps_its_short_id_and_slug_and_answers_like_an_unknown_
 def test_a_purge_frees_the_slug(world: World) -> None:
     """After purge the slug is free."""
     first, second = world.pia.upload(), world.pia.upload()
-    change_file(world, first["uuid"], slug="my-report")
+    update_file_row(world, first["uuid"], slug="my-report")
     world.pia.delete(f"/api/v1/files/{first['uuid']}?purge=1")
-    change_file(world, second["uuid"], slug="my-report")
+    update_file_row(world, second["uuid"], slug="my-report")
 
 
 def test_a_purge_takes_everything_with_it(world: World) -> None:
     """Bytes, rows and derived pages are gone (hardening G27)."""
     made, other = world.pia.upload(), world.pia.upload()
     for row in (made, other):
-        add_view(world, row["uuid"])
-        add_download(world, row["uuid"])
-        add_gate(world, row["uuid"], {"mail": "a@b.example"})
+        insert_view(world, row["uuid"])
+        insert_download(world, row["uuid"])
+        insert_gate_response(world, row["uuid"], {"mail": "a@b.example"})
     image = f"/{made['shortId']}/pages/1-800.jpg?v=1"
     assert world.http.get(image, buffered=True).status_code == 200
     assert list((world.rt.config.data_dir / "cache").rglob("*.jpg"))
     world.pia.delete(f"/api/v1/files/{made['uuid']}?purge=1")
-    assert len(blobs(world)) == 1
+    assert len(list_blobs(world)) == 1
     assert not list((world.rt.config.data_dir / "cache").rglob("*.jpg"))
     for table in ("files", "revisions", "view_rows", "download_rows", "gate_rows"):
-        assert count(world, table) == 1
+        assert count_rows(world, table) == 1
 
 
 def test_a_much_read_file_is_hidden_and_destroyed_completely(world: World) -> None:
@@ -172,14 +172,14 @@ def test_a_much_read_file_is_hidden_and_destroyed_completely(world: World) -> No
     world.pia.delete(f"/api/v1/files/{made['uuid']}")
     assert world.rt.db.row("SELECT COUNT(*) FROM view_rows WHERE hidden = 0") == (0,)
     world.pia.delete(f"/api/v1/files/{made['uuid']}?purge=1")
-    assert count(world, "view_rows") == 0
+    assert count_rows(world, "view_rows") == 0
 
 
 def test_a_restart_finishes_what_a_crash_cut_short(world: World) -> None:
     made, due = world.pia.upload(), world.pia.upload()
-    add_view(world, made["uuid"])
-    change_file(world, made["uuid"], trashed_at=world.clock.now, purge_at=world.clock.now + DAY)
-    change_file(world, due["uuid"], trashed_at=world.clock.now, purge_at=world.clock.now)
+    insert_view(world, made["uuid"])
+    update_file_row(world, made["uuid"], trashed_at=world.clock.now, purge_at=world.clock.now + DAY)
+    update_file_row(world, due["uuid"], trashed_at=world.clock.now, purge_at=world.clock.now)
     (world.rt.blobs.tmp / "left.part").write_bytes(b"half an upload")
     orphan = world.rt.blobs.part()
     orphan.write(b"bytes without a row")
@@ -187,8 +187,8 @@ def test_a_restart_finishes_what_a_crash_cut_short(world: World) -> None:
     swept = sweeps.at_start(world.rt)
     assert (swept.partials, swept.orphans) == (1, 1)
     assert world.rt.db.row("SELECT COUNT(*) FROM view_rows WHERE hidden = 0") == (0,)
-    assert count(world, "files") == 1
-    assert len(blobs(world)) == 1
+    assert count_rows(world, "files") == 1
+    assert len(list_blobs(world)) == 1
     again = sweeps.at_start(world.rt)
     assert (again.partials, again.orphans) == (0, 0)
 

@@ -13,40 +13,40 @@ from docshare.contract.wire import instant
 from docshare.server import admin
 from docshare.server.services.webhooks import dispatch
 from docshare.server.workers.dispatcher import deliver_due
-from tests.api.table import UNKNOWN_UUID
+from tests.api.route_table import UNKNOWN_UUID
 from tests.support.cast import World
+from tests.support.import_source import http_response
 from tests.support.receivers import (
-    ALLOWED,
+    LOOPBACK_NETWORKS,
     OK,
-    Hook,
-    Receiver,
-    add_hook,
-    deliveries_of,
-    happen,
-    health_of,
-    receiver_at,
-    run_out,
+    CreatedWebhook,
+    FakeReceiver,
+    add_webhook,
+    deliver_until_idle,
+    get_webhook,
+    list_deliveries,
+    open_receiver,
+    record_replacements,
 )
-from tests.support.source import answer
 
-BROKEN = answer(b"", "503 Service Unavailable")
+SERVER_ERROR = http_response(b"", "503 Service Unavailable")
 
 
 @pytest.fixture
 def world(make: Callable[..., World]) -> World:
-    return make(webhook_allow=ALLOWED, rate_limit=100_000)
+    return make(webhook_allow=LOOPBACK_NETWORKS, rate_limit=100_000)
 
 
 @pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with receiver_at() as running:
+def receiver() -> Iterator[FakeReceiver]:
+    with open_receiver() as running:
         yield running
 
 
 @pytest.fixture
-def hook(world: World, receiver: Receiver) -> Hook:
+def hook(world: World, receiver: FakeReceiver) -> CreatedWebhook:
     """A webhook of Pia."""
-    return add_hook(world.pia, receiver.url)
+    return add_webhook(world.pia, receiver.url)
 
 
 @pytest.fixture
@@ -54,11 +54,11 @@ def file(world: World) -> str:
     return str(world.pia.upload()["uuid"])
 
 
-def ids(world: World, hook: Hook, query: str = "") -> list[int]:
-    return [row["id"] for row in deliveries_of(world.pia, hook, query)]
+def list_delivery_ids(world: World, hook: CreatedWebhook, query: str = "") -> list[int]:
+    return [row["id"] for row in list_deliveries(world.pia, hook, query)]
 
 
-def redeliver(world: World, hook: Hook, delivery: object) -> Any:
+def redeliver(world: World, hook: CreatedWebhook, delivery: object) -> Any:
     return world.pia.post(f"/api/v1/webhooks/{hook.uuid}/deliveries/{delivery}/redeliver")
 
 
@@ -66,11 +66,11 @@ def redeliver(world: World, hook: Hook, delivery: object) -> Any:
 
 
 def test_a_delivery_has_its_keys_in_order_and_absent_ones_are_absent(
-    world: World, hook: Hook, receiver: Receiver, file: str
+    world: World, hook: CreatedWebhook, receiver: FakeReceiver, file: str
 ) -> None:
-    receiver.choose = lambda hit: BROKEN if hit.attempt == 1 else OK
-    happen(world, file)
-    (row,) = deliveries_of(world.pia, hook)
+    receiver.choose = lambda hit: SERVER_ERROR if hit.attempt == 1 else OK
+    record_replacements(world, file)
+    (row,) = list_deliveries(world.pia, hook)
     assert list(row.items()) == [
         ("id", 2),
         ("event", "content.replaced"),
@@ -80,10 +80,10 @@ def test_a_delivery_has_its_keys_in_order_and_absent_ones_are_absent(
         ("attempts", []),
     ]
     deliver_due(world.rt)
-    (row,) = deliveries_of(world.pia, hook)
+    (row,) = list_deliveries(world.pia, hook)
     assert (row["state"], row["nextAttemptAt"]) == ("queued", "2026-09-21T14:14:20.000Z")
-    run_out(world, world.rt)
-    (row,) = deliveries_of(world.pia, hook)
+    deliver_until_idle(world, world.rt)
+    (row,) = list_deliveries(world.pia, hook)
     assert list(row) == ["id", "event", "createdAt", "state", "attempts"]
     failed, delivered = row["attempts"]
     assert list(failed) == ["at", "status", "latencyMs", "error"]
@@ -95,38 +95,40 @@ def test_a_delivery_has_its_keys_in_order_and_absent_ones_are_absent(
 
 
 def test_without_a_cursor_the_newest_come_first_and_with_one_the_next_ascending(
-    world: World, hook: Hook, file: str
+    world: World, hook: CreatedWebhook, file: str
 ) -> None:
-    happen(world, file, times=5)
-    assert ids(world, hook) == [6, 5, 4, 3, 2]
-    assert ids(world, hook, "?since=0&limit=2") == [6, 5]
-    assert ids(world, hook, "?since=1&limit=2") == [2, 3]
-    assert ids(world, hook, "?since=3") == [4, 5, 6]
-    assert ids(world, hook, "?since=6") == []
+    record_replacements(world, file, times=5)
+    assert list_delivery_ids(world, hook) == [6, 5, 4, 3, 2]
+    assert list_delivery_ids(world, hook, "?since=0&limit=2") == [6, 5]
+    assert list_delivery_ids(world, hook, "?since=1&limit=2") == [2, 3]
+    assert list_delivery_ids(world, hook, "?since=3") == [4, 5, 6]
+    assert list_delivery_ids(world, hook, "?since=6") == []
 
 
 @pytest.mark.parametrize("since", ["x", "-4", "", "0", "1.5"])
-def test_a_cursor_that_is_none_is_the_newest_first(world: World, hook: Hook, file: str, since: str) -> None:
-    happen(world, file, times=2)
-    assert ids(world, hook, f"?since={since}") == [3, 2]
+def test_a_cursor_that_is_none_is_the_newest_first(world: World, hook: CreatedWebhook, file: str, since: str) -> None:
+    record_replacements(world, file, times=2)
+    assert list_delivery_ids(world, hook, f"?since={since}") == [3, 2]
 
 
-def test_a_cursor_beyond_64_bits_has_nothing_after_it(world: World, hook: Hook, file: str) -> None:
-    happen(world, file)
-    assert ids(world, hook, "?since=99999999999999999999999") == []
+def test_a_cursor_beyond_64_bits_has_nothing_after_it(world: World, hook: CreatedWebhook, file: str) -> None:
+    record_replacements(world, file)
+    assert list_delivery_ids(world, hook, "?since=99999999999999999999999") == []
 
 
 @pytest.mark.parametrize(("limit", "rows"), [("", 50), ("x", 50), ("0", 1), ("-3", 1), ("7", 7), ("1000", 100)])
-def test_a_limit_is_clamped_and_never_refused(world: World, hook: Hook, file: str, limit: str, rows: int) -> None:
-    happen(world, file, times=120)
-    assert len(ids(world, hook, f"?limit={limit}")) == rows
+def test_a_limit_is_clamped_and_never_refused(
+    world: World, hook: CreatedWebhook, file: str, limit: str, rows: int
+) -> None:
+    record_replacements(world, file, times=120)
+    assert len(list_delivery_ids(world, hook, f"?limit={limit}")) == rows
 
 
-def test_the_log_is_of_one_webhook(world: World, hook: Hook, receiver: Receiver, file: str) -> None:
-    other = add_hook(world.pia, receiver.url)
-    happen(world, file)
-    assert len(ids(world, hook)) == len(ids(world, other)) == 1
-    assert set(ids(world, hook)).isdisjoint(ids(world, other))
+def test_the_log_is_of_one_webhook(world: World, hook: CreatedWebhook, receiver: FakeReceiver, file: str) -> None:
+    other = add_webhook(world.pia, receiver.url)
+    record_replacements(world, file)
+    assert len(list_delivery_ids(world, hook)) == len(list_delivery_ids(world, other)) == 1
+    assert set(list_delivery_ids(world, hook)).isdisjoint(list_delivery_ids(world, other))
 
 
 @pytest.mark.parametrize("name", [UNKNOWN_UUID, "nothing", "1"])
@@ -134,7 +136,7 @@ def test_the_log_of_an_unknown_webhook_is_404(world: World, name: str) -> None:
     assert world.pia.get(f"/api/v1/webhooks/{name}/deliveries").status_code == 404
 
 
-def test_the_log_of_somebody_elses_webhook_is_the_404_of_an_unknown_one(world: World, hook: Hook) -> None:
+def test_the_log_of_somebody_elses_webhook_is_the_404_of_an_unknown_one(world: World, hook: CreatedWebhook) -> None:
     foreign = world.mal.get(f"/api/v1/webhooks/{hook.uuid}/deliveries")
     unknown = world.mal.get(f"/api/v1/webhooks/{UNKNOWN_UUID}/deliveries")
     assert foreign.status_code == unknown.status_code == 404
@@ -145,39 +147,41 @@ def test_the_log_of_somebody_elses_webhook_is_the_404_of_an_unknown_one(world: W
 
 
 def test_an_abandoned_delivery_gets_another_round_and_the_log_goes_on(
-    world: World, hook: Hook, receiver: Receiver, file: str
+    world: World, hook: CreatedWebhook, receiver: FakeReceiver, file: str
 ) -> None:
-    receiver.script(BROKEN)
-    happen(world, file)
-    run_out(world, world.rt)
+    receiver.script(SERVER_ERROR)
+    record_replacements(world, file)
+    deliver_until_idle(world, world.rt)
     world.clock.advance(days=2)
     answer = redeliver(world, hook, 2)
     assert answer.status_code == 202
     row = answer.get_json()
     assert (row["id"], row["state"], len(row["attempts"])) == (2, "queued", 5)
     assert row["nextAttemptAt"] == "2026-09-23T16:24:20.000Z"
-    assert run_out(world, world.rt) == [0, 60, 660, 4260, 7860]
-    (row,) = deliveries_of(world.pia, hook)
+    assert deliver_until_idle(world, world.rt) == [0, 60, 660, 4260, 7860]
+    (row,) = list_deliveries(world.pia, hook)
     assert (row["state"], len(row["attempts"])) == ("abandoned", 10)
     assert [hit.attempt for hit in receiver.hits] == list(range(1, 11))
     assert len({(hit.delivery, hit.body) for hit in receiver.hits}) == 1
-    assert health_of(world.pia, hook)["failureCount"] == 2
+    assert get_webhook(world.pia, hook)["failureCount"] == 2
 
 
-def test_a_delivered_one_can_be_sent_again(world: World, hook: Hook, receiver: Receiver, file: str) -> None:
-    happen(world, file)
+def test_a_delivered_one_can_be_sent_again(
+    world: World, hook: CreatedWebhook, receiver: FakeReceiver, file: str
+) -> None:
+    record_replacements(world, file)
     deliver_due(world.rt)
     assert redeliver(world, hook, 2).status_code == 202
     deliver_due(world.rt)
     assert len(receiver.hits) == 2
-    assert deliveries_of(world.pia, hook)[0]["state"] == "delivered"
+    assert list_deliveries(world.pia, hook)[0]["state"] == "delivered"
 
 
 def test_a_queued_one_is_due_now_and_goes_on_with_its_round(
-    world: World, hook: Hook, receiver: Receiver, file: str
+    world: World, hook: CreatedWebhook, receiver: FakeReceiver, file: str
 ) -> None:
-    receiver.script(BROKEN)
-    happen(world, file)
+    receiver.script(SERVER_ERROR)
+    record_replacements(world, file)
     deliver_due(world.rt)
     assert deliver_due(world.rt) == 0
     answer = redeliver(world, hook, 2)
@@ -186,12 +190,14 @@ def test_a_queued_one_is_due_now_and_goes_on_with_its_round(
     assert row["nextAttemptAt"] == instant(world.clock.now)
     assert redeliver(world, hook, 2).get_json() == row
     assert deliver_due(world.rt) == 1
-    assert run_out(world, world.rt) == [600, 4200, 7800]
-    assert deliveries_of(world.pia, hook)[0]["state"] == "abandoned"
+    assert deliver_until_idle(world, world.rt) == [600, 4200, 7800]
+    assert list_deliveries(world.pia, hook)[0]["state"] == "abandoned"
 
 
-def test_one_that_is_being_sent_is_not_sent_twice(world: World, hook: Hook, receiver: Receiver, file: str) -> None:
-    happen(world, file)
+def test_one_that_is_being_sent_is_not_sent_twice(
+    world: World, hook: CreatedWebhook, receiver: FakeReceiver, file: str
+) -> None:
+    record_replacements(world, file)
     (letter,) = dispatch.claim(world.rt, 8)
     answer = redeliver(world, hook, 2)
     assert (answer.status_code, answer.get_json()["state"]) == (202, "queued")
@@ -202,12 +208,12 @@ def test_one_that_is_being_sent_is_not_sent_twice(world: World, hook: Hook, rece
 
 
 def test_nothing_is_sent_again_while_the_webhook_is_disabled(
-    world: World, hook: Hook, receiver: Receiver, file: str
+    world: World, hook: CreatedWebhook, receiver: FakeReceiver, file: str
 ) -> None:
-    receiver.script(BROKEN)
+    receiver.script(SERVER_ERROR)
     for _ in range(20):
-        happen(world, file)
-        run_out(world, world.rt)
+        record_replacements(world, file)
+        deliver_until_idle(world, world.rt)
     answer = redeliver(world, hook, 2)
     assert (answer.status_code, answer.get_json()["code"]) == (409, "conflict")
     assert hook.uuid in answer.get_json()["hint"]
@@ -216,17 +222,19 @@ def test_nothing_is_sent_again_while_the_webhook_is_disabled(
 
 
 @pytest.mark.parametrize("delivery", ["3", "0", "-2", "x", "2x", "９", "99999999999999999999999999"])
-def test_an_unknown_delivery_is_404(world: World, hook: Hook, file: str, delivery: str) -> None:
-    happen(world, file)
+def test_an_unknown_delivery_is_404(world: World, hook: CreatedWebhook, file: str, delivery: str) -> None:
+    record_replacements(world, file)
     deliver_due(world.rt)
     assert redeliver(world, hook, delivery).status_code == 404
 
 
-def test_a_delivery_of_another_webhook_is_404(world: World, hook: Hook, receiver: Receiver, file: str) -> None:
-    happen(world, file)
+def test_a_delivery_of_another_webhook_is_404(
+    world: World, hook: CreatedWebhook, receiver: FakeReceiver, file: str
+) -> None:
+    record_replacements(world, file)
     deliver_due(world.rt)
-    other = add_hook(world.pia, receiver.url)
-    foreign = add_hook(world.mal, receiver.url)
+    other = add_webhook(world.pia, receiver.url)
+    foreign = add_webhook(world.mal, receiver.url)
     assert redeliver(world, other, 2).status_code == 404
     answer = world.mal.post(f"/api/v1/webhooks/{foreign.uuid}/deliveries/2/redeliver")
     assert answer.status_code == 404
@@ -239,11 +247,11 @@ def test_a_delivery_of_another_webhook_is_404(world: World, hook: Hook, receiver
 
 
 def test_the_operator_sees_the_newest_deliveries_of_everybody(
-    world: World, hook: Hook, receiver: Receiver, file: str
+    world: World, hook: CreatedWebhook, receiver: FakeReceiver, file: str
 ) -> None:
-    theirs = add_hook(world.mal, receiver.url)
-    happen(world, file)
-    happen(world, world.mal.upload()["uuid"])
+    theirs = add_webhook(world.mal, receiver.url)
+    record_replacements(world, file)
+    record_replacements(world, world.mal.upload()["uuid"])
     rows = admin.run(world.rt, "deliveries list", {})
     assert [(row["id"], row["account"], row["webhook"], row["url"], row["state"]) for row in rows] == [
         (3, "mal@example.com", theirs.uuid, receiver.url, "queued"),
@@ -252,14 +260,16 @@ def test_the_operator_sees_the_newest_deliveries_of_everybody(
     assert all("body" not in row for row in rows)
 
 
-def test_the_operators_list_ends_after_500(world: World, hook: Hook, file: str) -> None:
-    happen(world, file, times=510)
+def test_the_operators_list_ends_after_500(world: World, hook: CreatedWebhook, file: str) -> None:
+    record_replacements(world, file, times=510)
     rows = admin.run(world.rt, "deliveries list", {})
     assert [row["id"] for row in rows] == list(range(511, 11, -1))
 
 
-def test_the_operator_sees_a_delivery_whole(world: World, hook: Hook, receiver: Receiver, file: str) -> None:
-    happen(world, file, contentVersion=2)
+def test_the_operator_sees_a_delivery_whole(
+    world: World, hook: CreatedWebhook, receiver: FakeReceiver, file: str
+) -> None:
+    record_replacements(world, file, contentVersion=2)
     deliver_due(world.rt)
     row = admin.run(world.rt, "deliveries show", {"id": "2"})
     (hit,) = receiver.hits
@@ -271,10 +281,10 @@ def test_the_operator_sees_a_delivery_whole(world: World, hook: Hook, receiver: 
 
 
 def test_the_operator_can_send_again_under_the_same_conditions(
-    world: World, hook: Hook, receiver: Receiver, file: str
+    world: World, hook: CreatedWebhook, receiver: FakeReceiver, file: str
 ) -> None:
-    receiver.script(BROKEN)
-    happen(world, file)
+    receiver.script(SERVER_ERROR)
+    record_replacements(world, file)
     deliver_due(world.rt)
     row = admin.run(world.rt, "deliveries retry", {"id": "2"})
     assert (row["state"], row["nextAttemptAt"]) == ("queued", instant(world.clock.now))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.table import ALL
+from tests.api.route_table import ALL_ROUTES
 from tests.support.cast import World
 
 METHODS = {"get", "post", "put", "delete"}
@@ -25,7 +25,7 @@ def description(world: World) -> dict[str, Any]:
     return found
 
 
-def operations(description: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+def list_operations(description: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
     """Path, path item and operation of each."""
     for path, item in description["paths"].items():
         for method, operation in item.items():
@@ -33,12 +33,12 @@ def operations(description: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any
                 yield path, item, operation
 
 
-def schemas(part: Any) -> Iterator[dict[str, Any]]:
+def list_schemas(part: Any) -> Iterator[dict[str, Any]]:
     """Every object in the description."""
     if isinstance(part, dict):
         yield part
     for inner in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
-        yield from schemas(inner)
+        yield from list_schemas(inner)
 
 
 def test_the_description_names_its_license_and_a_contact(description: dict[str, Any]) -> None:
@@ -50,17 +50,17 @@ def test_the_description_names_its_license_and_a_contact(description: dict[str, 
 def test_every_operation_is_described_and_has_a_declared_tag(description: dict[str, Any]) -> None:
     declared = {tag["name"] for tag in description["tags"] if tag["description"]}
     names = []
-    for path, _, operation in operations(description):
+    for path, _, operation in list_operations(description):
         assert operation["summary"], path
         assert operation["description"], path
         assert operation["tags"], path
         assert set(operation["tags"]) <= declared, path
         names.append(operation["operationId"])
-    assert len(names) == len(set(names)) == len(ALL) + 1  # and oEmbed
+    assert len(names) == len(set(names)) == len(ALL_ROUTES) + 1  # and oEmbed
 
 
 def test_every_operation_names_its_statuses_and_hides_none_behind_a_default(description: dict[str, Any]) -> None:
-    for path, _, operation in operations(description):
+    for path, _, operation in list_operations(description):
         listed = operation["responses"]
         assert "default" not in listed, path
         assert all(re.fullmatch("[1-5][0-9]{2}", status) for status in listed), path
@@ -70,7 +70,7 @@ def test_every_operation_names_its_statuses_and_hides_none_behind_a_default(desc
 
 def test_every_placeholder_in_a_path_is_a_required_parameter(description: dict[str, Any]) -> None:
     components = description["components"]["parameters"]
-    for path, item, operation in operations(description):
+    for path, item, operation in list_operations(description):
         given = [*item.get("parameters", ()), *operation.get("parameters", ())]
         found = [components[each["$ref"].rpartition("/")[2]] if "$ref" in each else each for each in given]
         placed = {each["name"] for each in found if each["in"] == "path" and each["required"]}
@@ -80,7 +80,7 @@ def test_every_placeholder_in_a_path_is_a_required_parameter(description: dict[s
 
 
 def test_nothing_is_declared_that_nothing_uses(description: dict[str, Any]) -> None:
-    used = {part["$ref"] for part in schemas(description) if isinstance(part.get("$ref"), str)}
+    used = {part["$ref"] for part in list_schemas(description) if isinstance(part.get("$ref"), str)}
     for kind in ("parameters", "headers", "responses", "schemas"):
         for name in description["components"][kind]:
             assert f"#/components/{kind}/{name}" in used, name
@@ -89,7 +89,7 @@ def test_nothing_is_declared_that_nothing_uses(description: dict[str, Any]) -> N
 def test_cursors_and_page_sizes_are_integers(description: dict[str, Any]) -> None:
     found = {
         (operation["operationId"], parameter["name"]): parameter["schema"]
-        for _, _, operation in operations(description)
+        for _, _, operation in list_operations(description)
         for parameter in operation.get("parameters", ())
         if parameter.get("name") in ("since", "limit")
     }
@@ -101,7 +101,7 @@ def test_cursors_and_page_sizes_are_integers(description: dict[str, Any]) -> Non
 
 def test_what_can_exceed_32_bits_says_so(description: dict[str, Any]) -> None:
     """A generated client in Java or Go takes an integer for 32 bits otherwise, and a file may have 2 GB."""
-    for part in schemas(description["components"]["schemas"]):
+    for part in list_schemas(description["components"]["schemas"]):
         for name, schema in part.get("properties", {}).items():
             if name in ("size", "maxUploadBytes") and schema.get("type") == "integer":
                 assert schema["format"] == "int64", name
@@ -109,11 +109,11 @@ def test_what_can_exceed_32_bits_says_so(description: dict[str, Any]) -> None:
 
 def test_nothing_that_is_left_out_is_switched_on_by_a_generated_client(description: dict[str, Any]) -> None:
     """Generated clients send defaults of the description along, and so would change settings that were left out."""
-    assert not [part for part in schemas(description) if part.get("default") is True]
+    assert not [part for part in list_schemas(description) if part.get("default") is True]
 
 
 def test_every_pattern_is_one_that_other_languages_read_alike(description: dict[str, Any]) -> None:
-    for part in schemas(description):
+    for part in list_schemas(description):
         pattern = part.get("pattern")
         if isinstance(pattern, str):
             assert pattern.startswith("^"), pattern

@@ -12,37 +12,37 @@ from docshare.server.services.files import freeze
 from docshare.server.services.operations import sweeps
 from docshare.server.store.blobs import Blobs
 from tests.support.cast import BASE_URL, World
-from tests.support.designing import DAY, IMPORT, Studio, studio_at
+from tests.support.design_tool import DAY, IMPORT, DesignTool, open_design_tool
+from tests.support.import_source import http_response
 from tests.support.pdfs import simple_pdf
-from tests.support.pictures import BLUE, RED, picture_pdf, stripes
-from tests.support.rows import count
-from tests.support.source import answer
+from tests.support.picture_pdfs import BLUE, RED, make_stripes, picture_pdf
+from tests.support.rows import count_rows
 
 
-def ends_at(studio: Studio, made: dict[str, Any]) -> int | None:
+def get_expiry(studio: DesignTool, made: dict[str, Any]) -> int | None:
     """When the link says that it ends."""
     told = studio.world.http.get(f"/api/files/{made['shortId']}/metadata").get_json()
     return parse_instant(told["deleteAt"]) if "deleteAt" in told else None
 
 
-def manage(studio: Studio, made: dict[str, Any], **settings: Any) -> None:
+def put_managed_settings(studio: DesignTool, made: dict[str, Any], **settings: Any) -> None:
     headers = {"Authorization": f"Bearer {made['manageToken']}"}
     path = f"/api/v1/files/{made['uuid']}/settings"
     answered = studio.world.http.put(path, json=settings, headers=headers)
     assert answered.status_code == 200, answered.text
 
 
-def stored(studio: Studio) -> int:
+def count_stored_files(studio: DesignTool) -> int:
     """How many bytes-files are kept, partial ones too."""
     return sum(
         path.is_file() for root in ("blobs", "tmp") for path in (studio.world.rt.config.data_dir / root).rglob("*")
     )
 
 
-def refused(studio: Studio, answered: Any, status: int, code: str, files: int = 1) -> dict[str, Any]:
+def assert_import_refused(studio: DesignTool, answered: Any, status: int, code: str, files: int = 1) -> dict[str, Any]:
     """The problem, after a look that the refusal left nothing behind and changed nothing."""
     assert (answered.status_code, answered.get_json()["code"]) == (status, code), answered.text
-    assert (count(studio.world, "files"), stored(studio)) == (files, files)
+    assert (count_rows(studio.world, "files"), count_stored_files(studio)) == (files, files)
     problem: dict[str, Any] = answered.get_json()
     return problem
 
@@ -50,7 +50,7 @@ def refused(studio: Studio, answered: Any, status: int, code: str, files: int = 
 # --- a new design ----------------------------------------------------------------------------------------------------
 
 
-def test_a_new_design_gets_a_link_and_both_tokens(studio: Studio) -> None:
+def test_a_new_design_gets_a_link_and_both_tokens(studio: DesignTool) -> None:
     made = studio.published()
     assert list(made) == [
         "uuid", "shortId", "shareUrl", "qrUrl", "claimToken", "manageToken", "republished", "contentVersion",
@@ -64,24 +64,24 @@ def test_a_new_design_gets_a_link_and_both_tokens(studio: Studio) -> None:
     assert studio.world.http.get(made["qrUrl"].removeprefix(BASE_URL)).data.startswith(b"\x89PNG")
 
 
-def test_it_has_a_name_of_its_own_unless_one_is_sent(studio: Studio) -> None:
+def test_it_has_a_name_of_its_own_unless_one_is_sent(studio: DesignTool) -> None:
     """``filename`` (default ``design-tool-design.pdf``)."""
     names = [studio.published(design=None, **more)["shortId"] for more in ({}, {"filename": "Poster.pdf"})]
     told = [studio.world.http.get(f"/api/files/{name}/metadata").get_json()["originalName"] for name in names]
     assert told == ["design-tool-design.pdf", "Poster.pdf"]
 
 
-def test_it_tells_the_colours_of_the_design(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_tells_the_colours_of_the_design(studio: DesignTool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("docshare.server.pdf.engine.PALETTE_BUDGET_S", 30.0)  # whatever else the machine does
-    studio.source.script = answer(picture_pdf([stripes((RED, 30), (BLUE, 70))], [300]))
+    studio.source.script = http_response(picture_pdf([make_stripes((RED, 30), (BLUE, 70))], [300]))
     # Twice: every 500th document meets a worker that is replaced just then, and has no palette.
     told = [studio.published().get("palette") for _ in range(2)]
     assert ["#143cdc", "#c81e28"] in told
 
 
-def test_it_belongs_to_nobody_and_ends_after_365_days(studio: Studio) -> None:
+def test_it_belongs_to_nobody_and_ends_after_365_days(studio: DesignTool) -> None:
     made = studio.published()
-    assert ends_at(studio, made) == studio.world.clock.now + 365 * DAY
+    assert get_expiry(studio, made) == studio.world.clock.now + 365 * DAY
     assert studio.world.pia.get("/api/v1/files").get_json() == []
     studio.world.clock.advance(days=365)
     assert studio.world.http.get(f"/{made['shortId']}").status_code == 410
@@ -89,16 +89,16 @@ def test_it_belongs_to_nobody_and_ends_after_365_days(studio: Studio) -> None:
     assert sweeps.run(studio.world.rt)["expired"] == 1
 
 
-def test_its_tokens_claim_and_manage_it(studio: Studio) -> None:
+def test_its_tokens_claim_and_manage_it(studio: DesignTool) -> None:
     made = studio.published()
-    manage(studio, made, allowDownload=False)
+    put_managed_settings(studio, made, allowDownload=False)
     studio.take_over(studio.world.fay, made)
     detail = studio.world.fay.get(f"/api/v1/files/{made['uuid']}").get_json()
     assert (detail["allowDownload"], detail["designToolUpdatesEnabled"]) == (False, True)
     assert "deleteAt" in detail
 
 
-def test_both_kinds_of_ids_name_the_user(studio: Studio) -> None:
+def test_both_kinds_of_ids_name_the_user(studio: DesignTool) -> None:
     """User JWT: ``sub`` or ``userId``."""
     first = studio.published()
     token = studio.maker.token(sub=None, userId="ada")
@@ -109,7 +109,7 @@ def test_both_kinds_of_ids_name_the_user(studio: Studio) -> None:
 # --- publishing again ------------------------------------------------------------------------------------------------
 
 
-def test_publishing_again_puts_the_new_design_behind_the_same_link(studio: Studio) -> None:
+def test_publishing_again_puts_the_new_design_behind_the_same_link(studio: DesignTool) -> None:
     first = studio.published()
     content = studio.drawn(5)
     studio.world.clock.advance(days=1)
@@ -118,7 +118,7 @@ def test_publishing_again_puts_the_new_design_behind_the_same_link(studio: Studi
     assert (again["republished"], again["contentVersion"]) == (True, 2)
     told = studio.world.http.get(f"/api/files/{first['shortId']}/metadata").get_json()
     assert (told["totalPages"], told["originalName"]) == (5, "New.pdf")
-    assert stored(studio) == 1
+    assert count_stored_files(studio) == 1
     studio.take_over(studio.world.fay, again)
     detail = studio.world.fay.get(f"/api/v1/files/{first['uuid']}").get_json()
     assert [row["contentVersion"] for row in detail["revisions"]] == [2, 1]
@@ -126,35 +126,35 @@ def test_publishing_again_puts_the_new_design_behind_the_same_link(studio: Studi
     assert studio.world.fay.get("/api/v1/activity").get_json() == []
 
 
-def test_the_tokens_of_the_first_publishing_stay_good(studio: Studio) -> None:
+def test_the_tokens_of_the_first_publishing_stay_good(studio: DesignTool) -> None:
     first = studio.published()
     studio.published()
-    manage(studio, first, allowDownload=False)
+    put_managed_settings(studio, first, allowDownload=False)
     studio.take_over(studio.world.fay, first)
 
 
-def test_it_moves_the_expiry_to_365_days_from_then(studio: Studio) -> None:
+def test_it_moves_the_expiry_to_365_days_from_then(studio: DesignTool) -> None:
     made = studio.published()
     for days in (300, 300):
         studio.world.clock.advance(days=days)
         studio.published()
-        assert ends_at(studio, made) == studio.world.clock.now + 365 * DAY
+        assert get_expiry(studio, made) == studio.world.clock.now + 365 * DAY
 
 
-def test_an_expiry_that_the_uploader_set_stays(studio: Studio) -> None:
+def test_an_expiry_that_the_uploader_set_stays(studio: DesignTool) -> None:
     """Re-bases the 365-day expiry unless the uploader set one."""
     made = studio.published()
-    manage(studio, made, deleteAt="2031-01-01T00:00:00Z")
-    chosen = ends_at(studio, made)
+    put_managed_settings(studio, made, deleteAt="2031-01-01T00:00:00Z")
+    chosen = get_expiry(studio, made)
     assert chosen is not None
     assert chosen <= studio.world.clock.now + 7 * DAY
     studio.world.clock.advance(days=1)
     assert studio.published()["republished"]
-    assert ends_at(studio, made) == chosen
+    assert get_expiry(studio, made) == chosen
 
 
 @pytest.mark.parametrize(("who", "design"), [("bob", "poster"), ("ada", "flyer"), ("ada", None)])
-def test_another_user_another_design_or_none_is_another_link(studio: Studio, who: str, design: str | None) -> None:
+def test_another_user_another_design_or_none_is_another_link(studio: DesignTool, who: str, design: str | None) -> None:
     first = studio.published()
     other = studio.published(who, design)
     assert other["uuid"] != first["uuid"]
@@ -162,72 +162,72 @@ def test_another_user_another_design_or_none_is_another_link(studio: Studio, who
 
 
 @pytest.mark.parametrize("token", ["", "nonsense", "a.b.c"])
-def test_a_design_token_that_is_not_good_counts_for_nothing(studio: Studio, token: str) -> None:
+def test_a_design_token_that_is_not_good_counts_for_nothing(studio: DesignTool, token: str) -> None:
     studio.published()
     made = studio.published(designToken=token)
     assert not made["republished"]
-    assert count(studio.world, "designs") == 1
+    assert count_rows(studio.world, "designs") == 1
 
 
-def test_a_link_that_ended_makes_way_for_a_new_one(studio: Studio) -> None:
+def test_a_link_that_ended_makes_way_for_a_new_one(studio: DesignTool) -> None:
     """Live and unclaimed."""
     first = studio.published()
-    manage(studio, first, deleteAt="2020-01-01T00:00:00Z")
+    put_managed_settings(studio, first, deleteAt="2020-01-01T00:00:00Z")
     second = studio.published()
     assert second["uuid"] != first["uuid"]
     assert studio.published()["uuid"] == second["uuid"]
 
 
-def test_a_link_that_ended_is_in_nobodys_way_once_it_is_claimed(studio: Studio) -> None:
+def test_a_link_that_ended_is_in_nobodys_way_once_it_is_claimed(studio: DesignTool) -> None:
     first = studio.published()
-    manage(studio, first, deleteAt="2026-09-22T00:00:00Z")
+    put_managed_settings(studio, first, deleteAt="2026-09-22T00:00:00Z")
     studio.world.clock.advance(days=1)
     second = studio.published()
     studio.take_over(studio.world.fay, first)
-    manage(studio, second, deleteAt="2020-01-01T00:00:00Z")
+    put_managed_settings(studio, second, deleteAt="2020-01-01T00:00:00Z")
     assert not studio.published()["republished"]
 
 
-def test_after_it_was_severed_the_design_gets_a_new_link(studio: Studio) -> None:
+def test_after_it_was_severed_the_design_gets_a_new_link(studio: DesignTool) -> None:
     first = studio.published()
-    manage(studio, first, detachDesignToolDesign=True)
+    put_managed_settings(studio, first, detachDesignToolDesign=True)
     assert studio.published()["uuid"] != first["uuid"]
-    manage(studio, first, detachDesignToolDesign=True)
+    put_managed_settings(studio, first, detachDesignToolDesign=True)
 
 
 # --- what may not be published again ---------------------------------------------------------------------------------
 
 
-def test_a_claimed_link_is_left_alone(studio: Studio) -> None:
+def test_a_claimed_link_is_left_alone(studio: DesignTool) -> None:
     made = studio.published()
     studio.take_over(studio.world.fay, made)
-    problem = refused(studio, studio.publish(), 403, "forbidden")
+    problem = assert_import_refused(studio, studio.publish(), 403, "forbidden")
     assert "belongs to an account" in problem["detail"]
     assert "/api/v1/files/import" in problem["hint"]
     assert studio.world.fay.get(f"/api/v1/files/{made['uuid']}").get_json()["contentVersion"] == 1
 
 
-def test_a_frozen_link_is_left_alone_also_after_its_end(studio: Studio) -> None:
+def test_a_frozen_link_is_left_alone_also_after_its_end(studio: DesignTool) -> None:
     made = studio.published()
     freeze.freeze(studio.world.rt, made["shortId"])
-    assert "frozen" in refused(studio, studio.publish(), 403, "forbidden")["detail"]
-    manage(studio, made, deleteAt="2020-01-01T00:00:00Z")
-    refused(studio, studio.publish(), 403, "forbidden")
+    assert "frozen" in assert_import_refused(studio, studio.publish(), 403, "forbidden")["detail"]
+    put_managed_settings(studio, made, deleteAt="2020-01-01T00:00:00Z")
+    assert_import_refused(studio, studio.publish(), 403, "forbidden")
     freeze.unfreeze(studio.world.rt, made["shortId"])
     assert not studio.published()["republished"]
 
 
-def test_a_link_that_takes_no_updates_is_left_alone(studio: Studio) -> None:
+def test_a_link_that_takes_no_updates_is_left_alone(studio: DesignTool) -> None:
     made = studio.published()
-    manage(studio, made, designToolUpdatesEnabled=False)
-    assert "designToolUpdatesEnabled" in refused(studio, studio.publish(), 403, "forbidden")["hint"]
-    manage(studio, made, designToolUpdatesEnabled=True)
+    put_managed_settings(studio, made, designToolUpdatesEnabled=False)
+    assert "designToolUpdatesEnabled" in assert_import_refused(studio, studio.publish(), 403, "forbidden")["hint"]
+    put_managed_settings(studio, made, designToolUpdatesEnabled=True)
     assert studio.published()["republished"]
 
 
 @pytest.mark.parametrize("meanwhile", ["publish", "claim", "freeze", "end"])
 def test_a_link_that_changes_while_the_document_comes_is_a_conflict(
-    studio: Studio, monkeypatch: pytest.MonkeyPatch, meanwhile: str
+    studio: DesignTool, monkeypatch: pytest.MonkeyPatch, meanwhile: str
 ) -> None:
     """409 (retry)."""
     made = studio.published()
@@ -236,7 +236,7 @@ def test_a_link_that_changes_while_the_document_comes_is_a_conflict(
         "publish": studio.published,
         "claim": lambda: studio.take_over(studio.world.fay, made),
         "freeze": lambda: freeze.freeze(studio.world.rt, made["uuid"]),
-        "end": lambda: manage(studio, made, deleteAt="2020-01-01T00:00:00Z"),
+        "end": lambda: put_managed_settings(studio, made, deleteAt="2020-01-01T00:00:00Z"),
     }
 
     def and_then(self: Blobs, part: Any) -> str:
@@ -246,10 +246,10 @@ def test_a_link_that_changes_while_the_document_comes_is_a_conflict(
 
     monkeypatch.setattr(Blobs, "keep", and_then)
     expected = {"publish": (409, "conflict"), "claim": (403, "forbidden"), "freeze": (403, "forbidden")}
-    refused(studio, studio.publish(), *expected.get(meanwhile, (409, "conflict")))
+    assert_import_refused(studio, studio.publish(), *expected.get(meanwhile, (409, "conflict")))
 
 
-def test_two_first_publishings_at_once_make_one_link(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_first_publishings_at_once_make_one_link(studio: DesignTool, monkeypatch: pytest.MonkeyPatch) -> None:
     keep = Blobs.keep
 
     def and_then(self: Blobs, part: Any) -> str:
@@ -258,7 +258,7 @@ def test_two_first_publishings_at_once_make_one_link(studio: Studio, monkeypatch
         return keep(self, part)
 
     monkeypatch.setattr(Blobs, "keep", and_then)
-    refused(studio, studio.publish(), 409, "conflict")
+    assert_import_refused(studio, studio.publish(), 409, "conflict")
     assert studio.published()["republished"]
 
 
@@ -276,57 +276,61 @@ def test_two_first_publishings_at_once_make_one_link(studio: Studio, monkeypatch
         ({"filename": ["a"]}, 400, "bad_request"),
     ],
 )
-def test_a_bad_order_is_refused(studio: Studio, body: dict[str, Any], status: int, code: str) -> None:
-    refused(studio, studio.publish(**body), status, code, files=0)
+def test_a_bad_order_is_refused(studio: DesignTool, body: dict[str, Any], status: int, code: str) -> None:
+    assert_import_refused(studio, studio.publish(**body), status, code, files=0)
     assert studio.source.connections == 0
 
 
 @pytest.mark.parametrize("content", [b"[]", b'"x"', b"{", b'{"url": 1, "url": 2}'])
-def test_a_malformed_body_is_400(studio: Studio, content: bytes) -> None:
+def test_a_malformed_body_is_400(studio: DesignTool, content: bytes) -> None:
     headers = {"Authorization": f"Bearer {studio.user()}", "Content-Type": "application/json"}
-    refused(studio, studio.world.http.post(IMPORT, data=content, headers=headers), 400, "bad_request", files=0)
+    assert_import_refused(
+        studio, studio.world.http.post(IMPORT, data=content, headers=headers), 400, "bad_request", files=0
+    )
 
 
 @pytest.mark.parametrize(
     ("script", "status", "code"),
     [
-        (answer(b"hello, no PDF"), 400, "bad_request"),
-        (answer(b"%PDF-1.7 but no more"), 400, "bad_request"),
-        (answer(b"", "404 Not Found"), 502, "bad_gateway"),
-        (answer(b"", "302 Found", "Location: https://files.example/b.pdf"), 502, "bad_gateway"),
+        (http_response(b"hello, no PDF"), 400, "bad_request"),
+        (http_response(b"%PDF-1.7 but no more"), 400, "bad_request"),
+        (http_response(b"", "404 Not Found"), 502, "bad_gateway"),
+        (http_response(b"", "302 Found", "Location: https://files.example/b.pdf"), 502, "bad_gateway"),
     ],
 )
-def test_a_bad_source_is_refused(studio: Studio, script: Any, status: int, code: str) -> None:
+def test_a_bad_source_is_refused(studio: DesignTool, script: Any, status: int, code: str) -> None:
     studio.source.script = script
-    refused(studio, studio.publish(), status, code, files=0)
+    assert_import_refused(studio, studio.publish(), status, code, files=0)
 
 
 def test_above_the_anonymous_limit_it_is_413(make: Callable[..., World], cert: Path) -> None:
-    with studio_at(cert, make, anonymous_limit=3000) as studio:
+    with open_design_tool(cert, make, anonymous_limit=3000) as studio:
         assert len(simple_pdf(pages=40)) > 3000
         studio.drawn(40)
-        assert "3000 bytes" in refused(studio, studio.publish(), 413, "payload_too_large", files=0)["detail"]
+        assert (
+            "3000 bytes" in assert_import_refused(studio, studio.publish(), 413, "payload_too_large", files=0)["detail"]
+        )
 
 
 # --- the budget ------------------------------------------------------------------------------------------------------
 
 
 def test_thirty_new_designs_a_day_and_any_number_of_new_versions(make: Callable[..., World], cert: Path) -> None:
-    with studio_at(cert, make, design_uploads=3) as studio:
+    with open_design_tool(cert, make, design_uploads=3) as studio:
         for number in range(3):
             studio.published(design=f"d{number}")
         studio.world.clock.advance(seconds=3600)
         late = studio.publish(design="d3")
-        refused(studio, late, 429, "rate_limited", files=3)
+        assert_import_refused(studio, late, 429, "rate_limited", files=3)
         assert int(late.headers["Retry-After"]) == 23 * 3600
         assert studio.published(design="d0")["republished"]
         assert not studio.published("bob", "d3")["republished"]
         studio.world.clock.advance(seconds=23 * 3600)
         assert not studio.published(design="d3")["republished"]
-        assert count(studio.world, "design_uploads") == 2
+        assert count_rows(studio.world, "design_uploads") == 2
 
 
-def test_by_default_the_thirty_first_design_of_a_day_is_too_many(studio: Studio) -> None:
+def test_by_default_the_thirty_first_design_of_a_day_is_too_many(studio: DesignTool) -> None:
     rows = [("ada", studio.world.clock.now)] * 29
     with studio.world.rt.db.write():
         for row in rows:
@@ -339,7 +343,7 @@ def test_two_designs_at_once_do_not_share_the_last_of_the_budget(
     make: Callable[..., World], cert: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep = Blobs.keep
-    with studio_at(cert, make, design_uploads=1) as studio:
+    with open_design_tool(cert, make, design_uploads=1) as studio:
 
         def and_then(self: Blobs, part: Any) -> str:
             monkeypatch.setattr(Blobs, "keep", keep)
@@ -347,24 +351,24 @@ def test_two_designs_at_once_do_not_share_the_last_of_the_budget(
             return keep(self, part)
 
         monkeypatch.setattr(Blobs, "keep", and_then)
-        refused(studio, studio.publish(), 429, "rate_limited")
+        assert_import_refused(studio, studio.publish(), 429, "rate_limited")
 
 
 def test_a_refused_design_costs_nothing(make: Callable[..., World], cert: Path) -> None:
-    with studio_at(cert, make, design_uploads=1) as studio:
-        studio.source.script = answer(b"hello, no PDF")
+    with open_design_tool(cert, make, design_uploads=1) as studio:
+        studio.source.script = http_response(b"hello, no PDF")
         studio.publish()
         studio.drawn(1)
         studio.published()
 
 
 def test_the_budget_survives_a_restart(make: Callable[..., World], cert: Path) -> None:
-    with studio_at(cert, make, design_uploads=1) as studio:
+    with open_design_tool(cert, make, design_uploads=1) as studio:
         studio.published()
         studio.world.rt.limits._memory.reset()
         assert studio.publish(design="flyer").status_code == 429
 
 
 def test_where_the_budget_is_nothing_nobody_publishes(make: Callable[..., World], cert: Path) -> None:
-    with studio_at(cert, make, design_uploads=0) as studio:
+    with open_design_tool(cert, make, design_uploads=0) as studio:
         assert studio.publish().headers["Retry-After"] == "86400"

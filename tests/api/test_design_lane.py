@@ -9,70 +9,70 @@ from werkzeug.test import TestResponse
 
 from docshare.contract.limits import DESIGN_USER
 from docshare.server.config import ConfigError, load
-from tests.api.door import opened
+from tests.api.raw_client import open_listener
 from tests.support.cast import NO_CREDENTIAL, World
-from tests.support.designing import IMPORT, STATUS, Studio, studio_at
-from tests.support.forged import FORGED
+from tests.support.design_tool import IMPORT, STATUS, DesignTool, open_design_tool
+from tests.support.forged_tokens import FORGED_TOKENS
+from tests.support.import_source import http_response
 from tests.support.jwts import AUDIENCE, ISSUER
-from tests.support.rows import count
-from tests.support.source import answer
+from tests.support.rows import count_rows
 
-BOTH = pytest.mark.parametrize("path", [IMPORT, STATUS])
+for_both_routes = pytest.mark.parametrize("path", [IMPORT, STATUS])
 
 
-def ask(studio: Studio, path: str, token: str | None) -> TestResponse:
+def send_with_token(studio: DesignTool, path: str, token: str | None) -> TestResponse:
     """A request that is fine but for its credential."""
     return studio.send(path, {"url": studio.source.url(), "designToken": studio.design()}, token)
 
 
-def require_refused(studio: Studio, answered: TestResponse) -> None:
+def assert_unauthorized(studio: DesignTool, answered: TestResponse) -> None:
     assert (answered.status_code, answered.get_json()["code"]) == (401, "unauthorized"), answered.text
     assert answered.headers["WWW-Authenticate"].startswith("Bearer")
-    assert count(studio.world, "files") == 0
+    assert count_rows(studio.world, "files") == 0
 
 
 # --- credentials -----------------------------------------------------------------------------------------------------
 
 
-@BOTH
-def test_a_good_token_opens_the_lane(studio: Studio, path: str) -> None:
+@for_both_routes
+def test_a_good_token_opens_the_lane(studio: DesignTool, path: str) -> None:
     for token in (studio.user(), studio.maker.token(alg="ES256"), studio.maker.token(sub=None, userId="ada")):
-        assert ask(studio, path, token).status_code == 200
+        assert send_with_token(studio, path, token).status_code == 200
 
 
-@pytest.mark.parametrize("make_token", FORGED.values(), ids=FORGED)
+@pytest.mark.parametrize("make_token", FORGED_TOKENS.values(), ids=FORGED_TOKENS)
 @pytest.mark.filterwarnings("ignore::joserfc.errors.SecurityWarning")
-def test_a_forged_token_is_401(studio: Studio, make_token: Callable[[Any], str]) -> None:
+def test_a_forged_token_is_401(studio: DesignTool, make_token: Callable[[Any], str]) -> None:
     token = make_token(studio.maker)
     headers = {"Authorization": f"Bearer {token}".replace("\n", "%0A")}
     body = {"url": studio.source.url(), "designToken": studio.design()}
-    require_refused(studio, studio.world.http.post(IMPORT, json=body, headers=headers))
+    assert_unauthorized(studio, studio.world.http.post(IMPORT, json=body, headers=headers))
     assert studio.source.connections == 0
 
 
-@BOTH
-def test_every_other_credential_is_401(studio: Studio, path: str) -> None:
+@for_both_routes
+def test_every_other_credential_is_401(studio: DesignTool, path: str) -> None:
     """The design lane takes only the design JWT; a valid API key there is 401."""
     made = studio.published(design=None)
     for token in (None, studio.world.pia.key, made["manageToken"], made["claimToken"], studio.design()):
-        answered = ask(studio, path, token)
+        answered = send_with_token(studio, path, token)
         assert (answered.status_code, answered.get_json()["code"]) == (401, "unauthorized")
-    assert ask(studio, path, None).headers["WWW-Authenticate"] == NO_CREDENTIAL
+    assert send_with_token(studio, path, None).headers["WWW-Authenticate"] == NO_CREDENTIAL
 
 
-@BOTH
+@for_both_routes
 @pytest.mark.parametrize("claims", [{"sub": ""}, {"sub": 7}, {"sub": "x" * 256}, {"sub": None}, {"sub": ["ada"]}])
-def test_a_token_that_names_nobody_is_401(studio: Studio, path: str, claims: dict[str, Any]) -> None:
-    require_refused(studio, ask(studio, path, studio.maker.token(**claims)))
+def test_a_token_that_names_nobody_is_401(studio: DesignTool, path: str, claims: dict[str, Any]) -> None:
+    assert_unauthorized(studio, send_with_token(studio, path, studio.maker.token(**claims)))
 
 
-@BOTH
-def test_a_second_header_is_no_second_chance(studio: Studio, path: str) -> None:
+@for_both_routes
+def test_a_second_header_is_no_second_chance(studio: DesignTool, path: str) -> None:
     token = studio.user()
-    require_refused(studio, ask(studio, path, f"{token}, Bearer {token}"))
+    assert_unauthorized(studio, send_with_token(studio, path, f"{token}, Bearer {token}"))
 
 
-def test_its_token_is_401_everywhere_else(studio: Studio) -> None:
+def test_its_token_is_401_everywhere_else(studio: DesignTool) -> None:
     headers = {"Authorization": f"Bearer {studio.user()}"}
     for path in ("/api/v1/files", "/api/v1/user", "/api/v1/events"):
         assert studio.world.http.get(path, headers=headers).status_code == 401
@@ -81,7 +81,7 @@ def test_its_token_is_401_everywhere_else(studio: Studio) -> None:
 # --- where the lane is off, or keys are away -------------------------------------------------------------------------
 
 
-@BOTH
+@for_both_routes
 def test_a_server_that_knows_no_design_tool_says_so(world: World, path: str) -> None:
     """With no JWKS configured the lane answers 503 with a hint."""
     answered = world.http.post(path, json={}, headers={"Authorization": "Bearer e30.e30.c2ln"})
@@ -89,47 +89,47 @@ def test_a_server_that_knows_no_design_tool_says_so(world: World, path: str) -> 
     assert "DOCSHARE_DESIGN_USER_JWKS_URL" in answered.get_json()["hint"]
 
 
-@BOTH
+@for_both_routes
 def test_what_can_be_no_token_of_it_is_401_all_the_same(world: World, path: str) -> None:
     for headers in ({}, world.pia.headers):
         assert world.http.post(path, json={}, headers=headers).status_code == 401
 
 
-@BOTH
-def test_keys_that_cannot_be_fetched_are_503(studio: Studio, path: str) -> None:
+@for_both_routes
+def test_keys_that_cannot_be_fetched_are_503(studio: DesignTool, path: str) -> None:
     """Unreachable keys are 503 with ``Retry-After``."""
-    studio.keys.script = answer(b"", "500 Broken")
-    answered = ask(studio, path, studio.user())
+    studio.keys.script = http_response(b"", "500 Broken")
+    answered = send_with_token(studio, path, studio.user())
     assert (answered.status_code, answered.get_json()["code"]) == (503, "unavailable")
     assert answered.headers["Retry-After"] == "60"
-    studio.keys.script = answer(studio.maker.published())
+    studio.keys.script = http_response(studio.maker.published())
     studio.world.clock.advance(seconds=60)
-    assert ask(studio, path, studio.user()).status_code == 200
+    assert send_with_token(studio, path, studio.user()).status_code == 200
 
 
 # --- how often -------------------------------------------------------------------------------------------------------
 
 
-@BOTH
-def test_a_user_has_sixty_requests_a_minute_from_anywhere(studio: Studio, path: str) -> None:
+@for_both_routes
+def test_a_user_has_sixty_requests_a_minute_from_anywhere(studio: DesignTool, path: str) -> None:
     limits, clock = studio.world.rt.limits, studio.world.clock
-    first = ask(studio, path, studio.user())
+    first = send_with_token(studio, path, studio.user())
     assert first.headers["RateLimit-Policy"] == '"design-user";q=60;w=60'
     assert first.headers["X-RateLimit-Remaining"] == "59"
     for _ in range(59):
         assert limits.hit(DESIGN_USER, "ada", 60).allowed
-    late = ask(studio, path, studio.user())
+    late = send_with_token(studio, path, studio.user())
     assert (late.status_code, late.headers["Retry-After"]) == (429, "60")
-    assert ask(studio, path, studio.user("bob")).status_code == 200
+    assert send_with_token(studio, path, studio.user("bob")).status_code == 200
     clock.advance(seconds=60)
-    assert ask(studio, path, studio.user()).status_code == 200
+    assert send_with_token(studio, path, studio.user()).status_code == 200
 
 
 def test_an_address_has_so_many_too_whoever_asks(make: Callable[..., World], cert: Path) -> None:
-    with studio_at(cert, make, design_rate=3) as studio:
+    with open_design_tool(cert, make, design_rate=3) as studio:
         for token in (studio.user("a"), studio.user("b"), "not.a.token"):
-            ask(studio, STATUS, token)
-        late = ask(studio, STATUS, studio.user("c"))
+            send_with_token(studio, STATUS, token)
+        late = send_with_token(studio, STATUS, studio.user("c"))
         assert (late.status_code, late.headers["RateLimit-Policy"]) == (429, '"design-address";q=3;w=60')
         elsewhere = {"REMOTE_ADDR": "198.51.100.9"}
         headers = {"Authorization": f"Bearer {studio.user('c')}"}
@@ -141,10 +141,10 @@ def test_an_address_has_so_many_too_whoever_asks(make: Callable[..., World], cer
 # --- through the listener --------------------------------------------------------------------------------------------
 
 
-def test_a_large_body_is_413_and_asks_nobody_for_keys(studio: Studio) -> None:
+def test_a_large_body_is_413_and_asks_nobody_for_keys(studio: DesignTool) -> None:
     """Keys are fetched by the application, never by the loop that serves everybody."""
     head = {"Authorization": f"Bearer {studio.user()}", "Content-Type": "application/json"}
-    with opened(studio.world) as door:
+    with open_listener(studio.world) as door:
         reply = door.ask("POST", IMPORT, head, b" " * (2 << 20))
         assert reply.status == 413
         assert studio.keys.connections == 0

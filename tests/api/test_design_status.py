@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from docshare.server.services.files import freeze
-from tests.support.app import make_app
 from tests.support.cast import BASE_URL, World
-from tests.support.designing import STATUS, Studio, studio_at
-from tests.support.forged import FORGED
-from tests.support.rows import change_file, count
+from tests.support.design_tool import STATUS, DesignTool, open_design_tool
+from tests.support.forged_tokens import FORGED_TOKENS
+from tests.support.oauth_app import make_app
+from tests.support.rows import count_rows, update_file_row
 
 UNCLAIMED = [
     "claimed", "publishedByOther", "contentVersion", "viewCount", "uuid", "shortId", "shareUrl", "qrUrl", "claimToken",
@@ -24,10 +24,10 @@ OWNERS = [
 ]  # fmt: skip
 
 
-def test_of_a_link_that_nobody_claimed_all_is_told(studio: Studio) -> None:
+def test_of_a_link_that_nobody_claimed_all_is_told(studio: DesignTool) -> None:
     made = studio.published()
     studio.published()
-    change_file(studio.world, made["uuid"], view_count=7)
+    update_file_row(studio.world, made["uuid"], view_count=7)
     told = studio.status()
     assert list(told) == UNCLAIMED
     assert {key: told[key] for key in UNCLAIMED[:-1]} == {
@@ -42,7 +42,7 @@ def test_of_a_link_that_nobody_claimed_all_is_told(studio: Studio) -> None:
     }
 
 
-def test_its_claim_token_is_fresh_and_good_for_thirty_days(studio: Studio) -> None:
+def test_its_claim_token_is_fresh_and_good_for_thirty_days(studio: DesignTool) -> None:
     made = studio.published()
     studio.world.clock.advance(days=29)
     token = studio.status()["claimToken"]
@@ -51,7 +51,7 @@ def test_its_claim_token_is_fresh_and_good_for_thirty_days(studio: Studio) -> No
     studio.take_over(studio.world.fay, {"claimToken": token})
 
 
-def test_asking_all_the_time_does_not_pile_up_tokens(studio: Studio) -> None:
+def test_asking_all_the_time_does_not_pile_up_tokens(studio: DesignTool) -> None:
     studio.published()
     for _ in range(5):
         studio.status()
@@ -60,7 +60,7 @@ def test_asking_all_the_time_does_not_pile_up_tokens(studio: Studio) -> None:
     assert studio.world.rt.db.row("SELECT COUNT(*) FROM file_tokens WHERE kind = 'claim'") == (1,)
 
 
-def test_of_a_claimed_link_strangers_hear_the_addresses_only(studio: Studio) -> None:
+def test_of_a_claimed_link_strangers_hear_the_addresses_only(studio: DesignTool) -> None:
     """Never a claim token; view count and uuid only when ``accessToken`` proves the caller owns it."""
     made = studio.published()
     studio.take_over(studio.world.fay, made)
@@ -73,22 +73,22 @@ def test_of_a_claimed_link_strangers_hear_the_addresses_only(studio: Studio) -> 
     assert other["connectedAccountIsOwner"] is False
 
 
-def test_the_owner_hears_its_views_too(studio: Studio) -> None:
+def test_the_owner_hears_its_views_too(studio: DesignTool) -> None:
     made = studio.published()
     studio.take_over(studio.world.fay, made)
-    change_file(studio.world, made["uuid"], view_count=3)
+    update_file_row(studio.world, made["uuid"], view_count=3)
     told = studio.status(accessToken=studio.world.fay.key)
     assert list(told) == OWNERS
     assert (told["claimed"], told["connectedAccountIsOwner"]) == (True, True)
     assert (told["uuid"], told["viewCount"]) == (made["uuid"], 3)
 
 
-def test_of_an_unclaimed_link_nobody_is_the_owner(studio: Studio) -> None:
+def test_of_an_unclaimed_link_nobody_is_the_owner(studio: DesignTool) -> None:
     studio.published()
     assert studio.status(accessToken=studio.world.fay.key)["connectedAccountIsOwner"] is False
 
 
-def test_an_app_proves_the_account_and_needs_the_scope_to_see_more(studio: Studio) -> None:
+def test_an_app_proves_the_account_and_needs_the_scope_to_see_more(studio: DesignTool) -> None:
     studio.take_over(studio.world.fay, studio.published())
     app = make_app(studio.world, studio.world.fay)
     whole = studio.status(accessToken=app.tokens(scope="files:read")["access_token"])
@@ -98,21 +98,21 @@ def test_an_app_proves_the_account_and_needs_the_scope_to_see_more(studio: Studi
     assert not {"uuid", "viewCount", "claimToken"} & little.keys()
 
 
-def test_of_a_design_without_a_link_there_is_little_to_tell(studio: Studio) -> None:
+def test_of_a_design_without_a_link_there_is_little_to_tell(studio: DesignTool) -> None:
     assert studio.status() == {"claimed": False, "publishedByOther": False}
     assert studio.status(accessToken=studio.world.fay.key) == {
         "claimed": False, "connectedAccountIsOwner": False, "publishedByOther": False,
     }  # fmt: skip
 
 
-def test_that_somebody_else_published_it_is_all_that_is_told_of_them(studio: Studio) -> None:
+def test_that_somebody_else_published_it_is_all_that_is_told_of_them(studio: DesignTool) -> None:
     """``publishedByOther`` (boolean-only disclosure)."""
     made = studio.published("bob")
     assert studio.status() == {"claimed": False, "publishedByOther": True}
     assert studio.status("bob")["publishedByOther"] is False
     studio.published()
     assert studio.status()["publishedByOther"] is True
-    change_file(studio.world, made["uuid"], delete_at=studio.world.clock.now)
+    update_file_row(studio.world, made["uuid"], delete_at=studio.world.clock.now)
     assert studio.status()["publishedByOther"] is False
 
 
@@ -120,14 +120,14 @@ def test_that_somebody_else_published_it_is_all_that_is_told_of_them(studio: Stu
     ("columns", "known"),
     [({"delete_at": 1}, False), ({"burned_at": 1}, False), ({"trashed_at": 1, "purge_at": 1}, False), ({}, True)],
 )
-def test_a_dead_link_is_no_link_while_nobody_owns_it(studio: Studio, columns: dict[str, Any], known: bool) -> None:
+def test_a_dead_link_is_no_link_while_nobody_owns_it(studio: DesignTool, columns: dict[str, Any], known: bool) -> None:
     made = studio.published()
     if columns:
-        change_file(studio.world, made["uuid"], **columns)
+        update_file_row(studio.world, made["uuid"], **columns)
     assert ("shareUrl" in studio.status()) is known
 
 
-def test_a_frozen_link_is_not_handed_out(studio: Studio) -> None:
+def test_a_frozen_link_is_not_handed_out(studio: DesignTool) -> None:
     made = studio.published()
     freeze.freeze(studio.world.rt, made["uuid"])
     told = studio.status()
@@ -135,13 +135,13 @@ def test_a_frozen_link_is_not_handed_out(studio: Studio) -> None:
     assert "claimToken" not in told
 
 
-def test_an_expired_link_of_an_account_stays_claimed(studio: Studio) -> None:
+def test_an_expired_link_of_an_account_stays_claimed(studio: DesignTool) -> None:
     studio.take_over(studio.world.fay, studio.published())
     studio.world.clock.advance(days=400)
     assert studio.status()["claimed"] is True
 
 
-def test_what_the_owner_imported_is_told_to_whoever_shows_the_account(studio: Studio) -> None:
+def test_what_the_owner_imported_is_told_to_whoever_shows_the_account(studio: DesignTool) -> None:
     """A colleague connects the same account to the tool."""
     made = studio.owned(studio.world.pia)
     told = studio.status("bob", accessToken=studio.world.pia.key)
@@ -153,14 +153,14 @@ def test_what_the_owner_imported_is_told_to_whoever_shows_the_account(studio: St
 
 
 @pytest.mark.parametrize("body", [{}, {"designToken": ""}, {"designToken": 1}, {"designToken": None}, [], "x"])
-def test_without_a_design_token_it_is_400(studio: Studio, body: Any) -> None:
+def test_without_a_design_token_it_is_400(studio: DesignTool, body: Any) -> None:
     answered = studio.send(STATUS, body, studio.user())
     assert (answered.status_code, answered.get_json()["code"]) == (400, "bad_request")
 
 
-@pytest.mark.parametrize("make_token", FORGED.values(), ids=FORGED)
+@pytest.mark.parametrize("make_token", FORGED_TOKENS.values(), ids=FORGED_TOKENS)
 @pytest.mark.filterwarnings("ignore::joserfc.errors.SecurityWarning")
-def test_a_forged_design_token_is_401(studio: Studio, make_token: Callable[[Any], str]) -> None:
+def test_a_forged_design_token_is_401(studio: DesignTool, make_token: Callable[[Any], str]) -> None:
     """``designToken`` (required, hard-verified)."""
     maker = replace(studio.maker, always={"designId": "poster"})
     assert studio.send(STATUS, {"designToken": maker.token()}, studio.user()).status_code == 200
@@ -170,13 +170,13 @@ def test_a_forged_design_token_is_401(studio: Studio, make_token: Callable[[Any]
 
 
 @pytest.mark.parametrize("claims", [{}, {"designId": ""}, {"designId": 7}, {"designId": "x" * 256}, {"designId": []}])
-def test_a_token_of_no_design_is_401(studio: Studio, claims: dict[str, Any]) -> None:
+def test_a_token_of_no_design_is_401(studio: DesignTool, claims: dict[str, Any]) -> None:
     answered = studio.send(STATUS, {"designToken": studio.maker.token(**claims)}, studio.user())
     assert answered.status_code == 401
 
 
 @pytest.mark.parametrize("token", ["", "nobody", "ds_live_nobody", "{manage}", "{claim}", "{key}x", "a b"])
-def test_an_access_token_that_is_not_valid_is_401(studio: Studio, token: str) -> None:
+def test_an_access_token_that_is_not_valid_is_401(studio: DesignTool, token: str) -> None:
     """Not ignored."""
     made = studio.published()
     words = {"{manage}": made["manageToken"], "{claim}": made["claimToken"], "{key}": studio.world.fay.key}
@@ -187,13 +187,13 @@ def test_an_access_token_that_is_not_valid_is_401(studio: Studio, token: str) ->
 
 
 @pytest.mark.parametrize("token", [None, 7, ["x"]])
-def test_an_access_token_that_is_no_text_is_400(studio: Studio, token: Any) -> None:
+def test_an_access_token_that_is_no_text_is_400(studio: DesignTool, token: Any) -> None:
     answered = studio.send(STATUS, {"designToken": studio.design(), "accessToken": token}, studio.user())
     assert answered.status_code == 400
 
 
 def test_keys_of_its_own_are_asked_for_design_tokens(make: Callable[..., World], cert: Path) -> None:
-    with studio_at(cert, make, design_token_audience="designs") as studio:
+    with open_design_tool(cert, make, design_token_audience="designs") as studio:
         body = {"designToken": studio.design(aud="designs")}
         assert studio.send(STATUS, body, studio.user()).status_code == 200
         assert studio.send(STATUS, {"designToken": studio.design()}, studio.user()).status_code == 401
@@ -201,11 +201,11 @@ def test_keys_of_its_own_are_asked_for_design_tokens(make: Callable[..., World],
 
 def test_without_the_keys_of_design_tokens_it_is_503(make: Callable[..., World], cert: Path) -> None:
     """503 (signing keys unreachable; retry)."""
-    with studio_at(cert, make, design_token_jwks_url="https://nowhere.example/keys") as studio:
+    with open_design_tool(cert, make, design_token_jwks_url="https://nowhere.example/keys") as studio:
         answered = studio.send(STATUS, {"designToken": studio.design()}, studio.user())
         assert (answered.status_code, answered.get_json()["code"]) == (503, "unavailable")
         assert answered.headers["Retry-After"] == "60"
         made = studio.publish()
         assert made.status_code == 503
-        assert count(studio.world, "files") == 0
+        assert count_rows(studio.world, "files") == 0
         assert studio.publish(design=None).status_code == 200

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from docshare.server.api import discovery
-from tests.api.table import ALL, DESIGN_ONLY, PUBLIC, address
+from tests.api.route_table import ALL_ROUTES, DESIGN_ONLY, PUBLIC_ROUTES, fill_path
 from tests.support.cast import World
 
 SUCCESS = {
@@ -20,7 +20,7 @@ SUCCESS = {
     ("POST", "/api/v1/webhooks/{uuid}/deliveries/{id}/redeliver"): "202",
 }
 """Where success is not 200."""
-BESIDE = {("GET", "/oembed")}
+OTHER_ROUTES = {("GET", "/oembed")}
 """Described too, though not under /api."""
 
 
@@ -91,8 +91,8 @@ def test_the_document_needs_no_description_and_the_description_is_read_once(
 
 def test_the_document_names_every_route_that_stands(world: World) -> None:
     endpoints = world.http.get("/api/v1").get_json()["endpoints"]
-    named = [(method, path) for method, path, _ in ALL]
-    assert sorted(endpoints.values()) == sorted(f"{method} {path}" for method, path in [*named, *BESIDE])
+    named = [(method, path) for method, path, _ in ALL_ROUTES]
+    assert sorted(endpoints.values()) == sorted(f"{method} {path}" for method, path in [*named, *OTHER_ROUTES])
 
 
 def test_the_policy_follows_the_settings(make: Any) -> None:
@@ -124,9 +124,9 @@ def test_the_description_and_the_application_have_the_same_routes(world: World, 
         (method, rule.rule.replace("<", "{").replace(">", "}"))
         for rule in world.app.url_map.iter_rules()
         for method in (rule.methods or set()) - {"HEAD"}
-        if rule.rule.startswith("/api/") or (method, rule.rule) in BESIDE
+        if rule.rule.startswith("/api/") or (method, rule.rule) in OTHER_ROUTES
     }
-    assert described == served == {(method, path) for method, path, _ in ALL} | BESIDE
+    assert described == served == {(method, path) for method, path, _ in ALL_ROUTES} | OTHER_ROUTES
 
 
 def test_the_description_says_which_routes_are_public(description: dict[str, Any]) -> None:
@@ -136,16 +136,16 @@ def test_the_description_says_which_routes_are_public(description: dict[str, Any
         for method, operation in item.items()
         if method != "parameters" and operation.get("security") == []
     }
-    assert public == {(method, path) for method, path, _ in PUBLIC} | BESIDE
+    assert public == {(method, path) for method, path, _ in PUBLIC_ROUTES} | OTHER_ROUTES
 
 
 def test_the_description_names_the_scope_of_every_guarded_route(description: dict[str, Any]) -> None:
-    for method, path, scope in ALL:
+    for method, path, scope in ALL_ROUTES:
         if scope is not None:
             assert scope in description["paths"][path][method.lower()]["description"]
 
 
-@pytest.mark.parametrize(("method", "path", "scope"), ALL)
+@pytest.mark.parametrize(("method", "path", "scope"), ALL_ROUTES)
 def test_the_description_lists_the_refusals_that_every_route_has(
     description: dict[str, Any], method: str, path: str, scope: str | None
 ) -> None:
@@ -159,13 +159,13 @@ def test_the_description_lists_the_refusals_that_every_route_has(
     assert expected <= listed
 
 
-@pytest.mark.parametrize(("method", "path", "scope"), ALL)
+@pytest.mark.parametrize(("method", "path", "scope"), ALL_ROUTES)
 def test_every_answer_is_one_the_description_lists(
     world: World, description: dict[str, Any], method: str, path: str, scope: str | None
 ) -> None:
     listed = description["paths"][path][method.lower()]["responses"]
     name = world.pia.upload()["shortId"]
     for headers in ({}, world.pia.headers, world.fay.headers):
-        for target in (address(path, name), address(path)):
+        for target in (fill_path(path, name), fill_path(path)):
             answer = world.http.open(target, method=method, headers=headers, buffered=True)
             assert str(answer.status_code) in listed

@@ -12,13 +12,13 @@ from docshare.contract.problems import Problem
 from docshare.server.pdf.budget import Tenant
 from docshare.server.pdf.engine import Derivation, Unrenderable
 from docshare.server.pdf.schedule import Lane
-from tests.support import inheriting
+from tests.support import inherited_resources
 from tests.support.cast import World
-from tests.support.owner import put
+from tests.support.owner import put_settings
 from tests.support.pdfs import simple_pdf
-from tests.support.rows import change_file
+from tests.support.rows import update_file_row
 
-ODD = inheriting.box_without_state()  # of its page 2 no copy looks like it
+STATELESS_CHECKBOX_PDF = inherited_resources.checkbox_without_state_pdf()  # of its page 2 no copy looks like it
 HERE = {"REMOTE_ADDR": "203.0.113.7"}
 SECOND = {"from": 2, "to": 2}
 OWNER = Tenant("account 1", "0" * 64)
@@ -26,10 +26,10 @@ OWNER = Tenant("account 1", "0" * 64)
 
 @pytest.fixture
 def odd(world: World) -> dict[str, Any]:
-    return world.pia.upload(ODD, "Odd.pdf")
+    return world.pia.upload(STATELESS_CHECKBOX_PDF, "Odd.pdf")
 
 
-def warning(world: World, made: dict[str, Any]) -> str | None:
+def get_download_warning(world: World, made: dict[str, Any]) -> str | None:
     """What the File says, the same alone and in the list."""
     alone = world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()
     listed = next(each for each in world.pia.get("/api/v1/files").get_json() if each["uuid"] == made["uuid"])
@@ -38,49 +38,49 @@ def warning(world: World, made: dict[str, Any]) -> str | None:
     return found
 
 
-def variant(world: World, made: dict[str, Any], **overrides: Any) -> dict[str, Any]:
+def create_variant(world: World, made: dict[str, Any], **overrides: Any) -> dict[str, Any]:
     answer = world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json={"overrides": overrides})
     assert answer.status_code == 201
     found: dict[str, Any] = answer.get_json()
     return found
 
 
-def replace(world: World, made: dict[str, Any], document: bytes) -> None:
+def replace_content(world: World, made: dict[str, Any], document: bytes) -> None:
     answer = world.pia.post(f"/api/v1/files/{made['uuid']}/content", data={"file": (io.BytesIO(document), "Next.pdf")})
     assert answer.status_code == 200
 
 
-def download(world: World, name: str) -> int:
+def download_status(world: World, name: str) -> int:
     return world.http.post(f"/{name}/download", environ_overrides=HERE, buffered=True).status_code
 
 
 def test_a_range_of_which_no_copy_can_be_made_is_a_warning(world: World, odd: dict[str, Any]) -> None:
-    assert warning(world, odd) is None
+    assert get_download_warning(world, odd) is None
     answer = world.pia.put(f"/api/v1/files/{odd['uuid']}/settings", json={"pageRange": SECOND})
     assert (answer.status_code, answer.data) == (200, b"")
-    assert "would look different" in (warning(world, odd) or "")
-    assert download(world, odd["shortId"]) == 422
+    assert "would look different" in (get_download_warning(world, odd) or "")
+    assert download_status(world, odd["shortId"]) == 422
 
 
 @pytest.mark.parametrize(
     "cure", [{"pageRange": {"from": 0, "to": 0}}, {"allowDownload": False}, {"pageRange": {"from": 1, "to": 1}}]
 )
 def test_the_warning_goes_with_what_it_is_about(world: World, odd: dict[str, Any], cure: dict[str, Any]) -> None:
-    put(world, odd, pageRange=SECOND)
-    put(world, odd, **cure)
-    assert warning(world, odd) is None
+    put_settings(world, odd, pageRange=SECOND)
+    put_settings(world, odd, **cure)
+    assert get_download_warning(world, odd) is None
 
 
 def test_what_has_nothing_to_do_with_copies_leaves_the_warning(world: World, odd: dict[str, Any]) -> None:
-    put(world, odd, pageRange=SECOND)
-    put(world, odd, viewerMode="swipe", viewerSettings={"autoplay": True})
-    assert warning(world, odd) is not None
+    put_settings(world, odd, pageRange=SECOND)
+    put_settings(world, odd, viewerMode="swipe", viewerSettings={"autoplay": True})
+    assert get_download_warning(world, odd) is not None
 
 
 def test_a_variant_with_its_own_range_has_its_own_warning(world: World, odd: dict[str, Any]) -> None:
-    made = variant(world, odd, pageRange=SECOND)
+    made = create_variant(world, odd, pageRange=SECOND)
     assert "would look different" in made["downloadWarning"]
-    assert warning(world, odd) is None
+    assert get_download_warning(world, odd) is None
     listed = world.pia.get(f"/api/v1/files/{odd['uuid']}/variants").get_json()["variants"]
     assert listed == [made]
     path = f"/api/v1/files/{odd['uuid']}/variants/{made['uuid']}"
@@ -91,34 +91,34 @@ def test_a_variant_with_its_own_range_has_its_own_warning(world: World, odd: dic
 
 def test_a_setting_of_the_file_is_tried_for_its_variants_too(world: World, odd: dict[str, Any]) -> None:
     """The variant inherits the range, and allows what the file does not."""
-    made = variant(world, odd, allowDownload=True)
-    put(world, odd, pageRange=SECOND, allowDownload=False)
-    assert warning(world, odd) is None
+    made = create_variant(world, odd, allowDownload=True)
+    put_settings(world, odd, pageRange=SECOND, allowDownload=False)
+    assert get_download_warning(world, odd) is None
     listed = world.pia.get(f"/api/v1/files/{odd['uuid']}/variants").get_json()["variants"]
     assert [row["uuid"] for row in listed if "downloadWarning" in row] == [made["uuid"]]
 
 
 def test_another_document_is_tried_too(world: World, odd: dict[str, Any]) -> None:
-    put(world, odd, pageRange=SECOND)
-    replace(world, odd, simple_pdf(pages=3))
-    assert warning(world, odd) is None
-    replace(world, odd, ODD)
-    assert warning(world, odd) is not None
+    put_settings(world, odd, pageRange=SECOND)
+    replace_content(world, odd, simple_pdf(pages=3))
+    assert get_download_warning(world, odd) is None
+    replace_content(world, odd, STATELESS_CHECKBOX_PDF)
+    assert get_download_warning(world, odd) is not None
 
 
 def test_what_a_reader_found_out_is_told_as_well(world: World, odd: dict[str, Any]) -> None:
     """No trial: the row is written past the service, as by a server that was stopped in between."""
-    change_file(world, odd["uuid"], settings='{"pageRange":{"from":2,"to":2}}')
-    assert warning(world, odd) is None
-    assert download(world, odd["shortId"]) == 422
-    assert warning(world, odd) is not None
+    update_file_row(world, odd["uuid"], settings='{"pageRange":{"from":2,"to":2}}')
+    assert get_download_warning(world, odd) is None
+    assert download_status(world, odd["shortId"]) == 422
+    assert get_download_warning(world, odd) is not None
 
 
 def test_the_copy_that_was_tried_is_the_one_that_readers_get(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     made = world.pia.upload(simple_pdf(pages=3), "Plan.pdf")
-    put(world, made, pageRange=SECOND)
+    put_settings(world, made, pageRange=SECOND)
     monkeypatch.setattr(world.rt.engine, "derive", lambda *_: pytest.fail("made twice"))
-    assert download(world, made["shortId"]) == 200
+    assert download_status(world, made["shortId"]) == 200
 
 
 def test_a_trial_that_takes_too_long_keeps_no_reader_from_the_copy(world: World) -> None:
@@ -162,10 +162,10 @@ def test_a_document_that_stalled_a_worker_is_settled_at_once_and_holds_up_no_oth
     calls = itertools.count()
     wait = pool.wait_for_spare
     pool.wait_for_spare = lambda seconds: next(calls) < 1_000 and wait(seconds)
-    put(world, stalled, pageRange=SECOND)
-    assert "takes long to make" in (warning(world, stalled) or "")
-    put(world, odd, pageRange=SECOND)
-    assert "would look different" in (warning(world, odd) or "")
+    put_settings(world, stalled, pageRange=SECOND)
+    assert "takes long to make" in (get_download_warning(world, stalled) or "")
+    put_settings(world, odd, pageRange=SECOND)
+    assert "would look different" in (get_download_warning(world, odd) or "")
     assert next(calls) < 50
 
 
@@ -175,5 +175,5 @@ def test_a_trial_that_never_finds_a_worker_ends(world: World, monkeypatch: pytes
 
     made = world.pia.upload(simple_pdf(pages=4), "Plan.pdf")
     monkeypatch.setattr(world.rt.pages, "try_document", refuse)
-    put(world, made, pageRange=SECOND)
-    assert "takes long to make" in (warning(world, made) or "")
+    put_settings(world, made, pageRange=SECOND)
+    assert "takes long to make" in (get_download_warning(world, made) or "")

@@ -7,11 +7,11 @@ from ipaddress import ip_network
 import pytest
 
 from docshare.server.store.blobs import Blobs
-from tests.api.door import Door, Reply, form, head, opened
+from tests.api.raw_client import RawClient, RawResponse, build_file_form, build_head, open_listener
 from tests.support.cast import Person, World
 from tests.support.pdfs import simple_pdf
-from tests.support.rows import count
-from tests.support.waiting import eventually
+from tests.support.polling import wait_until
+from tests.support.rows import count_rows
 
 MB = 1024 * 1024
 TYPE = "multipart/form-data; boundary=edge"
@@ -19,22 +19,24 @@ Make = Callable[..., World]
 
 
 @pytest.fixture
-def door(world: World) -> Iterator[Door]:
-    with opened(world) as door:
+def door(world: World) -> Iterator[RawClient]:
+    with open_listener(world) as door:
         yield door
 
 
-def announce(door: Door, length: int, path: str = "/api/v1/files", method: str = "POST", **headers: str) -> Reply:
+def send_upload_head(
+    door: RawClient, length: int, path: str = "/api/v1/files", method: str = "POST", **headers: str
+) -> RawResponse:
     """Send the head of an upload of ``length`` bytes and none of its body."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return door.send(head(method, path, {"Content-Length": str(length), "Content-Type": TYPE, **named}))
+    return door.send(build_head(method, path, {"Content-Length": str(length), "Content-Type": TYPE, **named}))
 
 
-def upload(door: Door, person: Person, content: bytes) -> Reply:
-    return door.ask("POST", "/api/v1/files", {"Content-Type": TYPE, **person.headers}, form(content))
+def upload_form(door: RawClient, person: Person, content: bytes) -> RawResponse:
+    return door.ask("POST", "/api/v1/files", {"Content-Type": TYPE, **person.headers}, build_file_form(content))
 
 
-def assert_refused(reply: Reply, status: int, code: str) -> None:
+def assert_refused(reply: RawResponse, status: int, code: str) -> None:
     assert reply.status == status
     assert reply.headers["content-type"] == "application/problem+json"
     problem = reply.json()
@@ -49,15 +51,15 @@ def assert_refused(reply: Reply, status: int, code: str) -> None:
         assert reply.headers["www-authenticate"].startswith("Bearer")
 
 
-def stored(world: World) -> list[str]:
+def list_stored_names(world: World) -> list[str]:
     return [
         path.name for root in (world.rt.blobs.root, world.rt.blobs.tmp) for path in root.rglob("*") if path.is_file()
     ]
 
 
-def test_an_upload_is_stored_and_counted_once(world: World, door: Door) -> None:
+def test_an_upload_is_stored_and_counted_once(world: World, door: RawClient) -> None:
     content = simple_pdf()
-    reply = upload(door, world.pia, content)
+    reply = upload_form(door, world.pia, content)
     assert reply.status == 200, reply.body
     assert reply.headers["x-ratelimit-remaining"] == "119"
     got = door.ask("GET", f"/api/v1/files/{reply.json()['uuid']}/content", world.pia.headers)
@@ -66,139 +68,143 @@ def test_an_upload_is_stored_and_counted_once(world: World, door: Door) -> None:
 
 
 @pytest.mark.parametrize("value", [None, "Bearer ds_live_nobody", "Basic eDp5", "Bearer a, Bearer b"])
-def test_a_bad_credential_is_refused_before_the_body(world: World, door: Door, value: str | None) -> None:
+def test_a_bad_credential_is_refused_before_the_body(world: World, door: RawClient, value: str | None) -> None:
     """Refusal of a 200 MB upload with a bad key: answered before 1 MB of the body is read."""
-    reply = announce(door, 200 * MB, **({"Authorization": value} if value else {}))
+    reply = send_upload_head(door, 200 * MB, **({"Authorization": value} if value else {}))
     assert_refused(reply, 401, "unauthorized")
-    eventually(lambda: not stored(world))
+    wait_until(lambda: not list_stored_names(world))
 
 
-def test_two_credentials_are_none(world: World, door: Door) -> None:
+def test_two_credentials_are_none(world: World, door: RawClient) -> None:
     """A comma in Authorization is 401; two headers are joined by one."""
-    both = head("POST", "/api/v1/files", {"Content-Length": "99", "Content-Type": TYPE, **world.pia.headers})
+    both = build_head("POST", "/api/v1/files", {"Content-Length": "99", "Content-Type": TYPE, **world.pia.headers})
     both = both.replace(b"Host: x", b"Host: x\r\nAuthorization: " + world.pia.headers["Authorization"].encode())
     assert_refused(door.send(both), 401, "unauthorized")
 
 
-def test_a_full_account_is_refused_before_the_body(world: World, door: Door) -> None:
+def test_a_full_account_is_refused_before_the_body(world: World, door: RawClient) -> None:
     for _ in range(3):
         world.fay.upload()
-    assert_refused(announce(door, MB, **world.fay.headers), 403, "forbidden")
+    assert_refused(send_upload_head(door, MB, **world.fay.headers), 403, "forbidden")
 
 
 @pytest.mark.parametrize(("person", "cap"), [("fay", 50 * MB), ("bea", 200 * MB), ("pia", 2048 * MB)])
-def test_what_cannot_fit_the_plan_is_refused_before_the_body(world: World, door: Door, person: str, cap: int) -> None:
+def test_what_cannot_fit_the_plan_is_refused_before_the_body(
+    world: World, door: RawClient, person: str, cap: int
+) -> None:
     """A presentation may have 50 MB on every plan, so on Free no more than that is known before the first byte."""
     caller = getattr(world, person)
-    assert_refused(announce(door, cap + 768 * 1024 + 1, **caller.headers), 413, "payload_too_large")
+    assert_refused(send_upload_head(door, cap + 768 * 1024 + 1, **caller.headers), 413, "payload_too_large")
 
 
-def test_an_upload_of_exactly_the_cap_passes_and_one_byte_more_does_not(world: World, door: Door) -> None:
+def test_an_upload_of_exactly_the_cap_passes_and_one_byte_more_does_not(world: World, door: RawClient) -> None:
     content = simple_pdf()
     exactly = content + b"\n" * (20 * MB - len(content))
-    assert_refused(upload(door, world.fay, exactly + b"\n"), 413, "payload_too_large")
-    eventually(lambda: not stored(world))
-    assert upload(door, world.fay, exactly).status == 200
+    assert_refused(upload_form(door, world.fay, exactly + b"\n"), 413, "payload_too_large")
+    wait_until(lambda: not list_stored_names(world))
+    assert upload_form(door, world.fay, exactly).status == 200
 
 
-def test_nine_full_fields_fit_around_a_file_of_exactly_the_cap(world: World, door: Door) -> None:
+def test_nine_full_fields_fit_around_a_file_of_exactly_the_cap(world: World, door: RawClient) -> None:
     content = simple_pdf()
     exactly = content + b"\n" * (20 * MB - len(content))
     field = b'--edge\r\nContent-Disposition: form-data; name="%d"\r\n\r\n' + b"x" * 65_536 + b"\r\n"
-    body = b"".join(field % number for number in range(9)) + form(exactly)
+    body = b"".join(field % number for number in range(9)) + build_file_form(exactly)
     reply = door.ask("POST", "/api/v1/files", {"Content-Type": TYPE, **world.fay.headers}, body)
     assert reply.status == 200, reply.body
 
 
-def test_an_upload_in_chunks_is_cut_off_at_the_cap(world: World, door: Door) -> None:
+def test_an_upload_in_chunks_is_cut_off_at_the_cap(world: World, door: RawClient) -> None:
     """Over-cap is 413 even without a Content-Length; nothing is stored."""
-    start = form(b"%PDF-1.7")[:-12]
+    start = build_file_form(b"%PDF-1.7")[:-12]
     pieces = [start, *[b"\n" * MB] * 51]
     chunks = [f"{len(piece):x}\r\n".encode() + piece + b"\r\n" for piece in pieces]
-    begun = head("POST", "/api/v1/files", {"Transfer-Encoding": "chunked", "Content-Type": TYPE, **world.fay.headers})
+    begun = build_head(
+        "POST", "/api/v1/files", {"Transfer-Encoding": "chunked", "Content-Type": TYPE, **world.fay.headers}
+    )
     assert_refused(door.send(begun, *chunks), 413, "payload_too_large")
-    eventually(lambda: not stored(world))
+    wait_until(lambda: not list_stored_names(world))
 
 
-def test_an_upload_that_is_no_form_is_refused_before_the_body(world: World, door: Door) -> None:
-    reply = announce(door, 9 * MB, **{**world.pia.headers, "Content-Type": "application/pdf"})
+def test_an_upload_that_is_no_form_is_refused_before_the_body(world: World, door: RawClient) -> None:
+    reply = send_upload_head(door, 9 * MB, **{**world.pia.headers, "Content-Type": "application/pdf"})
     assert_refused(reply, 415, "unsupported_media_type")
 
 
-def test_a_broken_form_is_400(world: World, door: Door) -> None:
+def test_a_broken_form_is_400(world: World, door: RawClient) -> None:
     reply = door.ask("POST", "/api/v1/files", {"Content-Type": TYPE, **world.pia.headers}, b"this is no form")
     assert_refused(reply, 400, "bad_request")
     assert reply.headers["x-ratelimit-remaining"] == "119"
-    eventually(lambda: not stored(world))
+    wait_until(lambda: not list_stored_names(world))
 
 
 def test_a_disk_that_is_nearly_full_refuses_before_the_body(
-    world: World, door: Door, monkeypatch: pytest.MonkeyPatch
+    world: World, door: RawClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Blobs, "free_bytes", lambda self: 1024 * MB + 10 * MB)
-    reply = announce(door, 12 * MB, **world.pia.headers)
+    reply = send_upload_head(door, 12 * MB, **world.pia.headers)
     assert_refused(reply, 503, "unavailable")
     assert int(reply.headers["retry-after"]) > 0
-    assert upload(door, world.pia, simple_pdf()).status == 200
+    assert upload_form(door, world.pia, simple_pdf()).status == 200
 
 
-def test_an_unknown_route_and_a_wrong_method_are_refused_before_the_body(world: World, door: Door) -> None:
-    assert_refused(announce(door, 9 * MB, "/api/v1/nope", **world.pia.headers), 404, "not_found")
-    wrong = announce(door, 9 * MB, "/api/v1/user", **world.pia.headers)
+def test_an_unknown_route_and_a_wrong_method_are_refused_before_the_body(world: World, door: RawClient) -> None:
+    assert_refused(send_upload_head(door, 9 * MB, "/api/v1/nope", **world.pia.headers), 404, "not_found")
+    wrong = send_upload_head(door, 9 * MB, "/api/v1/user", **world.pia.headers)
     assert_refused(wrong, 405, "method_not_allowed")
     assert wrong.headers["allow"] == "GET, HEAD"
 
 
-def test_a_body_that_is_no_upload_has_a_small_cap(world: World, door: Door) -> None:
+def test_a_body_that_is_no_upload_has_a_small_cap(world: World, door: RawClient) -> None:
     """Everything but the upload routes gets a small body cap (1 MB)."""
-    assert_refused(announce(door, MB + 1, "/api/v1/user", "GET", **world.pia.headers), 413, "payload_too_large")
+    assert_refused(send_upload_head(door, MB + 1, "/api/v1/user", "GET", **world.pia.headers), 413, "payload_too_large")
     assert door.ask("GET", "/api/v1/user", world.pia.headers, b"x" * MB).status == 200
-    assert_refused(announce(door, MB + 1, "/api/v1/user", "GET"), 401, "unauthorized")
+    assert_refused(send_upload_head(door, MB + 1, "/api/v1/user", "GET"), 401, "unauthorized")
 
 
-def chunked(path: str, **headers: str) -> bytes:
+def build_chunked_head(path: str, **headers: str) -> bytes:
     """The head of a request whose body comes in chunks."""
-    return head("DELETE", path, {"Transfer-Encoding": "chunked", **headers})
+    return build_head("DELETE", path, {"Transfer-Encoding": "chunked", **headers})
 
 
 def test_a_body_in_chunks_is_refused_before_its_first_byte_and_counted_once(make: Make) -> None:
     world = make(address_limit=2)
-    with opened(world) as door:
+    with open_listener(world) as door:
         for left in ("1", "0"):
-            refused = door.send(chunked("/api/v1/files/abcdefghijkl", Authorization="Bearer guess"))
+            refused = door.send(build_chunked_head("/api/v1/files/abcdefghijkl", Authorization="Bearer guess"))
             assert_refused(refused, 401, "unauthorized")
             assert refused.headers["x-ratelimit-remaining"] == left
-        limited = door.send(chunked("/api/v1/files/abcdefghijkl", Authorization="Bearer guess"))
+        limited = door.send(build_chunked_head("/api/v1/files/abcdefghijkl", Authorization="Bearer guess"))
         assert_refused(limited, 429, "rate_limited")
 
 
-def test_a_body_in_chunks_without_a_credential_is_refused_before_its_first_byte(door: Door) -> None:
-    refused = door.send(chunked("/api/v1/files/abcdefghijkl"))
+def test_a_body_in_chunks_without_a_credential_is_refused_before_its_first_byte(door: RawClient) -> None:
+    refused = door.send(build_chunked_head("/api/v1/files/abcdefghijkl"))
     assert_refused(refused, 401, "unauthorized")
     assert refused.headers["x-ratelimit-remaining"] == "119"
 
 
 def test_a_small_body_in_chunks_passes_with_a_key_and_counts_once(make: Make) -> None:
     world = make(rate_limit=2)
-    with opened(world) as door:
+    with open_listener(world) as door:
         path = f"/api/v1/files/{world.pia.upload()['uuid']}"
-        deleted = door.send(chunked(path, **world.pia.headers), b"2\r\n{}\r\n0\r\n\r\n")
+        deleted = door.send(build_chunked_head(path, **world.pia.headers), b"2\r\n{}\r\n0\r\n\r\n")
         assert (deleted.status, deleted.headers["x-ratelimit-remaining"]) == (200, "0")
-        assert_refused(door.send(chunked(path, **world.pia.headers)), 429, "rate_limited")
+        assert_refused(door.send(build_chunked_head(path, **world.pia.headers)), 429, "rate_limited")
 
 
-def test_an_upload_of_nothing_lacks_its_file(door: Door, world: World) -> None:
+def test_an_upload_of_nothing_lacks_its_file(door: RawClient, world: World) -> None:
     """A missing ``file`` part is 400; 415 is for a body of another type, in chunks too."""
     assert_refused(door.ask("POST", "/api/v1/files", world.pia.headers), 400, "bad_request")
-    untyped = head("POST", "/api/v1/files", {"Transfer-Encoding": "chunked", **world.pia.headers})
+    untyped = build_head("POST", "/api/v1/files", {"Transfer-Encoding": "chunked", **world.pia.headers})
     assert_refused(door.send(untyped, b"2\r\n{}\r\n0\r\n\r\n"), 415, "unsupported_media_type")
 
 
-def test_outside_the_api_bodies_are_small_too(world: World, door: Door) -> None:
+def test_outside_the_api_bodies_are_small_too(world: World, door: RawClient) -> None:
     """64 kB for beacons, 1 MB for everything else."""
     short_id = world.pia.upload()["shortId"]
     for path, cap in ((f"/{short_id}/beacon", 64 * 1024), ("/logout", MB)):
-        reply = door.send(head("POST", path, {"Content-Length": str(cap + 1)}))
+        reply = door.send(build_head("POST", path, {"Content-Length": str(cap + 1)}))
         assert reply.status == 413
         assert "json" not in reply.headers["content-type"]
         assert door.ask("POST", path, {"Content-Type": "text/css"}, b"x" * cap).status != 413
@@ -206,11 +212,11 @@ def test_outside_the_api_bodies_are_small_too(world: World, door: Door) -> None:
 
 def test_early_refusals_count(make: Make) -> None:
     world = make(rate_limit=2)
-    with opened(world) as door:
+    with open_listener(world) as door:
         too_much = {**world.fay.headers}
-        assert announce(door, 60 * MB, **too_much).headers["x-ratelimit-remaining"] == "1"
-        assert announce(door, 9 * MB, "/api/v1/nope", **too_much).headers["x-ratelimit-remaining"] == "0"
-        refused = announce(door, 60 * MB, **too_much)
+        assert send_upload_head(door, 60 * MB, **too_much).headers["x-ratelimit-remaining"] == "1"
+        assert send_upload_head(door, 9 * MB, "/api/v1/nope", **too_much).headers["x-ratelimit-remaining"] == "0"
+        refused = send_upload_head(door, 60 * MB, **too_much)
         assert_refused(refused, 429, "rate_limited")
         assert refused.headers["retry-after"] == "60"
         assert door.ask("GET", "/api/v1/user", world.fay.headers).status == 429
@@ -218,20 +224,20 @@ def test_early_refusals_count(make: Make) -> None:
 
 def test_the_last_request_of_a_window_may_be_an_upload(make: Make) -> None:
     world = make(rate_limit=1)
-    with opened(world) as door:
-        assert upload(door, world.pia, simple_pdf()).status == 200
-        assert_refused(upload(door, world.pia, simple_pdf()), 429, "rate_limited")
-    assert count(world, "files") == 1
+    with open_listener(world) as door:
+        assert upload_form(door, world.pia, simple_pdf()).status == 200
+        assert_refused(upload_form(door, world.pia, simple_pdf()), 429, "rate_limited")
+    assert count_rows(world, "files") == 1
 
 
 def test_guesses_at_the_upload_route_are_limited_by_address(make: Make) -> None:
     world = make(address_limit=2, trusted_proxies=(ip_network("127.0.0.1/32"),))
-    with opened(world) as door:
+    with open_listener(world) as door:
         guesses = [
-            announce(door, 9, Authorization=f"Bearer guess{number}", X_Forwarded_For="198.51.100.1").status
+            send_upload_head(door, 9, Authorization=f"Bearer guess{number}", X_Forwarded_For="198.51.100.1").status
             for number in range(3)
         ]
-        other = announce(door, 9, Authorization="Bearer guess", X_Forwarded_For="198.51.100.2").status
+        other = send_upload_head(door, 9, Authorization="Bearer guess", X_Forwarded_For="198.51.100.2").status
     assert guesses == [401, 401, 429]
     assert other == 401
 
@@ -250,12 +256,12 @@ def test_guesses_at_the_upload_route_are_limited_by_address(make: Make) -> None:
         ),
     ],
 )
-def test_errors_of_the_listener_are_problems_too(door: Door, raw: bytes, status: int, code: str) -> None:
+def test_errors_of_the_listener_are_problems_too(door: RawClient, raw: bytes, status: int, code: str) -> None:
     """Problem documents also for errors made by the WSGI server: 400, 413, 431, 501."""
     assert_refused(door.send(raw), status, code)
 
 
-def test_an_error_of_the_listener_outside_the_api_is_plain_text(door: Door) -> None:
+def test_an_error_of_the_listener_outside_the_api_is_plain_text(door: RawClient) -> None:
     reply = door.send(b"GET /abcdefghijkl HTTP/1.1\r\n\r\n")
     assert reply.status == 400
     assert reply.headers["content-type"] == "text/plain; charset=utf-8"
@@ -268,10 +274,10 @@ def test_an_error_of_the_listener_outside_the_api_is_plain_text(door: Door) -> N
 
 
 def test_a_refusal_of_the_listener_is_one_line_in_the_log_without_its_address(
-    door: Door, caplog: pytest.LogCaptureFixture
+    door: RawClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO, logger="docshare"):
-        reply = announce(door, 9 * MB, "/api/v1/files/abcdefghijkl", "DELETE")
+        reply = send_upload_head(door, 9 * MB, "/api/v1/files/abcdefghijkl", "DELETE")
         assert_refused(reply, 401, "unauthorized")
     (line,) = [record.__dict__ for record in caplog.records if record.name.startswith("docshare")]
     assert (line["levelname"], line["message"]) == ("INFO", "refused")

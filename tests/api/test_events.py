@@ -2,23 +2,30 @@
 
 import pytest
 
-from tests.api.table import UNKNOWN_UUID
+from tests.api.route_table import UNKNOWN_UUID
 from tests.support.cast import World
-from tests.support.rows import add_download, add_gate, add_view, change_file, count, set_next_id
+from tests.support.rows import (
+    count_rows,
+    insert_download,
+    insert_gate_response,
+    insert_view,
+    set_next_id,
+    update_file_row,
+)
 
 INT32 = 2**31 - 1
 INT64 = 2**63 - 1
 
 
-def ids(world: World, query: str) -> list[int]:
+def list_ids(world: World, query: str) -> list[int]:
     answer = world.pia.get(f"/api/v1/events?{query}")
     assert answer.status_code == 200, answer.data
     return [row["id"] for row in answer.get_json()]
 
 
-def views(world: World, many: int) -> list[int]:
+def insert_views(world: World, many: int) -> list[int]:
     uuid = world.pia.upload()["uuid"]
-    return [add_view(world, uuid) for _ in range(many)]
+    return [insert_view(world, uuid) for _ in range(many)]
 
 
 def test_an_empty_stream_is_an_empty_array(world: World) -> None:
@@ -29,7 +36,7 @@ def test_an_empty_stream_is_an_empty_array(world: World) -> None:
 def test_a_view_row_has_its_keys_in_order(world: World) -> None:
     """Feed rows have keys in the order id, fileUuid, fileName, readAt, country, pagesViewed, timeMs, type."""
     made = world.pia.upload(name="Q3.pdf")
-    add_view(world, made["uuid"], read_at=world.clock.now, country="DE", pages=3, time_ms=102_000)
+    insert_view(world, made["uuid"], read_at=world.clock.now, country="DE", pages=3, time_ms=102_000)
     [row] = world.pia.get("/api/v1/events").get_json()
     assert list(row.items()) == [
         ("id", 2),
@@ -45,7 +52,7 @@ def test_a_view_row_has_its_keys_in_order(world: World) -> None:
 
 def test_a_view_row_always_has_its_numbers_and_leaves_out_what_is_unknown(world: World) -> None:
     """View rows always have ``pagesViewed`` and ``timeMs``, even 0; ``readAt`` and ``country`` are omitted."""
-    add_view(world, world.pia.upload()["uuid"], read_at=None, country=None, pages=0, time_ms=0)
+    insert_view(world, world.pia.upload()["uuid"], read_at=None, country=None, pages=0, time_ms=0)
     [row] = world.pia.get("/api/v1/events").get_json()
     assert list(row) == ["id", "fileUuid", "fileName", "pagesViewed", "timeMs", "type"]
     assert (row["pagesViewed"], row["timeMs"]) == (0, 0)
@@ -54,7 +61,7 @@ def test_a_view_row_always_has_its_numbers_and_leaves_out_what_is_unknown(world:
 @pytest.mark.parametrize("country", ["DE", None])
 def test_a_download_row_has_no_reading(world: World, country: str | None) -> None:
     """Download rows have neither ``pagesViewed`` nor ``timeMs``."""
-    add_download(world, world.pia.upload()["uuid"], country=country)
+    insert_download(world, world.pia.upload()["uuid"], country=country)
     [row] = world.pia.get("/api/v1/events?type=download").get_json()
     expected = ["id", "fileUuid", "fileName", "readAt", "country", "type"]
     assert list(row) == [key for key in expected if country or key != "country"]
@@ -63,7 +70,7 @@ def test_a_download_row_has_no_reading(world: World, country: str | None) -> Non
 
 def test_a_gate_row_has_its_fields_last_and_never_a_country(world: World) -> None:
     """Gate rows add ``fields`` after ``type`` and never have ``country``."""
-    add_gate(world, world.pia.upload()["uuid"], {"mail": "ada@example.com", "firm": "Über"})
+    insert_gate_response(world, world.pia.upload()["uuid"], {"mail": "ada@example.com", "firm": "Über"})
     [row] = world.pia.get("/api/v1/events?type=gate").get_json()
     assert list(row) == ["id", "fileUuid", "fileName", "readAt", "type", "fields"]
     assert row["fields"] == {"mail": "ada@example.com", "firm": "Über"}
@@ -72,7 +79,7 @@ def test_a_gate_row_has_its_fields_last_and_never_a_country(world: World) -> Non
 @pytest.mark.parametrize("stored", [None, "", "{}", "{broken", "[]", '"text"', '{"a": 1}', '{"a": null}', "[" * 5000])
 def test_fields_that_are_empty_or_cannot_be_read_are_absent(world: World, stored: str | None) -> None:
     """``fields`` is absent when empty or undecodable."""
-    add_gate(world, world.pia.upload()["uuid"], stored)
+    insert_gate_response(world, world.pia.upload()["uuid"], stored)
     [row] = world.pia.get("/api/v1/events?type=gate").get_json()
     assert "fields" not in row
 
@@ -88,8 +95,8 @@ def test_an_unknown_type_is_400(world: World, word: str) -> None:
 
 def test_the_default_stream_is_view(world: World) -> None:
     made = world.pia.upload()
-    add_view(world, made["uuid"])
-    add_download(world, made["uuid"])
+    insert_view(world, made["uuid"])
+    insert_download(world, made["uuid"])
     [row] = world.pia.get("/api/v1/events").get_json()
     assert row["type"] == "view"
 
@@ -108,9 +115,9 @@ def test_the_gate_stream_below_pro_is_a_plain_text_403(world: World, person: str
 def test_gate_responses_is_the_gate_stream_whatever_type_says(world: World) -> None:
     """``GET /api/v1/gate-responses`` is an alias of ``type=gate`` with the same rows, cursor and parameters."""
     made = world.pia.upload()
-    add_view(world, made["uuid"])
+    insert_view(world, made["uuid"])
     for number in range(3):
-        add_gate(world, made["uuid"], {"mail": f"{number}@example.com"})
+        insert_gate_response(world, made["uuid"], {"mail": f"{number}@example.com"})
     for query in ("", "since=2", "limit=1", f"file={made['shortId']}", "since=3&limit=1"):
         alias = world.pia.get(f"/api/v1/gate-responses?type=view&{query}").data
         assert alias == world.pia.get(f"/api/v1/events?type=gate&{query}").data
@@ -122,24 +129,24 @@ def test_gate_responses_is_the_gate_stream_whatever_type_says(world: World) -> N
 )
 def test_a_cursor_that_is_none_answers_newest_first(world: World, since: str | None) -> None:
     """``since`` = 0, missing or unparseable: newest first. A negative one counts as unparseable."""
-    made = views(world, 5)
-    assert ids(world, "" if since is None else f"since={since}".replace("+", "%2B")) == made[::-1]
+    made = insert_views(world, 5)
+    assert list_ids(world, "" if since is None else f"since={since}".replace("+", "%2B")) == made[::-1]
 
 
 def test_a_cursor_answers_what_came_after_it_in_ascending_order(world: World) -> None:
     """``since=<id>``: ascending, id strictly greater."""
-    made = views(world, 5)
-    assert ids(world, f"since={made[1]}") == made[2:]
-    assert ids(world, f"since={made[-1]}") == []
-    assert ids(world, f"since=000{made[1]}") == made[2:]
+    made = insert_views(world, 5)
+    assert list_ids(world, f"since={made[1]}") == made[2:]
+    assert list_ids(world, f"since={made[-1]}") == []
+    assert list_ids(world, f"since=000{made[1]}") == made[2:]
 
 
 def test_since_1_walks_the_whole_history(world: World) -> None:
     """Ids of every stream start at 2, so that ``since=1`` walks the whole history."""
-    made = views(world, 7)
+    made = insert_views(world, 7)
     assert made[0] == 2
     walked: list[int] = []
-    while page := ids(world, f"since={walked[-1] if walked else 1}&limit=3"):
+    while page := list_ids(world, f"since={walked[-1] if walked else 1}&limit=3"):
         walked += page
     assert walked == made
 
@@ -147,10 +154,10 @@ def test_since_1_walks_the_whole_history(world: World) -> None:
 @pytest.mark.parametrize("stream", ["view", "download", "gate"])
 def test_every_stream_starts_at_2(world: World, stream: str) -> None:
     uuid = world.pia.upload()["uuid"]
-    add_view(world, uuid)
-    add_download(world, uuid)
-    add_gate(world, uuid, {"mail": "a@b.example"})
-    assert ids(world, f"type={stream}&since=1") == [2]
+    insert_view(world, uuid)
+    insert_download(world, uuid)
+    insert_gate_response(world, uuid, {"mail": "a@b.example"})
+    assert list_ids(world, f"type={stream}&since=1") == [2]
 
 
 @pytest.mark.parametrize("since", ["2147483647", "2147483648", "99999999999999999999", "9" * 5000])
@@ -159,20 +166,20 @@ def test_a_cursor_beyond_32_bits_is_clamped_on_view_and_download(world: World, s
     uuid = world.pia.upload()["uuid"]
     set_next_id(world, "view_rows", INT32 + 1)
     set_next_id(world, "download_rows", INT32 + 1)
-    assert add_view(world, uuid) == add_download(world, uuid) == INT32 + 1
-    assert ids(world, f"since={since}") == [INT32 + 1]
-    assert ids(world, f"type=download&since={since}") == [INT32 + 1]
+    assert insert_view(world, uuid) == insert_download(world, uuid) == INT32 + 1
+    assert list_ids(world, f"since={since}") == [INT32 + 1]
+    assert list_ids(world, f"type=download&since={since}") == [INT32 + 1]
 
 
 def test_a_gate_cursor_is_a_64_bit_number(world: World) -> None:
     """For gate they are not clamped (2147483648 is a real cursor)."""
     uuid = world.pia.upload()["uuid"]
     set_next_id(world, "gate_rows", INT32 + 1)
-    first = add_gate(world, uuid, {"mail": "a@b.example"})
-    second = add_gate(world, uuid, {"mail": "a@b.example"})
-    assert ids(world, f"type=gate&since={first}") == [second]
+    first = insert_gate_response(world, uuid, {"mail": "a@b.example"})
+    second = insert_gate_response(world, uuid, {"mail": "a@b.example"})
+    assert list_ids(world, f"type=gate&since={first}") == [second]
     for since in (second, INT64, INT64 + 1, "9" * 5000):
-        assert ids(world, f"type=gate&since={since}") == []
+        assert list_ids(world, f"type=gate&since={since}") == []
 
 
 @pytest.mark.parametrize(
@@ -197,15 +204,15 @@ def test_a_gate_cursor_is_a_64_bit_number(world: World) -> None:
 )
 def test_a_limit_is_clamped_and_never_refused(world: World, limit: str | None, rows: int) -> None:
     """``limit`` 0 -> 1, 1000 -> 100, ``x`` -> 50; never 400."""
-    views(world, 103)
-    assert len(ids(world, "" if limit is None else f"limit={limit}")) == rows
+    insert_views(world, 103)
+    assert len(list_ids(world, "" if limit is None else f"limit={limit}")) == rows
 
 
 def test_one_file_is_found_by_uuid_in_either_case_and_by_short_id(world: World) -> None:
     """``fileUuid`` is the canonical UUID even when reached by short id."""
     one, other = world.pia.upload(), world.pia.upload()
-    wanted = [add_view(world, one["uuid"]), add_view(world, one["uuid"])]
-    add_view(world, other["uuid"])
+    wanted = [insert_view(world, one["uuid"]), insert_view(world, one["uuid"])]
+    insert_view(world, other["uuid"])
     for name in (one["uuid"], one["uuid"].upper(), one["shortId"]):
         rows = world.pia.get(f"/api/v1/events?file={name}&since=1").get_json()
         assert [row["id"] for row in rows] == wanted
@@ -216,15 +223,15 @@ def test_one_file_is_found_by_uuid_in_either_case_and_by_short_id(world: World) 
 def test_an_unknown_file_has_no_rows(world: World, name: str) -> None:
     """``file`` unknown or foreign: ``[]`` with 200."""
     made = world.pia.upload()
-    change_file(world, made["uuid"], slug="my-report")
-    add_view(world, made["uuid"])
+    update_file_row(world, made["uuid"], slug="my-report")
+    insert_view(world, made["uuid"])
     for stream in ("view", "download", "gate"):
-        assert ids(world, f"type={stream}&file={name}") == []
+        assert list_ids(world, f"type={stream}&file={name}") == []
 
 
 def test_a_foreign_file_has_no_rows_and_foreign_rows_are_not_listed(world: World) -> None:
     made = world.pia.upload()
-    for add in (add_view, add_download):
+    for add in (insert_view, insert_download):
         add(world, made["uuid"])
     for query in ("", f"file={made['uuid']}", f"file={made['shortId']}", "type=download"):
         answer = world.mal.get(f"/api/v1/events?{query}")
@@ -235,43 +242,43 @@ def test_rows_of_a_trashed_file_vanish_from_all_streams_and_the_others_stay(worl
     """Trashed files' events vanish from all streams."""
     trashed, kept = world.pia.upload(), world.pia.upload()
     for made in (trashed, kept):
-        add_view(world, made["uuid"])
-        add_download(world, made["uuid"])
-        add_gate(world, made["uuid"], {"mail": "a@b.example"})
+        insert_view(world, made["uuid"])
+        insert_download(world, made["uuid"])
+        insert_gate_response(world, made["uuid"], {"mail": "a@b.example"})
     world.pia.delete(f"/api/v1/files/{trashed['uuid']}")
     for stream in ("view", "download", "gate"):
-        assert ids(world, f"type={stream}") == ids(world, f"type={stream}&since=1") == [3]
-        assert ids(world, f"type={stream}&file={trashed['shortId']}") == []
+        assert list_ids(world, f"type={stream}") == list_ids(world, f"type={stream}&since=1") == [3]
+        assert list_ids(world, f"type={stream}&file={trashed['shortId']}") == []
 
 
 def test_rows_of_a_file_whose_trashing_is_not_finished_are_gone_at_once(world: World) -> None:
     made = world.pia.upload()
-    add_view(world, made["uuid"])
-    change_file(world, made["uuid"], trashed_at=world.clock.now, purge_at=world.clock.now + 1)
-    assert ids(world, "") == []
+    insert_view(world, made["uuid"])
+    update_file_row(world, made["uuid"], trashed_at=world.clock.now, purge_at=world.clock.now + 1)
+    assert list_ids(world, "") == []
 
 
 def test_ids_of_destroyed_rows_never_come_back(world: World) -> None:
     """Hard-deleted ids are never reused."""
     first, second = world.pia.upload(), world.pia.upload()
-    assert add_view(world, first["uuid"]) == 2
+    assert insert_view(world, first["uuid"]) == 2
     world.pia.delete(f"/api/v1/files/{first['uuid']}?purge=1")
-    assert count(world, "view_rows") == 0
-    assert add_view(world, second["uuid"]) == 3
+    assert count_rows(world, "view_rows") == 0
+    assert insert_view(world, second["uuid"]) == 3
 
 
 def test_expired_and_burned_files_keep_their_rows(world: World) -> None:
     """Row and readership stay."""
     made = world.pia.upload()
-    add_view(world, made["uuid"])
-    change_file(world, made["uuid"], delete_at=1, burned_at=1)
-    assert ids(world, "") == [2]
+    insert_view(world, made["uuid"])
+    update_file_row(world, made["uuid"], delete_at=1, burned_at=1)
+    assert list_ids(world, "") == [2]
 
 
 def test_the_file_name_is_the_one_the_file_has_now(world: World) -> None:
     made = world.pia.upload(name="before.pdf")
-    add_view(world, made["uuid"])
-    change_file(world, made["uuid"], original_name="after.pdf")
+    insert_view(world, made["uuid"])
+    update_file_row(world, made["uuid"], original_name="after.pdf")
     [row] = world.pia.get("/api/v1/events").get_json()
     assert row["fileName"] == "after.pdf"
 
@@ -281,4 +288,4 @@ def test_polling_counts_no_view(world: World) -> None:
     made = world.pia.upload()
     for path in ("/api/v1/events", f"/api/v1/files/{made['uuid']}/content", "/api/v1/files"):
         world.pia.get(path, buffered=True)
-    assert [count(world, table) for table in ("view_rows", "download_rows", "gate_rows")] == [0, 0, 0]
+    assert [count_rows(world, table) for table in ("view_rows", "download_rows", "gate_rows")] == [0, 0, 0]

@@ -11,7 +11,7 @@ from docshare.server.api import file_list
 from docshare.server.api.represent import resources
 from docshare.server.services.files.files import FileRow
 from tests.support.cast import World
-from tests.support.rows import change_file
+from tests.support.rows import update_file_row
 
 BASE = "http://127.0.0.1:8787/100%s"
 MARKED = json.dumps({"gateFields": [{"label": "\0size\0 \0uuid\0 %s", "key": "0001-01-01T00:00:00.001Z"}]})
@@ -24,7 +24,7 @@ STORED = (
 )
 
 
-def row(**values: Any) -> FileRow:
+def make_row(**values: Any) -> FileRow:
     """A row of a list, with one in place of every number that is not given."""
     known: dict[str, Any] = {
         "uuid": "00000000-0000-4000-8000-000000000001", "short_id": "aB3dE5fG7hJ9", "slug": None,
@@ -35,17 +35,17 @@ def row(**values: Any) -> FileRow:
     return FileRow(**(dict.fromkeys(FileRow._fields, 1) | known | values))
 
 
-def drawn(rows: list[FileRow]) -> bytes:
+def render_rows(rows: list[FileRow]) -> bytes:
     return b"".join(file_list.array(BASE, rows))
 
 
-def by_hand(rows: list[FileRow]) -> bytes:
+def encode_rows(rows: list[FileRow]) -> bytes:
     return json.dumps([resources.file(BASE, each) for each in rows], separators=(",", ":")).encode()
 
 
 TIMES = st.integers(0, 253_402_300_799_999)
 ROWS = st.builds(
-    row,
+    make_row,
     short_id=st.from_regex(r"[0-9A-Za-z]{12}", fullmatch=True),
     slug=st.none() | st.from_regex(r"[a-z0-9-]{1,64}", fullmatch=True),
     original_name=st.text(st.characters(exclude_categories=()), min_size=1)
@@ -67,32 +67,34 @@ ROWS = st.builds(
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(ROWS, max_size=8))
 def test_the_fast_way_writes_what_the_slow_way_does(rows: list[FileRow]) -> None:
-    assert drawn(rows) == by_hand(rows)
+    assert render_rows(rows) == encode_rows(rows)
 
 
 @pytest.mark.parametrize("count", [0, 1, 499, 500, 501, 1000])
 def test_an_array_of_any_length_is_whole(count: int) -> None:
-    rows = [row(id=number, size=number) for number in range(count)]
-    assert drawn(rows) == by_hand(rows)
+    rows = [make_row(id=number, size=number) for number in range(count)]
+    assert render_rows(rows) == encode_rows(rows)
 
 
 def test_a_setting_that_looks_like_a_marker_stays_what_it_is() -> None:
-    rows = [row(settings=MARKED, size=size) for size in (7, 8)]
-    assert drawn(rows) == by_hand(rows)
-    assert json.loads(drawn(rows))[1]["gateFields"][0]["label"] == "\0size\0 \0uuid\0 %s"
+    rows = [make_row(settings=MARKED, size=size) for size in (7, 8)]
+    assert render_rows(rows) == encode_rows(rows)
+    assert json.loads(render_rows(rows))[1]["gateFields"][0]["label"] == "\0size\0 \0uuid\0 %s"
 
 
 def test_shapes_without_end_are_not_all_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_list, "_SHAPES", 3)
-    rows = [row(settings=json.dumps({"viewLimit": number % 7})) for number in range(50)]
-    assert drawn(rows) == by_hand(rows)
+    rows = [make_row(settings=json.dumps({"viewLimit": number % 7})) for number in range(50)]
+    assert render_rows(rows) == encode_rows(rows)
 
 
 def test_each_file_of_the_list_is_its_detail_without_revisions(world: World) -> None:
     """The list is newest first and has no ``revisions`` key."""
     made = [world.pia.upload(name=f"{number} ü.pdf") for number in range(4)]
-    change_file(world, made[0]["uuid"], slug="first", delete_at=world.clock.now + 5, settings=STORED[1])
-    change_file(world, made[1]["uuid"], view_limit=3, views_consumed=1, burned_at=world.clock.now, password_hash="x")
+    update_file_row(world, made[0]["uuid"], slug="first", delete_at=world.clock.now + 5, settings=STORED[1])
+    update_file_row(
+        world, made[1]["uuid"], view_limit=3, views_consumed=1, burned_at=world.clock.now, password_hash="x"
+    )
     listed = world.pia.get("/api/v1/files").get_json()
     details = [world.pia.get(f"/api/v1/files/{each['uuid']}").get_json() for each in reversed(made)]
     for detail in details:

@@ -5,10 +5,10 @@ import uuid
 
 import pytest
 
-from tests.api.table import UNKNOWN_UUID
+from tests.api.route_table import UNKNOWN_UUID
 from tests.support.cast import World
 from tests.support.pdfs import simple_pdf
-from tests.support.rows import change_file
+from tests.support.rows import update_file_row
 
 ALWAYS = [
     "uuid",
@@ -133,7 +133,7 @@ def test_the_keys_keep_their_order_when_everything_is_set(world: World) -> None:
         "pageRange": {"from": 1, "to": 2},
         "viewerSettings": {"page": {"shadow": 0}},
     }
-    change_file(
+    update_file_row(
         world,
         made["uuid"],
         slug="my-report",
@@ -164,8 +164,8 @@ def test_a_file_is_found_by_uuid_in_either_case_and_by_short_id(world: World, sh
 def test_short_ids_are_case_sensitive(world: World) -> None:
     """Two ids differing only in case are two files."""
     lower, upper = world.pia.upload(name="lower.pdf"), world.pia.upload(name="upper.pdf")
-    change_file(world, lower["uuid"], short_id="abcdefghijkl")
-    change_file(world, upper["uuid"], short_id="ABCDEFGHIJKL")
+    update_file_row(world, lower["uuid"], short_id="abcdefghijkl")
+    update_file_row(world, upper["uuid"], short_id="ABCDEFGHIJKL")
     assert world.pia.get("/api/v1/files/abcdefghijkl").get_json()["originalName"] == "lower.pdf"
     assert world.pia.get("/api/v1/files/ABCDEFGHIJKL").get_json()["originalName"] == "upper.pdf"
     assert world.pia.get("/api/v1/files/Abcdefghijkl").status_code == 404
@@ -174,7 +174,7 @@ def test_short_ids_are_case_sensitive(world: World) -> None:
 @pytest.mark.parametrize("path", ["", "/content", "/qr-code"])
 def test_a_slug_is_no_name_here(world: World, path: str) -> None:
     """Slugs are never accepted on API file routes."""
-    change_file(world, world.pia.upload()["uuid"], slug="abcdefghijkl")
+    update_file_row(world, world.pia.upload()["uuid"], slug="abcdefghijkl")
     assert world.pia.get(f"/api/v1/files/abcdefghijkl{path}").status_code == 404
     assert world.http.get("/api/files/abcdefghijkl/qr-code").status_code == 404
 
@@ -182,7 +182,7 @@ def test_a_slug_is_no_name_here(world: World, path: str) -> None:
 def test_unknown_foreign_unclaimed_and_trashed_files_answer_with_the_same_bytes(world: World) -> None:
     """One not-found path: identical 404 for all of them (hardening M2)."""
     foreign, unclaimed, trashed = world.mal.upload(), world.pia.upload(), world.pia.upload()
-    change_file(world, unclaimed["uuid"], owner_id=None)
+    update_file_row(world, unclaimed["uuid"], owner_id=None)
     world.pia.delete(f"/api/v1/files/{trashed['uuid']}")
     for route in ("", "/content", "/qr-code"):
         answers = [
@@ -204,8 +204,8 @@ def test_the_list_shows_only_active_files_of_the_caller(world: World) -> None:
 def test_expired_and_burned_files_are_still_listed_and_shown(world: World) -> None:
     """``GET /files/{id}`` answers 200 for an expired or burned file that still has its row."""
     expired, burned = world.pia.upload(), world.pia.upload()
-    change_file(world, expired["uuid"], delete_at=world.clock.now)
-    change_file(world, burned["uuid"], burned_at=world.clock.now)
+    update_file_row(world, expired["uuid"], delete_at=world.clock.now)
+    update_file_row(world, burned["uuid"], burned_at=world.clock.now)
     assert len(world.pia.get("/api/v1/files").get_json()) == 2
     assert "burnedAt" not in world.pia.get(f"/api/v1/files/{expired['uuid']}").get_json()
     assert world.pia.get(f"/api/v1/files/{burned['uuid']}").get_json()["burnedAt"] == "2026-09-21T14:13:20.000Z"

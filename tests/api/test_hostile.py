@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.api.table import ROUTES, address
+from tests.api.route_table import ROUTES, fill_path
 from tests.support.cast import World
 
 HUGE = "9" * 5000
@@ -57,7 +57,7 @@ def calm(make: object) -> World:
 def test_a_hostile_name_in_the_path_is_404(calm: World, method: str, path: str) -> None:
     for name in NAMES:
         calm.clock.advance(minutes=1)  # tests of webhooks keep their limit of 10
-        answer = calm.http.open(address(path, name), method=method, headers=calm.pia.headers)
+        answer = calm.http.open(fill_path(path, name), method=method, headers=calm.pia.headers)
         assert answer.status_code == 404, name
 
 
@@ -65,7 +65,11 @@ def test_a_hostile_name_in_the_path_is_404(calm: World, method: str, path: str) 
 def test_a_hostile_parameter_is_refused_or_ignored(calm: World, method: str, path: str) -> None:
     for value in VALUES:
         query = "&".join(f"{parameter}={value}&{parameter}={value}" for parameter in PARAMETERS)
-        for target in (f"{address(path)}?{query}", f"{address(path)}?type=gate&{query}", f"{address(path)}?{value}"):
+        for target in (
+            f"{fill_path(path)}?{query}",
+            f"{fill_path(path)}?type=gate&{query}",
+            f"{fill_path(path)}?{value}",
+        ):
             status = calm.http.open(target, method=method, headers=calm.pia.headers).status_code
             assert status in EXPECTED, (target, status)
 
@@ -76,7 +80,7 @@ def test_a_hostile_body_is_refused_or_ignored(calm: World, method: str, path: st
         for name, body in BODIES.items():
             calm.clock.advance(minutes=4)  # as above; uploads without an account keep theirs of 20 an hour
             answer = calm.http.open(
-                address(path), method=method, headers=calm.pia.headers, data=body, content_type=content_type
+                fill_path(path), method=method, headers=calm.pia.headers, data=body, content_type=content_type
             )
             expected = (400, 415) if method == "POST" else (200, 404, 429)
             if method in ("POST", "PUT") and ("{uuid}" in path or path == "/api/files"):  # switched off here
@@ -89,6 +93,6 @@ def test_a_hostile_body_is_refused_or_ignored(calm: World, method: str, path: st
 def test_a_hostile_host_or_forwarding_is_not_believed(calm: World, method: str, path: str) -> None:
     for host in ("evil.example", "a b", "[::1", "x:99999", "\xe9", ""):
         headers = calm.pia.headers | {"Host": host, "X-Forwarded-For": "' OR 1", "X-Forwarded-Host": "evil.example"}
-        answer = calm.http.open(address(path), method=method, headers=headers)
+        answer = calm.http.open(fill_path(path), method=method, headers=headers)
         assert answer.status_code < 500
         assert b"evil.example" not in answer.data

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from docshare.server.store.blobs import Blobs
-from tests.api.importing import order, refused
+from tests.api.imports import assert_import_refused, post_import
 from tests.support.cast import World
+from tests.support.import_source import ImportSource, endless_response, http_response, raw_response
 from tests.support.pdfs import simple_pdf
-from tests.support.rows import count
-from tests.support.source import Source, answer, endless, raw
+from tests.support.rows import count_rows
 
 MB = 1024 * 1024
 PDF = simple_pdf(pages=2)
@@ -26,17 +26,17 @@ def world(importer: World) -> World:
 # --- what works ------------------------------------------------------------------------------------------------------
 
 
-def test_an_import_answers_200_with_the_link(world: World, source: Source) -> None:
+def test_an_import_answers_200_with_the_link(world: World, source: ImportSource) -> None:
     """Import result: ``uuid``, ``shortId``, ``shareUrl``. ``palette`` is omitted for vector-only files."""
-    result = order(world.pia, source.url())
+    result = post_import(world.pia, source.url())
     assert result.status_code == 200
     made = result.get_json()
     assert list(made) == ["uuid", "shortId", "shareUrl"]
     assert made["shareUrl"] == f"http://127.0.0.1:8787/{made['shortId']}"
 
 
-def test_the_pdf_is_stored_as_the_source_sent_it(world: World, source: Source) -> None:
-    made = order(world.pia, source.url()).get_json()
+def test_the_pdf_is_stored_as_the_source_sent_it(world: World, source: ImportSource) -> None:
+    made = post_import(world.pia, source.url()).get_json()
     assert world.pia.get(f"/api/v1/files/{made['uuid']}/content", buffered=True).data == PDF
     detail = world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()
     assert (detail["originalName"], detail["totalPages"], detail["size"]) == ("design.pdf", 2, len(PDF))
@@ -57,40 +57,42 @@ def test_the_pdf_is_stored_as_the_source_sent_it(world: World, source: Source) -
     ],
 )
 def test_the_name_is_cleaned_and_design_pdf_when_there_is_none(
-    world: World, source: Source, sent: str, kept: str
+    world: World, source: ImportSource, sent: str, kept: str
 ) -> None:
     """``filename`` (default ``design.pdf``)."""
     body = {"url": source.url(), "filename": sent}
     result = world.pia.post("/api/v1/files/import", json=body)
     if "\x00" in sent:  # strict JSON knows no NUL
-        refused(world, result, 400, "bad_request")
+        assert_import_refused(world, result, 400, "bad_request")
         return
     detail = world.pia.get(f"/api/v1/files/{result.get_json()['uuid']}").get_json()
     assert detail["originalName"] == kept
 
 
-def test_unverifiable_design_tokens_make_a_plain_create(world: World, source: Source) -> None:
+def test_unverifiable_design_tokens_make_a_plain_create(world: World, source: ImportSource) -> None:
     """Import with unverifiable designToolUserToken/designToken is a plain create with 200, not 401."""
     tokens = {"designToolUserToken": "eyJhbGciOiJub25lIn0.e30.", "designToken": "nonsense"}
-    first, second = (order(world.pia, source.url(), **tokens).get_json() for _ in range(2))
+    first, second = (post_import(world.pia, source.url(), **tokens).get_json() for _ in range(2))
     assert first["uuid"] != second["uuid"]
     assert "republished" not in first
-    assert count(world, "files") == 2
+    assert count_rows(world, "files") == 2
 
 
-def test_unknown_keys_are_ignored(world: World, source: Source) -> None:
-    assert order(world.pia, source.url(), colour="red").status_code == 200
+def test_unknown_keys_are_ignored(world: World, source: ImportSource) -> None:
+    assert post_import(world.pia, source.url(), colour="red").status_code == 200
 
 
 @pytest.mark.parametrize("head", [b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\n"])
-def test_what_the_source_says_of_length_and_type_does_not_matter(world: World, source: Source, head: bytes) -> None:
-    source.script = raw(head + PDF)
-    made = order(world.pia, source.url()).get_json()
+def test_what_the_source_says_of_length_and_type_does_not_matter(
+    world: World, source: ImportSource, head: bytes
+) -> None:
+    source.script = raw_response(head + PDF)
+    made = post_import(world.pia, source.url()).get_json()
     assert world.pia.get(f"/api/v1/files/{made['uuid']}/content", buffered=True).data == PDF
 
 
-def test_the_source_gets_no_credential(world: World, source: Source) -> None:
-    order(world.pia, source.url("/export?token=a%20b"))
+def test_the_source_gets_no_credential(world: World, source: ImportSource) -> None:
+    post_import(world.pia, source.url("/export?token=a%20b"))
     head = source.heads[0].decode()
     assert head.startswith("GET /export?token=a%20b HTTP/1.1\r\n")
     assert "uthorization" not in head
@@ -116,23 +118,23 @@ def test_the_source_gets_no_credential(world: World, source: Source) -> None:
           for key in ("filename", "designToolUserToken", "designToken") for value in (1, True, None, [], {})),
     ],
 )  # fmt: skip
-def test_a_malformed_order_is_400(world: World, source: Source, body: dict[str, Any]) -> None:
+def test_a_malformed_order_is_400(world: World, source: ImportSource, body: dict[str, Any]) -> None:
     """Non-HTTPS or malformed 400; wrong type 400."""
     if isinstance(body.get("url"), str):
         body = {**body, "url": body["url"].replace("{host}", source.host).replace("{name}", "files.example")}
-    refused(world, world.pia.post("/api/v1/files/import", json=body), 400, "bad_request")
+    assert_import_refused(world, world.pia.post("/api/v1/files/import", json=body), 400, "bad_request")
     assert source.connections == 0
 
 
 @pytest.mark.parametrize("raw_body", [b"[]", b'"x"', b"{", b'{"url": NaN}', b'{"url": "a", "url": "b"}', b"\xff", b"1"])
 def test_a_body_that_is_no_json_object_is_400(world: World, raw_body: bytes) -> None:
     result = world.pia.post("/api/v1/files/import", data=raw_body, content_type="application/json")
-    refused(world, result, 400, "bad_request")
+    assert_import_refused(world, result, 400, "bad_request")
 
 
 def test_a_form_is_415(world: World) -> None:
     form = {"file": (io.BytesIO(PDF), "a.pdf")}
-    refused(world, world.pia.post("/api/v1/files/import", data=form), 415, "unsupported_media_type")
+    assert_import_refused(world, world.pia.post("/api/v1/files/import", data=form), 415, "unsupported_media_type")
 
 
 # --- the allow list --------------------------------------------------------------------------------------------------
@@ -151,42 +153,44 @@ def test_a_form_is_415(world: World) -> None:
         "https://files_example:{port}/", "https://filesxexample:{port}/",
     ],
 )  # fmt: skip
-def test_a_host_that_is_not_listed_is_403_and_not_fetched(world: World, source: Source, url: str) -> None:
+def test_a_host_that_is_not_listed_is_403_and_not_fetched(world: World, source: ImportSource, url: str) -> None:
     """Non-allowlisted host 403. Exact host set compare, https and the listed port (443 if none)."""
     url = url.replace("{name}", "files.example").replace("{port}", str(source.port))
-    problem = refused(world, order(world.pia, url), 403, "forbidden")
+    problem = assert_import_refused(world, post_import(world.pia, url), 403, "forbidden")
     assert "requires the" not in problem["detail"]
     assert source.connections == 0
 
 
-def test_without_a_list_nothing_is_imported(make: Callable[..., World], source: Source) -> None:
-    refused(alone := make(), order(alone.pia, source.url()), 403, "forbidden")
+def test_without_a_list_nothing_is_imported(make: Callable[..., World], source: ImportSource) -> None:
+    assert_import_refused(alone := make(), post_import(alone.pia, source.url()), 403, "forbidden")
 
 
 @pytest.mark.parametrize("form", ["https://FILES.example:{port}/", "HTTPS://files.Example:{port}"])
-def test_a_host_is_the_same_in_any_case(world: World, source: Source, form: str) -> None:
-    assert order(world.pia, form.replace("{port}", str(source.port))).status_code == 200
+def test_a_host_is_the_same_in_any_case(world: World, source: ImportSource, form: str) -> None:
+    assert post_import(world.pia, form.replace("{port}", str(source.port))).status_code == 200
 
 
 @pytest.mark.parametrize("url", ["https://plain.example/a.pdf", "https://plain.example:443/a.pdf"])
 def test_an_entry_without_a_port_means_443(world: World, url: str) -> None:
     """It passes the list and then fails, because nobody is there."""
     world.rt.outbound.resolve = lambda host: []
-    refused(world, order(world.pia, url), 502, "bad_gateway")
+    assert_import_refused(world, post_import(world.pia, url), 502, "bad_gateway")
 
 
 @pytest.mark.parametrize(
     "address", ["169.254.169.254", "0.0.0.0", "fe80::1", "fd00:ec2::254", "::ffff:169.254.169.254"]
 )
-def test_a_listed_host_that_points_to_a_metadata_service_is_502(world: World, source: Source, address: str) -> None:
+def test_a_listed_host_that_points_to_a_metadata_service_is_502(
+    world: World, source: ImportSource, address: str
+) -> None:
     """Naming a host is the operator's word that it may be private, but not that it may be link-local."""
     world.rt.outbound.resolve = lambda host: [ipaddress.ip_address("127.0.0.1"), ipaddress.ip_address(address)]
-    problem = refused(world, order(world.pia, source.url()), 502, "bad_gateway")
+    problem = assert_import_refused(world, post_import(world.pia, source.url()), 502, "bad_gateway")
     assert address not in problem["detail"]
     assert source.connections == 0
 
 
-def test_a_name_that_changes_its_address_is_looked_up_once(world: World, source: Source) -> None:
+def test_a_name_that_changes_its_address_is_looked_up_once(world: World, source: ImportSource) -> None:
     """Rebinding: the vetted address is the connected one."""
     looked_up = []
 
@@ -195,30 +199,30 @@ def test_a_name_that_changes_its_address_is_looked_up_once(world: World, source:
         return [ipaddress.ip_address("127.0.0.1" if len(looked_up) == 1 else "169.254.169.254")]
 
     world.rt.outbound.resolve = resolve
-    assert order(world.pia, source.url()).status_code == 200
+    assert post_import(world.pia, source.url()).status_code == 200
     assert looked_up == ["files.example"]
 
 
 # --- slots, sizes, room ----------------------------------------------------------------------------------------------
 
 
-def test_without_a_free_slot_nothing_is_fetched(world: World, source: Source) -> None:
+def test_without_a_free_slot_nothing_is_fetched(world: World, source: ImportSource) -> None:
     """File-limit 403 has code forbidden, not plan_required; it also applies to import."""
     for _ in range(3):
-        assert order(world.fay, source.url()).status_code == 200
-    result = order(world.fay, source.url())
+        assert post_import(world.fay, source.url()).status_code == 200
+    result = post_import(world.fay, source.url())
     assert (result.status_code, result.get_json()["code"]) == (403, "forbidden")
     assert "requires the" not in result.get_json()["detail"]
     assert source.connections == 3
 
 
-def test_the_cap_of_the_plan_fits_and_one_byte_more_is_413(world: World, source: Source) -> None:
+def test_the_cap_of_the_plan_fits_and_one_byte_more_is_413(world: World, source: ImportSource) -> None:
     exactly = PDF + b"\n" * (20 * MB - len(PDF))
-    source.script = answer(exactly + b"\n")
-    refused(world, order(world.fay, source.url()), 413, "payload_too_large")
-    assert order(world.bea, source.url()).status_code == 200
-    source.script = answer(exactly)
-    assert order(world.fay, source.url()).status_code == 200
+    source.script = http_response(exactly + b"\n")
+    assert_import_refused(world, post_import(world.fay, source.url()), 413, "payload_too_large")
+    assert post_import(world.bea, source.url()).status_code == 200
+    source.script = http_response(exactly)
+    assert post_import(world.fay, source.url()).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -230,36 +234,38 @@ def test_the_cap_of_the_plan_fits_and_one_byte_more_is_413(world: World, source:
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n",
     ],
 )
-def test_a_body_that_never_ends_is_413_while_streaming(world: World, source: Source, head: bytes) -> None:
+def test_a_body_that_never_ends_is_413_while_streaming(world: World, source: ImportSource, head: bytes) -> None:
     """Too big 413 while streaming; nothing stored."""
-    source.script = endless(head + PDF, b"\n" * 65536)
-    refused(world, order(world.fay, source.url()), 413, "payload_too_large")
+    source.script = endless_response(head + PDF, b"\n" * 65536)
+    assert_import_refused(world, post_import(world.fay, source.url()), 413, "payload_too_large")
 
 
-def test_a_disk_that_is_nearly_full_is_503_before_the_fetch(world: World, source: Source, monkeypatch: Any) -> None:
+def test_a_disk_that_is_nearly_full_is_503_before_the_fetch(
+    world: World, source: ImportSource, monkeypatch: Any
+) -> None:
     monkeypatch.setattr(Blobs, "free_bytes", lambda self: 1024 * MB - 1)
-    result = order(world.pia, source.url())
-    refused(world, result, 503, "unavailable")
+    result = post_import(world.pia, source.url())
+    assert_import_refused(world, result, 503, "unavailable")
     assert int(result.headers["Retry-After"]) > 0
     assert source.connections == 0
 
 
-def test_a_disk_that_fills_up_meanwhile_is_503(world: World, source: Source, monkeypatch: Any) -> None:
+def test_a_disk_that_fills_up_meanwhile_is_503(world: World, source: ImportSource, monkeypatch: Any) -> None:
     def full(self: Any, block: bytes) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("docshare.server.store.blobs.Part.write", full)
-    refused(world, order(world.pia, source.url()), 503, "unavailable")
+    assert_import_refused(world, post_import(world.pia, source.url()), 503, "unavailable")
 
 
-def test_slow_sources_cannot_hold_all_threads_of_the_server(world: World, source: Source) -> None:
+def test_slow_sources_cannot_hold_all_threads_of_the_server(world: World, source: ImportSource) -> None:
     taken = 0
     while world.rt.outbound.transfers.acquire(blocking=False):
         taken += 1
     assert taken == 4  # half of the threads that a server has by default
-    result = order(world.pia, source.url())
-    refused(world, result, 429, "rate_limited")
+    result = post_import(world.pia, source.url())
+    assert_import_refused(world, result, 429, "rate_limited")
     assert int(result.headers["Retry-After"]) > 0
     world.rt.outbound.transfers.release()
-    assert order(world.pia, source.url()).status_code == 200
-    assert order(world.pia, source.url()).status_code == 200
+    assert post_import(world.pia, source.url()).status_code == 200
+    assert post_import(world.pia, source.url()).status_code == 200

@@ -10,11 +10,18 @@ from typing import Any
 import pytest
 
 from docshare.server.services.files import imports
-from tests.api.importing import order, refused
+from tests.api.imports import assert_import_refused, post_import
 from tests.support.cast import World
+from tests.support.import_source import (
+    ImportSource,
+    endless_response,
+    hold_connection,
+    http_response,
+    open_source,
+    raw_response,
+)
 from tests.support.pdfs import simple_pdf
-from tests.support.pictures import BLUE, RED, picture_pdf, stripes
-from tests.support.source import Source, answer, endless, raw, silent, source_at
+from tests.support.picture_pdfs import BLUE, RED, make_stripes, picture_pdf
 
 PDF = simple_pdf(pages=2)
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -32,95 +39,95 @@ def world(importer: World) -> World:
 
 @pytest.mark.parametrize("status", ["301 Moved", "302 Found", "303 See Other", "304 Not Modified", "307 X", "308 X"])
 @pytest.mark.parametrize("location", ["https://169.254.169.254/", "http://127.0.0.1/", "/other.pdf", "{self}"])
-def test_a_redirect_is_502_and_never_followed(world: World, source: Source, status: str, location: str) -> None:
+def test_a_redirect_is_502_and_never_followed(world: World, source: ImportSource, status: str, location: str) -> None:
     """Any 3xx from the source 502."""
     where = location.replace("{self}", source.url("/other.pdf"))
-    source.script = answer(PDF, status, f"Location: {where}")
-    refused(world, order(world.pia, source.url()), 502, "bad_gateway")
+    source.script = http_response(PDF, status, f"Location: {where}")
+    assert_import_refused(world, post_import(world.pia, source.url()), 502, "bad_gateway")
     assert source.connections == 1
 
 
 @pytest.mark.parametrize(
     "status", ["204 No Content", "206 Part", "400 Bad", "401 No", "404 Gone", "500 Oops", "503 No"]
 )
-def test_an_error_of_the_source_is_502(world: World, source: Source, status: str) -> None:
-    source.script = answer(b"" if status.startswith("204") else PDF, status)
-    problem = refused(world, order(world.pia, source.url()), 502, "bad_gateway")
+def test_an_error_of_the_source_is_502(world: World, source: ImportSource, status: str) -> None:
+    source.script = http_response(b"" if status.startswith("204") else PDF, status)
+    problem = assert_import_refused(world, post_import(world.pia, source.url()), 502, "bad_gateway")
     assert status[:3] in problem["detail"]
 
 
 @pytest.mark.parametrize(
     "script",
     [
-        raw(b""),
-        raw(b"220 smtp.example\r\n"),
-        answer(PDF[:100], length=len(PDF)),
-        raw(b"HTTP/1.1 200 OK\r\nX: " + b"y" * 70_000 + b"\r\n\r\n" + PDF),
-        raw(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200 + b"\r\n" + PDF),
-        raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n%PDF-\r\n"),
+        raw_response(b""),
+        raw_response(b"220 smtp.example\r\n"),
+        http_response(PDF[:100], length=len(PDF)),
+        raw_response(b"HTTP/1.1 200 OK\r\nX: " + b"y" * 70_000 + b"\r\n\r\n" + PDF),
+        raw_response(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200 + b"\r\n" + PDF),
+        raw_response(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n%PDF-\r\n"),
     ],
     ids=["nothing", "other protocol", "short", "long header", "many headers", "cut chunks"],
 )
-def test_a_source_that_breaks_off_or_talks_nonsense_is_502(world: World, source: Source, script: Any) -> None:
+def test_a_source_that_breaks_off_or_talks_nonsense_is_502(world: World, source: ImportSource, script: Any) -> None:
     source.script = script
-    refused(world, order(world.pia, source.url()), 502, "bad_gateway")
+    assert_import_refused(world, post_import(world.pia, source.url()), 502, "bad_gateway")
 
 
 @pytest.mark.parametrize(
     "script",
     [
-        silent,
-        endless(b"HTTP/1.1 200 OK\r\n", b"X: y\r\n", 0.05),
-        endless(b"HTTP/1.1 200 OK\r\n\r\n" + PDF, b"\n", 0.05),
+        hold_connection,
+        endless_response(b"HTTP/1.1 200 OK\r\n", b"X: y\r\n", 0.05),
+        endless_response(b"HTTP/1.1 200 OK\r\n\r\n" + PDF, b"\n", 0.05),
     ],
     ids=["silence", "headers", "body"],
 )
 def test_a_source_that_drips_is_502_at_the_deadline(
-    world: World, source: Source, script: Any, monkeypatch: pytest.MonkeyPatch
+    world: World, source: ImportSource, script: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A total deadline: every byte would start a socket's timeout anew."""
     monkeypatch.setattr(imports, "DEADLINE_S", 0.5)
     source.script = script
     began = time.monotonic()
-    refused(world, order(world.pia, source.url()), 502, "bad_gateway")
+    assert_import_refused(world, post_import(world.pia, source.url()), 502, "bad_gateway")
     assert time.monotonic() - began < 5
 
 
 def test_a_deadline_in_the_middle_of_connecting_leaves_no_socket_open(
-    world: World, source: Source, monkeypatch: pytest.MonkeyPatch
+    world: World, source: ImportSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An open one would fail the test by its warning."""
-    source.script = silent
+    source.script = hold_connection
     for thousandths in range(1, 21):
         monkeypatch.setattr(imports, "DEADLINE_S", thousandths / 1000)
-        refused(world, order(world.pia, source.url()), 502, "bad_gateway")
+        assert_import_refused(world, post_import(world.pia, source.url()), 502, "bad_gateway")
 
 
-def test_a_certificate_that_is_not_trusted_is_502(make: Callable[..., World], source: Source) -> None:
+def test_a_certificate_that_is_not_trusted_is_502(make: Callable[..., World], source: ImportSource) -> None:
     """TLS failure 502."""
     world = make(import_hosts=(source.host,))
     world.rt.outbound.resolve = lambda host: [ipaddress.ip_address("127.0.0.1")]
-    problem = refused(world, order(world.pia, source.url()), 502, "bad_gateway")
+    problem = assert_import_refused(world, post_import(world.pia, source.url()), 502, "bad_gateway")
     assert "certificate" in problem["detail"]
     assert source.heads == []
 
 
-def test_a_name_that_nobody_knows_is_502(world: World, source: Source) -> None:
+def test_a_name_that_nobody_knows_is_502(world: World, source: ImportSource) -> None:
     """DNS failure 502."""
 
     def resolve(host: str) -> list[Any]:
         raise OSError("Name or service not known")
 
     world.rt.outbound.resolve = resolve
-    refused(world, order(world.pia, source.url()), 502, "bad_gateway")
+    assert_import_refused(world, post_import(world.pia, source.url()), 502, "bad_gateway")
 
 
 def test_a_source_that_is_not_there_is_502(make: Callable[..., World], cert: Path) -> None:
-    with source_at(cert) as gone:
+    with open_source(cert) as gone:
         url, host = gone.url(), gone.host
     world = make(import_hosts=(host,), ca_bundle=cert)
     world.rt.outbound.resolve = lambda host: [ipaddress.ip_address("127.0.0.1")]
-    refused(world, order(world.pia, url), 502, "bad_gateway")
+    assert_import_refused(world, post_import(world.pia, url), 502, "bad_gateway")
 
 
 # --- what it sends ---------------------------------------------------------------------------------------------------
@@ -131,43 +138,45 @@ def test_a_source_that_is_not_there_is_502(make: Callable[..., World], cert: Pat
     [b"", b"<html>Please sign in</html>", b"x" * 1020 + b"%PDF-1.7", DOCX, POWERPOINT, gzip.compress(PDF), PDF[5:]],
     ids=["empty", "html", "late mark", "docx", "ppt", "gzip", "headless"],
 )  # fmt: skip
-def test_what_is_not_a_pdf_is_400(world: World, source: Source, body: bytes) -> None:
+def test_what_is_not_a_pdf_is_400(world: World, source: ImportSource, body: bytes) -> None:
     """Non-PDF body 400; PDF only: an office document is 400 here."""
-    source.script = answer(body, "200 OK", "Content-Type: application/pdf")
-    problem = refused(world, order(world.pia, source.url()), 400, "bad_request")
+    source.script = http_response(body, "200 OK", "Content-Type: application/pdf")
+    problem = assert_import_refused(world, post_import(world.pia, source.url()), 400, "bad_request")
     assert problem["detail"] == "The source is not a PDF."
 
 
-def test_what_is_not_a_pdf_is_not_fetched_to_its_end(world: World, source: Source) -> None:
-    source.script = endless(b"HTTP/1.1 200 OK\r\n\r\n", b"<html>" * 10_000)
-    refused(world, order(world.fay, source.url()), 400, "bad_request")
+def test_what_is_not_a_pdf_is_not_fetched_to_its_end(world: World, source: ImportSource) -> None:
+    source.script = endless_response(b"HTTP/1.1 200 OK\r\n\r\n", b"<html>" * 10_000)
+    assert_import_refused(world, post_import(world.fay, source.url()), 400, "bad_request")
 
 
-def test_a_pdf_that_cannot_be_used_is_400(world: World, source: Source) -> None:
+def test_a_pdf_that_cannot_be_used_is_400(world: World, source: ImportSource) -> None:
     """422 belongs to upload and replacement."""
-    source.script = answer(b"%PDF-1.7 and nothing else")
-    refused(world, order(world.pia, source.url()), 400, "bad_request")
+    source.script = http_response(b"%PDF-1.7 and nothing else")
+    assert_import_refused(world, post_import(world.pia, source.url()), 400, "bad_request")
 
 
 # --- palette ---------------------------------------------------------------------------------------------------------
 
 
-def test_the_colours_of_the_first_page_are_told(world: World, source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_colours_of_the_first_page_are_told(
+    world: World, source: ImportSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """``palette`` is a list of ``#rrggbb`` strings, most dominant first."""
     monkeypatch.setattr("docshare.server.pdf.engine.PALETTE_BUDGET_S", 30.0)  # whatever else the machine does
-    source.script = answer(picture_pdf([stripes((RED, 30), (BLUE, 70))], [300]))
+    source.script = http_response(picture_pdf([make_stripes((RED, 30), (BLUE, 70))], [300]))
     # Twice: every 500th document meets a worker that is replaced just then, and has no palette.
-    made = max((order(world.pia, source.url()).get_json() for _ in range(2)), key=len)
+    made = max((post_import(world.pia, source.url()).get_json() for _ in range(2)), key=len)
     assert list(made) == ["uuid", "shortId", "shareUrl", "palette"]
     assert made["palette"] == ["#143cdc", "#c81e28"]
 
 
 def test_a_palette_that_takes_too_long_delays_nothing(
-    world: World, source: Source, monkeypatch: pytest.MonkeyPatch
+    world: World, source: ImportSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its time budget never delays or fails the import."""
     monkeypatch.setattr("docshare.server.pdf.engine.PALETTE_BUDGET_S", 0.0)
-    source.script = answer(picture_pdf([stripes((RED, 30))], [300]))
-    result = order(world.pia, source.url())
+    source.script = http_response(picture_pdf([make_stripes((RED, 30))], [300]))
+    result = post_import(world.pia, source.url())
     assert result.status_code == 200
     assert "palette" not in result.get_json()

@@ -9,24 +9,24 @@ import pytest
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from docshare.server.services.operations import mail
-from tests.api.table import UNKNOWN_UUID
+from tests.api.route_table import UNKNOWN_UUID
 from tests.support.cast import Person, World
-from tests.support.reader import Reader, feed
-from tests.support.rows import change_file
+from tests.support.reader import FakeReader, list_view_rows
+from tests.support.rows import update_file_row
 
 
-def invites_of(made: dict[str, Any]) -> str:
+def invites_path(made: dict[str, Any]) -> str:
     return f"/api/v1/files/{made['uuid']}/invites"
 
 
 def invite(owner: Person, made: dict[str, Any], email: str = "ann@example.com", **body: Any) -> dict[str, Any]:
-    answer = owner.post(invites_of(made), json={"email": email, **body})
+    answer = owner.post(invites_path(made), json={"email": email, **body})
     assert answer.status_code == 201, answer.text
     row: dict[str, Any] = answer.get_json()
     return row
 
 
-def viewed_events(world: World) -> list[dict[str, Any]]:
+def list_viewed_events(world: World) -> list[dict[str, Any]]:
     return [
         json.loads(row[0]) for row in world.rt.db.rows("SELECT data FROM activity_rows WHERE event='invite.viewed'")
     ]
@@ -43,7 +43,7 @@ def test_an_invitation_has_a_personal_link(world: World, made: dict[str, Any]) -
     assert (row["email"], row["name"]) == ("ann@example.com", "Ann Lee")
     assert re.fullmatch(r"http://127\.0\.0\.1:8787/[0-9A-Za-z]{12}", row["url"])
     assert made["shortId"] not in row["url"]
-    assert world.pia.get(invites_of(made)).get_json() == [row]
+    assert world.pia.get(invites_path(made)).get_json() == [row]
 
 
 def test_the_list_is_newest_first_and_of_this_file(world: World, made: dict[str, Any]) -> None:
@@ -51,12 +51,12 @@ def test_the_list_is_newest_first_and_of_this_file(world: World, made: dict[str,
     names = ["a@example.com", "b@example.com", "c@example.com"]
     for name in names:
         invite(world.pia, made, name)
-    assert [row["email"] for row in world.pia.get(invites_of(made)).get_json()] == names[::-1]
+    assert [row["email"] for row in world.pia.get(invites_path(made)).get_json()] == names[::-1]
 
 
 def test_an_address_is_invited_once_and_keeps_its_link(world: World, made: dict[str, Any]) -> None:
     row = invite(world.pia, made)
-    again = world.pia.post(invites_of(made), json={"email": "ANN@example.com", "name": "Somebody"})
+    again = world.pia.post(invites_path(made), json={"email": "ANN@example.com", "name": "Somebody"})
     assert (again.status_code, again.get_json()) == (200, row)
     assert len(mail.list_outbox(world.rt)) == 1
 
@@ -101,23 +101,26 @@ def test_the_mail_holds_the_link_and_no_name_of_a_protected_document(world: Worl
 def test_a_malformed_body_is_refused_and_invites_nobody(
     world: World, made: dict[str, Any], body: dict[str, Any]
 ) -> None:
-    answer = world.pia.post(invites_of(made), json=body)
+    answer = world.pia.post(invites_path(made), json=body)
     assert (answer.status_code, answer.get_json()["code"]) == (400, "bad_request")
-    assert world.pia.get(invites_of(made)).get_json() == []
+    assert world.pia.get(invites_path(made)).get_json() == []
     assert mail.list_outbox(world.rt) == []
 
 
 def test_a_foreign_an_unknown_and_a_trashed_file_are_404(world: World, made: dict[str, Any]) -> None:
-    assert world.mal.get(invites_of(made)).status_code == 404
-    assert world.mal.post(invites_of(made), json={"email": "a@example.com"}).status_code == 404
-    assert world.pia.get(invites_of({"uuid": UNKNOWN_UUID})).status_code == 404
+    assert world.mal.get(invites_path(made)).status_code == 404
+    assert world.mal.post(invites_path(made), json={"email": "a@example.com"}).status_code == 404
+    assert world.pia.get(invites_path({"uuid": UNKNOWN_UUID})).status_code == 404
     world.pia.delete(f"/api/v1/files/{made['uuid']}")
-    assert world.pia.get(invites_of(made)).status_code == 404
+    assert world.pia.get(invites_path(made)).status_code == 404
 
 
 def test_invitations_need_pro(world: World) -> None:
     made = world.bea.upload()
-    for answer in (world.bea.get(invites_of(made)), world.bea.post(invites_of(made), json={"email": "a@example.com"})):
+    for answer in (
+        world.bea.get(invites_path(made)),
+        world.bea.post(invites_path(made), json={"email": "a@example.com"}),
+    ):
         assert (answer.status_code, answer.get_json()["code"]) == (403, "plan_required")
         assert "requires the pro plan" in answer.get_json()["detail"]
         assert answer.headers["WWW-Authenticate"].startswith("Bearer")
@@ -131,40 +134,40 @@ def test_the_1001st_invitation_is_refused(world: World, made: dict[str, Any]) ->
             "SELECT 'u' || i, 's' || i, (SELECT id FROM files WHERE uuid = ?), i || '@example.com', 1 FROM n",
             (made["uuid"],),
         )
-    assert world.pia.post(invites_of(made), json={"email": "one@more.example"}).status_code == 400
-    assert world.pia.post(invites_of(made), json={"email": "7@example.com"}).status_code == 200
+    assert world.pia.post(invites_path(made), json={"email": "one@more.example"}).status_code == 400
+    assert world.pia.post(invites_path(made), json={"email": "7@example.com"}).status_code == 200
 
 
-def short_id(row: dict[str, Any]) -> str:
+def invite_short_id(row: dict[str, Any]) -> str:
     return str(row["url"].rsplit("/", 1)[1])
 
 
 def test_the_first_counted_view_is_told_once(world: World, made: dict[str, Any]) -> None:
     row = invite(world.pia, made, name="Ann")
-    reader = Reader(world, short_id(row))
-    assert viewed_events(world) == []
+    reader = FakeReader(world, invite_short_id(row))
+    assert list_viewed_events(world) == []
     reader.reads(6)
-    seen_at = world.pia.get(invites_of(made)).get_json()[0]["viewedAt"]
+    seen_at = world.pia.get(invites_path(made)).get_json()[0]["viewedAt"]
     reader.reads(6)
-    Reader(world, short_id(row), address="198.51.100.99").reads(60)
-    assert viewed_events(world) == [
+    FakeReader(world, invite_short_id(row), address="198.51.100.99").reads(60)
+    assert list_viewed_events(world) == [
         {"fileUuid": made["uuid"], "fileName": "report.pdf", "email": "ann@example.com", "name": "Ann"}
     ]
-    assert world.pia.get(invites_of(made)).get_json()[0]["viewedAt"] == seen_at
-    assert [view["fileUuid"] for view in feed(world)] == [made["uuid"]] * 2
+    assert world.pia.get(invites_path(made)).get_json()[0]["viewedAt"] == seen_at
+    assert [view["fileUuid"] for view in list_view_rows(world)] == [made["uuid"]] * 2
 
 
 def test_a_scanner_that_follows_the_personal_link_is_no_invitee(world: World, made: dict[str, Any]) -> None:
     row = invite(world.pia, made)
-    Reader(world, short_id(row)).reads(20, input=False)
+    FakeReader(world, invite_short_id(row)).reads(20, input=False)
     world.clock.advance(minutes=10)
-    assert "viewedAt" not in world.pia.get(invites_of(made)).get_json()[0]
+    assert "viewedAt" not in world.pia.get(invites_path(made)).get_json()[0]
 
 
 def test_a_personal_link_tells_nothing_of_the_canonical_one(world: World, made: dict[str, Any]) -> None:
     slug = "the-offer"
     world.pia.put(f"/api/v1/files/{made['uuid']}/settings", json={"slug": slug})
-    name = short_id(invite(world.pia, made))
+    name = invite_short_id(invite(world.pia, made))
     answers = [
         world.http.get(f"/{name}"),
         world.http.get(f"/embed/{name}"),
@@ -179,10 +182,10 @@ def test_a_personal_link_tells_nothing_of_the_canonical_one(world: World, made: 
 
 
 def test_a_personal_link_dies_with_its_file(world: World, made: dict[str, Any]) -> None:
-    name = short_id(invite(world.pia, made))
-    change_file(world, made["uuid"], delete_at=world.clock.now - 1)
+    name = invite_short_id(invite(world.pia, made))
+    update_file_row(world, made["uuid"], delete_at=world.clock.now - 1)
     assert world.http.get(f"/{name}").status_code == 410
-    change_file(world, made["uuid"], delete_at=None)
+    update_file_row(world, made["uuid"], delete_at=None)
     world.pia.delete(f"/api/v1/files/{made['uuid']}")
     assert world.http.get(f"/{name}").get_data() == world.http.get("/abcdefghijkl").get_data()
     assert world.http.get(f"/{name}").status_code == 404
@@ -191,20 +194,20 @@ def test_a_personal_link_dies_with_its_file(world: World, made: dict[str, Any]) 
 @pytest.mark.parametrize("ended", ["delete_at", "burned_at"])
 def test_nobody_is_invited_to_a_link_that_has_ended(world: World, made: dict[str, Any], ended: str) -> None:
     standing = invite(world.pia, made, mail=False)
-    change_file(world, made["uuid"], **{ended: world.clock.now})
+    update_file_row(world, made["uuid"], **{ended: world.clock.now})
     for email in ("late@example.com", "ann@example.com"):
-        answer = world.pia.post(invites_of(made), json={"email": email})
+        answer = world.pia.post(invites_path(made), json={"email": email})
         assert (answer.status_code, answer.get_json()["code"]) == (410, "gone")
-    assert world.pia.get(invites_of(made)).get_json() == [standing]
+    assert world.pia.get(invites_path(made)).get_json() == [standing]
     assert mail.list_outbox(world.rt) == []
 
 
 def test_no_api_route_takes_the_short_id_of_an_invitation_for_the_file(world: World, made: dict[str, Any]) -> None:
-    name = short_id(invite(world.pia, made))
+    name = invite_short_id(invite(world.pia, made))
     assert world.pia.get(f"/api/v1/files/{name}").status_code == 404
 
 
 def test_a_downgraded_owners_invitees_go_on_reading(world: World, made: dict[str, Any]) -> None:
-    name = short_id(invite(world.pia, made))
+    name = invite_short_id(invite(world.pia, made))
     accounts.set_tier(world.rt, "pia@example.com", Plan.FREE)
-    assert Reader(world, name).reads(6) == 204
+    assert FakeReader(world, name).reads(6) == 204

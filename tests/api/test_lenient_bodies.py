@@ -16,23 +16,23 @@ def settings(world: World) -> str:
     return f"/api/v1/files/{world.pia.upload()['uuid']}/settings"
 
 
-def stored(world: World, settings: str) -> Any:
+def get_viewer_settings(world: World, settings: str) -> Any:
     return world.pia.get(settings.removesuffix("/settings")).get_json()["viewerSettings"]
 
 
 @pytest.mark.parametrize("empty", [{}, [], None])
 def test_an_empty_call_to_action_is_none(world: World, settings: str, empty: Any) -> None:
     assert world.pia.put(settings, json={"viewerSettings": {"cta": CTA}}).status_code == 200
-    assert stored(world, settings)["cta"]["label"] == CTA["label"]
+    assert get_viewer_settings(world, settings)["cta"]["label"] == CTA["label"]
     assert world.pia.put(settings, json={"viewerSettings": {"cta": empty}}).status_code == 200
-    assert stored(world, settings) == {}
+    assert get_viewer_settings(world, settings) == {}
 
 
 @pytest.mark.parametrize("block", ["logo", "background"])
 @pytest.mark.parametrize("value", [1, 1.5, True, None, [], ["x"], {}, {"id": "x"}])
 def test_an_asset_id_that_is_not_a_string_is_dropped(world: World, settings: str, block: str, value: Any) -> None:
     assert world.pia.put(settings, json={"viewerSettings": {block: {"assetId": value}}}).status_code == 200
-    assert stored(world, settings) == {}
+    assert get_viewer_settings(world, settings) == {}
 
 
 @pytest.mark.parametrize("block", ["logo", "background"])
@@ -42,7 +42,7 @@ def test_an_asset_id_that_names_no_image_of_the_file_is_refused(
 ) -> None:
     answer = world.pia.put(settings, json={"viewerSettings": {block: {"assetId": value}}})
     assert (answer.status_code, answer.get_json()["code"]) == (400, "bad_request")
-    assert stored(world, settings) == {}
+    assert get_viewer_settings(world, settings) == {}
 
 
 @pytest.mark.parametrize("value", ["2040-01-01T00:00:00", "2040-01-01T00:00:00.000", "2040-01-01", "2040-01-01T00:00"])

@@ -9,35 +9,35 @@ from docshare.server.services.accounts.callers import authenticate
 from docshare.server.services.files import claim as claiming
 from docshare.server.services.files import tokens
 from docshare.server.services.operations import sweeps
-from tests.api.door import form, opened
-from tests.api.table import GUARDED, PUBLIC, UNKNOWN_UUID, address
-from tests.support.anonymous import Anonymous, share
+from tests.api.raw_client import build_file_form, open_listener
+from tests.api.route_table import GUARDED_ROUTES, PUBLIC_ROUTES, UNKNOWN_UUID, fill_path
+from tests.support.anonymous_files import AnonymousFile, share_anonymously
 from tests.support.cast import INVALID_TOKEN, World
 from tests.support.pdfs import simple_pdf
-from tests.support.rows import count
+from tests.support.rows import count_rows
 
 SETTINGS = "/api/v1/files/{uuid}/settings"
 CONTENT = "/api/v1/files/{uuid}/content"
-KNOWN_TO_MANAGE_TOKENS = {("PUT", SETTINGS), ("POST", CONTENT)}
+MANAGE_TOKEN_ROUTES = {("PUT", SETTINGS), ("POST", CONTENT)}
 
 
-def settings(file: Anonymous, name: str | None = None, **body: object) -> int:
+def put_settings_status(file: AnonymousFile, name: str | None = None, **body: object) -> int:
     path = SETTINGS.replace("{uuid}", name or file.uuid)
     return file.manage("PUT", path, json=body or {"viewerMode": "flipbook"}).status_code
 
 
-def replaced(file: Anonymous, name: str | None = None) -> tuple[int, str]:
+def replace_outcome(file: AnonymousFile, name: str | None = None) -> tuple[int, str]:
     data = {"file": (io.BytesIO(simple_pdf()), "a.pdf")}
     answer = file.manage("POST", CONTENT.replace("{uuid}", name or file.uuid), data=data)
     return answer.status_code, answer.get_json()["code"]
 
 
-def claim(world: World, file: Anonymous) -> None:
+def claim_file(world: World, file: AnonymousFile) -> None:
     claiming.claim(world.rt, authenticate(world.rt, f"Bearer {world.mal.key}"), file.claim_token)
 
 
 def test_tokens_can_be_found_by_scanners_and_only_their_digests_are_kept(world: World) -> None:
-    file = share(world)
+    file = share_anonymously(world)
     for token, prefix in ((file.claim_token, "ds_ct_"), (file.manage_token, "ds_mt_")):
         assert token.startswith(prefix)
         assert len(token) >= len(prefix) + 32
@@ -46,88 +46,90 @@ def test_tokens_can_be_found_by_scanners_and_only_their_digests_are_kept(world: 
     assert world.rt.db.rows("SELECT kind FROM file_tokens ORDER BY kind") == [("claim",), ("manage",)]
 
 
-@pytest.mark.parametrize(("method", "path", "scope"), [row for row in GUARDED if row[:2] not in KNOWN_TO_MANAGE_TOKENS])
+@pytest.mark.parametrize(
+    ("method", "path", "scope"), [row for row in GUARDED_ROUTES if row[:2] not in MANAGE_TOKEN_ROUTES]
+)
 def test_a_manage_token_is_401_on_every_other_route(world: World, method: str, path: str, scope: str) -> None:
     """Manage token: only settings (works) and replacement (403); any other route 401."""
     assert scope in SCOPES
-    file = share(world)
-    answer = file.manage(method, address(path, file.uuid))
+    file = share_anonymously(world)
+    answer = file.manage(method, fill_path(path, file.uuid))
     assert answer.status_code == 401
     assert answer.get_json()["code"] == "unauthorized"
     assert answer.headers["WWW-Authenticate"] == INVALID_TOKEN
 
 
-@pytest.mark.parametrize(("method", "path", "scope"), [row for row in PUBLIC if row[0] == "GET"])
+@pytest.mark.parametrize(("method", "path", "scope"), [row for row in PUBLIC_ROUTES if row[0] == "GET"])
 def test_public_routes_do_not_mind_a_manage_token(world: World, method: str, path: str, scope: None) -> None:
-    file = share(world)
-    assert file.manage(method, address(path, file.short_id)).status_code == 200
+    file = share_anonymously(world)
+    assert file.manage(method, fill_path(path, file.short_id)).status_code == 200
 
 
-@pytest.mark.parametrize(("method", "path", "scope"), GUARDED)
+@pytest.mark.parametrize(("method", "path", "scope"), GUARDED_ROUTES)
 def test_a_claim_token_is_never_a_bearer(world: World, method: str, path: str, scope: str) -> None:
     """The claim token is never accepted as bearer."""
-    file = share(world)
+    file = share_anonymously(world)
     headers = {"Authorization": f"Bearer {file.claim_token}"}
-    answer = world.http.open(address(path, file.uuid), method=method, headers=headers)
+    answer = world.http.open(fill_path(path, file.uuid), method=method, headers=headers)
     assert answer.status_code == 401, scope
 
 
 def test_the_settings_of_its_file_are_what_it_may_write(world: World) -> None:
-    file, other = share(world), share(world)
-    assert settings(file) == 200
-    assert settings(file, file.short_id) == 200
-    assert settings(file, other.uuid) == 404
-    assert settings(file, world.pia.upload()["uuid"]) == 404
-    assert settings(file, UNKNOWN_UUID) == 404
+    file, other = share_anonymously(world), share_anonymously(world)
+    assert put_settings_status(file) == 200
+    assert put_settings_status(file, file.short_id) == 200
+    assert put_settings_status(file, other.uuid) == 404
+    assert put_settings_status(file, world.pia.upload()["uuid"]) == 404
+    assert put_settings_status(file, UNKNOWN_UUID) == 404
 
 
 def test_it_acts_at_free_tier(world: World) -> None:
     """It acts at Free tier; plan-gated fields give 403."""
-    file = share(world)
+    file = share_anonymously(world)
     answer = file.manage("PUT", SETTINGS.replace("{uuid}", file.uuid), json={"password": "secret"})
     assert (answer.status_code, answer.get_json()["code"]) == (403, "plan_required")
 
 
 def test_after_a_claim_it_is_404_and_after_30_days_401(world: World) -> None:
     """After claim 404; after 30 days 401."""
-    file = share(world, days=60)
+    file = share_anonymously(world, days=60)
     world.clock.advance(days=30, milliseconds=-1)
-    assert settings(file) == 200
-    claim(world, file)
-    assert settings(file) == 404
+    assert put_settings_status(file) == 200
+    claim_file(world, file)
+    assert put_settings_status(file) == 404
     world.clock.advance(milliseconds=1)
-    assert settings(file) == 401
-    unclaimed = share(world, days=60)
+    assert put_settings_status(file) == 401
+    unclaimed = share_anonymously(world, days=60)
     world.clock.advance(days=30)
-    assert settings(unclaimed) == 401
+    assert put_settings_status(unclaimed) == 401
 
 
 def test_a_known_token_on_replacement_is_403_always(world: World) -> None:
     """A known manage token on replacement is 403 always (valid, expired or claimed), never 404/401."""
-    file = share(world, days=60)
+    file = share_anonymously(world, days=60)
     for name in (file.uuid, file.short_id, UNKNOWN_UUID, world.pia.upload()["uuid"], "nonsense"):
-        assert replaced(file, name) == (403, "forbidden")
-    claim(world, file)
-    assert replaced(file) == (403, "forbidden")
+        assert replace_outcome(file, name) == (403, "forbidden")
+    claim_file(world, file)
+    assert replace_outcome(file) == (403, "forbidden")
     world.clock.advance(days=31)
-    assert replaced(file) == (403, "forbidden")
+    assert replace_outcome(file) == (403, "forbidden")
     world.mal.delete(f"/api/v1/files/{file.uuid}?purge=1")
-    unclaimed = share(world)
+    unclaimed = share_anonymously(world)
     world.clock.advance(days=15)
     assert sweeps.expire_unclaimed(world.rt) == 1
-    assert replaced(unclaimed) == (403, "forbidden")
+    assert replace_outcome(unclaimed) == (403, "forbidden")
 
 
 def test_an_unknown_string_on_replacement_is_401(world: World) -> None:
     """An unknown string is 401."""
-    file = share(world)
+    file = share_anonymously(world)
     file.manage_token = "ds_mt_" + "x" * 32
-    assert replaced(file) == (401, "unauthorized")
+    assert replace_outcome(file) == (401, "unauthorized")
 
 
 def test_the_bundled_listener_refuses_a_replacement_before_its_body(world: World) -> None:
-    file = share(world)
-    with opened(world) as door:
+    file = share_anonymously(world)
+    with open_listener(world) as door:
         kind = {"Content-Type": "multipart/form-data; boundary=edge"}
         path = CONTENT.replace("{uuid}", file.uuid)
         for token, status in ((file.manage_token, 403), ("ds_mt_unknown", 401), (world.mal.key, 404)):
@@ -135,14 +137,17 @@ def test_the_bundled_listener_refuses_a_replacement_before_its_body(world: World
             assert door.ask("POST", path, headers).status == status
         made = world.pia.upload()
         reply = door.ask(
-            "POST", f"/api/v1/files/{made['uuid']}/content", {**kind, **world.pia.headers}, form(simple_pdf(pages=2))
+            "POST",
+            f"/api/v1/files/{made['uuid']}/content",
+            {**kind, **world.pia.headers},
+            build_file_form(simple_pdf(pages=2)),
         )
         assert reply.json()["contentVersion"] == 2
     assert not list(world.rt.blobs.tmp.iterdir())
 
 
 def test_its_requests_count_by_the_token(world: World) -> None:
-    file, other = share(world), share(world)
+    file, other = share_anonymously(world), share_anonymously(world)
     path = SETTINGS.replace("{uuid}", file.uuid)
     first = file.manage("PUT", path, json={}).headers
     second = file.manage("PUT", path, json={}).headers
@@ -151,26 +156,26 @@ def test_its_requests_count_by_the_token(world: World) -> None:
 
 
 def test_tokens_are_forgotten_once_they_are_past_their_end_and_their_file_is_gone(world: World) -> None:
-    kept = share(world, days=60)
-    share(world)
+    kept = share_anonymously(world, days=60)
+    share_anonymously(world)
     world.clock.advance(days=14)
     assert sweeps.expire_unclaimed(world.rt) == 1
     assert tokens.forget_lost(world.rt) == 0
     world.clock.advance(days=16)
     assert tokens.forget_lost(world.rt) == 2
-    assert count(world, "file_tokens") == 2
-    assert replaced(kept) == (403, "forbidden")
+    assert count_rows(world, "file_tokens") == 2
+    assert replace_outcome(kept) == (403, "forbidden")
 
 
 def test_an_unclaimed_file_is_destroyed_a_week_after_it_expired_and_a_claimed_one_is_not(world: World) -> None:
     """404 (expired and swept); an owner keeps the row of an expired file."""
-    claimed, lost = share(world), share(world)
-    claim(world, claimed)
+    claimed, lost = share_anonymously(world), share_anonymously(world)
+    claim_file(world, claimed)
     world.clock.advance(days=14, milliseconds=-1)
-    assert settings(lost) == 410
+    assert put_settings_status(lost) == 410
     assert sweeps.expire_unclaimed(world.rt) == 0
     world.clock.advance(milliseconds=1)
     assert sweeps.run(world.rt) == {"burned": 0, "purged": 0, "expired": 1, "removed": 0}
     assert world.rt.db.rows("SELECT uuid FROM files") == [(claimed.uuid,)]
     assert sum(1 for path in world.rt.blobs.root.rglob("*") if path.is_file()) == 1
-    assert settings(lost) == 404
+    assert put_settings_status(lost) == 404

@@ -15,18 +15,18 @@ from docshare.server.services.accounts import accounts
 from docshare.server.services.accounts.callers import authenticate
 from docshare.server.services.files import claim
 from docshare.server.services.files import purge as purging
-from tests.support.anonymous import share
+from tests.support.anonymous_files import share_anonymously
 from tests.support.cast import Person, World
 from tests.support.pdfs import simple_pdf
 
 
-def uploaded(person: Person, path: str = "/api/v1/files", content: bytes | None = None) -> TestResponse:
+def post_document(person: Person, path: str = "/api/v1/files", content: bytes | None = None) -> TestResponse:
     form = {"file": FileStorage(io.BytesIO(content or simple_pdf(pages=1)), "a.pdf")}
     stream, _, boundary = stream_encode_multipart(form, threshold=64 * MB)
     return person.post(path, input_stream=stream, content_type=f'multipart/form-data; boundary="{boundary}"')
 
 
-def refused(answer: TestResponse) -> tuple[int, str]:
+def refusal_code(answer: TestResponse) -> tuple[int, str]:
     return answer.status_code, answer.get_json()["code"]
 
 
@@ -47,7 +47,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]
     return arrange
 
 
-def stored(world: World) -> int:
+def count_stored_files(world: World) -> int:
     return sum(1 for path in world.rt.blobs.root.rglob("*") if path.is_file())
 
 
@@ -56,14 +56,17 @@ def test_slots_are_those_of_the_plan_at_the_end_of_an_upload(world: World, meanw
     for _ in range(3):
         world.bea.upload()
     meanwhile(lambda: accounts.set_tier(world.rt, world.bea.email, Plan.FREE))
-    assert refused(uploaded(world.bea)) == (403, "forbidden")
-    assert stored(world) == 3
+    assert refusal_code(post_document(world.bea)) == (403, "forbidden")
+    assert count_stored_files(world) == 3
 
 
 def test_the_size_is_that_of_the_plan_at_the_end_of_an_upload(world: World, meanwhile: Any) -> None:
     meanwhile(lambda: accounts.set_tier(world.rt, world.bea.email, Plan.FREE))
-    assert refused(uploaded(world.bea, content=simple_pdf(pages=1) + b"%" * (21 * MB))) == (413, "payload_too_large")
-    assert stored(world) == 0
+    assert refusal_code(post_document(world.bea, content=simple_pdf(pages=1) + b"%" * (21 * MB))) == (
+        413,
+        "payload_too_large",
+    )
+    assert count_stored_files(world) == 0
 
 
 @pytest.mark.parametrize("replacing", [False, True])
@@ -73,21 +76,21 @@ def test_a_key_that_is_revoked_meanwhile_stores_nothing(world: World, meanwhile:
     path = f"/api/v1/files/{made['uuid']}/content" if replacing else "/api/v1/files"
     key = accounts.list_keys(world.rt, world.pia.email)[0]["uuid"]
     meanwhile(lambda: accounts.revoke_key(world.rt, key))
-    answer = uploaded(world.pia, path)
-    assert refused(answer) == (401, "unauthorized")
+    answer = post_document(world.pia, path)
+    assert refusal_code(answer) == (401, "unauthorized")
     assert answer.headers["WWW-Authenticate"].startswith("Bearer")
-    assert stored(world) == 1
+    assert count_stored_files(world) == 1
 
 
 def test_a_replacement_needs_pro_at_its_end_too(world: World, meanwhile: Any) -> None:
     made = world.pia.upload()
     meanwhile(lambda: accounts.set_tier(world.rt, world.pia.email, Plan.BASIC))
-    assert refused(uploaded(world.pia, f"/api/v1/files/{made['uuid']}/content")) == (403, "plan_required")
+    assert refusal_code(post_document(world.pia, f"/api/v1/files/{made['uuid']}/content")) == (403, "plan_required")
     assert world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()["contentVersion"] == 1
 
 
 def test_a_claim_for_an_account_that_is_gone_is_401(world: World) -> None:
-    file = share(world)
+    file = share_anonymously(world)
     caller = authenticate(world.rt, f"Bearer {world.pia.key}")
     accounts.delete_account(world.rt, world.pia.email)
     with pytest.raises(Exception, match="revoked"):
@@ -102,7 +105,7 @@ def test_a_file_that_is_being_destroyed_is_404(world: World, monkeypatch: pytest
     purge = purging.purge
 
     def purged(*arguments: Any) -> int:
-        seen.append(refused(world.fay.delete(path)))
+        seen.append(refusal_code(world.fay.delete(path)))
         return purge(*arguments)
 
     monkeypatch.setattr(purging, "purge", purged)

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from tests.api.table import UNKNOWN_UUID
+from tests.api.route_table import UNKNOWN_UUID
 from tests.support.cast import World
 from tests.support.pdfs import simple_pdf
-from tests.support.rows import change_file, count
+from tests.support.rows import count_rows, update_file_row
 
 HOUR = 3_600_000
 LINK = "http://127.0.0.1:8787"
@@ -20,19 +20,19 @@ def made(world: World) -> dict[str, Any]:
     return world.pia.upload(simple_pdf(pages=3), "Report.pdf")
 
 
-def told(world: World, name: str) -> Any:
+def get_metadata(world: World, name: str) -> Any:
     answer = world.http.get(f"/api/files/{name}/metadata")
     assert answer.content_type == "application/json"
     return answer.get_json()
 
 
-def set_to(world: World, made: dict[str, Any], **settings: Any) -> None:
-    change_file(world, made["uuid"], settings=json.dumps(settings))
+def store_settings(world: World, made: dict[str, Any], **settings: Any) -> None:
+    update_file_row(world, made["uuid"], settings=json.dumps(settings))
 
 
 @pytest.mark.parametrize("shape", ["shortId", "uuid"])
 def test_a_living_link_tells_its_facts_to_anybody(world: World, made: dict[str, Any], shape: str) -> None:
-    assert list(told(world, made[shape]).items()) == [
+    assert list(get_metadata(world, made[shape]).items()) == [
         ("shortId", made["shortId"]),
         ("originalName", "Report.pdf"),
         ("size", len(simple_pdf(pages=3))),
@@ -43,21 +43,21 @@ def test_a_living_link_tells_its_facts_to_anybody(world: World, made: dict[str, 
         ("requireEmail", False),
         ("shareUrl", f"{LINK}/{made['shortId']}"),
     ]
-    assert told(world, made["uuid"].upper())["shortId"] == made["shortId"]
+    assert get_metadata(world, made["uuid"].upper())["shortId"] == made["shortId"]
 
 
 def test_the_settings_of_the_file_show(world: World, made: dict[str, Any]) -> None:
-    set_to(world, made, viewerMode="flipbook", allowDownload=False, pageRange={"from": 2, "to": 3})
-    facts = told(world, made["shortId"])
+    store_settings(world, made, viewerMode="flipbook", allowDownload=False, pageRange={"from": 2, "to": 3})
+    facts = get_metadata(world, made["shortId"])
     assert (facts["viewerMode"], facts["allowDownload"], facts["totalPages"]) == ("flipbook", False, 2)
 
 
 def test_the_expiry_shows_unless_it_is_to_be_hidden(world: World, made: dict[str, Any]) -> None:
     """``showExpiry:false`` removes ``deleteAt`` from the public metadata only; the owner's detail keeps it."""
-    change_file(world, made["uuid"], delete_at=world.clock.now + HOUR)
-    expiry = told(world, made["shortId"])["deleteAt"]
-    set_to(world, made, showExpiry=False)
-    assert "deleteAt" not in told(world, made["shortId"])
+    update_file_row(world, made["uuid"], delete_at=world.clock.now + HOUR)
+    expiry = get_metadata(world, made["shortId"])["deleteAt"]
+    store_settings(world, made, showExpiry=False)
+    assert "deleteAt" not in get_metadata(world, made["shortId"])
     assert world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()["deleteAt"] == expiry
 
 
@@ -74,25 +74,25 @@ def test_the_name_of_a_gated_document_is_never_told(
     world: World, made: dict[str, Any], columns: dict[str, Any], protected: bool, required: bool, dead: str
 ) -> None:
     """``originalName`` is absent when a password or e-mail gate stands, also after the link has ended."""
-    change_file(world, made["uuid"], **columns)
+    update_file_row(world, made["uuid"], **columns)
     if dead:
-        change_file(world, made["uuid"], **{{"expired": "delete_at", "burned": "burned_at"}[dead]: world.clock.now})
-    facts = told(world, made["shortId"])
+        update_file_row(world, made["uuid"], **{{"expired": "delete_at", "burned": "burned_at"}[dead]: world.clock.now})
+    facts = get_metadata(world, made["shortId"])
     assert "Report" not in json.dumps(facts)
     if not dead:
         assert (facts["protected"], facts["requireEmail"]) == (protected, required)
 
 
 def test_a_view_limit_hides_no_name(world: World, made: dict[str, Any]) -> None:
-    change_file(world, made["uuid"], view_limit=3)
-    assert told(world, made["shortId"])["originalName"] == "Report.pdf"
+    update_file_row(world, made["uuid"], view_limit=3)
+    assert get_metadata(world, made["shortId"])["originalName"] == "Report.pdf"
 
 
 @pytest.mark.parametrize(("column", "reason"), [("delete_at", "expired"), ("burned_at", "burned")])
 def test_a_dead_link_is_410_json_with_why_and_since_when(
     world: World, made: dict[str, Any], column: str, reason: str
 ) -> None:
-    change_file(world, made["uuid"], **{column: world.clock.now})
+    update_file_row(world, made["uuid"], **{column: world.clock.now})
     answer = world.http.get(f"/api/files/{made['shortId']}/metadata")
     assert (answer.status_code, answer.content_type) == (410, "application/json")
     told = answer.get_json()
@@ -104,8 +104,8 @@ def test_a_dead_link_is_410_json_with_why_and_since_when(
 
 
 def test_a_burned_link_whose_expiry_came_is_burned(world: World, made: dict[str, Any]) -> None:
-    change_file(world, made["uuid"], burned_at=world.clock.now, delete_at=world.clock.now - 1)
-    assert told(world, made["shortId"])["reason"] == "burned"
+    update_file_row(world, made["uuid"], burned_at=world.clock.now, delete_at=world.clock.now - 1)
+    assert get_metadata(world, made["shortId"])["reason"] == "burned"
 
 
 @pytest.mark.parametrize("name", [UNKNOWN_UUID, "abcdefghijkl", "nope", "%00", "a b", "x" * 2000])
@@ -117,7 +117,7 @@ def test_what_is_no_link_is_404(world: World, name: str) -> None:
 def test_trashed_files_and_slugs_answer_like_unknown_links(world: World, made: dict[str, Any]) -> None:
     """Slugs are never accepted on API file routes, not even one in the shape of a short id."""
     unknown = world.http.get("/api/files/abcdefghijkl/metadata").get_data()
-    change_file(world, made["uuid"], slug="abcdefghijkl")
+    update_file_row(world, made["uuid"], slug="abcdefghijkl")
     assert world.http.get("/api/files/abcdefghijkl/metadata").get_data() == unknown
     world.pia.delete(f"/api/v1/files/{made['uuid']}")
     assert world.http.get(f"/api/files/{made['shortId']}/metadata").get_data() == unknown
@@ -125,13 +125,13 @@ def test_trashed_files_and_slugs_answer_like_unknown_links(world: World, made: d
 
 def test_a_variant_is_told_under_its_own_ids_and_with_its_own_rules(world: World, made: dict[str, Any]) -> None:
     """On a variant link the ids are the variant's; revoked it answers like an unknown one."""
-    set_to(world, made, pageRange={"from": 1, "to": 1})
-    change_file(world, made["uuid"], slug="the-report")
+    store_settings(world, made, pageRange={"from": 1, "to": 1})
+    update_file_row(world, made["uuid"], slug="the-report")
     path = f"/api/v1/files/{made['uuid']}/variants"
     overrides = {"allowDownload": False, "pageRange": {"from": 2, "to": 3}}
     variant = world.pia.post(path, json={"label": "Ann", "overrides": overrides}).get_json()
     for name in (variant["shortId"], variant["uuid"].upper()):
-        facts = told(world, name)
+        facts = get_metadata(world, name)
         assert (facts["shortId"], facts["shareUrl"]) == (variant["shortId"], variant["url"])
         assert (facts["allowDownload"], facts["totalPages"], facts["originalName"]) == (False, 2, "Report.pdf")
         assert not [word for word in (made["uuid"], made["shortId"], "the-report", "Ann") if word in json.dumps(facts)]
@@ -142,10 +142,10 @@ def test_a_variant_is_told_under_its_own_ids_and_with_its_own_rules(world: World
 
 def test_asking_counts_nothing(world: World, made: dict[str, Any]) -> None:
     """``viewCount`` does not rise by metadata or oEmbed."""
-    told(world, made["shortId"])
+    get_metadata(world, made["shortId"])
     world.http.get("/oembed", query_string={"url": f"{LINK}/{made['shortId']}"})
     assert world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()["viewCount"] == 0
-    assert count(world, "view_sessions") == 0
+    assert count_rows(world, "view_sessions") == 0
 
 
 def test_one_address_may_ask_only_so_often(make: Any) -> None:

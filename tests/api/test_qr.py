@@ -6,12 +6,12 @@ import subprocess
 import pytest
 
 from docshare.server.api import qr
-from tests.api.table import UNKNOWN_UUID
+from tests.api.route_table import UNKNOWN_UUID
 from tests.support.cast import World
-from tests.support.rows import change_file
+from tests.support.rows import update_file_row
 
 
-def decode(png: bytes) -> str:
+def decode_qr(png: bytes) -> str:
     """What an independent reader sees in the code."""
     program = shutil.which("zbarimg")
     if program is None:
@@ -24,13 +24,13 @@ def decode(png: bytes) -> str:
 def test_both_routes_show_the_same_code_of_the_short_id(world: World, shape: str) -> None:
     """Both encode short id or UUID with ``?via=qr``, also when a slug exists."""
     made = world.pia.upload()
-    change_file(world, made["uuid"], slug="my-report")
+    update_file_row(world, made["uuid"], slug="my-report")
     own = world.pia.get(f"/api/v1/files/{made[shape]}/qr-code")
     public = world.http.get(f"/api/files/{made[shape]}/qr-code")
     assert own.status_code == public.status_code == 200
     assert own.headers["Content-Type"] == public.headers["Content-Type"] == "image/png"
     assert own.data == public.data
-    assert decode(own.data) == f"http://127.0.0.1:8787/{made['shortId']}?via=qr"
+    assert decode_qr(own.data) == f"http://127.0.0.1:8787/{made['shortId']}?via=qr"
     assert len(own.data) <= 20 * 1024
 
 

@@ -10,14 +10,14 @@ from werkzeug.datastructures import Headers
 from werkzeug.test import TestResponse
 
 from docshare.server.services.accounts import accounts
-from tests.api.table import UNKNOWN_UUID
+from tests.api.route_table import UNKNOWN_UUID
 from tests.support.cast import Person, World
 
 HEADERS = ("RateLimit", "RateLimit-Policy", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 Make = Callable[..., World]
 
 
-def read(headers: Headers) -> tuple[str, int, int, str, int, int]:
+def parse_rate_limit(headers: Headers) -> tuple[str, int, int, str, int, int]:
     """Name, r and t of RateLimit; name, q and w of RateLimit-Policy, as a structured-field parser sees them."""
     [(state, is_at)] = http_sf.parse(headers["RateLimit"].encode(), tltype="list")
     [(policy, says)] = http_sf.parse(headers["RateLimit-Policy"].encode(), tltype="list")
@@ -52,7 +52,7 @@ def test_every_answer_tells_the_limit_in_both_ways(world: World, name: str) -> N
     answer = ask(world)
     assert answer.status_code == status
     assert [header for header in HEADERS if header not in answer.headers] == []
-    state, left, reset, policy, limit, window = read(answer.headers)
+    state, left, reset, policy, limit, window = parse_rate_limit(answer.headers)
     assert state == policy
     assert window == 60
     assert 0 < reset <= window
@@ -82,7 +82,7 @@ def test_a_refusal_says_how_long_to_wait_and_waiting_helps(make: Make) -> None:
     assert refused.status_code == 429
     assert refused.get_json()["code"] == "rate_limited"
     assert int(refused.headers["Retry-After"]) == 40
-    assert int(refused.headers["Retry-After"]) >= read(refused.headers)[2]
+    assert int(refused.headers["Retry-After"]) >= parse_rate_limit(refused.headers)[2]
     assert refused.headers["X-RateLimit-Remaining"] == "0"
     world.clock.advance(seconds=40)
     assert world.pia.get("/api/v1/user").status_code == 200

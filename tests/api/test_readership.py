@@ -6,12 +6,12 @@ import pytest
 
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
-from tests.api.table import UNKNOWN_UUID
+from tests.api.route_table import UNKNOWN_UUID
 from tests.support.cast import Person, World
-from tests.support.owner import put, signed_in
+from tests.support.owner import put_settings, sign_in_browser
 from tests.support.pdfs import simple_pdf
-from tests.support.reader import Reader, everybody_leaves
-from tests.support.rows import add_download, add_gate, change_file
+from tests.support.reader import FakeReader, end_all_sessions
+from tests.support.rows import insert_download, insert_gate_response, update_file_row
 
 TABLET = (
     "Mozilla/5.0 (iPad; CPU OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Safari/604.1"
@@ -35,7 +35,7 @@ def made(world: World) -> dict[str, Any]:
     return world.pia.upload(simple_pdf(pages=4), "Q3.pdf")
 
 
-def report_of(owner: Person, made: dict[str, Any]) -> dict[str, Any]:
+def get_report(owner: Person, made: dict[str, Any]) -> dict[str, Any]:
     answer = owner.get(f"/api/v1/files/{made['uuid']}/readership")
     assert answer.status_code == 200, answer.text
     found: dict[str, Any] = answer.get_json()
@@ -44,22 +44,22 @@ def report_of(owner: Person, made: dict[str, Any]) -> dict[str, Any]:
 
 def test_each_plan_has_its_sections_in_order(world: World, made: dict[str, Any]) -> None:
     """Sections above the owner's tier are omitted entirely: absent, not empty."""
-    Reader(world, made["shortId"]).reads(9)
-    everybody_leaves(world)
+    FakeReader(world, made["shortId"]).reads(9)
+    end_all_sessions(world)
     for plan, sections, numbers in (
         (Plan.FREE, FREE, FREE_NUMBERS),
         (Plan.BASIC, BASIC, BASIC_NUMBERS),
         (Plan.PRO, PRO, PRO_NUMBERS),
     ):
         accounts.set_tier(world.rt, world.pia.email, plan)
-        found = report_of(world.pia, made)
+        found = get_report(world.pia, made)
         assert list(found) == sections
         assert list(found["summary"]) == numbers
         assert found["tier"] == plan.tier
 
 
 def test_a_file_that_nobody_read_has_a_report_of_zeros(world: World, made: dict[str, Any]) -> None:
-    found = report_of(world.pia, made)
+    found = get_report(world.pia, made)
     assert found["summary"] == dict.fromkeys(PRO_NUMBERS, 0)
     assert found["funnel"] == [{"page": page, "reached": 0, "pct": 0.0} for page in (1, 2, 3, 4)]
     assert [row["count"] for row in found["viewsOverTime"]] == [0] * 30
@@ -70,20 +70,20 @@ def test_a_file_that_nobody_read_has_a_report_of_zeros(world: World, made: dict[
 
 def test_the_file_is_the_file_object_without_revisions(world: World, made: dict[str, Any]) -> None:
     listed = world.pia.get("/api/v1/files").get_json()
-    assert report_of(world.pia, made)["file"] == listed[0]
+    assert get_report(world.pia, made)["file"] == listed[0]
 
 
 def test_the_numbers_of_two_readers_add_up(world: World, made: dict[str, Any]) -> None:
-    ada = Reader(world, made["shortId"], address="203.0.113.7")
+    ada = FakeReader(world, made["shortId"], address="203.0.113.7")
     ada.reads(10, page=1)
     ada.reads(6, page=2, turns=1)
     ada.reads(4, page=1, turns=1, backTurns=1)
     ada.leaves()
-    bob = Reader(world, made["shortId"], address="198.51.100.9")
+    bob = FakeReader(world, made["shortId"], address="198.51.100.9")
     bob.reads(10.5, page=1)
-    add_download(world, made["uuid"])
-    everybody_leaves(world)
-    assert report_of(world.pia, made)["summary"] == {
+    insert_download(world, made["uuid"])
+    end_all_sessions(world)
+    assert get_report(world.pia, made)["summary"] == {
         "totalViews": 2,
         "totalSessions": 2,
         "uniqueVisitors": 2,
@@ -105,44 +105,44 @@ def test_the_numbers_of_two_readers_add_up(world: World, made: dict[str, Any]) -
 @pytest.mark.parametrize(("seconds", "median"), [((7,), 7_000), ((9, 5), 7_000), ((30, 6, 9), 9_000)])
 def test_the_median_is_of_the_middle(world: World, made: dict[str, Any], seconds: tuple[int, ...], median: int) -> None:
     for host, time in enumerate(seconds):
-        Reader(world, made["shortId"], address=f"198.51.100.{host}").reads(time)
-    everybody_leaves(world)
-    assert report_of(world.pia, made)["summary"]["medianTimeMs"] == median
+        FakeReader(world, made["shortId"], address=f"198.51.100.{host}").reads(time)
+    end_all_sessions(world)
+    assert get_report(world.pia, made)["summary"]["medianTimeMs"] == median
 
 
 def test_a_session_that_goes_on_is_a_view_and_an_active_reader_and_nothing_else(
     world: World, made: dict[str, Any]
 ) -> None:
     """``totalSessions`` counts ended sessions; ``activeReaders`` sessions with a beacon in the last 60 s."""
-    Reader(world, made["shortId"]).reads(9)
-    found = report_of(world.pia, made)
+    FakeReader(world, made["shortId"]).reads(9)
+    found = get_report(world.pia, made)
     numbers = found["summary"]
     assert (numbers["totalViews"], numbers["activeReaders"], numbers["totalSessions"]) == (1, 1, 0)
     assert (found["sessions"], found["devices"]) == ([], [])
     world.clock.advance(seconds=60)
-    assert report_of(world.pia, made)["summary"]["activeReaders"] == 0
+    assert get_report(world.pia, made)["summary"]["activeReaders"] == 0
 
 
 def test_a_reader_of_another_file_or_one_who_is_not_counted_is_not_active_here(
     world: World, made: dict[str, Any]
 ) -> None:
-    Reader(world, world.pia.upload()["shortId"]).reads(9)
-    Reader(world, made["shortId"]).reads(2, input=False)
-    Reader(world, made["shortId"]).reads(20, input=False)
-    assert report_of(world.pia, made)["summary"]["activeReaders"] == 0
+    FakeReader(world, world.pia.upload()["shortId"]).reads(9)
+    FakeReader(world, made["shortId"]).reads(2, input=False)
+    FakeReader(world, made["shortId"]).reads(20, input=False)
+    assert get_report(world.pia, made)["summary"]["activeReaders"] == 0
 
 
 def test_who_is_not_counted_is_in_no_number_but_that_of_their_class(world: World, made: dict[str, Any]) -> None:
     """Counted sessions only; the others stand beside them."""
-    empty = report_of(world.pia, made)
-    Reader(world, made["shortId"], user_agent="curl/8.5.0").reads(20)
-    Reader(world, made["shortId"]).reads(2, input=False)
+    empty = get_report(world.pia, made)
+    FakeReader(world, made["shortId"], user_agent="curl/8.5.0").reads(20)
+    FakeReader(world, made["shortId"]).reads(2, input=False)
     for _ in range(2):
-        Reader(world, made["shortId"]).reads(20, input=False)
-    signed_in(world, world.pia).get(f"/{made['shortId']}")
-    everybody_leaves(world)
+        FakeReader(world, made["shortId"]).reads(20, input=False)
+    sign_in_browser(world, world.pia).get(f"/{made['shortId']}")
+    end_all_sessions(world)
     classes = [("unconfirmed", 2), ("scanner", 1), ("tool", 1)]
-    assert report_of(world.pia, made) == empty | {
+    assert get_report(world.pia, made) == empty | {
         "summary": empty["summary"] | {"unconfirmedSessions": 2},
         "uncounted": [{"label": label, "count": count} for label, count in classes],
     }
@@ -151,44 +151,44 @@ def test_who_is_not_counted_is_in_no_number_but_that_of_their_class(world: World
 def test_who_comes_back_is_one_visitor_and_a_returning_session(world: World, made: dict[str, Any]) -> None:
     """Same address and same browser family: two sessions, one visitor."""
     for _ in range(3):
-        Reader(world, made["shortId"]).reads(9)
-        everybody_leaves(world)
-    found = report_of(world.pia, made)
+        FakeReader(world, made["shortId"]).reads(9)
+        end_all_sessions(world)
+    found = get_report(world.pia, made)
     numbers = found["summary"]
     assert (numbers["uniqueVisitors"], numbers["newSessions"], numbers["returningSessions"]) == (1, 1, 2)
     assert [row["returning"] for row in found["sessions"]] == [True, True, False]
 
 
 def test_who_was_counted_first_is_the_new_one_whoever_leaves_first(world: World, made: dict[str, Any]) -> None:
-    stays, goes = Reader(world, made["shortId"]), Reader(world, made["shortId"])
+    stays, goes = FakeReader(world, made["shortId"]), FakeReader(world, made["shortId"])
     stays.reads(9)
     goes.reads(9)
     goes.leaves()
     stays.reads(30)
     world.clock.advance(seconds=40)
-    everybody_leaves(world)
-    rows = report_of(world.pia, made)["sessions"]
+    end_all_sessions(world)
+    rows = get_report(world.pia, made)["sessions"]
     assert {row["totalTimeMs"]: row["returning"] for row in rows} == {39_000: False, 9_000: True}
 
 
 def test_returning_is_judged_inside_the_window_of_the_salt(world: World, made: dict[str, Any]) -> None:
     """The salt of reader identity rotates every 30 days; "returning" is judged inside that window."""
-    Reader(world, made["shortId"]).reads(9)
-    everybody_leaves(world)
+    FakeReader(world, made["shortId"]).reads(9)
+    end_all_sessions(world)
     world.clock.advance(days=31)
-    Reader(world, made["shortId"]).reads(9)
-    everybody_leaves(world)
-    numbers = report_of(world.pia, made)["summary"]
+    FakeReader(world, made["shortId"]).reads(9)
+    end_all_sessions(world)
+    numbers = get_report(world.pia, made)["summary"]
     assert (numbers["uniqueVisitors"], numbers["newSessions"], numbers["returningSessions"]) == (2, 2, 0)
 
 
 def test_views_over_time_are_the_last_thirty_days_in_utc_with_zeros(world: World, made: dict[str, Any]) -> None:
-    Reader(world, made["shortId"]).reads(9)  # 2026-09-21, a Monday, 14:13
-    everybody_leaves(world)
+    FakeReader(world, made["shortId"]).reads(9)  # 2026-09-21, a Monday, 14:13
+    end_all_sessions(world)
     world.clock.advance(days=3, hours=9, minutes=40)  # 23:59 until after midnight
-    Reader(world, made["shortId"]).reads(9)
-    everybody_leaves(world)
-    found = report_of(world.pia, made)
+    FakeReader(world, made["shortId"]).reads(9)
+    end_all_sessions(world)
+    found = get_report(world.pia, made)
     days = found["viewsOverTime"]
     assert (len(days), days[0]["day"], days[-1]["day"]) == (30, "2026-08-27", "2026-09-25")
     assert [row for row in days if row["count"]] == [
@@ -197,26 +197,26 @@ def test_views_over_time_are_the_last_thirty_days_in_utc_with_zeros(world: World
     ]
     assert found["peakTimes"] == [{"dow": 1, "hour": 14, "count": 1}, {"dow": 4, "hour": 23, "count": 1}]
     world.clock.advance(days=26)
-    assert [row for row in report_of(world.pia, made)["viewsOverTime"] if row["count"]] == [
+    assert [row for row in get_report(world.pia, made)["viewsOverTime"] if row["count"]] == [
         {"day": "2026-09-24", "count": 1}
     ]
 
 
 def test_peak_times_begin_the_week_on_sunday(world: World, made: dict[str, Any]) -> None:
     world.clock.advance(days=6)
-    Reader(world, made["shortId"]).reads(9)
-    everybody_leaves(world)
-    assert report_of(world.pia, made)["peakTimes"] == [{"dow": 0, "hour": 14, "count": 1}]
+    FakeReader(world, made["shortId"]).reads(9)
+    end_all_sessions(world)
+    assert get_report(world.pia, made)["peakTimes"] == [{"dow": 0, "hour": 14, "count": 1}]
 
 
 def test_the_funnel_tells_how_far_readers_got(world: World, made: dict[str, Any]) -> None:
     """``funnel.reached``: sessions whose furthest page is at least that page, ``pct`` of sessions."""
     for host, last in enumerate((1, 1, 3)):
-        reader = Reader(world, made["shortId"], address=f"198.51.100.{host}")
+        reader = FakeReader(world, made["shortId"], address=f"198.51.100.{host}")
         for page in range(1, last + 1):
             reader.reads(6, page=page)
-    everybody_leaves(world)
-    assert report_of(world.pia, made)["funnel"] == [
+    end_all_sessions(world)
+    assert get_report(world.pia, made)["funnel"] == [
         {"page": 1, "reached": 3, "pct": 100.0},
         {"page": 2, "reached": 1, "pct": 33.3},
         {"page": 3, "reached": 1, "pct": 33.3},
@@ -226,11 +226,11 @@ def test_the_funnel_tells_how_far_readers_got(world: World, made: dict[str, Any]
 
 def test_breakdowns_are_by_count_descending(world: World, made: dict[str, Any]) -> None:
     link = made["shortId"]
-    Reader(world, link, address="198.51.100.1", page_headers={"Referer": "https://news.example/a?b=c"}).reads(9)
-    Reader(world, link, address="198.51.100.2", prefix="/embed").reads(9)
-    Reader(world, link, address="203.0.113.7", query="?via=qr", user_agent=TABLET).reads(9)
-    everybody_leaves(world)
-    found = report_of(world.pia, made)
+    FakeReader(world, link, address="198.51.100.1", page_headers={"Referer": "https://news.example/a?b=c"}).reads(9)
+    FakeReader(world, link, address="198.51.100.2", prefix="/embed").reads(9)
+    FakeReader(world, link, address="203.0.113.7", query="?via=qr", user_agent=TABLET).reads(9)
+    end_all_sessions(world)
+    found = get_report(world.pia, made)
     assert found["browsers"] == [{"label": "Chrome", "count": 2}, {"label": "Safari", "count": 1}]
     assert found["devices"] == [{"label": "Desktop", "count": 2}, {"label": "Tablet", "count": 1}]
     assert found["countries"] == [{"label": "DE", "count": 1}]
@@ -249,22 +249,22 @@ def test_only_the_most_frequent_referrers_are_listed(world: World, made: dict[st
             world.rt.db.execute(
                 "INSERT INTO tallies SELECT id, 'referrer', ?, ? FROM files", (f"{number}.example", number + 1)
             )
-    listed = report_of(world.pia, made)["referrers"]
+    listed = get_report(world.pia, made)["referrers"]
     assert (len(listed), listed[0]) == (100, {"label": "149.example", "count": 150})
 
 
 def test_an_active_page_range_is_told_and_shortens_the_funnel(world: World, made: dict[str, Any]) -> None:
     """``effectivePages`` (the window's size) only with an active range."""
-    put(world, made, pageRange={"from": 2, "to": 3})
-    Reader(world, made["shortId"]).reads(9, page=1)  # the second page of the document
-    everybody_leaves(world)
-    found = report_of(world.pia, made)
+    put_settings(world, made, pageRange={"from": 2, "to": 3})
+    FakeReader(world, made["shortId"]).reads(9, page=1)  # the second page of the document
+    end_all_sessions(world)
+    found = get_report(world.pia, made)
     assert list(found)[:4] == ["tier", "summary", "file", "effectivePages"]
     assert found["effectivePages"] == 2
     assert found["summary"]["completionRate"] == 50.0
     assert [(row["page"], row["reached"]) for row in found["funnel"]] == [(2, 1), (3, 0)]
-    put(world, made, pageRange={"from": 0, "to": 0})
-    found = report_of(world.pia, made)
+    put_settings(world, made, pageRange={"from": 0, "to": 0})
+    found = get_report(world.pia, made)
     assert "effectivePages" not in found
     assert found["summary"]["completionRate"] == 50.0
     assert [row["reached"] for row in found["funnel"]] == [1, 1, 0, 0]
@@ -272,17 +272,17 @@ def test_an_active_page_range_is_told_and_shortens_the_funnel(world: World, made
 
 def test_a_page_range_is_told_on_every_plan(world: World, made: dict[str, Any]) -> None:
     """Page-range enforcement survives a downgrade."""
-    put(world, made, pageRange={"from": 1, "to": 4})
+    put_settings(world, made, pageRange={"from": 1, "to": 4})
     accounts.set_tier(world.rt, world.pia.email, Plan.FREE)
-    assert list(report_of(world.pia, made)) == ["tier", "summary", "file", "effectivePages"]
+    assert list(get_report(world.pia, made)) == ["tier", "summary", "file", "effectivePages"]
 
 
 def test_contacts_are_the_answers_to_the_form_newest_first(world: World, made: dict[str, Any]) -> None:
-    add_gate(world, made["uuid"], {"mail": "ada@example.com", "firm": "Über"})
-    add_gate(world, made["uuid"], "{broken")
-    add_gate(world, world.pia.upload()["uuid"], {"mail": "other@example.com"})
+    insert_gate_response(world, made["uuid"], {"mail": "ada@example.com", "firm": "Über"})
+    insert_gate_response(world, made["uuid"], "{broken")
+    insert_gate_response(world, world.pia.upload()["uuid"], {"mail": "other@example.com"})
     created = "2026-09-21T14:13:20.000Z"
-    assert report_of(world.pia, made)["contacts"] == [
+    assert get_report(world.pia, made)["contacts"] == [
         {"createdAt": created},
         {"fields": {"mail": "ada@example.com", "firm": "Über"}, "createdAt": created},
     ]
@@ -301,7 +301,7 @@ def test_taps_are_counted_by_hotspot_and_for_the_call_to_action(world: World, ma
             world.rt.db.execute(
                 "INSERT INTO taps (file_id, hotspot_id, tapped_at) SELECT id, ?, 0 FROM files", (hotspot,)
             )
-    found = report_of(world.pia, made)
+    found = get_report(world.pia, made)
     assert found["hotspotTaps"] == [
         {"hotspotUuid": "a", "page": 1, "label": "Prices", "count": 0},
         {"hotspotUuid": "b", "page": 3, "label": "Prices", "count": 2},
@@ -327,8 +327,8 @@ def test_a_foreign_file_is_forbidden_and_an_unknown_one_not_found(
 
     trashed, unclaimed = world.pia.upload(), world.pia.upload()
     assert world.pia.delete(f"/api/v1/files/{trashed['uuid']}").status_code == 200
-    change_file(world, unclaimed["uuid"], owner_id=None)
-    change_file(world, made["uuid"], slug="q3")
+    update_file_row(world, unclaimed["uuid"], owner_id=None)
+    update_file_row(world, made["uuid"], slug="q3")
     for stranger in (world.mal, world.fay):
         assert asked(stranger, made["uuid"]) == (403, "forbidden")
         for name in (UNKNOWN_UUID, trashed["uuid"], unclaimed["uuid"], "q3", "nope"):
@@ -354,31 +354,31 @@ def test_a_plan_below_is_refused(world: World, made: dict[str, Any], tail: str, 
 
 
 def test_a_restored_file_has_its_readership_back(world: World, made: dict[str, Any]) -> None:
-    reader = Reader(world, made["shortId"])
+    reader = FakeReader(world, made["shortId"])
     reader.reads(9)
-    Reader(world, made["shortId"], address="198.51.100.5").reads(9)
+    FakeReader(world, made["shortId"], address="198.51.100.5").reads(9)
     reader.leaves()
     world.pia.delete(f"/api/v1/files/{made['uuid']}")
-    everybody_leaves(world)
+    end_all_sessions(world)
     assert world.pia.post(f"/api/v1/files/{made['uuid']}/restore").status_code == 200
-    assert report_of(world.pia, made)["summary"]["totalSessions"] == 2
+    assert get_report(world.pia, made)["summary"]["totalSessions"] == 2
 
 
 def test_a_claimed_file_brings_its_readership(world: World) -> None:
     """Views from before a claim are in the readership of the file and in its count."""
     made = world.pia.upload()
-    change_file(world, made["uuid"], owner_id=None)
-    Reader(world, made["shortId"]).reads(9)
-    everybody_leaves(world)
+    update_file_row(world, made["uuid"], owner_id=None)
+    FakeReader(world, made["shortId"]).reads(9)
+    end_all_sessions(world)
     with world.rt.db.write():
         world.rt.db.execute("UPDATE files SET owner_id = (SELECT id FROM accounts WHERE email = 'mal@example.com')")
-    assert report_of(world.mal, made)["summary"]["totalSessions"] == 1
+    assert get_report(world.mal, made)["summary"]["totalSessions"] == 1
 
 
 def test_a_purge_leaves_nothing_of_the_readership(world: World, made: dict[str, Any]) -> None:
     variant = world.pia.post(f"/api/v1/files/{made['uuid']}/variants").get_json()
-    Reader(world, variant["shortId"]).reads(9)
-    everybody_leaves(world)
+    FakeReader(world, variant["shortId"]).reads(9)
+    end_all_sessions(world)
     tables = ("session_rows", "readerships", "readers", "tallies", "page_tallies", "variant_tallies")
     counts = [world.rt.db.rows(f"SELECT COUNT(*) > 0 FROM {table}") for table in tables]
     assert counts == [[(1,)]] * len(tables)

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from docshare.server.services.readership import viewing
-from tests.api.table import UNKNOWN_UUID
+from tests.api.route_table import UNKNOWN_UUID
 from tests.support.cast import World
-from tests.support.owner import asked, put
+from tests.support.owner import get_readership, put_settings
 from tests.support.pdfs import simple_pdf
-from tests.support.reader import DESKTOP, Reader, everybody_leaves
-from tests.support.rows import change_file
+from tests.support.reader import DESKTOP, FakeReader, end_all_sessions
+from tests.support.rows import update_file_row
 
 
 @pytest.fixture
@@ -20,20 +20,20 @@ def made(world: World) -> dict[str, Any]:
     return world.pia.upload()
 
 
-def read(world: World, name: str, seconds: float = 9, host: int = 1) -> None:
+def read_first_page(world: World, name: str, seconds: float = 9, host: int = 1) -> None:
     """Somebody reads the first page and leaves."""
-    reader = Reader(world, name, address=f"198.51.100.{host}")
+    reader = FakeReader(world, name, address=f"198.51.100.{host}")
     reader.reads(seconds)
     reader.leaves()
 
 
 def test_a_session_has_its_keys_in_order_and_unknown_ones_are_absent(world: World, made: dict[str, Any]) -> None:
     began = world.clock.now
-    reader = Reader(world, made["shortId"], address="203.0.113.7")
+    reader = FakeReader(world, made["shortId"], address="203.0.113.7")
     reader.reads(9.5, page=1)
     reader.reads(0.9, page=2)
-    everybody_leaves(world)
-    (row,) = asked(world, made, "")["sessions"]
+    end_all_sessions(world)
+    (row,) = get_readership(world, made, "")["sessions"]
     ((uuid, started_at),) = world.rt.db.rows("SELECT uuid, started_at FROM view_sessions")
     assert started_at == began
     assert list(row.items()) == [
@@ -55,52 +55,52 @@ def test_a_session_tells_how_many_pages_its_link_showed(world: World, made: dict
     path = f"/api/v1/files/{made['uuid']}/variants"
     overrides = {"pageRange": {"from": 1, "to": 2}}
     variant = world.pia.post(path, json={"label": "Ann", "overrides": overrides}).get_json()
-    read(world, variant["shortId"])
-    read(world, made["shortId"], host=2)
-    everybody_leaves(world)
-    for rows in (asked(world, made, "")["sessions"], asked(world, made, "/sessions")):
+    read_first_page(world, variant["shortId"])
+    read_first_page(world, made["shortId"], host=2)
+    end_all_sessions(world)
+    for rows in (get_readership(world, made, "")["sessions"], get_readership(world, made, "/sessions")):
         assert {row.get("variantUuid"): row["shownPages"] for row in rows} == {variant["uuid"]: 2, None: 3}
 
 
 def test_the_report_lists_the_fifty_that_began_last(world: World, made: dict[str, Any]) -> None:
     for host in range(52):
         world.clock.advance(minutes=1)
-        read(world, made["shortId"], 6 + host / 10, host)
-    everybody_leaves(world)
-    times = [row["totalTimeMs"] for row in asked(world, made, "")["sessions"]]
+        read_first_page(world, made["shortId"], 6 + host / 10, host)
+    end_all_sessions(world)
+    times = [row["totalTimeMs"] for row in get_readership(world, made, "")["sessions"]]
     assert times == [6_000 + host * 100 for host in range(51, 1, -1)]
 
 
 def test_the_newest_is_the_one_that_began_last_though_an_older_one_ended_later(
     world: World, made: dict[str, Any]
 ) -> None:
-    stays = Reader(world, made["shortId"])
+    stays = FakeReader(world, made["shortId"])
     stays.reads(9)
-    read(world, made["shortId"], 7)
+    read_first_page(world, made["shortId"], 7)
     stays.reads(60)
     world.clock.advance(seconds=10)
-    everybody_leaves(world)
-    assert [row["totalTimeMs"] for row in asked(world, made, "")["sessions"]] == [7_000, 69_000]
-    assert [row["totalTimeMs"] for row in asked(world, made, "/sessions")] == [7_000, 69_000]
+    end_all_sessions(world)
+    assert [row["totalTimeMs"] for row in get_readership(world, made, "")["sessions"]] == [7_000, 69_000]
+    assert [row["totalTimeMs"] for row in get_readership(world, made, "/sessions")] == [7_000, 69_000]
 
 
 def test_an_invitation_that_nobody_followed_is_counted(world: World, made: dict[str, Any]) -> None:
     for name in ("bob", "eve"):
         body = {"email": f"{name}@example.com", "mail": False}
         world.pia.post(f"/api/v1/files/{made['uuid']}/invites", json=body)
-    assert asked(world, made, "")["summary"]["invitedNotViewed"] == 2
+    assert get_readership(world, made, "")["summary"]["invitedNotViewed"] == 2
 
 
 def test_variants_are_listed_with_their_readers_newest_first(world: World, made: dict[str, Any]) -> None:
     """``{uuid, label, sessions, avgTimeMs, revoked, redacted}``; the label is omitted after redaction."""
     base = f"/api/v1/files/{made['uuid']}/variants"
     ada, eve = (world.pia.post(base, json={"label": label}).get_json() for label in ("Ada", "Eve"))
-    read(world, ada["shortId"], 10)
-    read(world, ada["shortId"], 13, host=2)
-    everybody_leaves(world)
+    read_first_page(world, ada["shortId"], 10)
+    read_first_page(world, ada["shortId"], 13, host=2)
+    end_all_sessions(world)
     world.pia.put(f"{base}/{ada['uuid']}", json={"revoked": True})
     world.pia.delete(f"{base}/{eve['uuid']}?redact=1")
-    assert asked(world, made, "")["variants"] == [
+    assert get_readership(world, made, "")["variants"] == [
         {"uuid": eve["uuid"], "sessions": 0, "avgTimeMs": 0, "revoked": False, "redacted": True},
         {"uuid": ada["uuid"], "label": "Ada", "sessions": 2, "avgTimeMs": 11_500, "revoked": True, "redacted": False},
     ]
@@ -109,34 +109,34 @@ def test_variants_are_listed_with_their_readers_newest_first(world: World, made:
 def test_sessions_of_a_deleted_variant_survive_unattributed(world: World, made: dict[str, Any]) -> None:
     base = f"/api/v1/files/{made['uuid']}/variants"
     ada = world.pia.post(base, json={"label": "Ada"}).get_json()
-    read(world, ada["shortId"])
-    everybody_leaves(world)
-    Reader(world, ada["shortId"]).reads(9)
+    read_first_page(world, ada["shortId"])
+    end_all_sessions(world)
+    FakeReader(world, ada["shortId"]).reads(9)
     assert world.pia.delete(f"{base}/{ada['uuid']}").status_code == 204
-    everybody_leaves(world)
-    found = asked(world, made, "")
+    end_all_sessions(world)
+    found = get_readership(world, made, "")
     assert (found["variants"], found["summary"]["totalSessions"]) == ([], 2)
     assert not any("variantUuid" in row for row in found["sessions"])
 
 
 def test_a_session_carries_the_version_it_was_read_in(world: World, made: dict[str, Any]) -> None:
-    read(world, made["shortId"])
+    read_first_page(world, made["shortId"])
     body = {"file": (io.BytesIO(simple_pdf(pages=2)), "v2.pdf")}
     assert world.pia.post(f"/api/v1/files/{made['uuid']}/content", data=body).status_code == 200
-    read(world, made["shortId"], host=2)
-    everybody_leaves(world)
-    assert [row["contentVersion"] for row in asked(world, made, "/sessions")] == [1, 2]
+    read_first_page(world, made["shortId"], host=2)
+    end_all_sessions(world)
+    assert [row["contentVersion"] for row in get_readership(world, made, "/sessions")] == [1, 2]
 
 
 def test_the_readership_of_a_link_that_has_ended_is_kept(world: World, made: dict[str, Any]) -> None:
     """The row and the readership of a burned or expired file are kept."""
-    read(world, made["shortId"])
-    everybody_leaves(world)
-    change_file(world, made["uuid"], burned_at=world.clock.now, delete_at=world.clock.now)
-    assert asked(world, made, "")["summary"]["totalSessions"] == 1
-    assert asked(world, made, "")["file"]["burnedAt"]
-    assert [row["views"] for row in asked(world, made, "/pages")["pages"]] == [1, 0, 0]
-    assert len(asked(world, made, "/sessions")) == 1
+    read_first_page(world, made["shortId"])
+    end_all_sessions(world)
+    update_file_row(world, made["uuid"], burned_at=world.clock.now, delete_at=world.clock.now)
+    assert get_readership(world, made, "")["summary"]["totalSessions"] == 1
+    assert get_readership(world, made, "")["file"]["burnedAt"]
+    assert [row["views"] for row in get_readership(world, made, "/pages")["pages"]] == [1, 0, 0]
+    assert len(get_readership(world, made, "/sessions")) == 1
 
 
 # The stream
@@ -145,33 +145,33 @@ def test_the_readership_of_a_link_that_has_ended_is_kept(world: World, made: dic
 def test_the_stream_is_ascending_from_the_beginning(world: World, made: dict[str, Any]) -> None:
     """Ids start at 2; without a cursor, with 0 and with what is no number the stream begins at its beginning."""
     for host in range(3):
-        read(world, made["shortId"], 6 + host, host)
-    everybody_leaves(world)
+        read_first_page(world, made["shortId"], 6 + host, host)
+    end_all_sessions(world)
     for query in ("", "?since=0", "?since=1", "?since=-3", "?since=x"):
-        rows = asked(world, made, f"/sessions{query}")
+        rows = get_readership(world, made, f"/sessions{query}")
         assert [(row["id"], row["totalTimeMs"]) for row in rows] == [(2, 6_000), (3, 7_000), (4, 8_000)]
-    assert [row["id"] for row in asked(world, made, "/sessions?since=2&limit=1")] == [3]
-    assert asked(world, made, "/sessions?since=4") == []
-    assert asked(world, made, f"/sessions?since={2**63}") == []
+    assert [row["id"] for row in get_readership(world, made, "/sessions?since=2&limit=1")] == [3]
+    assert get_readership(world, made, "/sessions?since=4") == []
+    assert get_readership(world, made, f"/sessions?since={2**63}") == []
 
 
 @pytest.mark.parametrize(("limit", "rows"), [("0", 1), ("2", 2), ("-9", 1), ("1000", 3), ("x", 3)])
 def test_a_limit_is_clamped_and_never_refused(world: World, made: dict[str, Any], limit: str, rows: int) -> None:
     for host in range(3):
-        read(world, made["shortId"], host=host)
-    everybody_leaves(world)
-    assert len(asked(world, made, f"/sessions?limit={limit}")) == rows
+        read_first_page(world, made["shortId"], host=host)
+    end_all_sessions(world)
+    assert len(get_readership(world, made, f"/sessions?limit={limit}")) == rows
 
 
 def test_a_row_of_the_stream_has_its_id_first_and_its_pages_last(world: World, made: dict[str, Any]) -> None:
-    reader = Reader(world, made["shortId"])
+    reader = FakeReader(world, made["shortId"])
     reader.reads(9, page=1)
     reader.reads(4, page=3)
-    everybody_leaves(world)
-    (row,) = asked(world, made, "/sessions")
+    end_all_sessions(world)
+    (row,) = get_readership(world, made, "/sessions")
     assert (next(iter(row)), list(row)[-1]) == ("id", "pages")
     assert row["pages"] == [{"page": 1, "timeMs": 9_000}, {"page": 3, "timeMs": 4_000}]
-    assert {key: value for key, value in row.items() if key not in ("id", "pages")} == asked(world, made, "")[
+    assert {key: value for key, value in row.items() if key not in ("id", "pages")} == get_readership(world, made, "")[
         "sessions"
     ][0]
 
@@ -179,15 +179,17 @@ def test_a_row_of_the_stream_has_its_id_first_and_its_pages_last(world: World, m
 def test_no_session_appears_below_a_cursor_that_has_passed(world: World, made: dict[str, Any]) -> None:
     """One that began first and ends last stands last; those of other files leave gaps only."""
     other = world.pia.upload()
-    stays = Reader(world, made["shortId"])
+    stays = FakeReader(world, made["shortId"])
     stays.reads(9)
-    read(world, other["shortId"])
-    read(world, made["shortId"], 7)
+    read_first_page(world, other["shortId"])
+    read_first_page(world, made["shortId"], 7)
     stays.reads(60)
     viewing.end_due(world.rt)
-    assert [(row["id"], row["totalTimeMs"]) for row in asked(world, made, "/sessions")] == [(3, 7_000)]
-    everybody_leaves(world)
-    assert [(row["id"], row["totalTimeMs"]) for row in asked(world, made, "/sessions?since=3")] == [(4, 69_000)]
+    assert [(row["id"], row["totalTimeMs"]) for row in get_readership(world, made, "/sessions")] == [(3, 7_000)]
+    end_all_sessions(world)
+    assert [(row["id"], row["totalTimeMs"]) for row in get_readership(world, made, "/sessions?since=3")] == [
+        (4, 69_000)
+    ]
 
 
 # One session
@@ -197,14 +199,14 @@ def test_one_session_tells_how_its_time_and_class_came_about(world: World, made:
     """What was claimed and what was accepted stand side by side, also after the session has ended."""
     began = world.clock.now
     referrer = {"Referer": "https://news.example/"}
-    reader = Reader(world, made["shortId"], page_headers=referrer)
+    reader = FakeReader(world, made["shortId"], page_headers=referrer)
     reader.reads(4, page=1, input=False)
     world.clock.advance(seconds=4)
     reader.tell(read={2: 40_000}, input=True, turns=1)
-    everybody_leaves(world)
+    end_all_sessions(world)
     ((uuid,),) = world.rt.db.rows("SELECT uuid FROM view_sessions")
-    told = asked(world, made, f"/sessions/{uuid.upper()}")
-    row = asked(world, made, "")["sessions"][0]
+    told = get_readership(world, made, f"/sessions/{uuid.upper()}")
+    row = get_readership(world, made, "")["sessions"][0]
     beacons = told.pop("beacons")
     assert began == world.rt.db.rows("SELECT started_at FROM view_sessions")[0][0]
     assert told == row | {
@@ -247,24 +249,24 @@ def test_pages_that_the_reader_was_not_shown_stand_in_the_claim_and_are_not_beli
     world: World, made: dict[str, Any]
 ) -> None:
     """In the document's numbers, as all of it; inside the document but outside of the page range, too."""
-    put(world, made, pageRange={"from": 2, "to": 2})
+    put_settings(world, made, pageRange={"from": 2, "to": 2})
     world.clock.advance(seconds=1)
-    reader = Reader(world, made["shortId"])
+    reader = FakeReader(world, made["shortId"])
     world.clock.advance(seconds=9)
     reader.tell(read={1: 3_000, 2: 3_000, 76: 3_000})
-    everybody_leaves(world)
-    (row,) = asked(world, made, "/sessions")
+    end_all_sessions(world)
+    (row,) = get_readership(world, made, "/sessions")
     assert (row["totalTimeMs"], row["pages"]) == (3_000, [{"page": 2, "timeMs": 3_000}])
-    told = asked(world, made, f"/sessions/{row['sessionId']}")
+    told = get_readership(world, made, f"/sessions/{row['sessionId']}")
     assert [(page["page"], page["ms"]) for page in told["beacons"][0]["pages"]] == [(2, 3_000), (3, 3_000), (77, 3_000)]
     assert [page["page"] for page in told["beacons"][0]["accepted"]] == [page["page"] for page in told["pages"]] == [2]
-    assert [page["views"] for page in asked(world, made, "/pages")["pages"]] == [0, 1, 0]
+    assert [page["views"] for page in get_readership(world, made, "/pages")["pages"]] == [0, 1, 0]
 
 
 def test_a_session_can_be_looked_at_while_it_goes_on(world: World, made: dict[str, Any]) -> None:
-    Reader(world, made["shortId"]).reads(9, page=2)
+    FakeReader(world, made["shortId"]).reads(9, page=2)
     ((uuid,),) = world.rt.db.rows("SELECT uuid FROM view_sessions")
-    told = asked(world, made, f"/sessions/{uuid}")
+    told = get_readership(world, made, f"/sessions/{uuid}")
     assert not {"id", "endedAt"} & told.keys()
     assert (told["pagesViewed"], told["totalTimeMs"]) == (1, 9_000)
     assert told["pages"] == [{"page": 2, "timeMs": 9_000, "views": 1, "backTurns": 0}]
@@ -281,17 +283,17 @@ def test_a_session_can_be_looked_at_while_it_goes_on(world: World, made: dict[st
 def test_a_session_that_was_not_counted_says_why(
     world: World, made: dict[str, Any], agent: str, seconds: int, klass: str, reason: str
 ) -> None:
-    Reader(world, made["shortId"], user_agent=agent).reads(seconds, input=False)
-    everybody_leaves(world)
+    FakeReader(world, made["shortId"], user_agent=agent).reads(seconds, input=False)
+    end_all_sessions(world)
     ((uuid,),) = world.rt.db.rows("SELECT uuid FROM view_sessions")
-    told = asked(world, made, f"/sessions/{uuid}")
+    told = get_readership(world, made, f"/sessions/{uuid}")
     assert (told["class"], told["reason"], told["totalTimeMs"]) == (klass, reason, seconds * 1_000)
     assert not {"id", "countedAt"} & told.keys()
     assert "endedAt" in told
-    (listed,) = asked(world, made, "/sessions?counted=false")
+    (listed,) = get_readership(world, made, "/sessions?counted=false")
     assert (listed["sessionId"], listed["class"], listed["reason"]) == (uuid, klass, reason)
     assert "id" not in listed
-    assert asked(world, made, "/sessions") == []
+    assert get_readership(world, made, "/sessions") == []
 
 
 def test_the_sessions_that_were_not_counted_are_listed_newest_first_once_they_have_ended(
@@ -299,16 +301,16 @@ def test_the_sessions_that_were_not_counted_are_listed_newest_first_once_they_ha
 ) -> None:
     other = world.pia.upload()
     for seconds in (9, 2):
-        Reader(world, made["shortId"]).reads(seconds, input=False)
+        FakeReader(world, made["shortId"]).reads(seconds, input=False)
     for link in (made, other):
-        Reader(world, link["shortId"]).reads(9)
-    Reader(world, other["shortId"]).reads(9, input=False)
-    assert asked(world, made, "/sessions?counted=false") == []
-    everybody_leaves(world)
-    listed = asked(world, made, "/sessions?counted=false")
+        FakeReader(world, link["shortId"]).reads(9)
+    FakeReader(world, other["shortId"]).reads(9, input=False)
+    assert get_readership(world, made, "/sessions?counted=false") == []
+    end_all_sessions(world)
+    listed = get_readership(world, made, "/sessions?counted=false")
     assert [(row["class"], row["totalTimeMs"]) for row in listed] == [("scanner", 2_000), ("unconfirmed", 9_000)]
-    assert asked(world, made, "/sessions?counted=false&limit=1") == listed[:1]
-    assert [row["totalTimeMs"] for row in asked(world, made, "/sessions?counted=true")] == [9_000]
+    assert get_readership(world, made, "/sessions?counted=false&limit=1") == listed[:1]
+    assert [row["totalTimeMs"] for row in get_readership(world, made, "/sessions?counted=true")] == [9_000]
     path = f"/api/v1/files/{made['uuid']}/readership/sessions?counted=false"
     assert world.mal.get(path).status_code == 403
 
@@ -317,13 +319,13 @@ def test_beacons_beyond_those_that_are_kept_count_all_the_same(
     world: World, made: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("docshare.server.services.readership.view_sessions.BEACONS_KEPT", 2)
-    reader = Reader(world, made["shortId"])
+    reader = FakeReader(world, made["shortId"])
     for _ in range(4):
         reader.reads(9)
     ((uuid,),) = world.rt.db.rows("SELECT uuid FROM view_sessions")
-    going_on = asked(world, made, f"/sessions/{uuid}")
-    everybody_leaves(world)
-    ended = asked(world, made, f"/sessions/{uuid}")
+    going_on = get_readership(world, made, f"/sessions/{uuid}")
+    end_all_sessions(world)
+    ended = get_readership(world, made, f"/sessions/{uuid}")
     assert going_on["pages"][0]["timeMs"] == ended["pages"][0]["timeMs"] == 36_000
     assert len(ended["beacons"]) == 2
 
@@ -336,9 +338,9 @@ def test_an_unknown_session_is_not_found(world: World, made: dict[str, Any], nam
 
 def test_a_session_is_looked_for_within_its_file(world: World, made: dict[str, Any]) -> None:
     other = world.pia.upload()
-    read(world, other["shortId"])
+    read_first_page(world, other["shortId"])
     ((uuid,),) = world.rt.db.rows("SELECT uuid FROM view_sessions")
-    assert asked(world, other, f"/sessions/{uuid}")["class"] == "human"
+    assert get_readership(world, other, f"/sessions/{uuid}")["class"] == "human"
     assert world.pia.get(f"/api/v1/files/{made['uuid']}/readership/sessions/{uuid}").status_code == 404
 
 
@@ -349,13 +351,13 @@ def test_every_page_is_listed_with_its_views_mean_time_and_back_turns(world: Wor
     """``{totalPages, pages: [{pageNumber, views, avgDurationMs, backTurns}]}``, all integers."""
     back = [{"page": 1, "ms": 2_000, "views": 1, "back": 1}]
     for seconds in (9, 6):
-        reader = Reader(world, made["shortId"])
+        reader = FakeReader(world, made["shortId"])
         reader.reads(seconds, page=1)
         reader.reads(4, page=2, turns=1)
         world.clock.advance(seconds=2)
         reader.tell(visibleMs=2_000, turns=1, backTurns=1, pages=back)
-    everybody_leaves(world)
-    assert asked(world, made, "/pages") == {
+    end_all_sessions(world)
+    assert get_readership(world, made, "/pages") == {
         "totalPages": 3,
         "pages": [
             {"pageNumber": 1, "views": 4, "avgDurationMs": 4_750, "backTurns": 2},
@@ -366,18 +368,18 @@ def test_every_page_is_listed_with_its_views_mean_time_and_back_turns(world: Wor
 
 
 def test_pages_have_the_numbers_of_the_document(world: World, made: dict[str, Any]) -> None:
-    put(world, made, pageRange={"from": 2, "to": 3})
-    read(world, made["shortId"])
-    everybody_leaves(world)
-    assert [row["views"] for row in asked(world, made, "/pages")["pages"]] == [0, 1, 0]
-    assert asked(world, made, "/sessions")[0]["pages"] == [{"page": 2, "timeMs": 9_000}]
+    put_settings(world, made, pageRange={"from": 2, "to": 3})
+    read_first_page(world, made["shortId"])
+    end_all_sessions(world)
+    assert [row["views"] for row in get_readership(world, made, "/pages")["pages"]] == [0, 1, 0]
+    assert get_readership(world, made, "/sessions")[0]["pages"] == [{"page": 2, "timeMs": 9_000}]
 
 
 def test_pages_that_a_shorter_document_no_longer_has_are_not_listed(world: World, made: dict[str, Any]) -> None:
-    reader = Reader(world, made["shortId"])
+    reader = FakeReader(world, made["shortId"])
     reader.reads(9, page=3)
-    everybody_leaves(world)
+    end_all_sessions(world)
     body = {"file": (io.BytesIO(simple_pdf(pages=2)), "v2.pdf")}
     assert world.pia.post(f"/api/v1/files/{made['uuid']}/content", data=body).status_code == 200
-    assert [row["pageNumber"] for row in asked(world, made, "/pages")["pages"]] == [1, 2]
-    assert [row["reached"] for row in asked(world, made, "")["funnel"]] == [1, 1]
+    assert [row["pageNumber"] for row in get_readership(world, made, "/pages")["pages"]] == [1, 2]
+    assert [row["reached"] for row in get_readership(world, made, "")["funnel"]] == [1, 1]

@@ -5,35 +5,35 @@ from typing import Any
 import pytest
 
 from tests.support.cast import World
-from tests.support.reader import Reader, everybody_leaves
-from tests.support.rows import add_gate
-from tests.support.statements import statements
+from tests.support.reader import FakeReader, end_all_sessions
+from tests.support.rows import insert_gate_response
+from tests.support.sql_statements import record_statements
 
 
-def read_by(world: World, made: dict[str, Any], readers: int) -> None:
+def simulate_readers(world: World, made: dict[str, Any], readers: int) -> None:
     for host in range(readers):
         variant = world.pia.post(f"/api/v1/files/{made['uuid']}/variants").get_json()
-        reader = Reader(world, variant["shortId"], address=f"198.51.100.{host}")
+        reader = FakeReader(world, variant["shortId"], address=f"198.51.100.{host}")
         for page in (1, 2, 3):
             reader.reads(6, page)
-        add_gate(world, made["uuid"], {"mail": "a@b.example"})
-    everybody_leaves(world)
+        insert_gate_response(world, made["uuid"], {"mail": "a@b.example"})
+    end_all_sessions(world)
 
 
 @pytest.mark.parametrize(("tail", "most"), [("", 15), ("/pages", 6), ("/sessions", 6)])
 def test_a_report_costs_the_same_statements_however_often_a_file_was_read(world: World, tail: str, most: int) -> None:
     made = world.pia.upload()
     path = f"/api/v1/files/{made['uuid']}/readership{tail}"
-    read_by(world, made, 1)
-    few = statements(world, path)
-    read_by(world, made, 5)
-    assert len(statements(world, path)) == len(few) <= most
+    simulate_readers(world, made, 1)
+    few = record_statements(world, path)
+    simulate_readers(world, made, 5)
+    assert len(record_statements(world, path)) == len(few) <= most
 
 
 def test_no_statement_of_a_report_walks_the_sessions_of_its_file(world: World) -> None:
     made = world.pia.upload()
-    read_by(world, made, 1)
-    for statement in statements(world, f"/api/v1/files/{made['uuid']}/readership"):
+    simulate_readers(world, made, 1)
+    for statement in record_statements(world, f"/api/v1/files/{made['uuid']}/readership"):
         if not statement.lstrip().startswith("SELECT"):
             continue
         for row in world.rt.db.rows(f"EXPLAIN QUERY PLAN {statement}"):
@@ -48,8 +48,8 @@ def test_no_statement_of_a_report_walks_the_sessions_of_its_file(world: World) -
 
 def test_the_newest_sessions_are_found_without_sorting(world: World) -> None:
     made = world.pia.upload()
-    read_by(world, made, 1)
-    seen = statements(world, f"/api/v1/files/{made['uuid']}/readership")
+    simulate_readers(world, made, 1)
+    seen = record_statements(world, f"/api/v1/files/{made['uuid']}/readership")
     (newest,) = (text for text in seen if "ORDER BY r.started_at" in text)
     plan = " ".join(str(row[3]) for row in world.rt.db.rows(f"EXPLAIN QUERY PLAN {newest}"))
     assert "session_rows_started" in plan

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from docshare.contract.wire import instant
 from docshare.server.services.readership import viewing
 from tests.support.cast import World
-from tests.support.owner import put
+from tests.support.owner import put_settings
 from tests.support.pdfs import simple_pdf
-from tests.support.reader import Reader, everybody_leaves
+from tests.support.reader import FakeReader, end_all_sessions
 
 AGENTS = (
     "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36",
@@ -45,13 +45,13 @@ STEPS = st.lists(
 
 
 @dataclass
-class History:
+class FileHistory:
     """What happens to one file of Pia's."""
 
     world: World
     made: dict[str, Any]
     variants: list[dict[str, Any]] = field(default_factory=list)
-    readers: list[Reader] = field(default_factory=list)
+    readers: list[FakeReader] = field(default_factory=list)
 
     @property
     def path(self) -> str:
@@ -60,7 +60,7 @@ class History:
     def opens(self, link: int, host: int, agent: int) -> None:
         names = [self.made, *self.variants]
         name = names[link % len(names)]["shortId"]
-        self.readers.append(Reader(self.world, name, address=f"198.51.100.{host}", user_agent=AGENTS[agent]))
+        self.readers.append(FakeReader(self.world, name, address=f"198.51.100.{host}", user_agent=AGENTS[agent]))
 
     def reads(self, reader: int, page: int, seconds: float) -> None:
         if not self.readers:
@@ -96,7 +96,7 @@ class History:
             assert self.world.pia.delete(f"{self.path}/variants/{gone['uuid']}").status_code == 204
 
     def sets_range(self, clear: bool) -> None:
-        put(self.world, self.made, pageRange={"from": 0, "to": 0} if clear else {"from": 1, "to": 2})
+        put_settings(self.world, self.made, pageRange={"from": 0, "to": 0} if clear else {"from": 1, "to": 2})
 
     def replaces(self, pages: int) -> None:
         body = {"file": (io.BytesIO(PDFS[pages]), "next.pdf")}
@@ -115,18 +115,18 @@ class History:
 )
 @given(steps=STEPS)
 def test_the_report_agrees_with_the_sessions_themselves(world: World, steps: list[tuple[Any, ...]]) -> None:
-    history = History(world, world.pia.upload(PDFS[4]))
+    history = FileHistory(world, world.pia.upload(PDFS[4]))
     for name, *values in steps:
         world.clock.advance(milliseconds=1)  # no two sessions are counted at one instant
         act: Callable[..., None] = getattr(history, name)
         act(*values)
-    everybody_leaves(world)
+    end_all_sessions(world)
     found = world.pia.get(f"{history.path}/readership").get_json()
     pages = world.pia.get(f"{history.path}/readership/pages").get_json()
-    assert told(found, pages) == summed_up(world, history.made["uuid"])
+    assert summarize_report(found, pages) == summarize_sessions(world, history.made["uuid"])
 
 
-def told(found: dict[str, Any], pages: dict[str, Any]) -> dict[str, Any]:
+def summarize_report(found: dict[str, Any], pages: dict[str, Any]) -> dict[str, Any]:
     """What the report says, in the shape of ``summed_up``."""
     summary = found["summary"]
     labels = ("countries", "devices", "browsers", "sources", "referrers", "viewerModes")
@@ -154,7 +154,7 @@ def told(found: dict[str, Any], pages: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def summed_up(world: World, uuid: str) -> dict[str, Any]:
+def summarize_sessions(world: World, uuid: str) -> dict[str, Any]:
     """The same from every single session."""
     sql = "SELECT s.* FROM view_sessions s JOIN files f ON f.id = s.file_id WHERE f.uuid = ? AND counted_at IS NOT NULL"
     cursor = world.rt.db.sqlite.execute_sql(f"{sql} ORDER BY counted_at", (uuid,))
@@ -166,7 +166,7 @@ def summed_up(world: World, uuid: str) -> dict[str, Any]:
         "IFNULL(settings ->> '$.pageRange.to', total_pages) FROM files WHERE uuid = ?",
         (uuid,),
     )
-    seen = {row["id"]: pages_of(world, row["id"]) for row in rows}
+    seen = {row["id"]: list_session_pages(world, row["id"]) for row in rows}
     turns = sum(row["turns"] for row in rows)
     furthest = [max((page for page, time, *_ in seen[row["id"]] if time >= 1000), default=0) for row in rows]
     today = world.clock.now
@@ -176,11 +176,11 @@ def summed_up(world: World, uuid: str) -> dict[str, Any]:
         "visitors": len({row["reader"] for row in rows}),
         "returning": len(rows) - len({row["reader"] for row in rows}),
         "new": len({row["reader"] for row in rows}),
-        "mean": rounded(Fraction(sum(row["time_ms"] for row in rows), len(rows) or 1)),
-        "median": rounded(Fraction(median(row["time_ms"] for row in rows))) if rows else 0,
+        "mean": round_half_up(Fraction(sum(row["time_ms"] for row in rows), len(rows) or 1)),
+        "median": round_half_up(Fraction(median(row["time_ms"] for row in rows))) if rows else 0,
         "turns": turns,
-        "completion": completion(rows, seen),
-        "back": rounded(Fraction(sum(row["back_turns"] for row in rows) * 1000, turns or 1)) / 10,
+        "completion": mean_completion(rows, seen),
+        "back": round_half_up(Fraction(sum(row["back_turns"] for row in rows) * 1000, turns or 1)) / 10,
         "labels": {
             name: dict(Counter(row[column] for row in rows if row[column] is not None))
             for name, column in {
@@ -205,42 +205,42 @@ def summed_up(world: World, uuid: str) -> dict[str, Any]:
             for page in range(first, min(last, file_pages) + 1)
             if (reached := sum(furthest_page >= page for furthest_page in furthest))
         },
-        "variants": by_variant(world, uuid, rows),
-        "pages": by_page(seen, file_pages),
+        "variants": sum_by_variant(world, uuid, rows),
+        "pages": sum_by_page(seen, file_pages),
     }
 
 
-def completion(rows: list[dict[str, Any]], seen: dict[int, list[tuple[Any, ...]]]) -> float:
+def mean_completion(rows: list[dict[str, Any]], seen: dict[int, list[tuple[Any, ...]]]) -> float:
     """Mean share of the pages that a reader was shown and saw for a second, 0 to 100 with one decimal."""
     shares = [Fraction(sum(time >= 1000 for _, time, *_ in seen[row["id"]]), row["shown_pages"]) for row in rows]
-    return rounded(sum(shares, Fraction()) / (len(shares) or 1) * 1000) / 10
+    return round_half_up(sum(shares, Fraction()) / (len(shares) or 1) * 1000) / 10
 
 
-def by_variant(world: World, uuid: str, rows: list[dict[str, Any]]) -> dict[str, tuple[int, int]]:
+def sum_by_variant(world: World, uuid: str, rows: list[dict[str, Any]]) -> dict[str, tuple[int, int]]:
     known = world.rt.db.rows(
         "SELECT v.id, v.uuid FROM variants v JOIN files f ON f.id = v.file_id WHERE f.uuid = ?", (uuid,)
     )
     found = {}
     for key, name in known:
         times = [row["time_ms"] for row in rows if row["variant_id"] == key]
-        found[name] = (len(times), rounded(Fraction(sum(times), len(times) or 1)))
+        found[name] = (len(times), round_half_up(Fraction(sum(times), len(times) or 1)))
     return found
 
 
-def by_page(seen: dict[int, list[tuple[Any, ...]]], file_pages: int) -> dict[int, tuple[int, int, int]]:
+def sum_by_page(seen: dict[int, list[tuple[Any, ...]]], file_pages: int) -> dict[int, tuple[int, int, int]]:
     found = {}
     for number in range(1, file_pages + 1):
         of_page = [row for rows in seen.values() for row in rows if row[0] == number]
         time, views, back = (sum(row[column] for row in of_page) for column in (1, 2, 3))
         if views:
-            found[number] = (views, rounded(Fraction(time, views)), back)
+            found[number] = (views, round_half_up(Fraction(time, views)), back)
     return found
 
 
-def pages_of(world: World, session: int) -> list[tuple[Any, ...]]:
+def list_session_pages(world: World, session: int) -> list[tuple[Any, ...]]:
     sql = "SELECT page, time_ms, views, back_views FROM session_pages WHERE session_id = ?"
     return world.rt.db.rows(sql, (session,))
 
 
-def rounded(value: Fraction) -> int:
+def round_half_up(value: Fraction) -> int:
     return (value + Fraction(1, 2)).__floor__()

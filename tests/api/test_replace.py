@@ -17,37 +17,37 @@ from docshare.server.http.multipart import ReceivedFile
 from docshare.server.services.accounts.callers import Caller, authenticate
 from docshare.server.services.files import intake
 from docshare.server.services.files import replace as replacing
-from tests.api.table import UNKNOWN_UUID
-from tests.support.anonymous import share
+from tests.api.route_table import UNKNOWN_UUID
+from tests.support.anonymous_files import share_anonymously
 from tests.support.cast import Person, World
 from tests.support.pdfs import simple_pdf
-from tests.support.rows import add_view, change_file, count
+from tests.support.rows import count_rows, insert_view, update_file_row
 
 OLD, NEW = simple_pdf(pages=3), simple_pdf(pages=5)
 DAY = 86_400_000
 
 
-def replace(
+def replace_content(
     who: Person, name: str, content: bytes = NEW, *, query: str = "", filename: str = "second.pdf"
 ) -> TestResponse:
     data = {"file": (io.BytesIO(content), filename)}
     return who.post(f"/api/v1/files/{name}/content{query}", data=data)
 
 
-def detail(world: World, name: str) -> dict[str, Any]:
+def get_detail(world: World, name: str) -> dict[str, Any]:
     found: dict[str, Any] = world.pia.get(f"/api/v1/files/{name}").get_json()
     return found
 
 
-def download(world: World, name: str) -> bytes:
+def download_content(world: World, name: str) -> bytes:
     return world.pia.get(f"/api/v1/files/{name}/content", buffered=True).data
 
 
-def blobs(world: World) -> list[Path]:
+def list_blobs(world: World) -> list[Path]:
     return [path for root in (world.rt.blobs.root, world.rt.blobs.tmp) for path in root.rglob("*") if path.is_file()]
 
 
-def anchor(world: World, uuid: str) -> None:
+def insert_anchors(world: World, uuid: str) -> None:
     """Two hotspots, one note on a page and one about the whole document."""
     with world.rt.db.write():
         for table, columns, rows in (
@@ -63,7 +63,7 @@ def anchor(world: World, uuid: str) -> None:
                 )
 
 
-def activity(world: World) -> list[tuple[str, dict[str, Any]]]:
+def list_activity(world: World) -> list[tuple[str, dict[str, Any]]]:
     return [(event, json.loads(data)) for event, data in world.rt.db.rows("SELECT event, data FROM activity_rows")]
 
 
@@ -72,7 +72,7 @@ def test_the_link_stays_and_the_document_is_another(world: World, key: str) -> N
     """contentVersion starts at 1, increments on each content replacement; 200 with the replace result."""
     made = world.pia.upload(OLD)
     world.clock.advance(hours=1)
-    answer = replace(world.pia, made[key])
+    answer = replace_content(world.pia, made[key])
     assert answer.status_code == 200
     result = answer.get_json()
     message = result.pop("message")
@@ -88,19 +88,19 @@ def test_the_link_stays_and_the_document_is_another(world: World, key: str) -> N
         "clearedMarks": 0,
         "clearedAnnotations": 0,
     }
-    after = detail(world, made["uuid"])
+    after = get_detail(world, made["uuid"])
     assert (after["shortId"], after["shareUrl"]) == (made["shortId"], made["shareUrl"])
     assert (after["contentVersion"], after["totalPages"], after["originalName"]) == (2, 5, "second.pdf")
     assert after["updatedAt"] > after["createdAt"]
-    assert download(world, made["uuid"]) == NEW
-    assert len(blobs(world)) == 1
+    assert download_content(world, made["uuid"]) == NEW
+    assert len(list_blobs(world)) == 1
 
 
 def test_each_content_is_a_revision_newest_first(world: World) -> None:
     made = world.pia.upload(OLD)
     world.clock.advance(hours=1)
-    replace(world.pia, made["uuid"])
-    after = detail(world, made["uuid"])
+    replace_content(world.pia, made["uuid"])
+    after = get_detail(world, made["uuid"])
     assert [
         (row["contentVersion"], row["originalName"], row["size"], row["totalPages"], row["createdAt"])
         for row in after["revisions"]
@@ -113,19 +113,19 @@ def test_each_content_is_a_revision_newest_first(world: World) -> None:
 
 def test_settings_and_readership_stay(world: World) -> None:
     made = world.pia.upload(OLD)
-    change_file(world, made["uuid"], slug="q3", password_hash="x", view_count=7, settings='{"allowDownload":false}')
-    add_view(world, made["uuid"])
-    replace(world.pia, made["uuid"])
-    after = detail(world, made["uuid"])
+    update_file_row(world, made["uuid"], slug="q3", password_hash="x", view_count=7, settings='{"allowDownload":false}')
+    insert_view(world, made["uuid"])
+    replace_content(world.pia, made["uuid"])
+    after = get_detail(world, made["uuid"])
     assert (after["slug"], after["protected"], after["viewCount"], after["allowDownload"]) == ("q3", True, 7, False)
     assert [row["fileName"] for row in world.pia.get("/api/v1/events").get_json()] == ["second.pdf"]
 
 
 def test_content_replaced_is_recorded_once(world: World) -> None:
     made = world.pia.upload(OLD)
-    replace(world.pia, made["uuid"])
+    replace_content(world.pia, made["uuid"])
     expected = {"fileUuid": made["uuid"], "fileName": "second.pdf", "contentVersion": 2}
-    assert activity(world) == [("content.replaced", expected)]
+    assert list_activity(world) == [("content.replaced", expected)]
 
 
 @pytest.mark.parametrize("query", ["", "?clearAnchors=true", "?clearAnchors=False", "?clearAnchors=no",
@@ -134,45 +134,45 @@ def test_content_replaced_is_recorded_once(world: World) -> None:
 def test_anchors_are_cleared_unless_told_otherwise(world: World, query: str) -> None:
     """``False``, ``no``, empty clear."""
     made = world.pia.upload(OLD)
-    anchor(world, made["uuid"])
-    result = replace(world.pia, made["uuid"], query=query).get_json()
+    insert_anchors(world, made["uuid"])
+    result = replace_content(world.pia, made["uuid"], query=query).get_json()
     assert (result["anchorsCleared"], result["clearedHotspots"], result["clearedNotes"]) == (True, 2, 1)
     assert world.rt.db.rows("SELECT body FROM notes") == [("thanks",)]
-    assert count(world, "hotspots") == 0
+    assert count_rows(world, "hotspots") == 0
 
 
 @pytest.mark.parametrize("value", ["false", "0"])
 def test_exactly_false_and_0_keep_the_anchors(world: World, value: str) -> None:
     """``clearAnchors`` keeps anchors only for exactly ``false`` or ``0``."""
     made = world.pia.upload(OLD)
-    anchor(world, made["uuid"])
-    result = replace(world.pia, made["uuid"], query=f"?clearAnchors={value}").get_json()
+    insert_anchors(world, made["uuid"])
+    result = replace_content(world.pia, made["uuid"], query=f"?clearAnchors={value}").get_json()
     assert (result["anchorsCleared"], result["clearedHotspots"], result["clearedNotes"]) == (False, 0, 0)
-    assert (count(world, "hotspots"), count(world, "notes")) == (2, 2)
+    assert (count_rows(world, "hotspots"), count_rows(world, "notes")) == (2, 2)
 
 
 def test_only_the_anchors_of_this_file_are_cleared(world: World) -> None:
     made, other = world.pia.upload(OLD), world.pia.upload(OLD)
-    anchor(world, other["uuid"])
-    replace(world.pia, made["uuid"])
-    assert (count(world, "hotspots"), count(world, "notes")) == (2, 2)
+    insert_anchors(world, other["uuid"])
+    replace_content(world.pia, made["uuid"])
+    assert (count_rows(world, "hotspots"), count_rows(world, "notes")) == (2, 2)
 
 
 # Who may
 
 
 def test_an_unknown_file_is_404(world: World) -> None:
-    assert replace(world.pia, UNKNOWN_UUID).status_code == 404
-    assert replace(world.pia, "q3-report").status_code == 404
+    assert replace_content(world.pia, UNKNOWN_UUID).status_code == 404
+    assert replace_content(world.pia, "q3-report").status_code == 404
 
 
 @pytest.mark.parametrize("person", ["fay", "mal"])
 def test_another_accounts_file_is_403_and_not_404(world: World, person: str) -> None:
     """Not owner is 403 here (not 404), and judged before the plan."""
     made = world.pia.upload(OLD)
-    answer = replace(getattr(world, person), made["uuid"])
+    answer = replace_content(getattr(world, person), made["uuid"])
     assert (answer.status_code, answer.get_json()["code"]) == (403, "forbidden")
-    assert download(world, made["uuid"]) == OLD
+    assert download_content(world, made["uuid"]) == OLD
 
 
 @pytest.mark.parametrize("person", ["fay", "bea"])
@@ -180,7 +180,7 @@ def test_below_pro_it_is_403_plan_required(world: World, person: str) -> None:
     """Below Pro is 403 ``plan_required``."""
     owner = getattr(world, person)
     made = owner.upload(OLD)
-    answer = replace(owner, made["uuid"])
+    answer = replace_content(owner, made["uuid"])
     assert (answer.status_code, answer.get_json()["code"]) == (403, "plan_required")
     assert "requires the pro plan" in answer.get_json()["detail"]
 
@@ -188,9 +188,9 @@ def test_below_pro_it_is_403_plan_required(world: World, person: str) -> None:
 def test_the_trash_and_unclaimed_files_are_404(world: World) -> None:
     made = world.pia.upload(OLD)
     world.pia.delete(f"/api/v1/files/{made['uuid']}")
-    assert replace(world.pia, made["uuid"]).status_code == 404
-    assert replace(world.mal, made["uuid"]).status_code == 404
-    assert replace(world.pia, share(world).uuid).status_code == 404
+    assert replace_content(world.pia, made["uuid"]).status_code == 404
+    assert replace_content(world.mal, made["uuid"]).status_code == 404
+    assert replace_content(world.pia, share_anonymously(world).uuid).status_code == 404
 
 
 # Dead links
@@ -199,37 +199,37 @@ def test_the_trash_and_unclaimed_files_are_404(world: World) -> None:
 def test_an_expired_link_is_410_and_unchanged(world: World) -> None:
     """Replacement answers 410 (``gone``) only for expiry."""
     made = world.pia.upload(OLD)
-    change_file(world, made["uuid"], delete_at=world.clock.now)
-    answer = replace(world.pia, made["uuid"])
+    update_file_row(world, made["uuid"], delete_at=world.clock.now)
+    answer = replace_content(world.pia, made["uuid"])
     assert (answer.status_code, answer.get_json()["code"]) == (410, "gone")
-    assert download(world, made["uuid"]) == OLD
-    assert len(blobs(world)) == 1
+    assert download_content(world, made["uuid"]) == OLD
+    assert len(list_blobs(world)) == 1
 
 
 def test_a_burned_link_lives_again_and_counts_from_0(world: World) -> None:
     """On a burned link it **un-burns**, increments ``contentVersion`` and restarts the count toward the limit."""
     made = world.pia.upload(OLD)
-    change_file(world, made["uuid"], view_limit=3, views_consumed=3, burned_at=world.clock.now)
+    update_file_row(world, made["uuid"], view_limit=3, views_consumed=3, burned_at=world.clock.now)
     assert world.http.get(f"/{made['shortId']}").status_code == 410
-    assert replace(world.pia, made["uuid"]).get_json()["contentVersion"] == 2
-    after = detail(world, made["uuid"])
+    assert replace_content(world.pia, made["uuid"]).get_json()["contentVersion"] == 2
+    after = get_detail(world, made["uuid"])
     assert "burnedAt" not in after
     assert (after["viewLimit"], after["viewsConsumed"]) == (3, 0)
-    assert download(world, made["uuid"]) == NEW
+    assert download_content(world, made["uuid"]) == NEW
 
 
 def test_units_of_a_living_link_stay_used(world: World) -> None:
     made = world.pia.upload(OLD)
-    change_file(world, made["uuid"], view_limit=3, views_consumed=2)
-    replace(world.pia, made["uuid"])
-    assert detail(world, made["uuid"])["viewsConsumed"] == 2
+    update_file_row(world, made["uuid"], view_limit=3, views_consumed=2)
+    replace_content(world.pia, made["uuid"])
+    assert get_detail(world, made["uuid"])["viewsConsumed"] == 2
 
 
 def test_both_expired_and_burned_is_410(world: World) -> None:
     """Both expired and burned: replacement is 410."""
     made = world.pia.upload(OLD)
-    change_file(world, made["uuid"], delete_at=world.clock.now - 1, burned_at=world.clock.now - 2)
-    assert replace(world.pia, made["uuid"]).status_code == 410
+    update_file_row(world, made["uuid"], delete_at=world.clock.now - 1, burned_at=world.clock.now - 2)
+    assert replace_content(world.pia, made["uuid"]).status_code == 410
 
 
 # What is sent
@@ -238,10 +238,10 @@ def test_both_expired_and_burned_is_410(world: World) -> None:
 @pytest.mark.parametrize(("content", "status"), [(b"not a document", 400), (b"%PDF-1.7\nbroken", 422)])
 def test_what_is_no_document_changes_nothing(world: World, content: bytes, status: int) -> None:
     made = world.pia.upload(OLD)
-    before = detail(world, made["uuid"])
-    assert replace(world.pia, made["uuid"], content).status_code == status
-    assert detail(world, made["uuid"]) == before
-    assert len(blobs(world)) == 1
+    before = get_detail(world, made["uuid"])
+    assert replace_content(world.pia, made["uuid"], content).status_code == status
+    assert get_detail(world, made["uuid"]) == before
+    assert len(list_blobs(world)) == 1
 
 
 def test_a_form_without_a_file_is_400_and_no_form_415(world: World) -> None:
@@ -260,28 +260,28 @@ def test_the_caller_is_judged_before_the_form(world: World) -> None:
 def test_a_full_disk_is_503_and_changes_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     made = world.pia.upload(OLD)
     monkeypatch.setattr(type(world.rt.blobs), "free_bytes", lambda self: 0)
-    answer = replace(world.pia, made["uuid"])
+    answer = replace_content(world.pia, made["uuid"])
     assert answer.status_code == 503
     assert answer.headers["Retry-After"]
-    assert download(world, made["uuid"]) == OLD
+    assert download_content(world, made["uuid"]) == OLD
 
 
 def test_a_link_that_trims_takes_no_document_over_100_mb(world: World) -> None:
     """Page range / watermark: files up to 100 MB, also those that come later."""
     made = world.pia.upload(OLD)
-    change_file(world, made["uuid"], settings='{"pageRange":{"from":1,"to":2}}')
+    update_file_row(world, made["uuid"], settings='{"pageRange":{"from":1,"to":2}}')
     big = NEW + b"\n" * (100 * 1024 * 1024 + 1 - len(NEW))
     with pytest.raises(Problem) as refused:
-        replacing.replace(world.rt, caller_of(world, world.pia), made["uuid"], received(world, big))
+        replacing.replace(world.rt, authenticate_person(world, world.pia), made["uuid"], make_received_file(world, big))
     assert refused.value.code == "payload_too_large"
-    assert download(world, made["uuid"]) == OLD
-    assert len(blobs(world)) == 1
+    assert download_content(world, made["uuid"]) == OLD
+    assert len(list_blobs(world)) == 1
 
 
 # At the same time
 
 
-def gate(world: World, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+def hold_inspections(world: World, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
     """Hold every inspection until ``width`` of them have come."""
     barrier = threading.Barrier(width)
     inspect = world.rt.engine.inspect
@@ -293,7 +293,7 @@ def gate(world: World, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
     monkeypatch.setattr(world.rt.engine, "inspect", held)
 
 
-def together(work: Callable[[], int], times: int) -> list[int]:
+def run_concurrently(work: Callable[[], int], times: int) -> list[int]:
     """What ``times`` threads got from ``work``, sorted."""
     got: list[int] = []
     threads = [threading.Thread(target=lambda: got.append(work())) for _ in range(times)]
@@ -309,17 +309,17 @@ def test_of_simultaneous_replacements_one_wins_and_the_others_are_409(
 ) -> None:
     """Two simultaneous replacements never yield the same ``contentVersion``."""
     made = world.pia.upload(OLD)
-    gate(world, monkeypatch, 4)
+    hold_inspections(world, monkeypatch, 4)
 
     def race() -> int:
         mine = Person("", "", world.pia.key, world.app.test_client())
-        return replace(mine, made["uuid"]).status_code
+        return replace_content(mine, made["uuid"]).status_code
 
-    assert together(race, 4) == [200, 409, 409, 409]
+    assert run_concurrently(race, 4) == [200, 409, 409, 409]
     monkeypatch.undo()
-    assert detail(world, made["uuid"])["contentVersion"] == 2
-    assert download(world, made["uuid"]) == NEW
-    assert len(blobs(world)) == 1
+    assert get_detail(world, made["uuid"])["contentVersion"] == 2
+    assert download_content(world, made["uuid"]) == NEW
+    assert len(list_blobs(world)) == 1
 
 
 @pytest.fixture
@@ -344,57 +344,57 @@ def test_a_replacement_under_a_change_is_409(world: World, mid_change: Callable[
     """Replacing under a mid-change is 409 ``conflict``."""
     made = world.pia.upload(OLD)
     third = simple_pdf(pages=7)
-    mid_change(lambda: replace(world.pia, made["uuid"], third))
-    answer = replace(world.pia, made["uuid"])
+    mid_change(lambda: replace_content(world.pia, made["uuid"], third))
+    answer = replace_content(world.pia, made["uuid"])
     assert (answer.status_code, answer.get_json()["code"]) == (409, "conflict")
-    assert download(world, made["uuid"]) == third
-    assert [row["contentVersion"] for row in detail(world, made["uuid"])["revisions"]] == [2, 1]
-    assert len(blobs(world)) == 1
+    assert download_content(world, made["uuid"]) == third
+    assert [row["contentVersion"] for row in get_detail(world, made["uuid"])["revisions"]] == [2, 1]
+    assert len(list_blobs(world)) == 1
 
 
 def test_a_file_that_goes_to_the_trash_meanwhile_is_404(world: World, mid_change: Callable[..., None]) -> None:
     made = world.pia.upload(OLD)
     mid_change(lambda: world.pia.delete(f"/api/v1/files/{made['uuid']}"))
-    assert replace(world.pia, made["uuid"]).status_code == 404
-    assert len(blobs(world)) == 1
+    assert replace_content(world.pia, made["uuid"]).status_code == 404
+    assert len(list_blobs(world)) == 1
 
 
 def test_a_file_that_expires_meanwhile_is_410(world: World, mid_change: Callable[..., None]) -> None:
     made = world.pia.upload(OLD)
-    mid_change(lambda: change_file(world, made["uuid"], delete_at=world.clock.now))
-    assert replace(world.pia, made["uuid"]).status_code == 410
-    assert len(blobs(world)) == 1
+    mid_change(lambda: update_file_row(world, made["uuid"], delete_at=world.clock.now))
+    assert replace_content(world.pia, made["uuid"]).status_code == 410
+    assert len(list_blobs(world)) == 1
 
 
 def test_a_file_that_is_destroyed_meanwhile_is_404(world: World, mid_change: Callable[..., None]) -> None:
     made = world.pia.upload(OLD)
     mid_change(lambda: world.pia.delete(f"/api/v1/files/{made['uuid']}?purge=1"))
-    assert replace(world.pia, made["uuid"]).status_code == 404
-    assert blobs(world) == []
+    assert replace_content(world.pia, made["uuid"]).status_code == 404
+    assert list_blobs(world) == []
 
 
 def test_a_change_of_settings_meanwhile_is_no_conflict(world: World, mid_change: Callable[..., None]) -> None:
     made = world.pia.upload(OLD)
-    mid_change(lambda: change_file(world, made["uuid"], slug="q3"))
-    assert replace(world.pia, made["uuid"]).status_code == 200
-    assert detail(world, made["uuid"])["slug"] == "q3"
+    mid_change(lambda: update_file_row(world, made["uuid"], slug="q3"))
+    assert replace_content(world.pia, made["uuid"]).status_code == 200
+    assert get_detail(world, made["uuid"])["slug"] == "q3"
 
 
 def test_no_slot_is_asked_for(world: World) -> None:
     """The file limit does not apply to a replacement in place: no slot is consumed."""
     for _ in range(3):
         made = world.fay.upload(OLD)
-    full = caller_of(world, world.fay)
+    full = authenticate_person(world, world.fay)
     with pytest.raises(Problem, match="slots"):
         intake.admit(world.rt, full, 10)
     assert replacing.admit(world.rt, with_(full, plan=Plan.PRO), made["uuid"], 10) == 2 * 1024**3
 
 
-def caller_of(world: World, person: Person) -> Caller:
+def authenticate_person(world: World, person: Person) -> Caller:
     return authenticate(world.rt, f"Bearer {person.key}")
 
 
-def received(world: World, content: bytes) -> ReceivedFile:
+def make_received_file(world: World, content: bytes) -> ReceivedFile:
     part = world.rt.blobs.part()
     part.write(content)
     return ReceivedFile("second.pdf", "application/pdf", part)

@@ -11,35 +11,35 @@ from docshare.server.services.events import activity
 from docshare.server.services.operations import sweeps
 from tests.support.cast import World
 from tests.support.pdfs import simple_pdf
-from tests.support.reader import Reader, sessions
-from tests.support.rows import count
+from tests.support.reader import FakeReader, list_sessions
+from tests.support.rows import count_rows
 
 OLD, NEW = simple_pdf(pages=3), simple_pdf(pages=5)
 
 
-class Crash(BaseException):
+class ReplaceCrash(BaseException):
     """The process ends here: no handler of the application may catch it."""
 
 
-def crash(*_: Any, **__: Any) -> Any:
-    raise Crash
+def raise_crash(*_: Any, **__: Any) -> Any:
+    raise ReplaceCrash
 
 
-def replace(world: World, name: str, content: bytes = NEW) -> int:
+def replace_status(world: World, name: str, content: bytes = NEW) -> int:
     data = {"file": (io.BytesIO(content), "second.pdf")}
     return world.pia.post(f"/api/v1/files/{name}/content", data=data).status_code
 
 
-def blobs(world: World) -> list[Path]:
+def list_blobs(world: World) -> list[Path]:
     return [path for root in (world.rt.blobs.root, world.rt.blobs.tmp) for path in root.rglob("*") if path.is_file()]
 
 
-def pages(world: World) -> list[str]:
+def list_cached_pages(world: World) -> list[str]:
     cache = world.rt.config.data_dir / "cache"
     return sorted(str(path.relative_to(cache)) for path in cache.rglob("*.jpg"))
 
 
-def download(world: World, name: str) -> bytes:
+def download_content(world: World, name: str) -> bytes:
     return world.pia.get(f"/api/v1/files/{name}/content", buffered=True).data
 
 
@@ -48,37 +48,37 @@ def restart(world: World) -> None:
     assert world.rt.db.rows("PRAGMA foreign_key_check") == []
 
 
-Cut = Callable[[World, pytest.MonkeyPatch], None]
+InjectCrash = Callable[[World, pytest.MonkeyPatch], None]
 
 
-def before_the_row(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def crash_before_row(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """The bytes are kept, nothing is written yet; a dead process removes no bytes either."""
-    monkeypatch.setattr(type(world.rt.blobs), "delete", crash)
-    monkeypatch.setattr(type(world.rt.db), "write", crash)
+    monkeypatch.setattr(type(world.rt.blobs), "delete", raise_crash)
+    monkeypatch.setattr(type(world.rt.db), "write", raise_crash)
 
 
-def inside_the_transaction(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def crash_in_transaction(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """The row is written, but not committed."""
-    monkeypatch.setattr(type(world.rt.blobs), "delete", crash)
-    monkeypatch.setattr(activity, "record", crash)
+    monkeypatch.setattr(type(world.rt.blobs), "delete", raise_crash)
+    monkeypatch.setattr(activity, "record", raise_crash)
 
 
-@pytest.mark.parametrize("cut", [before_the_row, inside_the_transaction])
+@pytest.mark.parametrize("cut", [crash_before_row, crash_in_transaction])
 def test_a_crash_before_the_commit_leaves_the_old_document(
-    world: World, monkeypatch: pytest.MonkeyPatch, cut: Cut
+    world: World, monkeypatch: pytest.MonkeyPatch, cut: InjectCrash
 ) -> None:
     """After keep, before the row: an orphan, which the next start removes."""
     made = world.pia.upload(OLD)
     with monkeypatch.context() as patched:
         cut(world, patched)
-        with pytest.raises(Crash):
-            replace(world, made["uuid"])
-    assert len(blobs(world)) == 2
+        with pytest.raises(ReplaceCrash):
+            replace_status(world, made["uuid"])
+    assert len(list_blobs(world)) == 2
     restart(world)
-    assert len(blobs(world)) == 1
-    assert download(world, made["uuid"]) == OLD
+    assert len(list_blobs(world)) == 1
+    assert download_content(world, made["uuid"]) == OLD
     assert world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()["contentVersion"] == 1
-    assert (count(world, "revisions"), count(world, "activity_rows")) == (1, 0)
+    assert (count_rows(world, "revisions"), count_rows(world, "activity_rows")) == (1, 0)
 
 
 def test_a_crash_after_the_commit_leaves_the_new_document(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,16 +86,16 @@ def test_a_crash_after_the_commit_leaves_the_new_document(world: World, monkeypa
     made = world.pia.upload(OLD)
     assert world.http.get(f"/{made['shortId']}/pages/1-800.jpg?v=1", buffered=True).status_code == 200
     with monkeypatch.context() as patched:
-        patched.setattr(type(world.rt.blobs), "delete", crash)
-        with pytest.raises(Crash):
-            replace(world, made["uuid"])
-    assert len(blobs(world)) == 2
-    assert download(world, made["uuid"]) == NEW
+        patched.setattr(type(world.rt.blobs), "delete", raise_crash)
+        with pytest.raises(ReplaceCrash):
+            replace_status(world, made["uuid"])
+    assert len(list_blobs(world)) == 2
+    assert download_content(world, made["uuid"]) == NEW
     restart(world)
-    assert len(blobs(world)) == 1
-    assert pages(world) == []
-    assert download(world, made["uuid"]) == NEW
-    assert (count(world, "revisions"), count(world, "activity_rows")) == (2, 1)
+    assert len(list_blobs(world)) == 1
+    assert list_cached_pages(world) == []
+    assert download_content(world, made["uuid"]) == NEW
+    assert (count_rows(world, "revisions"), count_rows(world, "activity_rows")) == (2, 1)
 
 
 def test_old_bytes_that_cannot_be_removed_do_not_undo_an_acknowledged_write(
@@ -108,32 +108,32 @@ def test_old_bytes_that_cannot_be_removed_do_not_undo_an_acknowledged_write(
 
     with monkeypatch.context() as patched:
         patched.setattr(type(world.rt.blobs), "delete", fail)
-        assert replace(world, made["uuid"]) == 200
-    assert download(world, made["uuid"]) == NEW
+        assert replace_status(world, made["uuid"]) == 200
+    assert download_content(world, made["uuid"]) == NEW
 
 
 def test_pages_of_the_old_version_are_forgotten_and_those_of_the_new_stay(world: World) -> None:
     made = world.pia.upload(OLD)
     image = f"/{made['shortId']}/pages/1-800.jpg?v="
     first = world.http.get(image + "1", buffered=True).data
-    assert replace(world, made["uuid"]) == 200
-    assert pages(world) == []
+    assert replace_status(world, made["uuid"]) == 200
+    assert list_cached_pages(world) == []
     assert world.http.get(image + "1").status_code == 404
     assert world.http.get(image + "2", buffered=True).status_code == 200
     world.rt.pages.close()  # no page is drawn ahead from here on
     restart(world)
-    assert f"{made['uuid']}/2/1-800.jpg" in pages(world)
+    assert f"{made['uuid']}/2/1-800.jpg" in list_cached_pages(world)
     assert first.startswith(b"\xff\xd8")
 
 
-def replaced_once_its_bytes_are_found(world: World, monkeypatch: pytest.MonkeyPatch, uuid: str) -> None:
+def replace_after_lookup(world: World, monkeypatch: pytest.MonkeyPatch, uuid: str) -> None:
     """Have the document replaced between the moment its bytes are looked up and that in which they are opened."""
     path = type(world.rt.blobs).path
 
     def replaced_after(self: Any, key: str) -> Path:
         monkeypatch.undo()
         found = path(self, key)
-        assert replace(world, uuid) == 200
+        assert replace_status(world, uuid) == 200
         return found
 
     monkeypatch.setattr(type(world.rt.blobs), "path", replaced_after)
@@ -145,7 +145,7 @@ def test_a_page_whose_document_is_replaced_while_it_is_drawn_is_no_server_error(
 ) -> None:
     """Readers of the old version must not crash."""
     made = world.pia.upload(OLD)
-    replaced_once_its_bytes_are_found(world, monkeypatch, made["uuid"])
+    replace_after_lookup(world, monkeypatch, made["uuid"])
     answer = world.http.get(f"/{made['shortId']}/{what}?v=1", buffered=True)
     assert answer.status_code in (404, 422)
 
@@ -154,16 +154,16 @@ def test_a_download_whose_document_is_replaced_meanwhile_gets_the_new_one(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = world.pia.upload(OLD)
-    replaced_once_its_bytes_are_found(world, monkeypatch, made["uuid"])
+    replace_after_lookup(world, monkeypatch, made["uuid"])
     answer = world.pia.get(f"/api/v1/files/{made['uuid']}/content", buffered=True)
     assert (answer.status_code, answer.data) == (200, NEW)
 
 
 def test_who_reads_the_old_version_goes_on_being_counted(world: World) -> None:
     made = world.pia.upload(OLD)
-    reader = Reader(world, made["shortId"])
+    reader = FakeReader(world, made["shortId"])
     assert reader.reads(4) == 204
-    assert replace(world, made["uuid"]) == 200
+    assert replace_status(world, made["uuid"]) == 200
     assert reader.reads(4, page=3) == 204
-    assert sessions(world) == [("human", 8000)]
+    assert list_sessions(world) == [("human", 8000)]
     assert world.rt.db.rows("SELECT content_version, total_pages FROM view_sessions") == [(1, 3)]

@@ -5,56 +5,56 @@ from typing import Any
 
 import pytest
 
-from tests.api.door import Door, Reply, form, head, opened
-from tests.api.table import UNKNOWN_UUID
+from tests.api.raw_client import RawClient, RawResponse, build_file_form, build_head, open_listener
+from tests.api.route_table import UNKNOWN_UUID
 from tests.support.cast import Person, World
 from tests.support.pdfs import simple_pdf
-from tests.support.rows import change_file
+from tests.support.rows import update_file_row
 
 MB = 1024 * 1024
 TYPE = {"Content-Type": "multipart/form-data; boundary=edge"}
 
 
 @pytest.fixture
-def door(world: World) -> Iterator[Door]:
-    with opened(world) as door:
+def door(world: World) -> Iterator[RawClient]:
+    with open_listener(world) as door:
         yield door
 
 
-def announce(door: Door, who: Person, name: str, length: int = 200 * MB) -> Reply:
+def send_replacement_head(door: RawClient, who: Person, name: str, length: int = 200 * MB) -> RawResponse:
     """Send the head of a replacement and none of its body."""
     fields = {"Content-Length": str(length), **TYPE, **who.headers}
-    return door.send(head("POST", f"/api/v1/files/{name}/content", fields))
+    return door.send(build_head("POST", f"/api/v1/files/{name}/content", fields))
 
 
-def refusal(reply: Reply) -> tuple[int, Any]:
+def refusal_code(reply: RawResponse) -> tuple[int, Any]:
     return reply.status, reply.json()["code"]
 
 
-def test_the_order_of_judgement_is_that_of_the_specification(world: World, door: Door) -> None:
+def test_the_order_of_judgement_is_that_of_the_specification(world: World, door: RawClient) -> None:
     """401, 404, not owner 403, plan below Pro 403 ``plan_required``, 410 only on expiry, size 413."""
     mine, burned, dead = world.pia.upload()["uuid"], world.pia.upload()["uuid"], world.pia.upload()["uuid"]
     basic = world.bea.upload()["uuid"]
-    change_file(world, basic, delete_at=world.clock.now)
-    change_file(world, burned, burned_at=world.clock.now)
-    change_file(world, dead, burned_at=world.clock.now, delete_at=world.clock.now)
+    update_file_row(world, basic, delete_at=world.clock.now)
+    update_file_row(world, burned, burned_at=world.clock.now)
+    update_file_row(world, dead, burned_at=world.clock.now, delete_at=world.clock.now)
     nobody = Person("", "", "ds_live_nobody", world.pia.http)
     huge = 3 << 30
-    assert refusal(announce(door, nobody, mine)) == (401, "unauthorized")
-    assert refusal(announce(door, world.pia, UNKNOWN_UUID, huge)) == (404, "not_found")
-    assert refusal(announce(door, world.fay, mine, huge)) == (403, "forbidden")
-    assert refusal(announce(door, world.bea, basic, huge)) == (403, "plan_required")
-    assert refusal(announce(door, world.pia, dead, huge)) == (410, "gone")
-    assert refusal(announce(door, world.pia, burned, huge)) == (413, "payload_too_large")
-    assert refusal(announce(door, world.pia, mine, huge)) == (413, "payload_too_large")
+    assert refusal_code(send_replacement_head(door, nobody, mine)) == (401, "unauthorized")
+    assert refusal_code(send_replacement_head(door, world.pia, UNKNOWN_UUID, huge)) == (404, "not_found")
+    assert refusal_code(send_replacement_head(door, world.fay, mine, huge)) == (403, "forbidden")
+    assert refusal_code(send_replacement_head(door, world.bea, basic, huge)) == (403, "plan_required")
+    assert refusal_code(send_replacement_head(door, world.pia, dead, huge)) == (410, "gone")
+    assert refusal_code(send_replacement_head(door, world.pia, burned, huge)) == (413, "payload_too_large")
+    assert refusal_code(send_replacement_head(door, world.pia, mine, huge)) == (413, "payload_too_large")
     assert not list(world.rt.blobs.tmp.iterdir())
 
 
-def test_a_replacement_is_stored_once_and_counted_once(world: World, door: Door) -> None:
+def test_a_replacement_is_stored_once_and_counted_once(world: World, door: RawClient) -> None:
     made, content = world.pia.upload(), simple_pdf(pages=5)
     path = f"/api/v1/files/{made['shortId']}/content"
     before = int(door.ask("GET", "/api/v1/user", world.pia.headers).headers["x-ratelimit-remaining"])
-    reply = door.ask("POST", path, {**TYPE, **world.pia.headers}, form(content))
+    reply = door.ask("POST", path, {**TYPE, **world.pia.headers}, build_file_form(content))
     assert (reply.status, reply.json()["contentVersion"]) == (200, 2)
     assert int(reply.headers["x-ratelimit-remaining"]) == before - 1
     assert door.ask("GET", path, world.pia.headers).body == content

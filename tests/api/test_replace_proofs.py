@@ -7,19 +7,19 @@ import pytest
 
 from docshare.server.services.files import hotspots
 from tests.support.cast import World
-from tests.support.leaving import EVERYTHING, Hand
-from tests.support.owner import put
+from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, FeedbackClient
+from tests.support.owner import put_settings
 from tests.support.pdfs import simple_pdf
 
 
 @pytest.fixture
 def made(world: World) -> dict[str, Any]:
     made = world.pia.upload(simple_pdf(pages=3))
-    put(world, made, **EVERYTHING)
+    put_settings(world, made, **ALL_FEEDBACK_SETTINGS)
     return made
 
 
-def replace(world: World, made: dict[str, Any], pages: int, query: str = "") -> dict[str, Any]:
+def replace_content(world: World, made: dict[str, Any], pages: int, query: str = "") -> dict[str, Any]:
     data = {"file": (io.BytesIO(simple_pdf(pages=pages)), "second.pdf")}
     answer = world.pia.post(f"/api/v1/files/{made['uuid']}/content{query}", data=data)
     assert answer.status_code == 200, answer.text
@@ -27,9 +27,9 @@ def replace(world: World, made: dict[str, Any], pages: int, query: str = "") -> 
     return result
 
 
-def proof(world: World, made: dict[str, Any]) -> Hand:
+def leave_feedback(world: World, made: dict[str, Any]) -> FeedbackClient:
     """Pages 1 and 3 marked, annotated and noted on, the whole document noted on and received."""
-    hand = Hand(world, made["shortId"])
+    hand = FeedbackClient(world, made["shortId"])
     for page in (1, 3):
         hand.mark(page, "pick"), hand.annotate(page), hand.note(f"on {page}", page=page)
     hand.note("whole")
@@ -37,14 +37,14 @@ def proof(world: World, made: dict[str, Any]) -> Hand:
     return hand
 
 
-def anchors(world: World, table: str) -> list[tuple[int, int]]:
+def list_anchors(world: World, table: str) -> list[tuple[int, int]]:
     return world.rt.db.rows(f"SELECT page, content_version FROM {table} ORDER BY page")
 
 
 def test_a_replacement_clears_what_was_on_the_pages_that_are_gone(world: World, made: dict[str, Any]) -> None:
     """``clearAnchors`` default true. A receipt was for the document that is gone."""
-    hand = proof(world, made)
-    result = replace(world, made, 3)
+    hand = leave_feedback(world, made)
+    result = replace_content(world, made, 3)
     assert (result["anchorsCleared"], result["clearedHotspots"], result["clearedNotes"]) == (True, 0, 2)
     assert (result["clearedMarks"], result["clearedAnnotations"]) == (2, 2)
     found = hand.found()
@@ -52,7 +52,7 @@ def test_a_replacement_clears_what_was_on_the_pages_that_are_gone(world: World, 
     assert ("receipt" in found, found["name"]) == (False, "Ann")
 
 
-def seen(world: World, made: dict[str, Any], hand: Hand) -> list[list[Any]]:
+def list_visible_anchors(world: World, made: dict[str, Any], hand: FeedbackClient) -> list[list[Any]]:
     """The pages on which there are hotspots, notes, marks and annotations: to a reader, and to the owner."""
     path = f"/api/v1/files/{made['uuid']}"
     marks, annotations, feedback, report = (
@@ -76,42 +76,42 @@ def seen(world: World, made: dict[str, Any], hand: Hand) -> list[list[Any]]:
 def test_what_is_kept_beyond_the_last_page_is_shown_nowhere_until_that_page_is_back(
     world: World, made: dict[str, Any]
 ) -> None:
-    hand = proof(world, made)
+    hand = leave_feedback(world, made)
     for page in ("1", "3"):
         hotspots.add(world.rt, made["uuid"], {"page": page, "rect": "0,0,1,1", "link": "https://example.com"})
-    before = seen(world, made, hand)
+    before = list_visible_anchors(world, made, hand)
     assert before == [[1, 3], [1, 3, None], [1, 3], [1, 3]] * 2
-    result = replace(world, made, 2, "?clearAnchors=false")
+    result = replace_content(world, made, 2, "?clearAnchors=false")
     cleared = ("anchorsCleared", "clearedHotspots", "clearedNotes", "clearedMarks", "clearedAnnotations")
     assert [result[key] for key in cleared] == [False, 0, 0, 0, 0]
-    assert seen(world, made, hand) == [[1], [1, None], [1], [1]] * 2
-    replace(world, made, 3, "?clearAnchors=false")
-    assert seen(world, made, hand) == before
-    assert anchors(world, "marks") == anchors(world, "annotations") == [(1, 3), (3, 3)]
+    assert list_visible_anchors(world, made, hand) == [[1], [1, None], [1], [1]] * 2
+    replace_content(world, made, 3, "?clearAnchors=false")
+    assert list_visible_anchors(world, made, hand) == before
+    assert list_anchors(world, "marks") == list_anchors(world, "annotations") == [(1, 3), (3, 3)]
 
 
 def test_the_default_clears_what_was_kept_out_of_sight_too(world: World, made: dict[str, Any]) -> None:
-    proof(world, made)
-    replace(world, made, 2, "?clearAnchors=false")
-    result = replace(world, made, 3)
+    leave_feedback(world, made)
+    replace_content(world, made, 2, "?clearAnchors=false")
+    result = replace_content(world, made, 3)
     assert [result[key] for key in ("clearedNotes", "clearedMarks", "clearedAnnotations")] == [2, 2, 2]
-    assert anchors(world, "marks") == anchors(world, "annotations") == []
+    assert list_anchors(world, "marks") == list_anchors(world, "annotations") == []
 
 
 def test_only_this_document_is_touched(world: World, made: dict[str, Any]) -> None:
     other = world.pia.upload()
-    put(world, other, **EVERYTHING)
-    hand = proof(world, other)
+    put_settings(world, other, **ALL_FEEDBACK_SETTINGS)
+    hand = leave_feedback(world, other)
     before = hand.found()
-    replace(world, made, 3)
+    replace_content(world, made, 3)
     assert hand.found() == before
-    assert anchors(world, "marks") == [(1, 1), (3, 1)]
+    assert list_anchors(world, "marks") == [(1, 1), (3, 1)]
 
 
 def test_a_reader_who_proofs_the_next_version_is_told_of_no_second_time(world: World, made: dict[str, Any]) -> None:
     """Once per viewer per file."""
-    hand = proof(world, made)
-    replace(world, made, 3)
+    hand = leave_feedback(world, made)
+    replace_content(world, made, 3)
     assert hand.mark(1, "maybe") == 204
     found = world.rt.db.row("SELECT COUNT(*) FROM activity_rows WHERE event = 'proofing.updated'")
     assert found == (1,)

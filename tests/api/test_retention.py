@@ -9,20 +9,27 @@ from docshare.server import admin
 from docshare.server.services.operations import mail
 from docshare.server.workers.dispatcher import deliver_due
 from tests.support.cast import World
-from tests.support.reader import Reader, feed
-from tests.support.receivers import ALLOWED, Receiver, add_hook, deliveries_of, happen, receiver_at
+from tests.support.reader import FakeReader, list_view_rows
+from tests.support.receivers import (
+    LOOPBACK_NETWORKS,
+    FakeReceiver,
+    add_webhook,
+    list_deliveries,
+    open_receiver,
+    record_replacements,
+)
 
 
 @pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with receiver_at() as running:
+def receiver() -> Iterator[FakeReceiver]:
+    with open_receiver() as running:
         yield running
 
 
 @pytest.mark.parametrize("query", ["", "?since=1", "?file={}", "?kind=note.created"])
 def test_an_event_is_shown_for_90_days(world: World, query: str) -> None:
     made = world.pia.upload()
-    happen(world, made["uuid"])
+    record_replacements(world, made["uuid"])
 
     def shown() -> int:
         return len(world.pia.get(f"/api/v1/activity{query.format(made['uuid'])}").get_json())
@@ -35,19 +42,19 @@ def test_an_event_is_shown_for_90_days(world: World, query: str) -> None:
 
 
 def test_a_settled_delivery_is_shown_for_90_days_and_a_queued_one_for_longer(
-    make: Callable[..., World], receiver: Receiver
+    make: Callable[..., World], receiver: FakeReceiver
 ) -> None:
-    world = make(webhook_allow=ALLOWED)
-    hook, file = add_hook(world.pia, receiver.url), world.pia.upload()["uuid"]
-    happen(world, file)
+    world = make(webhook_allow=LOOPBACK_NETWORKS)
+    hook, file = add_webhook(world.pia, receiver.url), world.pia.upload()["uuid"]
+    record_replacements(world, file)
     deliver_due(world.rt)
-    happen(world, file)
-    (queued, settled) = (row["id"] for row in deliveries_of(world.pia, hook))
+    record_replacements(world, file)
+    (queued, settled) = (row["id"] for row in list_deliveries(world.pia, hook))
     world.clock.advance(days=90, milliseconds=-1)
-    assert len(deliveries_of(world.pia, hook)) == len(admin.run(world.rt, "deliveries list", {})) == 2
+    assert len(list_deliveries(world.pia, hook)) == len(admin.run(world.rt, "deliveries list", {})) == 2
     world.clock.advance(milliseconds=1)
     for query in ("", "?since=1"):
-        assert [row["id"] for row in deliveries_of(world.pia, hook, query)] == [queued]
+        assert [row["id"] for row in list_deliveries(world.pia, hook, query)] == [queued]
     assert [row["id"] for row in admin.run(world.rt, "deliveries list", {})] == [queued]
     assert world.pia.post(f"/api/v1/webhooks/{hook.uuid}/deliveries/{settled}/redeliver").status_code == 404
     with pytest.raises(Problem, match="no such delivery"):
@@ -56,9 +63,9 @@ def test_a_settled_delivery_is_shown_for_90_days_and_a_queued_one_for_longer(
 
 def test_what_a_session_was_computed_from_is_shown_for_90_days(world: World) -> None:
     made = world.pia.upload()
-    Reader(world, made["shortId"]).reads(9)
+    FakeReader(world, made["shortId"]).reads(9)
     world.clock.advance(minutes=10)
-    assert len(feed(world)) == 1
+    assert len(list_view_rows(world)) == 1
     (row,) = world.pia.get(f"/api/v1/files/{made['uuid']}/readership/sessions").get_json()
     ((ended_at,),) = world.rt.db.rows("SELECT ended_at FROM view_sessions")
 
@@ -75,9 +82,9 @@ def test_what_a_session_was_computed_from_is_shown_for_90_days(world: World) -> 
 
 def test_a_session_that_was_not_counted_is_shown_for_90_days(world: World) -> None:
     made = world.pia.upload()
-    Reader(world, made["shortId"]).leaves()
+    FakeReader(world, made["shortId"]).leaves()
     world.clock.advance(minutes=10)
-    feed(world)
+    list_view_rows(world)
     ((uuid, ended_at, counted_at),) = world.rt.db.rows("SELECT uuid, ended_at, counted_at FROM view_sessions")
     assert counted_at is None
     path = f"/api/v1/files/{made['uuid']}/readership/sessions/{uuid}"

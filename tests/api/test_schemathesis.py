@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from docshare.server.pdf.engine import Engine
-from tests.support.clock import Clock
-from tests.support.fuzzing.run import schemathesis
-from tests.support.fuzzing.stage import Stage, stage_at
+from tests.support.clock import FakeClock
+from tests.support.fuzzing.instance import FuzzInstance, open_fuzz_instance
+from tests.support.fuzzing.run import run_schemathesis
 
 if TYPE_CHECKING:
     from tests.support.cast import World
@@ -29,25 +29,25 @@ BUDGET = {
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory, engine: Engine, cert: Path) -> Iterator[Stage]:
-    from tests.support.cast import leave, make_runtime, make_world
+def stage(tmp_path_factory: pytest.TempPathFactory, engine: Engine, cert: Path) -> Iterator[FuzzInstance]:
+    from tests.support.cast import close_world, make_runtime, make_world
 
     made: list[World] = []
 
     def build(**settings: Any) -> World:
-        clock = Clock()
+        clock = FakeClock()
         made.append(make_world(make_runtime(tmp_path_factory.mktemp("data"), clock, engine, **settings), clock))
         return made[-1]
 
-    with stage_at(cert, build) as running:
+    with open_fuzz_instance(cert, build) as running:
         yield running
     for world in made:
-        leave(world)
+        close_world(world)
 
 
 @pytest.mark.parametrize("plan", BUDGET)
 def test_the_description_and_the_server_agree_for_an_account_on_every_plan(
-    stage: Stage, plan: str, tmp_path: Path
+    stage: FuzzInstance, plan: str, tmp_path: Path
 ) -> None:
-    done = schemathesis(stage, plan, tmp_path, "--generation-deterministic", *BUDGET[plan])
+    done = run_schemathesis(stage, plan, tmp_path, "--generation-deterministic", *BUDGET[plan])
     assert done.returncode == 0, done.stdout + done.stderr

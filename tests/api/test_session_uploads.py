@@ -10,15 +10,15 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from docshare.server.services.accounts.sign_in import SESSION_MS
-from tests.api.door import Door, Reply, form, head, opened
-from tests.api.table import UNKNOWN_UUID
-from tests.support.anonymous import share
+from tests.api.raw_client import RawClient, RawResponse, build_file_form, build_head, open_listener
+from tests.api.route_table import UNKNOWN_UUID
+from tests.support.anonymous_files import share_anonymously
 from tests.support.cast import BASE_URL, NO_CREDENTIAL, Person, World
-from tests.support.images import picture
-from tests.support.owner import signed_in
+from tests.support.images import make_picture
+from tests.support.owner import sign_in_browser
+from tests.support.owner_forms import find_csrf_token
 from tests.support.pdfs import simple_pdf
-from tests.support.pressing import token_in
-from tests.support.rows import count
+from tests.support.rows import count_rows
 
 Make = Callable[..., World]
 
@@ -29,7 +29,7 @@ TYPE = "multipart/form-data; boundary=edge"
 
 
 @dataclass
-class Browser:
+class SignedInBrowser:
     """A browser in which somebody is signed in, and the CSRF token that its pages hold."""
 
     http: FlaskClient
@@ -46,19 +46,19 @@ class Browser:
         """Send a form with a file, and the token; ``headers`` come on top, one that is None is left out."""
         headers = {"X-CSRF-Token": self.csrf} | more.pop("headers", {})
         given = {name: value for name, value in headers.items() if value is not None}
-        return self.http.post(f"{FILES}{tail}", headers=given, data=data_of(tail, content), **more)
+        return self.http.post(f"{FILES}{tail}", headers=given, data=build_form_data(tail, content), **more)
 
 
-def data_of(tail: str, content: bytes | None = None) -> dict[str, Any]:
+def build_form_data(tail: str, content: bytes | None = None) -> dict[str, Any]:
     """The form that a route takes."""
     if tail.endswith("/assets"):
-        return {"file": (io.BytesIO(content or picture()), "logo.png"), "kind": "logo"}
+        return {"file": (io.BytesIO(content or make_picture()), "logo.png"), "kind": "logo"}
     return {"file": (io.BytesIO(content or simple_pdf(pages=2)), "plan.pdf")}
 
 
-def browser_of(world: World, person: Person) -> Browser:
-    http = signed_in(world, person)
-    return Browser(http, token_in(http.get("/login").text))
+def make_signed_in_browser(world: World, person: Person) -> SignedInBrowser:
+    http = sign_in_browser(world, person)
+    return SignedInBrowser(http, find_csrf_token(http.get("/login").text))
 
 
 @pytest.fixture
@@ -67,79 +67,79 @@ def world(make: Make) -> World:
 
 
 @pytest.fixture
-def browser(world: World) -> Browser:
-    return browser_of(world, world.pia)
+def browser(world: World) -> SignedInBrowser:
+    return make_signed_in_browser(world, world.pia)
 
 
 @pytest.fixture
-def door(world: World) -> Iterator[Door]:
-    with opened(world) as door:
+def door(world: World) -> Iterator[RawClient]:
+    with open_listener(world) as door:
         yield door
 
 
-def files(person: Person) -> list[dict[str, Any]]:
+def list_files(person: Person) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = person.get("/api/v1/files").get_json()
     return found
 
 
-def refused(answer: TestResponse) -> tuple[int, str]:
+def refusal_code(answer: TestResponse) -> tuple[int, str]:
     return answer.status_code, answer.get_json()["code"]
 
 
 # --- what they do ----------------------------------------------------------------------------------------------------
 
 
-def test_a_page_uploads_a_document(world: World, browser: Browser) -> None:
+def test_a_page_uploads_a_document(world: World, browser: SignedInBrowser) -> None:
     answer = browser.send()
     assert answer.status_code == 200
     assert list(answer.get_json()) == ["uuid", "shortId", "shareUrl", "message"]
-    (row,) = files(world.pia)
+    (row,) = list_files(world.pia)
     assert (row["uuid"], row["originalName"], row["totalPages"]) == (answer.get_json()["uuid"], "plan.pdf", 2)
 
 
-def test_a_page_puts_another_document_behind_a_link(world: World, browser: Browser) -> None:
+def test_a_page_puts_another_document_behind_a_link(world: World, browser: SignedInBrowser) -> None:
     made = world.pia.upload()
     answer = browser.send(f"/{made['uuid']}/content?clearAnchors=0")
     assert (answer.status_code, answer.get_json()["contentVersion"]) == (200, 2)
     assert answer.get_json()["anchorsCleared"] is False
-    assert files(world.pia)[0]["totalPages"] == 2
+    assert list_files(world.pia)[0]["totalPages"] == 2
 
 
-def test_a_page_uploads_a_logo(world: World, browser: Browser) -> None:
+def test_a_page_uploads_a_logo(world: World, browser: SignedInBrowser) -> None:
     made = world.pia.upload()
     answer = browser.send(f"/{made['uuid']}/assets")
     assert (answer.status_code, answer.get_json()["kind"]) == (200, "logo")
-    assert count(world, "assets") == 1
+    assert count_rows(world, "assets") == 1
 
 
 @pytest.mark.parametrize("tail", TAILS[1:])
-def test_another_accounts_file_stays_as_it_is(world: World, browser: Browser, tail: str) -> None:
+def test_another_accounts_file_stays_as_it_is(world: World, browser: SignedInBrowser, tail: str) -> None:
     foreign = world.mal.upload()
     assert browser.send(tail.replace("{uuid}", foreign["uuid"])).status_code in (403, 404)
     for name in (UNKNOWN_UUID, "nonsense", "%00", "%ff", "a" * 3000):
         assert browser.send(tail.replace("{uuid}", name)).status_code == 404
-    assert files(world.mal)[0]["contentVersion"] == 1
-    assert count(world, "assets") == 0
+    assert list_files(world.mal)[0]["contentVersion"] == 1
+    assert count_rows(world, "assets") == 0
 
 
 @pytest.mark.parametrize("tail", TAILS[1:])
 def test_what_the_plan_lacks_is_refused_by_its_name(world: World, tail: str) -> None:
     made = world.fay.upload()
-    answer = browser_of(world, world.fay).send(tail.replace("{uuid}", made["uuid"]))
-    assert refused(answer) == (403, "plan_required")
+    answer = make_signed_in_browser(world, world.fay).send(tail.replace("{uuid}", made["uuid"]))
+    assert refusal_code(answer) == (403, "plan_required")
 
 
 def test_the_slots_of_the_plan_hold_here_too(world: World) -> None:
-    browser = browser_of(world, world.fay)
+    browser = make_signed_in_browser(world, world.fay)
     assert [browser.send().status_code for _ in range(4)] == [200, 200, 200, 403]
-    assert len(files(world.fay)) == 3
+    assert len(list_files(world.fay)) == 3
 
 
 @pytest.mark.parametrize("content_type", ["application/json", "text/plain", "application/x-www-form-urlencoded"])
-def test_a_body_that_is_no_form_with_a_file_is_415(world: World, browser: Browser, content_type: str) -> None:
+def test_a_body_that_is_no_form_with_a_file_is_415(world: World, browser: SignedInBrowser, content_type: str) -> None:
     headers = {"X-CSRF-Token": browser.csrf}
     answer = browser.http.post(FILES, headers=headers, data=b"{}", content_type=content_type)
-    assert refused(answer) == (415, "unsupported_media_type")
+    assert refusal_code(answer) == (415, "unsupported_media_type")
 
 
 # --- who is asking ---------------------------------------------------------------------------------------------------
@@ -151,10 +151,10 @@ def target(world: World) -> str:
     return str(world.pia.upload()["uuid"])
 
 
-def unchanged(world: World) -> bool:
+def is_unchanged(world: World) -> bool:
     """Whether there is the target and nothing besides."""
-    (row,) = files(world.pia)
-    return row["contentVersion"] == 1 and count(world, "assets") == 0 and list(world.rt.blobs.tmp.iterdir()) == []
+    (row,) = list_files(world.pia)
+    return row["contentVersion"] == 1 and count_rows(world, "assets") == 0 and list(world.rt.blobs.tmp.iterdir()) == []
 
 
 @pytest.mark.parametrize("tail", TAILS)
@@ -162,41 +162,41 @@ def unchanged(world: World) -> bool:
 def test_nobody_is_401(world: World, target: str, tail: str, cookie: str | None) -> None:
     if cookie is not None:
         world.http.set_cookie("docshare_session", cookie)
-    answer = world.http.post(f"{FILES}{tail.replace('{uuid}', target)}", data=data_of(tail))
-    assert refused(answer) == (401, "unauthorized")
+    answer = world.http.post(f"{FILES}{tail.replace('{uuid}', target)}", data=build_form_data(tail))
+    assert refusal_code(answer) == (401, "unauthorized")
     assert answer.headers["WWW-Authenticate"] == NO_CREDENTIAL
-    assert unchanged(world)
+    assert is_unchanged(world)
 
 
 @pytest.mark.parametrize("tail", TAILS)
 def test_a_key_is_no_credential_here(world: World, target: str, tail: str) -> None:
-    answer = world.pia.post(f"{FILES}{tail.replace('{uuid}', target)}", data=data_of(tail))
-    assert refused(answer) == (401, "unauthorized")
-    assert unchanged(world)
+    answer = world.pia.post(f"{FILES}{tail.replace('{uuid}', target)}", data=build_form_data(tail))
+    assert refusal_code(answer) == (401, "unauthorized")
+    assert is_unchanged(world)
 
 
 @pytest.mark.parametrize("tail", TAILS)
 def test_a_key_beside_a_cookie_is_the_one_who_asks_and_is_refused(
-    world: World, browser: Browser, target: str, tail: str
+    world: World, browser: SignedInBrowser, target: str, tail: str
 ) -> None:
     answer = browser.send(tail.replace("{uuid}", target), headers=world.pia.headers)
-    assert refused(answer) == (401, "unauthorized")
-    assert unchanged(world)
+    assert refusal_code(answer) == (401, "unauthorized")
+    assert is_unchanged(world)
 
 
 @pytest.mark.parametrize("tail", TAILS)
 def test_the_tokens_of_nobodys_file_are_no_credential_here(world: World, tail: str) -> None:
-    file = share(world)
+    file = share_anonymously(world)
     path = f"{FILES}{tail.replace('{uuid}', file.uuid)}"
     for token in (file.manage_token, file.claim_token):
-        answer = world.http.post(path, headers={"Authorization": f"Bearer {token}"}, data=data_of(tail))
-        assert refused(answer) == (401, "unauthorized")
+        answer = world.http.post(path, headers={"Authorization": f"Bearer {token}"}, data=build_form_data(tail))
+        assert refusal_code(answer) == (401, "unauthorized")
 
 
 @pytest.mark.parametrize("tail", TAILS)
-def test_a_session_that_ended_is_no_credential(world: World, browser: Browser, target: str, tail: str) -> None:
+def test_a_session_that_ended_is_no_credential(world: World, browser: SignedInBrowser, target: str, tail: str) -> None:
     world.clock.advance(milliseconds=SESSION_MS)
-    assert refused(browser.send(tail.replace("{uuid}", target))) == (401, "unauthorized")
+    assert refusal_code(browser.send(tail.replace("{uuid}", target))) == (401, "unauthorized")
 
 
 # --- what other sites could do ---------------------------------------------------------------------------------------
@@ -205,22 +205,24 @@ def test_a_session_that_ended_is_no_credential(world: World, browser: Browser, t
 @pytest.mark.parametrize("tail", TAILS)
 @pytest.mark.parametrize("token", [None, "", "nonsense", "\xff", "other session"])
 def test_without_the_token_of_the_session_it_is_403(
-    world: World, browser: Browser, target: str, tail: str, token: str | None
+    world: World, browser: SignedInBrowser, target: str, tail: str, token: str | None
 ) -> None:
     if token == "other session":
-        token = browser_of(world, world.pia).csrf
+        token = make_signed_in_browser(world, world.pia).csrf
     answer = browser.send(tail.replace("{uuid}", target), headers={"X-CSRF-Token": token})
-    assert refused(answer) == (403, "forbidden")
-    assert unchanged(world)
+    assert refusal_code(answer) == (403, "forbidden")
+    assert is_unchanged(world)
 
 
 @pytest.mark.parametrize("tail", TAILS)
-def test_the_token_in_a_field_of_the_form_is_not_enough(world: World, browser: Browser, target: str, tail: str) -> None:
+def test_the_token_in_a_field_of_the_form_is_not_enough(
+    world: World, browser: SignedInBrowser, target: str, tail: str
+) -> None:
     """Another site can make a browser send a form, but not a header."""
-    data = data_of(tail) | {"csrf": browser.csrf, "X-CSRF-Token": browser.csrf}
+    data = build_form_data(tail) | {"csrf": browser.csrf, "X-CSRF-Token": browser.csrf}
     answer = browser.http.post(f"{FILES}{tail.replace('{uuid}', target)}", data=data)
-    assert refused(answer) == (403, "forbidden")
-    assert unchanged(world)
+    assert refusal_code(answer) == (403, "forbidden")
+    assert is_unchanged(world)
 
 
 @pytest.mark.parametrize("tail", TAILS)
@@ -233,34 +235,34 @@ def test_the_token_in_a_field_of_the_form_is_not_enough(world: World, browser: B
     ],
 )  # fmt: skip
 def test_from_another_site_it_is_403_whatever_it_knows(
-    world: World, browser: Browser, target: str, tail: str, headers: dict[str, str]
+    world: World, browser: SignedInBrowser, target: str, tail: str, headers: dict[str, str]
 ) -> None:
     answer = browser.send(tail.replace("{uuid}", target), headers=headers)
-    assert refused(answer) == (403, "forbidden")
-    assert unchanged(world)
+    assert refusal_code(answer) == (403, "forbidden")
+    assert is_unchanged(world)
 
 
 @pytest.mark.parametrize("headers", [{"Sec-Fetch-Site": "same-origin"}, {"Origin": BASE_URL}])
-def test_from_a_page_of_this_server_it_is_taken(browser: Browser, headers: dict[str, str]) -> None:
+def test_from_a_page_of_this_server_it_is_taken(browser: SignedInBrowser, headers: dict[str, str]) -> None:
     assert browser.send(headers=headers).status_code == 200
 
 
 # --- before the body -------------------------------------------------------------------------------------------------
 
 
-def announce(door: Door, tail: str, length: int, headers: dict[str, str]) -> Reply:
+def send_upload_head(door: RawClient, tail: str, length: int, headers: dict[str, str]) -> RawResponse:
     """The head of an upload of ``length`` bytes, and none of its body."""
     named = {"Content-Length": str(length), "Content-Type": TYPE, **headers}
-    return door.send(head("POST", f"{FILES}{tail}", named))
+    return door.send(build_head("POST", f"{FILES}{tail}", named))
 
 
-def judged(reply: Reply) -> tuple[int, str]:
+def reply_code(reply: RawResponse) -> tuple[int, str]:
     return reply.status, reply.json()["code"]
 
 
 @pytest.mark.parametrize("tail", TAILS)
 def test_the_listener_refuses_before_the_body(
-    world: World, browser: Browser, target: str, door: Door, tail: str
+    world: World, browser: SignedInBrowser, target: str, door: RawClient, tail: str
 ) -> None:
     tail = tail.replace("{uuid}", target)
     cookie = {"Cookie": browser.headers["Cookie"]}
@@ -273,33 +275,38 @@ def test_the_listener_refuses_before_the_body(
         (browser.headers | {"Origin": "https://evil.example"}, (403, "forbidden")),
         (browser.headers | {"Content-Type": "application/json"}, (415, "unsupported_media_type")),
     ):
-        assert judged(announce(door, tail, 5 * MB, headers)) == expected, headers
-    assert unchanged(world)
+        assert reply_code(send_upload_head(door, tail, 5 * MB, headers)) == expected, headers
+    assert is_unchanged(world)
 
 
 @pytest.mark.parametrize(("tail", "cap"), [("", 2048), ("/{uuid}/content", 2048), ("/{uuid}/assets", 10)])
 def test_what_cannot_fit_is_refused_before_the_body(
-    browser: Browser, target: str, door: Door, tail: str, cap: int
+    browser: SignedInBrowser, target: str, door: RawClient, tail: str, cap: int
 ) -> None:
-    reply = announce(door, tail.replace("{uuid}", target), cap * MB + 768 * 1024 + 1, browser.headers)
-    assert judged(reply) == (413, "payload_too_large")
+    reply = send_upload_head(door, tail.replace("{uuid}", target), cap * MB + 768 * 1024 + 1, browser.headers)
+    assert reply_code(reply) == (413, "payload_too_large")
 
 
-def test_a_full_account_is_refused_before_the_body(world: World, door: Door) -> None:
+def test_a_full_account_is_refused_before_the_body(world: World, door: RawClient) -> None:
     for _ in range(3):
         world.fay.upload()
-    assert judged(announce(door, "", MB, browser_of(world, world.fay).headers)) == (403, "forbidden")
+    assert reply_code(send_upload_head(door, "", MB, make_signed_in_browser(world, world.fay).headers)) == (
+        403,
+        "forbidden",
+    )
 
 
-def test_a_foreign_file_is_refused_before_the_body(world: World, browser: Browser, door: Door) -> None:
+def test_a_foreign_file_is_refused_before_the_body(world: World, browser: SignedInBrowser, door: RawClient) -> None:
     foreign = world.mal.upload()["uuid"]
-    assert announce(door, f"/{foreign}/content", MB, browser.headers).status == 403
-    assert announce(door, f"/{foreign}/assets", MB, browser.headers).status == 404
+    assert send_upload_head(door, f"/{foreign}/content", MB, browser.headers).status == 403
+    assert send_upload_head(door, f"/{foreign}/assets", MB, browser.headers).status == 404
 
 
-def test_an_upload_at_the_listener_is_stored_and_counted_once(world: World, browser: Browser, door: Door) -> None:
+def test_an_upload_at_the_listener_is_stored_and_counted_once(
+    world: World, browser: SignedInBrowser, door: RawClient
+) -> None:
     content = simple_pdf(pages=2)
-    reply = door.ask("POST", FILES, {"Content-Type": TYPE, **browser.headers}, form(content))
+    reply = door.ask("POST", FILES, {"Content-Type": TYPE, **browser.headers}, build_file_form(content))
     assert (reply.status, reply.headers["x-ratelimit-remaining"]) == (200, "999")
     uuid = reply.json()["uuid"]
     assert world.pia.get(f"/api/v1/files/{uuid}/content", buffered=True).data == content

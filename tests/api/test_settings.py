@@ -8,24 +8,24 @@ import pytest
 from argon2 import PasswordHasher, extract_parameters
 
 from docshare.server.app import create_app
-from tests.api.table import UNKNOWN_UUID
+from tests.api.route_table import UNKNOWN_UUID
 from tests.contract.settings_table import ASSET, CTA, FORM
 from tests.support.cast import World
 from tests.support.pdfs import simple_pdf
-from tests.support.rows import change_file
-from tests.support.settings import Shared, add_asset
+from tests.support.rows import update_file_row
+from tests.support.settings import OwnedFile, insert_asset
 
 MB = 1024 * 1024
 LARGE = 100 * MB + 1
 
 
 @pytest.fixture
-def file(world: World) -> Shared:
+def file(world: World) -> OwnedFile:
     """A file of three pages that Pia (Pro) owns."""
-    return Shared(world, world.pia)
+    return OwnedFile(world, world.pia)
 
 
-def refused(file: Shared, body: Any, status: int, code: str) -> str:
+def assert_refused(file: OwnedFile, body: Any, status: int, code: str) -> str:
     """Assert that ``body`` is refused and changes neither row nor bytes; returns the detail."""
     before = file.everything()
     answer = file.put(body)
@@ -34,12 +34,12 @@ def refused(file: Shared, body: Any, status: int, code: str) -> str:
     return str(answer.get_json()["detail"])
 
 
-def test_success_is_200_with_a_zero_byte_body(file: Shared) -> None:
+def test_success_is_200_with_a_zero_byte_body(file: OwnedFile) -> None:
     answer = file.put({"viewerMode": "swipe"})
     assert (answer.status_code, answer.data, answer.headers["Content-Length"]) == (200, b"", "0")
 
 
-def test_no_body_and_no_content_type_is_no_change(file: Shared) -> None:
+def test_no_body_and_no_content_type_is_no_change(file: OwnedFile) -> None:
     before = file.everything()
     answer = file.owner.put(f"{file.path}/settings")
     assert (answer.status_code, answer.data) == (200, b"")
@@ -47,14 +47,14 @@ def test_no_body_and_no_content_type_is_no_change(file: Shared) -> None:
 
 
 @pytest.mark.parametrize("body", [{}, {"unknown": 1}, {"password ": "x", "Slug": "a"}])
-def test_unknown_top_level_keys_are_ignored(world: World, file: Shared, body: Any) -> None:
+def test_unknown_top_level_keys_are_ignored(world: World, file: OwnedFile, body: Any) -> None:
     before = file.everything()
     world.clock.advance(minutes=1)
     file.change(**body)
     assert file.everything() == before
 
 
-def test_a_file_is_found_by_uuid_in_either_case_and_by_short_id_but_not_by_slug(file: Shared) -> None:
+def test_a_file_is_found_by_uuid_in_either_case_and_by_short_id_but_not_by_slug(file: OwnedFile) -> None:
     for number, name in enumerate((file.made["uuid"].upper(), file.made["shortId"])):
         assert file.owner.put(f"/api/v1/files/{name}/settings", json={"viewLimit": number + 1}).status_code == 200
         assert file.shows({"viewLimit": number + 1})
@@ -62,11 +62,11 @@ def test_a_file_is_found_by_uuid_in_either_case_and_by_short_id_but_not_by_slug(
     assert file.owner.put("/api/v1/files/abcdefghijkl/settings", json={}).status_code == 404
 
 
-def test_unknown_foreign_unclaimed_and_trashed_files_answer_with_the_same_404(world: World, file: Shared) -> None:
+def test_unknown_foreign_unclaimed_and_trashed_files_answer_with_the_same_404(world: World, file: OwnedFile) -> None:
     unclaimed, trashed = world.pia.upload(), world.pia.upload()
-    change_file(world, unclaimed["uuid"], owner_id=None)
+    update_file_row(world, unclaimed["uuid"], owner_id=None)
     world.pia.delete(f"/api/v1/files/{trashed['uuid']}")
-    foreign = Shared(world, world.mal)
+    foreign = OwnedFile(world, world.mal)
     before = foreign.everything()
     names = (UNKNOWN_UUID, foreign.made["uuid"], foreign.made["shortId"], unclaimed["uuid"], trashed["uuid"])
     answers = [world.pia.put(f"/api/v1/files/{name}/settings", json={"viewerMode": "swipe"}) for name in names]
@@ -78,13 +78,13 @@ def test_unknown_foreign_unclaimed_and_trashed_files_answer_with_the_same_404(wo
 @pytest.mark.parametrize("columns", [{"delete_at": 0}, {"burned_at": 0}, {"delete_at": 0, "burned_at": 0}])
 @pytest.mark.parametrize("body", [{"viewerMode": "swipe"}, {"neverExpire": True}, {"viewLimit": 0}, {}])
 def test_settings_writes_on_expired_or_burned_files_are_410_and_change_nothing(
-    world: World, file: Shared, columns: dict[str, int], body: Any
+    world: World, file: OwnedFile, columns: dict[str, int], body: Any
 ) -> None:
-    change_file(world, file.made["uuid"], **columns)
-    refused(file, body, 410, "gone")
+    update_file_row(world, file.made["uuid"], **columns)
+    assert_refused(file, body, 410, "gone")
 
 
-def test_omitted_fields_keep_their_value(file: Shared) -> None:
+def test_omitted_fields_keep_their_value(file: OwnedFile) -> None:
     everything = {
         "viewerMode": "magazine", "allowDownload": False, "showExpiry": False, "notifyOnView": True, "viewLimit": 7,
         "deleteAt": "2031-01-01T00:00:00.000Z", "pageRange": {"from": 1, "to": 2}, "gateFields": FORM, "slug": "kept",
@@ -98,24 +98,24 @@ def test_omitted_fields_keep_their_value(file: Shared) -> None:
 
 def test_one_forbidden_field_rejects_the_whole_write(world: World) -> None:
     """One forbidden field rejects the whole write (403), nothing else is stored."""
-    file = Shared(world, world.bea)
+    file = OwnedFile(world, world.bea)
     allowed = {"viewerMode": "swipe", "allowDownload": False, "password": "secret", "viewLimit": 3, "askReceipt": True}
-    detail = refused(file, {**allowed, "requireEmail": True}, 403, "plan_required")
+    detail = assert_refused(file, {**allowed, "requireEmail": True}, 403, "plan_required")
     assert "requireEmail" in detail
     assert "requires the pro plan" in detail
 
 
 def test_viewer_settings_equal_to_the_defaults_are_allowed_on_free(world: World) -> None:
-    file = Shared(world, world.fay)
+    file = OwnedFile(world, world.fay)
     file.change(viewerSettings={"flip": {"speedMs": 450, "rtl": False}, "background": {"color": "#FFFFFF"}, "cta": []})
     assert file.shows({"viewerSettings": {}})
-    refused(file, {"viewerSettings": {"flip": {"speedMs": 451}}}, 403, "plan_required")
+    assert_refused(file, {"viewerSettings": {"flip": {"speedMs": 451}}}, 403, "plan_required")
 
 
 def test_one_pro_field_below_pro_rejects_all_viewer_settings(world: World) -> None:
-    file = Shared(world, world.bea)
+    file = OwnedFile(world, world.bea)
     settings = {"flip": {"rtl": True}, "protect": {"print": True, "blurOnLeave": True}}
-    assert "viewerSettings.protect requires the pro plan" in refused(
+    assert "viewerSettings.protect requires the pro plan" in assert_refused(
         file, {"viewerSettings": settings}, 403, "plan_required"
     )
 
@@ -136,42 +136,42 @@ def test_one_pro_field_below_pro_rejects_all_viewer_settings(world: World) -> No
     ],
 )
 def test_inside_viewer_settings_the_unknown_is_dropped_and_numbers_are_clamped(
-    file: Shared, sent: Any, stored: Any
+    file: OwnedFile, sent: Any, stored: Any
 ) -> None:
     """``speedMs`` 50 -> 200, ``opacity`` 0.9 -> 0.5; ``[]`` means ``{}`` and so does ``[]`` for an inner block."""
     file.change(viewerSettings=sent)
     assert file.shows({"viewerSettings": stored})
 
 
-def test_viewer_settings_replace_the_whole_stored_object(file: Shared) -> None:
+def test_viewer_settings_replace_the_whole_stored_object(file: OwnedFile) -> None:
     file.change(viewerSettings={"flip": {"rtl": True}, "page": {"shadow": 0, "edges": True}})
     file.change(viewerSettings={"page": {"edges": True}})
     assert file.shows({"viewerSettings": {"page": {"edges": True}}})
 
 
 @pytest.mark.parametrize("block", ["logo", "background"])
-def test_an_asset_of_another_file_rejects_the_write(world: World, file: Shared, block: str) -> None:
+def test_an_asset_of_another_file_rejects_the_write(world: World, file: OwnedFile, block: str) -> None:
     """An ``assetId`` of another file (even of the same owner) rejects the write."""
-    other = Shared(world, world.pia)  # the asset is uploaded to this one now
+    other = OwnedFile(world, world.pia)  # the asset is uploaded to this one now
     body = {"viewerMode": "swipe", "viewerSettings": {block: {"assetId": ASSET}}}
-    assert ASSET in refused(file, body, 400, "bad_request")
+    assert ASSET in assert_refused(file, body, 400, "bad_request")
     other.change(**body)
     file.change(viewerSettings={"flip": {"rtl": True}})
 
 
-def test_an_unknown_asset_and_one_that_is_no_image_reject_the_write(world: World, file: Shared) -> None:
-    refused(file, {"viewerSettings": {"logo": {"assetId": UNKNOWN_UUID}}}, 400, "bad_request")
-    add_asset(world, file.made["uuid"], "hotspot-audio", UNKNOWN_UUID)
-    refused(file, {"viewerSettings": {"logo": {"assetId": UNKNOWN_UUID}}}, 400, "bad_request")
+def test_an_unknown_asset_and_one_that_is_no_image_reject_the_write(world: World, file: OwnedFile) -> None:
+    assert_refused(file, {"viewerSettings": {"logo": {"assetId": UNKNOWN_UUID}}}, 400, "bad_request")
+    insert_asset(world, file.made["uuid"], "hotspot-audio", UNKNOWN_UUID)
+    assert_refused(file, {"viewerSettings": {"logo": {"assetId": UNKNOWN_UUID}}}, 400, "bad_request")
 
 
-def test_an_asset_is_named_in_either_case(file: Shared) -> None:
+def test_an_asset_is_named_in_either_case(file: OwnedFile) -> None:
     file.change(viewerSettings={"logo": {"assetId": ASSET.upper()}})
     assert file.shows({"viewerSettings": {"logo": {"assetId": ASSET}}})
 
 
 @pytest.mark.parametrize("body", [{"gateFields": FORM}, {"gateFields": FORM, "requireEmail": False}])
-def test_a_form_turns_the_email_gate_on_whatever_the_same_body_says(file: Shared, body: Any) -> None:
+def test_a_form_turns_the_email_gate_on_whatever_the_same_body_says(file: OwnedFile, body: Any) -> None:
     """A non-empty ``gateFields`` turns ``requireEmail`` on, whatever the same body says."""
     file.change(**body)
     assert file.shows({"gateFields": FORM, "requireEmail": True})
@@ -180,7 +180,7 @@ def test_a_form_turns_the_email_gate_on_whatever_the_same_body_says(file: Shared
 
 
 @pytest.mark.parametrize("empty", [None, []])
-def test_clearing_the_form_leaves_the_email_gate_as_it_is(file: Shared, empty: Any) -> None:
+def test_clearing_the_form_leaves_the_email_gate_as_it_is(file: OwnedFile, empty: Any) -> None:
     file.change(gateFields=FORM)
     file.change(gateFields=empty)
     assert "gateFields" not in file.show()
@@ -189,17 +189,17 @@ def test_clearing_the_form_leaves_the_email_gate_as_it_is(file: Shared, empty: A
     assert file.shows({"requireEmail": False})
 
 
-def test_an_email_field_is_always_required_and_labels_are_trimmed(file: Shared) -> None:
+def test_an_email_field_is_always_required_and_labels_are_trimmed(file: OwnedFile) -> None:
     file.change(gateFields=[{"key": "m", "label": " Mail ", "type": "email", "required": False}])
     assert file.shows({"gateFields": [{"key": "m", "label": "Mail", "type": "email", "required": True}]})
 
 
-def test_show_expiry_off_keeps_delete_at_on_the_owners_detail(file: Shared) -> None:
+def test_show_expiry_off_keeps_delete_at_on_the_owners_detail(file: OwnedFile) -> None:
     file.change(showExpiry=False, deleteAt="2031-01-01T00:00:00Z")
     assert file.shows({"showExpiry": False, "deleteAt": "2031-01-01T00:00:00.000Z"})
 
 
-def test_never_expire_stores_no_expiry_and_false_is_no_change(file: Shared) -> None:
+def test_never_expire_stores_no_expiry_and_false_is_no_change(file: OwnedFile) -> None:
     file.change(deleteAt="2031-01-01T00:00:00Z")
     file.change(neverExpire=False)
     assert file.shows({"deleteAt": "2031-01-01T00:00:00.000Z"})
@@ -210,46 +210,46 @@ def test_never_expire_stores_no_expiry_and_false_is_no_change(file: Shared) -> N
     assert "neverExpire" not in file.show()
 
 
-def test_never_expire_together_with_an_expiry_is_400(file: Shared) -> None:
-    refused(file, {"neverExpire": True, "deleteAt": "2031-01-01T00:00:00Z"}, 400, "bad_request")
+def test_never_expire_together_with_an_expiry_is_400(file: OwnedFile) -> None:
+    assert_refused(file, {"neverExpire": True, "deleteAt": "2031-01-01T00:00:00Z"}, 400, "bad_request")
 
 
 @pytest.mark.parametrize("text", ["9999-12-31T23:59:59Z", "2126-01-01T00:00:00+14:00"])
 @pytest.mark.parametrize("person", ["fay", "bea", "pia"])
 def test_accounts_are_uncapped_on_every_plan(world: World, person: str, text: str) -> None:
-    file = Shared(world, getattr(world, person))
+    file = OwnedFile(world, getattr(world, person))
     file.change(deleteAt=text)
     assert file.show()["deleteAt"] in ("9999-12-31T23:59:59.000Z", "2125-12-31T10:00:00.000Z")
 
 
 @pytest.mark.parametrize("text", ["2020-01-01T00:00:00Z", "0001-01-01T00:00:00Z", "2026-09-21T14:13:20Z"])
-def test_an_expiry_in_the_past_ends_the_link_at_once(world: World, file: Shared, text: str) -> None:
+def test_an_expiry_in_the_past_ends_the_link_at_once(world: World, file: OwnedFile, text: str) -> None:
     file.change(deleteAt=text)
     assert world.http.get(f"/{file.made['shortId']}").status_code == 410
-    refused(file, {"neverExpire": True}, 410, "gone")
+    assert_refused(file, {"neverExpire": True}, 410, "gone")
 
 
-def test_setting_a_view_limit_starts_its_count_at_zero(world: World, file: Shared) -> None:
+def test_setting_a_view_limit_starts_its_count_at_zero(world: World, file: OwnedFile) -> None:
     file.change(viewLimit=5)
-    change_file(world, file.made["uuid"], views_consumed=3)
+    update_file_row(world, file.made["uuid"], views_consumed=3)
     file.change(viewerMode="swipe")
     assert file.shows({"viewLimit": 5, "viewsConsumed": 3})
     file.change(viewLimit=1_000_000)
     assert file.shows({"viewLimit": 1_000_000, "viewsConsumed": 0})
 
 
-def test_a_page_range_must_lie_in_the_document(file: Shared) -> None:
+def test_a_page_range_must_lie_in_the_document(file: OwnedFile) -> None:
     file.change(pageRange={"from": 3, "to": 3, "extra": True})
     assert file.shows({"pageRange": {"from": 3, "to": 3}})
-    assert "3 pages" in refused(file, {"pageRange": {"from": 1, "to": 4}}, 400, "bad_request")
+    assert "3 pages" in assert_refused(file, {"pageRange": {"from": 1, "to": 4}}, 400, "bad_request")
 
 
-def test_a_page_range_cannot_be_set_on_a_file_over_100_mb_but_cleared(world: World, file: Shared) -> None:
+def test_a_page_range_cannot_be_set_on_a_file_over_100_mb_but_cleared(world: World, file: OwnedFile) -> None:
     """A page range cannot be set on a file over 100 MB (413)."""
-    change_file(world, file.made["uuid"], size=100 * MB)
+    update_file_row(world, file.made["uuid"], size=100 * MB)
     file.change(pageRange={"from": 1, "to": 2})
-    change_file(world, file.made["uuid"], size=LARGE)
-    refused(file, {"pageRange": {"from": 1, "to": 1}}, 413, "payload_too_large")
+    update_file_row(world, file.made["uuid"], size=LARGE)
+    assert_refused(file, {"pageRange": {"from": 1, "to": 1}}, 413, "payload_too_large")
     file.change(pageRange={"from": 0, "to": 0})
     assert "pageRange" not in file.show()
 
@@ -269,19 +269,19 @@ def test_a_page_range_cannot_be_set_on_a_file_over_100_mb_but_cleared(world: Wor
     ],
 )
 def test_a_watermark_together_with_downloads_cannot_be_set_over_100_mb(
-    world: World, file: Shared, standing: Any, body: Any, allowed: bool
+    world: World, file: OwnedFile, standing: Any, body: Any, allowed: bool
 ) -> None:
     """A watermark together with downloads on a file above 100 MB: 400; the watermark alone is fine."""
-    change_file(world, file.made["uuid"], size=100 * MB)
+    update_file_row(world, file.made["uuid"], size=100 * MB)
     file.change(**standing)
-    change_file(world, file.made["uuid"], size=LARGE)
+    update_file_row(world, file.made["uuid"], size=LARGE)
     if allowed:
         file.change(**body)
     else:
-        assert "100 MB" in refused(file, body, 400, "bad_request")
+        assert "100 MB" in assert_refused(file, body, 400, "bad_request")
 
 
-def test_a_password_is_stored_as_argon2id_and_never_shown(world: World, file: Shared) -> None:
+def test_a_password_is_stored_as_argon2id_and_never_shown(world: World, file: OwnedFile) -> None:
     """argon2id with at least 19 MiB, two passes, one lane; a salt of its own each time (hardening F17, G24)."""
     hashes = []
     for _ in range(2):
@@ -299,7 +299,7 @@ def test_a_password_is_stored_as_argon2id_and_never_shown(world: World, file: Sh
 
 
 @pytest.mark.parametrize("secret", ["x" * 128, "ß" * 64, " ", "0", "a b"])
-def test_a_password_of_up_to_128_bytes_is_taken_as_it_is(file: Shared, secret: str) -> None:
+def test_a_password_of_up_to_128_bytes_is_taken_as_it_is(file: OwnedFile, secret: str) -> None:
     file.change(password=secret)
     assert file.shows({"protected": True})
 
@@ -320,13 +320,13 @@ def test_a_refused_write_costs_no_hash(world: World) -> None:
         assert (answer.status_code, len(salts)) == (status, int(status == 200))
 
 
-def test_severing_a_design_that_is_not_there_changes_nothing_else(file: Shared) -> None:
+def test_severing_a_design_that_is_not_there_changes_nothing_else(file: OwnedFile) -> None:
     before = file.show()
     file.change(detachDesignToolDesign=True)
     assert file.show() == before
 
 
-def test_a_write_costs_seven_statements(world: World, file: Shared) -> None:
+def test_a_write_costs_seven_statements(world: World, file: OwnedFile) -> None:
     """Credential, begin, file, assets, slug, update, commit; then what readers download now is looked up, to try it."""
     seen: list[str] = []
     connection = world.rt.db.sqlite.connection()
@@ -343,6 +343,6 @@ def test_a_write_costs_seven_statements(world: World, file: Shared) -> None:
 
 def test_settings_survive_on_a_file_with_another_document(world: World) -> None:
     """A range is judged by the pages of this document, not of another one."""
-    long = Shared(world, world.pia, simple_pdf(pages=9))
+    long = OwnedFile(world, world.pia, simple_pdf(pages=9))
     long.change(pageRange={"from": 4, "to": 9})
     assert long.shows({"pageRange": {"from": 4, "to": 9}})

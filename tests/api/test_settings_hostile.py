@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 
-from tests.contract.junk import AWKWARD, junk
+from tests.contract.hostile_values import AWKWARD_VALUES, json_values
 from tests.contract.settings_table import CASES, LOOKS
 from tests.support.cast import Person, World
-from tests.support.settings import Shared, abandon
+from tests.support.settings import OwnedFile, remove_owner
 
 NAMES = [case.name for case in CASES]
 BLOCKS = sorted({look.field.partition(".")[0] for look in LOOKS})
@@ -20,13 +20,15 @@ JSON = {"Content-Type": "application/json"}
 
 
 @pytest.fixture
-def file(make: Callable[..., World]) -> Shared:
+def file(make: Callable[..., World]) -> OwnedFile:
     """A file of Pia's (Pro) where no rate limit gets in the way."""
     calm = make(rate_limit=1_000_000, address_limit=1_000_000)
-    return Shared(calm, calm.pia)
+    return OwnedFile(calm, calm.pia)
 
 
-def send(file: Shared, raw: bytes, person: Person | None = None, headers: dict[str, str] | None = None) -> int:
+def send_raw_settings(
+    file: OwnedFile, raw: bytes, person: Person | None = None, headers: dict[str, str] | None = None
+) -> int:
     """Write ``raw``; returns the status. Whatever is refused has changed nothing; whatever is taken can be shown."""
     before = file.everything()
     sender = person or file.owner
@@ -42,8 +44,8 @@ def send(file: Shared, raw: bytes, person: Person | None = None, headers: dict[s
 
 
 @pytest.mark.parametrize("name", [*NAMES, *(f"viewerSettings.{block}" for block in BLOCKS)])
-def test_awkward_values_never_break_a_write(file: Shared, name: str) -> None:
-    for value in AWKWARD:
+def test_awkward_values_never_break_a_write(file: OwnedFile, name: str) -> None:
+    for value in AWKWARD_VALUES:
         outer, _, block = name.partition(".")
         body = {outer: {block: value} if block else value}
         fresh = {"viewLimit": 0, "slug": ""} | body
@@ -51,28 +53,28 @@ def test_awkward_values_never_break_a_write(file: Shared, name: str) -> None:
             raw = json.dumps(fresh).encode()
         except ValueError:  # an integer of hundreds of digits
             continue
-        assert send(file, raw) in (200, 400, 410), value
+        assert send_raw_settings(file, raw) in (200, 400, 410), value
         if "deleteAt" in file.show():
             file.change(neverExpire=True)
 
 
 @pytest.mark.parametrize("field", FIELDS)
-def test_awkward_values_inside_every_block_never_break_a_write(file: Shared, field: str) -> None:
-    for value in AWKWARD:
+def test_awkward_values_inside_every_block_never_break_a_write(file: OwnedFile, field: str) -> None:
+    for value in AWKWARD_VALUES:
         raw = json.dumps({"viewerSettings": {block: {field: value} for block in BLOCKS}}).encode()
-        assert send(file, raw) in (200, 400), value
+        assert send_raw_settings(file, raw) in (200, 400), value
 
 
 @examples(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
-@given(junk([*NAMES, *BLOCKS, *FIELDS]))
-def test_any_json_meets_a_refusal_or_a_sound_write(file: Shared, body: Any) -> None:
+@given(json_values([*NAMES, *BLOCKS, *FIELDS]))
+def test_any_json_meets_a_refusal_or_a_sound_write(file: OwnedFile, body: Any) -> None:
     try:
         raw = json.dumps(body).encode()
     except ValueError:
         return
-    assert send(file, raw) in (200, 400, 410)
+    assert send_raw_settings(file, raw) in (200, 400, 410)
     file.owner.put(f"{file.path}/settings", json={"neverExpire": True})
 
 
@@ -100,24 +102,24 @@ RAW = {
 
 
 @pytest.mark.parametrize(("raw", "status"), RAW.values(), ids=list(RAW))
-def test_what_is_no_sound_json_object_is_refused(file: Shared, raw: bytes, status: int) -> None:
-    assert send(file, raw) == status
+def test_what_is_no_sound_json_object_is_refused(file: OwnedFile, raw: bytes, status: int) -> None:
+    assert send_raw_settings(file, raw) == status
 
 
 @pytest.mark.parametrize("declared", ["text/plain", "multipart/form-data; boundary=x", "application/xml", ""])
-def test_a_body_that_is_not_declared_as_json_is_415(file: Shared, declared: str) -> None:
-    assert send(file, b'{"viewerMode": "swipe"}', headers={"Content-Type": declared}) == 415
+def test_a_body_that_is_not_declared_as_json_is_415(file: OwnedFile, declared: str) -> None:
+    assert send_raw_settings(file, b'{"viewerMode": "swipe"}', headers={"Content-Type": declared}) == 415
 
 
-def test_a_manage_token_gets_no_further_with_any_of_it(file: Shared) -> None:
+def test_a_manage_token_gets_no_further_with_any_of_it(file: OwnedFile) -> None:
     world = file.world
-    manager = abandon(world, file)
+    manager = remove_owner(world, file)
     for raw, status in RAW.values():
-        assert send(file, raw, manager) == status
+        assert send_raw_settings(file, raw, manager) == status
     for name in NAMES:
-        for value in AWKWARD:
+        for value in AWKWARD_VALUES:
             try:
                 raw = json.dumps({name: value}).encode()
             except ValueError:
                 continue
-            assert send(file, raw, manager) in (200, 400, 403)
+            assert send_raw_settings(file, raw, manager) in (200, 400, 403)

@@ -6,38 +6,38 @@ import pytest
 
 from docshare.contract.plans import Plan
 from docshare.contract.wire import instant
-from tests.contract.settings_table import ASSET, CASES, Case
+from tests.contract.settings_table import ASSET, CASES, SettingCase
 from tests.support.cast import Person, World
-from tests.support.rows import change_file
-from tests.support.settings import Shared, abandon
+from tests.support.rows import update_file_row
+from tests.support.settings import OwnedFile, remove_owner
 
 DAY = 86_400_000
 
 
 @pytest.fixture
-def file(world: World) -> Shared:
+def file(world: World) -> OwnedFile:
     """A file of three pages that nobody owns (any more)."""
-    return Shared(world, world.pia)
+    return OwnedFile(world, world.pia)
 
 
 @pytest.fixture
-def manager(world: World, file: Shared) -> Person:
+def manager(world: World, file: OwnedFile) -> Person:
     """Whoever holds its manage token."""
-    return abandon(world, file)
+    return remove_owner(world, file)
 
 
-def shown(world: World, file: Shared) -> dict[str, Any]:
+def get_as_next_owner(world: World, file: OwnedFile) -> dict[str, Any]:
     """The File object as its next owner would see it."""
     before = world.rt.db.row("SELECT id FROM accounts WHERE uuid = ?", (world.pia.uuid,))
     assert before is not None
-    change_file(world, file.made["uuid"], owner_id=before[0])
+    update_file_row(world, file.made["uuid"], owner_id=before[0])
     found = file.show()
-    change_file(world, file.made["uuid"], owner_id=None)
+    update_file_row(world, file.made["uuid"], owner_id=None)
     return found
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_a_manage_token_acts_at_free_tier(world: World, file: Shared, manager: Person, case: Case) -> None:
+def test_a_manage_token_acts_at_free_tier(world: World, file: OwnedFile, manager: Person, case: SettingCase) -> None:
     """It acts at Free tier; plan-gated fields give 403."""
     before = file.everything()
     answer = file.put({case.name: case.sent}, manager)
@@ -52,16 +52,16 @@ def test_a_manage_token_acts_at_free_tier(world: World, file: Shared, manager: P
 
 
 @pytest.mark.parametrize("name", ["uuid", "shortId"])
-def test_it_writes_its_own_file(world: World, file: Shared, manager: Person, name: str) -> None:
+def test_it_writes_its_own_file(world: World, file: OwnedFile, manager: Person, name: str) -> None:
     answer = manager.put(f"/api/v1/files/{file.made[name]}/settings", json={"viewerMode": "swipe"})
     assert answer.status_code == 200
-    assert shown(world, file)["viewerMode"] == "swipe"
+    assert get_as_next_owner(world, file)["viewerMode"] == "swipe"
 
 
-def test_it_finds_no_other_file(world: World, file: Shared, manager: Person) -> None:
-    other = Shared(world, world.mal)
-    unclaimed = Shared(world, world.mal)
-    abandon(world, unclaimed)
+def test_it_finds_no_other_file(world: World, file: OwnedFile, manager: Person) -> None:
+    other = OwnedFile(world, world.mal)
+    unclaimed = OwnedFile(world, world.mal)
+    remove_owner(world, unclaimed)
     for stranger in (other, unclaimed):
         before = stranger.everything()
         assert stranger.put({"viewerMode": "swipe"}, manager).status_code == 404
@@ -72,45 +72,45 @@ def test_it_finds_no_other_file(world: World, file: Shared, manager: Person) -> 
     ("ahead_ms", "stored_ms"), [(6 * DAY, 6 * DAY), (7 * DAY, 7 * DAY), (7 * DAY + 1, 7 * DAY), (900 * DAY, 7 * DAY)]
 )
 def test_its_expiry_is_clamped_to_seven_days(
-    world: World, file: Shared, manager: Person, ahead_ms: int, stored_ms: int
+    world: World, file: OwnedFile, manager: Person, ahead_ms: int, stored_ms: int
 ) -> None:
     """With manage token ``neverExpire`` is refused and ``deleteAt`` is capped at now + 7 d."""
     now = world.clock.now
     assert file.put({"deleteAt": instant(now + ahead_ms)}, manager).status_code == 200
-    assert shown(world, file)["deleteAt"] == instant(now + stored_ms)
+    assert get_as_next_owner(world, file)["deleteAt"] == instant(now + stored_ms)
 
 
-def test_never_expire_false_keeps_the_expiry(world: World, file: Shared, manager: Person) -> None:
-    change_file(world, file.made["uuid"], delete_at=world.clock.now + 3 * DAY)
-    before = shown(world, file)["deleteAt"]
+def test_never_expire_false_keeps_the_expiry(world: World, file: OwnedFile, manager: Person) -> None:
+    update_file_row(world, file.made["uuid"], delete_at=world.clock.now + 3 * DAY)
+    before = get_as_next_owner(world, file)["deleteAt"]
     assert file.put({"neverExpire": False, "viewerMode": "swipe"}, manager).status_code == 200
-    assert shown(world, file)["deleteAt"] == before
+    assert get_as_next_owner(world, file)["deleteAt"] == before
 
 
 @pytest.mark.parametrize("columns", [{"delete_at": 0}, {"burned_at": 0}])
-def test_a_dead_link_is_410_for_it_too(world: World, file: Shared, manager: Person, columns: dict[str, int]) -> None:
-    change_file(world, file.made["uuid"], **columns)
+def test_a_dead_link_is_410_for_it_too(world: World, file: OwnedFile, manager: Person, columns: dict[str, int]) -> None:
+    update_file_row(world, file.made["uuid"], **columns)
     before = file.everything()
     answer = file.put({"viewerMode": "swipe"}, manager)
     assert (answer.status_code, answer.get_json()["code"]) == (410, "gone")
     assert file.everything() == before
 
 
-def test_after_a_claim_it_is_404_and_after_30_days_401(world: World, file: Shared, manager: Person) -> None:
+def test_after_a_claim_it_is_404_and_after_30_days_401(world: World, file: OwnedFile, manager: Person) -> None:
     world.clock.advance(days=29)
     assert file.put({}, manager).status_code == 200
     owner = world.rt.db.row("SELECT id FROM accounts WHERE uuid = ?", (world.mal.uuid,))
     assert owner is not None
-    change_file(world, file.made["uuid"], owner_id=owner[0])
+    update_file_row(world, file.made["uuid"], owner_id=owner[0])
     assert file.put({"viewerMode": "swipe"}, manager).status_code == 404
     world.clock.advance(days=2)
     assert file.put({"viewerMode": "swipe"}, manager).status_code == 401
 
 
-def test_free_tier_holds_whatever_its_file_had_before(world: World, file: Shared) -> None:
+def test_free_tier_holds_whatever_its_file_had_before(world: World, file: OwnedFile) -> None:
     file.change(viewerSettings={"logo": {"assetId": ASSET}})
-    manager = abandon(world, file)
+    manager = remove_owner(world, file)
     answer = file.put({"viewerSettings": {"logo": {"assetId": ASSET}}}, manager)
     assert f"requires the {Plan.BASIC.tier} plan" in answer.get_json()["detail"]
     assert file.put({"viewerSettings": {}}, manager).status_code == 200
-    assert shown(world, file)["viewerSettings"] == {}
+    assert get_as_next_owner(world, file)["viewerSettings"] == {}

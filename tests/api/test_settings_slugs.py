@@ -6,16 +6,16 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.support.cast import World
-from tests.support.rows import change_file
-from tests.support.settings import Shared
+from tests.support.rows import update_file_row
+from tests.support.settings import OwnedFile
 
 
 @pytest.fixture
-def file(world: World) -> Shared:
-    return Shared(world, world.pia)
+def file(world: World) -> OwnedFile:
+    return OwnedFile(world, world.pia)
 
 
-def taken(file: Shared, slug: str) -> None:
+def assert_slug_taken(file: OwnedFile, slug: str) -> None:
     """Assert that ``slug`` is refused as taken and that nothing changed."""
     before = file.everything()
     answer = file.put({"viewerMode": "swipe", "slug": slug})
@@ -23,7 +23,7 @@ def taken(file: Shared, slug: str) -> None:
     assert file.everything() == before
 
 
-def test_a_slug_opens_the_share_page_and_a_new_one_replaces_it(world: World, file: Shared) -> None:
+def test_a_slug_opens_the_share_page_and_a_new_one_replaces_it(world: World, file: OwnedFile) -> None:
     file.change(slug="first")
     file.change(slug="second")
     assert [world.http.get(f"/{name}").status_code for name in ("first", "second")] == [404, 200]
@@ -32,57 +32,57 @@ def test_a_slug_opens_the_share_page_and_a_new_one_replaces_it(world: World, fil
 
 
 @pytest.mark.parametrize("slug", ["a", "-", "0", "x" * 64, "q3-report-2026", "abcdefghijkl"])
-def test_lowercase_letters_digits_and_hyphens_make_a_slug(file: Shared, slug: str) -> None:
+def test_lowercase_letters_digits_and_hyphens_make_a_slug(file: OwnedFile, slug: str) -> None:
     file.change(slug=slug)
     assert file.shows({"slug": slug})
 
 
 @pytest.mark.parametrize("owner", ["pia", "mal"])
-def test_a_slug_of_another_file_is_taken_whoever_owns_it(world: World, file: Shared, owner: str) -> None:
-    Shared(world, getattr(world, owner)).change(slug="q3")
-    taken(file, "q3")
+def test_a_slug_of_another_file_is_taken_whoever_owns_it(world: World, file: OwnedFile, owner: str) -> None:
+    OwnedFile(world, getattr(world, owner)).change(slug="q3")
+    assert_slug_taken(file, "q3")
 
 
 @pytest.mark.parametrize("owner", ["pia", "mal"])
 def test_a_slug_of_a_trashed_file_stays_reserved_and_is_free_after_the_purge(
-    world: World, file: Shared, owner: str
+    world: World, file: OwnedFile, owner: str
 ) -> None:
     """A slug of a trashed file stays reserved (409 for everyone); after purge the slug is free."""
-    other = Shared(world, getattr(world, owner))
+    other = OwnedFile(world, getattr(world, owner))
     other.change(slug="q3")
     other.owner.delete(other.path)
-    taken(file, "q3")
+    assert_slug_taken(file, "q3")
     other.owner.delete(f"{other.path}?purge=1")
     file.change(slug="q3")
 
 
-def test_a_cleared_slug_is_free(world: World, file: Shared) -> None:
-    other = Shared(world, world.mal)
+def test_a_cleared_slug_is_free(world: World, file: OwnedFile) -> None:
+    other = OwnedFile(world, world.mal)
     other.change(slug="q3")
     other.change(slug="")
     file.change(slug="q3")
 
 
-def test_a_slug_equal_to_any_short_id_is_taken(world: World, file: Shared) -> None:
+def test_a_slug_equal_to_any_short_id_is_taken(world: World, file: OwnedFile) -> None:
     """A slug equal to any short id is refused; the short id of a purged file never leads to another document."""
     with world.rt.db.write():
         world.rt.db.execute("INSERT INTO short_ids (short_id) VALUES ('abcdefghijkl')")
-    taken(file, "abcdefghijkl")
-    other = Shared(world, world.mal)
-    change_file(world, other.made["uuid"], short_id="mnopqrstuvwx")
+    assert_slug_taken(file, "abcdefghijkl")
+    other = OwnedFile(world, world.mal)
+    update_file_row(world, other.made["uuid"], short_id="mnopqrstuvwx")
     with world.rt.db.write():
         world.rt.db.execute("INSERT INTO short_ids (short_id) VALUES ('mnopqrstuvwx')")
-    taken(file, "mnopqrstuvwx")
+    assert_slug_taken(file, "mnopqrstuvwx")
     other.owner.delete(f"{other.path}?purge=1")
-    taken(file, "mnopqrstuvwx")
+    assert_slug_taken(file, "mnopqrstuvwx")
 
 
 def test_two_files_that_ask_for_one_slug_at_once_are_never_both_given_it(world: World) -> None:
     """Exactly one succeeds, always; the loser gets 409 (hardening G6)."""
-    files = [Shared(world, owner) for owner in (world.pia, world.mal)]
+    files = [OwnedFile(world, owner) for owner in (world.pia, world.mal)]
     together = threading.Barrier(2)
 
-    def ask(file: Shared, slug: str) -> int:
+    def ask(file: OwnedFile, slug: str) -> int:
         together.wait(10)
         return file.put({"slug": slug}).status_code
 

@@ -4,23 +4,23 @@ from typing import Any
 
 import pytest
 
-from tests.contract.settings_table import CASES, LOOKS, PLANS, Case, Look, allows
+from tests.contract.settings_table import CASES, LOOKS, PLANS, LookCase, SettingCase, is_allowed
 from tests.support.cast import World
-from tests.support.settings import shared_by
+from tests.support.settings import share_file_on_plan
 
 
-def by_name(value: Any) -> str | None:
-    return value.name if isinstance(value, Case) else value.field if isinstance(value, Look) else None
+def case_name(value: Any) -> str | None:
+    return value.name if isinstance(value, SettingCase) else value.field if isinstance(value, LookCase) else None
 
 
 @pytest.mark.parametrize("plan", PLANS)
-@pytest.mark.parametrize("case", CASES, ids=by_name)
-def test_a_setting_is_stored_from_its_plan_on_and_refused_below(world: World, case: Case, plan: str) -> None:
-    file = shared_by(world, plan)
+@pytest.mark.parametrize("case", CASES, ids=case_name)
+def test_a_setting_is_stored_from_its_plan_on_and_refused_below(world: World, case: SettingCase, plan: str) -> None:
+    file = share_file_on_plan(world, plan)
     before = file.everything()
     world.clock.advance(minutes=5)
     answer = file.put({case.name: case.sent})
-    if allows(plan, case.plan):
+    if is_allowed(plan, case.plan):
         assert (answer.status_code, answer.data) == (200, b"")
         assert file.shows(case.shown)
         assert file.show()["updatedAt"] == "2026-09-21T14:18:20.000Z"
@@ -32,10 +32,10 @@ def test_a_setting_is_stored_from_its_plan_on_and_refused_below(world: World, ca
 
 
 @pytest.mark.parametrize("plan", PLANS)
-@pytest.mark.parametrize("case", CASES, ids=by_name)
-def test_a_setting_is_taken_back_on_any_plan(world: World, case: Case, plan: str) -> None:
+@pytest.mark.parametrize("case", CASES, ids=case_name)
+def test_a_setting_is_taken_back_on_any_plan(world: World, case: SettingCase, plan: str) -> None:
     """Omitted keeps; ``""``, 0, ``{0,0}``, null and ``[]`` clear; what was switched on is switched off."""
-    file = shared_by(world, "pro")
+    file = share_file_on_plan(world, "pro")
     file.change(**{case.name: case.sent})
     file.on(plan)
     assert file.shows(case.shown)
@@ -44,9 +44,9 @@ def test_a_setting_is_taken_back_on_any_plan(world: World, case: Case, plan: str
 
 
 @pytest.mark.parametrize("plan", PLANS)
-@pytest.mark.parametrize("case", CASES, ids=by_name)
-def test_a_wrong_value_is_refused_on_every_plan_and_changes_nothing(world: World, case: Case, plan: str) -> None:
-    file = shared_by(world, plan)
+@pytest.mark.parametrize("case", CASES, ids=case_name)
+def test_a_wrong_value_is_refused_on_every_plan_and_changes_nothing(world: World, case: SettingCase, plan: str) -> None:
+    file = share_file_on_plan(world, plan)
     before = file.everything()
     for value in case.wrong:
         answer = file.put({"viewerMode": "swipe", case.name: value})
@@ -56,13 +56,13 @@ def test_a_wrong_value_is_refused_on_every_plan_and_changes_nothing(world: World
 
 
 @pytest.mark.parametrize("plan", PLANS)
-@pytest.mark.parametrize("look", LOOKS, ids=by_name)
-def test_a_viewer_setting_is_stored_from_its_plan_on_and_refused_below(world: World, look: Look, plan: str) -> None:
+@pytest.mark.parametrize("look", LOOKS, ids=case_name)
+def test_a_viewer_setting_is_stored_from_its_plan_on_and_refused_below(world: World, look: LookCase, plan: str) -> None:
     """``viewerSettings`` equal to the defaults is allowed on Free; any deviation is Basic+, marked fields Pro."""
-    file = shared_by(world, plan)
+    file = share_file_on_plan(world, plan)
     before = file.everything()
     answer = file.put({"viewerSettings": look.deviation})
-    if allows(plan, look.plan):
+    if is_allowed(plan, look.plan):
         assert answer.status_code == 200
         assert file.shows({"viewerSettings": look.deviation})
     else:
@@ -74,9 +74,9 @@ def test_a_viewer_setting_is_stored_from_its_plan_on_and_refused_below(world: Wo
 
 
 @pytest.mark.parametrize("plan", PLANS)
-@pytest.mark.parametrize("look", LOOKS, ids=by_name)
-def test_a_viewer_setting_is_taken_back_on_any_plan_by_its_default(world: World, look: Look, plan: str) -> None:
-    file = shared_by(world, "pro")
+@pytest.mark.parametrize("look", LOOKS, ids=case_name)
+def test_a_viewer_setting_is_taken_back_on_any_plan_by_its_default(world: World, look: LookCase, plan: str) -> None:
+    file = share_file_on_plan(world, "pro")
     file.change(viewerSettings=look.deviation)
     file.on(plan)
     file.change(viewerSettings=look.plain)

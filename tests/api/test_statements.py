@@ -3,8 +3,8 @@
 import pytest
 
 from tests.support.cast import World
-from tests.support.rows import add_gate, add_view
-from tests.support.statements import statements
+from tests.support.rows import insert_gate_response, insert_view
+from tests.support.sql_statements import record_statements
 
 
 @pytest.mark.parametrize(
@@ -23,9 +23,9 @@ from tests.support.statements import statements
 def test_an_authenticated_request_costs_two_statements(world: World, path: str) -> None:
     made = world.pia.upload()
     for _ in range(3):
-        add_view(world, made["uuid"])
-        add_gate(world, made["uuid"], {"mail": "a@b.example"})
-    seen = statements(world, path.replace("{uuid}", made["uuid"]).replace("{shortId}", made["shortId"]))
+        insert_view(world, made["uuid"])
+        insert_gate_response(world, made["uuid"], {"mail": "a@b.example"})
+    seen = record_statements(world, path.replace("{uuid}", made["uuid"]).replace("{shortId}", made["shortId"]))
     assert len(seen) <= 2, seen
     assert "api_keys" in seen[0]
 
@@ -49,14 +49,14 @@ def test_an_upload_counts_files_only_where_slots_are_limited_and_no_further(
 
 @pytest.mark.parametrize("path", ["/api/v1", "/api/v1/openapi.json"])
 def test_a_public_document_costs_none(world: World, path: str) -> None:
-    assert statements(world, path) == []
+    assert record_statements(world, path) == []
 
 
 @pytest.mark.parametrize("stream", ["view", "download", "gate"])
 @pytest.mark.parametrize("query", ["", "&since=5", "&file={uuid}", "&file={uuid}&since=5"])
 def test_a_page_of_the_feed_walks_an_index_and_sorts_nothing(world: World, stream: str, query: str) -> None:
     made = world.pia.upload()
-    seen = statements(world, f"/api/v1/events?type={stream}{query}".replace("{uuid}", made["uuid"]))
+    seen = record_statements(world, f"/api/v1/events?type={stream}{query}".replace("{uuid}", made["uuid"]))
     plan = " ".join(str(row[3]) for row in world.rt.db.rows(f"EXPLAIN QUERY PLAN {seen[-1]}"))
     assert f"USING INDEX {stream}_rows_{'file' if 'file' in query else 'owner'}" in plan
     assert "SCAN" not in plan

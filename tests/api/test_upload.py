@@ -21,7 +21,7 @@ from docshare.server.store.blobs import Blobs
 from tests.support.cast import Person, World
 from tests.support.hostile_pdfs import slow_page
 from tests.support.pdfs import simple_pdf
-from tests.support.rows import change_file, count
+from tests.support.rows import count_rows, update_file_row
 
 MB = 1024 * 1024
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -30,23 +30,23 @@ POWERPOINT = OLE + b"\0" * 504 + b"\x00\x6e\x1e\xf0"
 DOCX = b"PK\x03\x04" + b"\0" * 22 + b"\x11\x00\x00\x00word/document.xml"
 
 
-def send(person: Person, content: bytes, name: str = "report.pdf", **more: Any) -> TestResponse:
+def post_upload(person: Person, content: bytes, name: str = "report.pdf", **more: Any) -> TestResponse:
     return person.post("/api/v1/files", data={"file": (io.BytesIO(content), name)}, **more)
 
 
-def send_large(person: Person, content: bytes) -> TestResponse:
+def upload_large(person: Person, content: bytes) -> TestResponse:
     """As ``send``, past the test client's own form, which spools large bodies and leaves the spool open."""
     head = b'--edge\r\nContent-Disposition: form-data; name="file"; filename="a.pdf"\r\n\r\n'
     body = head + content + b"\r\n--edge--\r\n"
     return person.post("/api/v1/files", data=body, content_type="multipart/form-data; boundary=edge")
 
 
-def stored(world: World) -> list[bytes]:
+def list_stored_contents(world: World) -> list[bytes]:
     """The contents of the store, open uploads included."""
-    return [path.read_bytes() for root in (world.rt.blobs.root, world.rt.blobs.tmp) for path in files_below(root)]
+    return [path.read_bytes() for root in (world.rt.blobs.root, world.rt.blobs.tmp) for path in list_files_below(root)]
 
 
-class Endless:
+class EndlessBody:
     """A body that never ends."""
 
     def __init__(self, head: bytes) -> None:
@@ -59,11 +59,11 @@ class Endless:
         return block
 
 
-def files_below(root: Any) -> list[Any]:
+def list_files_below(root: Any) -> list[Any]:
     return [path for path in root.rglob("*") if path.is_file()]
 
 
-def fill(world: World, person: Person, total: int) -> None:
+def insert_files(world: World, person: Person, total: int) -> None:
     """Let ``person`` have ``total`` files, made from one that is uploaded."""
     made = person.upload()
     with world.rt.db.write():
@@ -79,7 +79,7 @@ def fill(world: World, person: Person, total: int) -> None:
 
 def test_an_upload_answers_200_with_the_link(world: World) -> None:
     """Upload result: ``uuid``, ``shortId``, ``shareUrl``, and a ``message`` text."""
-    answer = send(world.pia, simple_pdf())
+    answer = post_upload(world.pia, simple_pdf())
     assert answer.status_code == 200
     made = answer.get_json()
     assert list(made) == ["uuid", "shortId", "shareUrl", "message"]
@@ -91,8 +91,8 @@ def test_an_upload_answers_200_with_the_link(world: World) -> None:
 def test_a_pdf_is_stored_as_it_was_sent(world: World) -> None:
     """PDFs are stored as sent."""
     content = b"\xef\xbb\xbf junk before " + simple_pdf(pages=2) + b"\njunk behind"
-    made = send(world.pia, content).get_json()
-    assert stored(world) == [content]
+    made = post_upload(world.pia, content).get_json()
+    assert list_stored_contents(world) == [content]
     detail = world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()
     assert detail["size"] == len(content)
     assert detail["sha256"] == hashlib.sha256(content).hexdigest()
@@ -111,7 +111,7 @@ def test_a_pdf_is_stored_as_it_was_sent(world: World) -> None:
     ],
 )
 def test_the_name_is_kept_without_its_path(world: World, sent: str, kept: str) -> None:
-    made = send(world.pia, simple_pdf(), sent).get_json()
+    made = post_upload(world.pia, simple_pdf(), sent).get_json()
     assert world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()["originalName"] == kept
 
 
@@ -119,14 +119,14 @@ def test_other_parts_of_the_form_are_ignored(world: World) -> None:
     """Multipart part names other than these are ignored."""
     form = {"file": (io.BytesIO(simple_pdf()), "a.pdf"), "title": "x", "other": (io.BytesIO(b"y"), "b.bin")}
     assert world.pia.post("/api/v1/files", data=form).status_code == 200
-    assert len(stored(world)) == 1
+    assert len(list_stored_contents(world)) == 1
 
 
 def test_a_form_without_the_part_is_400(world: World) -> None:
     """A missing ``file`` part is 400."""
     assert world.pia.post("/api/v1/files", data={"document": (io.BytesIO(simple_pdf()), "a.pdf")}).status_code == 400
     assert world.pia.post("/api/v1/files", data={"file": "text"}, content_type="multipart/form-data").status_code == 400
-    assert stored(world) == []
+    assert list_stored_contents(world) == []
 
 
 @pytest.mark.parametrize("name", ["report.pdf", "report.doc", "report.docx", "report.ppt"])
@@ -144,10 +144,10 @@ def test_a_form_without_the_part_is_400(world: World) -> None:
 )
 def test_what_a_file_is_is_decided_by_its_bytes(world: World, content: bytes, status: int, name: str) -> None:
     """``.doc`` is 400 even when renamed: decide by content."""
-    answer = send(world.pia, content, name)
+    answer = post_upload(world.pia, content, name)
     assert answer.status_code == status
-    assert stored(world) == []
-    assert count(world, "files") == 0
+    assert list_stored_contents(world) == []
+    assert count_rows(world, "files") == 0
 
 
 def test_a_declared_type_is_not_believed(world: World) -> None:
@@ -160,16 +160,16 @@ def test_the_cap_of_the_plan_fits_and_one_byte_more_is_413(world: World) -> None
     """Over-cap is 413; nothing is stored. Sizes are binary: 20 MB = 20 x 1024^2."""
     content = simple_pdf()
     exactly = content + b"\n" * (20 * MB - len(content))
-    assert send_large(world.fay, exactly + b"\n").status_code == 413
-    assert stored(world) == []
-    assert send_large(world.fay, exactly).status_code == 200
-    assert send_large(world.bea, exactly + b"\n").status_code == 200
+    assert upload_large(world.fay, exactly + b"\n").status_code == 413
+    assert list_stored_contents(world) == []
+    assert upload_large(world.fay, exactly).status_code == 200
+    assert upload_large(world.bea, exactly + b"\n").status_code == 200
 
 
 def test_a_file_far_above_the_cap_is_413_even_without_a_length(world: World) -> None:
     """Over-cap is 413 even without/with a lying Content-Length; the rest of the body is not read."""
     head = b'--edge\r\nContent-Disposition: form-data; name="file"; filename="a.pdf"\r\n\r\n%PDF-1.7'
-    body = Endless(head)
+    body = EndlessBody(head)
     environ = {
         "REQUEST_METHOD": "POST",
         "PATH_INFO": "/api/v1/files",
@@ -186,7 +186,7 @@ def test_a_file_far_above_the_cap_is_413_even_without_a_length(world: World) -> 
     assert status == "413 REQUEST ENTITY TOO LARGE"
     assert json.loads(b"".join(blocks))["code"] == "payload_too_large"
     assert body.sent < 52 * MB
-    assert stored(world) == []
+    assert list_stored_contents(world) == []
 
 
 def test_a_pdf_that_needs_a_password_is_422_with_a_hint(world: World) -> None:
@@ -197,26 +197,28 @@ def test_a_pdf_that_needs_a_password_is_422_with_a_hint(world: World) -> None:
     locked = io.BytesIO()
     source.save(locked, encryption=pikepdf.Encryption(user="secret", owner="secret"))
     source.close()
-    answer = send(world.pia, locked.getvalue())
+    answer = post_upload(world.pia, locked.getvalue())
     assert answer.status_code == 422
     assert "password" in answer.get_json()["detail"]
     assert answer.get_json()["hint"]
-    assert stored(world) == []
+    assert list_stored_contents(world) == []
 
 
 def test_a_first_page_that_cannot_be_drawn_is_422(world: World) -> None:
-    answer = send(world.pia, simple_pdf(1).replace(b"/Kids [", b"/Kids [99 0 R ").replace(b"/Count 1 ", b"/Count 2 "))
+    answer = post_upload(
+        world.pia, simple_pdf(1).replace(b"/Kids [", b"/Kids [99 0 R ").replace(b"/Count 1 ", b"/Count 2 ")
+    )
     assert (answer.status_code, answer.get_json()["detail"]) == (422, "Page 1 of the PDF cannot be drawn.")
-    assert stored(world) == []
+    assert list_stored_contents(world) == []
 
 
 def test_a_first_page_that_takes_long_is_stored_with_a_warning(world: World) -> None:
     with closing(Engine(workers=1)) as engine:  # of its own: the engine of the tests remembers slow documents
         views.attach(world.app, replace(world.rt, engine=engine))
-        made = send(world.pia, slow_page())
+        made = post_upload(world.pia, slow_page())
         assert made.status_code == 200
         assert made.get_json()["warning"].startswith("Page 1 takes more than 2 seconds to draw.")
-        assert "warning" not in send(world.pia, simple_pdf()).get_json()
+        assert "warning" not in post_upload(world.pia, simple_pdf()).get_json()
         content = {"file": (io.BytesIO(slow_page()), "again.pdf")}
         replaced = world.pia.post(f"/api/v1/files/{made.get_json()['uuid']}/content", data=content)
         assert replaced.get_json()["warning"] == made.get_json()["warning"]
@@ -224,8 +226,8 @@ def test_a_first_page_that_takes_long_is_stored_with_a_warning(world: World) -> 
 
 def test_a_damaged_file_that_can_be_repaired_is_stored_as_it_was_sent(world: World) -> None:
     damaged = simple_pdf(2).replace(b" >>\nstartxref", b"\nstartxref")
-    assert send(world.pia, damaged).status_code == 200
-    assert stored(world) == [damaged]
+    assert post_upload(world.pia, damaged).status_code == 200
+    assert list_stored_contents(world) == [damaged]
 
 
 def test_an_engine_that_cannot_be_had_is_503_with_retry_after(world: World) -> None:
@@ -234,54 +236,54 @@ def test_an_engine_that_cannot_be_had_is_503_with_retry_after(world: World) -> N
             raise Problem("unavailable", "No worker.", headers={"Retry-After": "5"})
 
     views.attach(world.app, replace(world.rt, engine=Absent()))  # type: ignore[arg-type]
-    answer = send(world.pia, simple_pdf())
+    answer = post_upload(world.pia, simple_pdf())
     assert answer.status_code == 503
     assert answer.headers["Retry-After"] == "5"
-    assert stored(world) == []
+    assert list_stored_contents(world) == []
 
 
 def test_a_disk_that_is_nearly_full_is_503_before_anything_is_stored(world: World, monkeypatch: Any) -> None:
     """Free-space floor: 503 below 1 GB."""
     monkeypatch.setattr(Blobs, "free_bytes", lambda self: 1024 * MB - 1)
-    answer = send(world.pia, simple_pdf())
+    answer = post_upload(world.pia, simple_pdf())
     assert answer.status_code == 503
     assert int(answer.headers["Retry-After"]) > 0
-    assert stored(world) == []
+    assert list_stored_contents(world) == []
 
 
 def test_the_file_limit_is_403_forbidden(world: World) -> None:
     """File-limit 403 has code ``forbidden``, not ``plan_required``; 3 Free."""
-    assert [send(world.fay, simple_pdf()).status_code for _ in range(4)] == [200, 200, 200, 403]
-    refused = send(world.fay, simple_pdf())
+    assert [post_upload(world.fay, simple_pdf()).status_code for _ in range(4)] == [200, 200, 200, 403]
+    refused = post_upload(world.fay, simple_pdf())
     assert refused.get_json()["code"] == "forbidden"
     assert "requires the" not in refused.get_json()["detail"]
     assert refused.headers["WWW-Authenticate"] == "Bearer"
-    assert count(world, "files") == 3
+    assert count_rows(world, "files") == 3
 
 
 def test_basic_has_a_hundred_slots_and_pro_no_end(world: World) -> None:
     """3 Free, 100 Basic, unlimited Pro."""
-    fill(world, world.bea, 99)
-    fill(world, world.pia, 150)
-    assert [send(world.bea, simple_pdf()).status_code for _ in range(2)] == [200, 403]
-    assert send(world.pia, simple_pdf()).status_code == 200
+    insert_files(world, world.bea, 99)
+    insert_files(world, world.pia, 150)
+    assert [post_upload(world.bea, simple_pdf()).status_code for _ in range(2)] == [200, 403]
+    assert post_upload(world.pia, simple_pdf()).status_code == 200
 
 
 def test_burned_and_expired_files_hold_their_slots_and_trashed_ones_do_not(world: World) -> None:
     """A trashed file holds no slot. Burned and expired files hold theirs."""
-    fill(world, world.bea, 100)
+    insert_files(world, world.bea, 100)
     burned, expired, trashed = [row["uuid"] for row in world.bea.get("/api/v1/files").get_json()[:3]]
-    change_file(world, burned, burned_at=world.clock.now)
-    change_file(world, expired, delete_at=world.clock.now - 1)
-    assert send(world.bea, simple_pdf()).status_code == 403
-    change_file(world, trashed, trashed_at=world.clock.now, purge_at=world.clock.now + 1)
-    assert send(world.bea, simple_pdf()).status_code == 200
+    update_file_row(world, burned, burned_at=world.clock.now)
+    update_file_row(world, expired, delete_at=world.clock.now - 1)
+    assert post_upload(world.bea, simple_pdf()).status_code == 403
+    update_file_row(world, trashed, trashed_at=world.clock.now, purge_at=world.clock.now + 1)
+    assert post_upload(world.bea, simple_pdf()).status_code == 200
 
 
 def test_uploads_that_race_for_the_last_slot_fill_exactly_the_limit(world: World) -> None:
     """Races: exactly the limit succeed, always; losers get the documented status."""
     for _ in range(2):
-        send(world.fay, simple_pdf())
+        post_upload(world.fay, simple_pdf())
     together = threading.Barrier(6)
 
     class Slow:
@@ -300,8 +302,8 @@ def test_uploads_that_race_for_the_last_slot_fill_exactly_the_limit(world: World
     with ThreadPoolExecutor(6) as pool:
         statuses = sorted(pool.map(upload, range(6)))
     assert statuses == [200, 403, 403, 403, 403, 403]
-    assert count(world, "files") == 3
-    assert len(stored(world)) == 3
+    assert count_rows(world, "files") == 3
+    assert len(list_stored_contents(world)) == 3
 
 
 def test_a_transaction_that_fails_takes_its_bytes_back(world: World) -> None:
@@ -311,18 +313,18 @@ def test_a_transaction_that_fails_takes_its_bytes_back(world: World) -> None:
         raise RuntimeError("no more ids")
 
     views.attach(world.app, replace(world.rt, uuid=failing))
-    assert send(world.pia, simple_pdf()).status_code == 500
-    assert stored(world) == []
-    assert count(world, "files") == count(world, "revisions") == 0
+    assert post_upload(world.pia, simple_pdf()).status_code == 500
+    assert list_stored_contents(world) == []
+    assert count_rows(world, "files") == count_rows(world, "revisions") == 0
 
 
 def test_a_short_id_that_is_taken_is_drawn_again(world: World) -> None:
     """Short ids: unique; a slug shares their place in addresses, so it counts too."""
     taken = world.pia.upload()["shortId"]
-    change_file(world, world.pia.upload()["uuid"], slug="abcdefghijkl")
+    update_file_row(world, world.pia.upload()["uuid"], slug="abcdefghijkl")
     draws = iter([taken, "abcdefghijkl", "ZYXWVUTSRQPO"])
     views.attach(world.app, replace(world.rt, token=lambda size: next(draws) if size == 12 else "r" * size))
-    assert send(world.pia, simple_pdf()).get_json()["shortId"] == "ZYXWVUTSRQPO"
+    assert post_upload(world.pia, simple_pdf()).get_json()["shortId"] == "ZYXWVUTSRQPO"
 
 
 def test_the_same_bytes_twice_are_two_files(world: World) -> None:

@@ -9,31 +9,31 @@ from werkzeug.test import TestResponse
 
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
-from tests.api.table import UNKNOWN_UUID
+from tests.api.route_table import UNKNOWN_UUID
 from tests.support.cast import Person, World
 from tests.support.pdfs import simple_pdf
-from tests.support.rows import change_file, count
+from tests.support.rows import count_rows, update_file_row
 
 MB = 1024 * 1024
 
 
-def variants_of(made: dict[str, Any]) -> str:
+def variants_path(made: dict[str, Any]) -> str:
     return f"/api/v1/files/{made['uuid']}/variants"
 
 
-def create(owner: Person, made: dict[str, Any], **body: Any) -> dict[str, Any]:
-    answer = owner.post(variants_of(made), json=body)
+def create_variant(owner: Person, made: dict[str, Any], **body: Any) -> dict[str, Any]:
+    answer = owner.post(variants_path(made), json=body)
     assert answer.status_code == 201, answer.text
     row: dict[str, Any] = answer.get_json()
     return row
 
 
-def update(owner: Person, made: dict[str, Any], variant: dict[str, Any], **body: Any) -> TestResponse:
-    return owner.put(f"{variants_of(made)}/{variant['uuid']}", json=body)
+def update_variant(owner: Person, made: dict[str, Any], variant: dict[str, Any], **body: Any) -> TestResponse:
+    return owner.put(f"{variants_path(made)}/{variant['uuid']}", json=body)
 
 
-def listed(owner: Person, made: dict[str, Any]) -> list[dict[str, Any]]:
-    answer = owner.get(variants_of(made))
+def list_variants(owner: Person, made: dict[str, Any]) -> list[dict[str, Any]]:
+    answer = owner.get(variants_path(made))
     assert answer.status_code == 200
     assert list(answer.get_json()) == ["variants"]
     rows: list[dict[str, Any]] = answer.get_json()["variants"]
@@ -47,7 +47,7 @@ def made(world: World) -> dict[str, Any]:
 
 
 def test_a_variant_has_the_fields_of_the_specification(world: World, made: dict[str, Any]) -> None:
-    row = create(world.pia, made, label="  Ada Lovelace ", overrides={"allowDownload": False})
+    row = create_variant(world.pia, made, label="  Ada Lovelace ", overrides={"allowDownload": False})
     assert list(row) == ["uuid", "shortId", "url", "label", "overrides", "revoked", "redacted", "createdAt"]
     assert re.fullmatch("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", row["uuid"])
     assert re.fullmatch("[0-9A-Za-z]{12}", row["shortId"])
@@ -57,12 +57,12 @@ def test_a_variant_has_the_fields_of_the_specification(world: World, made: dict[
     assert row["overrides"] == {"allowDownload": False}
     assert (row["revoked"], row["redacted"]) == (False, False)
     assert row["createdAt"] == "2026-09-21T14:13:20.000Z"
-    assert listed(world.pia, made) == [row]
+    assert list_variants(world.pia, made) == [row]
 
 
 def test_a_create_without_any_body_is_201(world: World, made: dict[str, Any]) -> None:
     """Create with no body at all is 201 (pinned); a label that is not set is absent."""
-    answer = world.pia.post(variants_of(made))
+    answer = world.pia.post(variants_path(made))
     assert answer.status_code == 201
     assert "label" not in answer.get_json()
     assert answer.get_json()["overrides"] == {}
@@ -70,10 +70,10 @@ def test_a_create_without_any_body_is_201(world: World, made: dict[str, Any]) ->
 
 def test_the_list_is_newest_first_and_holds_revoked_and_redacted_ones(world: World, made: dict[str, Any]) -> None:
     """``{variants: [Variant]}`` newest first, revoked and redacted included."""
-    rows = [create(world.pia, made, label=f"Reader {number}") for number in range(3)]
-    update(world.pia, made, rows[0], revoked=True)
-    world.pia.delete(f"{variants_of(made)}/{rows[1]['uuid']}?redact=1")
-    assert [(row["uuid"], row["revoked"], row["redacted"]) for row in listed(world.pia, made)] == [
+    rows = [create_variant(world.pia, made, label=f"Reader {number}") for number in range(3)]
+    update_variant(world.pia, made, rows[0], revoked=True)
+    world.pia.delete(f"{variants_path(made)}/{rows[1]['uuid']}?redact=1")
+    assert [(row["uuid"], row["revoked"], row["redacted"]) for row in list_variants(world.pia, made)] == [
         (rows[2]["uuid"], False, False),
         (rows[1]["uuid"], False, True),
         (rows[0]["uuid"], True, False),
@@ -84,7 +84,7 @@ def test_the_file_is_named_by_uuid_or_short_id_and_the_variant_by_its_uuid_only(
     world: World, made: dict[str, Any]
 ) -> None:
     """Variant routes take only the variant UUID (its short id gives 404); UUIDs match in either case."""
-    row = create(world.pia, made)
+    row = create_variant(world.pia, made)
     base = f"/api/v1/files/{made['shortId']}/variants"
     assert world.pia.get(base).get_json()["variants"] == [row]
     for name in (row["uuid"], row["uuid"].upper()):
@@ -92,23 +92,23 @@ def test_the_file_is_named_by_uuid_or_short_id_and_the_variant_by_its_uuid_only(
     for name in (row["shortId"], made["uuid"], made["shortId"], UNKNOWN_UUID, "nope"):
         assert world.pia.put(f"{base}/{name}", json={}).status_code == 404
         assert world.pia.delete(f"{base}/{name}").status_code == 404
-    assert listed(world.pia, made) == [row]
+    assert list_variants(world.pia, made) == [row]
 
 
 def test_a_slug_and_a_variant_id_name_no_file_here(world: World, made: dict[str, Any]) -> None:
     """Slugs are never accepted on API file routes."""
-    change_file(world, made["uuid"], slug="my-report")
-    row = create(world.pia, made)
+    update_file_row(world, made["uuid"], slug="my-report")
+    row = create_variant(world.pia, made)
     for name in ("my-report", row["uuid"], row["shortId"]):
         assert world.pia.get(f"/api/v1/files/{name}/variants").status_code == 404
         assert world.pia.get(f"/api/v1/files/{name}").status_code == 404
 
 
 def test_a_foreign_a_trashed_and_an_unclaimed_file_answer_as_an_unknown_one(world: World, made: dict[str, Any]) -> None:
-    row = create(world.pia, made, label="Ada")
+    row = create_variant(world.pia, made, label="Ada")
     trashed, unclaimed = world.mal.upload(), world.mal.upload()
     world.mal.delete(f"/api/v1/files/{trashed['uuid']}")
-    change_file(world, unclaimed["uuid"], owner_id=None)
+    update_file_row(world, unclaimed["uuid"], owner_id=None)
     for uuid in (made["uuid"], trashed["uuid"], unclaimed["uuid"]):
         for method, tail in (("GET", ""), ("POST", ""), ("PUT", f"/{row['uuid']}"), ("DELETE", f"/{row['uuid']}")):
             asked, unknown = (
@@ -122,15 +122,15 @@ def test_a_foreign_a_trashed_and_an_unclaimed_file_answer_as_an_unknown_one(worl
             )
             assert asked.status_code == 404
             assert asked.data == unknown.data
-    assert listed(world.pia, made) == [row]
+    assert list_variants(world.pia, made) == [row]
 
 
 def test_a_variant_of_another_file_is_not_found(world: World, made: dict[str, Any]) -> None:
     """Hardening M3: a variant is looked for within its file."""
-    other = create(world.pia, world.pia.upload(), label="Ada")
-    assert update(world.pia, made, other, label="Eve").status_code == 404
-    assert world.pia.delete(f"{variants_of(made)}/{other['uuid']}").status_code == 404
-    assert count(world, "variants") == 1
+    other = create_variant(world.pia, world.pia.upload(), label="Ada")
+    assert update_variant(world.pia, made, other, label="Eve").status_code == 404
+    assert world.pia.delete(f"{variants_path(made)}/{other['uuid']}").status_code == 404
+    assert count_rows(world, "variants") == 1
 
 
 PLANS = [
@@ -145,17 +145,17 @@ PLANS = [
 def test_list_and_create_need_pro_and_a_downgraded_owner_can_still_revoke_and_redact(
     world: World, made: dict[str, Any], plan: Plan, listing: int, creating: int, updating: int, deleting: int
 ) -> None:
-    row = create(world.pia, made, label="Ada")
+    row = create_variant(world.pia, made, label="Ada")
     accounts.set_tier(world.rt, world.pia.email, plan)
-    path = f"{variants_of(made)}/{row['uuid']}"
-    first, second = world.pia.get(variants_of(made)), world.pia.post(variants_of(made))
+    path = f"{variants_path(made)}/{row['uuid']}"
+    first, second = world.pia.get(variants_path(made)), world.pia.post(variants_path(made))
     assert (first.status_code, second.status_code) == (listing, creating)
     for answer in (first, second):
         if answer.status_code == 403:
             assert answer.get_json()["code"] == "plan_required"
             assert "requires the pro plan" in answer.get_json()["detail"]
             assert answer.headers["WWW-Authenticate"] == "Bearer"
-    assert update(world.pia, made, row, revoked=True).status_code == updating
+    assert update_variant(world.pia, made, row, revoked=True).status_code == updating
     assert world.pia.delete(f"{path}?redact=1").status_code == deleting
     assert world.pia.delete(path).status_code == deleting
 
@@ -186,40 +186,40 @@ def test_a_label_has_up_to_200_characters(
     world: World, made: dict[str, Any], label: object, status: int, stored: str | None
 ) -> None:
     """Label limit is 200 characters (code points), 201 is 400."""
-    answer = world.pia.post(variants_of(made), json={"label": label})
+    answer = world.pia.post(variants_path(made), json={"label": label})
     assert answer.status_code == status
     if status == 400:
         assert answer.get_json()["code"] == "bad_request"
-        assert count(world, "variants") == 0
+        assert count_rows(world, "variants") == 0
     else:
         assert answer.get_json().get("label") == stored
 
 
 def test_an_update_changes_what_it_names_and_keeps_the_rest(world: World, made: dict[str, Any]) -> None:
     """Omitted fields keep values; ``label``: ``""`` clears."""
-    row = create(world.pia, made, label="Ada", overrides={"allowDownload": False})
-    assert update(world.pia, made, row).get_json() == row
-    assert world.pia.put(f"{variants_of(made)}/{row['uuid']}").get_json() == row
-    assert update(world.pia, made, row, label="Bea").get_json() == row | {"label": "Bea"}
-    revoked = update(world.pia, made, row, revoked=True).get_json()
+    row = create_variant(world.pia, made, label="Ada", overrides={"allowDownload": False})
+    assert update_variant(world.pia, made, row).get_json() == row
+    assert world.pia.put(f"{variants_path(made)}/{row['uuid']}").get_json() == row
+    assert update_variant(world.pia, made, row, label="Bea").get_json() == row | {"label": "Bea"}
+    revoked = update_variant(world.pia, made, row, revoked=True).get_json()
     assert revoked == row | {"label": "Bea", "revoked": True}
-    assert update(world.pia, made, row, revoked=True).get_json() == revoked
-    cleared = update(world.pia, made, row, label="", revoked=False).get_json()
+    assert update_variant(world.pia, made, row, revoked=True).get_json() == revoked
+    cleared = update_variant(world.pia, made, row, label="", revoked=False).get_json()
     assert cleared == {key: value for key, value in row.items() if key != "label"}
-    assert listed(world.pia, made) == [cleared]
+    assert list_variants(world.pia, made) == [cleared]
 
 
 def test_overrides_are_replaced_whole(world: World, made: dict[str, Any]) -> None:
     """After ``{allowDownload,pageRange}`` a PUT with only ``pageRange`` drops ``allowDownload``; ``{}`` clears; omitted
     ``overrides`` keeps."""
     both = {"allowDownload": False, "pageRange": {"from": 1, "to": 2}}
-    row = create(world.pia, made, overrides=both)
-    assert update(world.pia, made, row, label="Ada").get_json()["overrides"] == both
+    row = create_variant(world.pia, made, overrides=both)
+    assert update_variant(world.pia, made, row, label="Ada").get_json()["overrides"] == both
     only = {"pageRange": {"from": 2, "to": 3}}
-    assert update(world.pia, made, row, overrides=only).get_json()["overrides"] == only
-    assert update(world.pia, made, row, revoked=False).get_json()["overrides"] == only
-    assert update(world.pia, made, row, overrides={}).get_json()["overrides"] == {}
-    assert listed(world.pia, made)[0]["overrides"] == {}
+    assert update_variant(world.pia, made, row, overrides=only).get_json()["overrides"] == only
+    assert update_variant(world.pia, made, row, revoked=False).get_json()["overrides"] == only
+    assert update_variant(world.pia, made, row, overrides={}).get_json()["overrides"] == {}
+    assert list_variants(world.pia, made)[0]["overrides"] == {}
 
 
 OVERRIDES = [
@@ -259,52 +259,54 @@ def test_overrides_are_read_strictly(
 ) -> None:
     """``allowDownload`` a boolean, ``pageRange`` within the document or both 0. Password and gates never differ by
     variant, so no override can name one."""
-    answer = world.pia.post(variants_of(made), json={"overrides": overrides})
+    answer = world.pia.post(variants_path(made), json={"overrides": overrides})
     assert answer.status_code == status
     if status == 201:
         assert answer.get_json()["overrides"] == stored
     else:
         assert "overrides" in answer.get_json()["detail"]
-        row = create(world.pia, made, label="Ada", overrides={"allowDownload": False})
-        refused = update(world.pia, made, row, label="Eve", overrides=overrides, revoked=True)
+        row = create_variant(world.pia, made, label="Ada", overrides={"allowDownload": False})
+        refused = update_variant(world.pia, made, row, label="Eve", overrides=overrides, revoked=True)
         assert refused.status_code == status
-        assert listed(world.pia, made) == [row]
+        assert list_variants(world.pia, made) == [row]
 
 
 def test_a_file_over_100_mb_takes_no_range_and_no_stamped_downloads(world: World, made: dict[str, Any]) -> None:
     """Page range / watermark: set on files up to 100MB; the same refusals as on the file itself."""
-    change_file(world, made["uuid"], size=100 * MB, settings='{"watermark":true}')
-    create(world.pia, made, overrides={"allowDownload": True, "pageRange": {"from": 1, "to": 1}})
-    change_file(world, made["uuid"], size=100 * MB + 1)
+    update_file_row(world, made["uuid"], size=100 * MB, settings='{"watermark":true}')
+    create_variant(world.pia, made, overrides={"allowDownload": True, "pageRange": {"from": 1, "to": 1}})
+    update_file_row(world, made["uuid"], size=100 * MB + 1)
     expected = {
         413: {"pageRange": {"from": 1, "to": 1}},
         400: {"allowDownload": True},
         201: {"allowDownload": False, "pageRange": {"from": 0, "to": 0}},
     }
     for status, overrides in expected.items():
-        assert world.pia.post(variants_of(made), json={"overrides": overrides}).status_code == status
+        assert world.pia.post(variants_path(made), json={"overrides": overrides}).status_code == status
 
 
 def test_password_and_gates_in_the_body_of_a_variant_change_nothing(world: World, made: dict[str, Any]) -> None:
     """Password and gates never differ by variant."""
-    row = create(world.pia, made, password="secret", requireEmail=True, gateFields=[], shortId="abcdefghijkl", uuid="x")
+    row = create_variant(
+        world.pia, made, password="secret", requireEmail=True, gateFields=[], shortId="abcdefghijkl", uuid="x"
+    )
     assert not {"password", "requireEmail", "gateFields"} & row.keys()
     assert row["shortId"] != "abcdefghijkl"
     assert world.http.get(f"/{row['shortId']}").status_code == 200
 
 
 def test_a_create_cannot_be_born_revoked(world: World, made: dict[str, Any]) -> None:
-    assert create(world.pia, made, revoked=True)["revoked"] is False
+    assert create_variant(world.pia, made, revoked=True)["revoked"] is False
 
 
 @pytest.mark.parametrize("revoked", [0, 1, "true", None, [], {}])
 def test_revoked_is_a_boolean(world: World, made: dict[str, Any], revoked: object) -> None:
-    row = create(world.pia, made)
-    assert update(world.pia, made, row, revoked=revoked).status_code == 400
-    assert listed(world.pia, made) == [row]
+    row = create_variant(world.pia, made)
+    assert update_variant(world.pia, made, row, revoked=revoked).status_code == 400
+    assert list_variants(world.pia, made) == [row]
 
 
-def fill(world: World, made: dict[str, Any], number: int) -> None:
+def insert_variants(world: World, made: dict[str, Any], number: int) -> None:
     with world.rt.db.write():
         for index in range(number):
             world.rt.db.execute(
@@ -316,41 +318,41 @@ def fill(world: World, made: dict[str, Any], number: int) -> None:
 
 def test_the_201st_variant_is_400_and_revoked_and_redacted_ones_count(world: World, made: dict[str, Any]) -> None:
     """The 201st variant is 400 (not 403/409); revoked and redacted ones count and are listed."""
-    fill(world, made, 199)
-    last = create(world.pia, made)
-    answer = world.pia.post(variants_of(made), json={"label": "one more"})
+    insert_variants(world, made, 199)
+    last = create_variant(world.pia, made)
+    answer = world.pia.post(variants_path(made), json={"label": "one more"})
     assert (answer.status_code, answer.get_json()["code"]) == (400, "bad_request")
     assert "200" in answer.get_json()["detail"]
-    assert len(listed(world.pia, made)) == 200
+    assert len(list_variants(world.pia, made)) == 200
     other = world.pia.upload()
-    assert world.pia.post(variants_of(other)).status_code == 201
-    world.pia.delete(f"{variants_of(made)}/{last['uuid']}")
-    assert world.pia.post(variants_of(made)).status_code == 201
+    assert world.pia.post(variants_path(other)).status_code == 201
+    world.pia.delete(f"{variants_path(made)}/{last['uuid']}")
+    assert world.pia.post(variants_path(made)).status_code == 201
 
 
 def test_creates_at_once_never_make_more_than_200(world: World, made: dict[str, Any]) -> None:
     """Hardening G6: exactly the limit succeed, always; losers get the documented status."""
-    fill(world, made, 195)
+    insert_variants(world, made, 195)
 
     def one(_: int) -> int:
-        answer = world.app.test_client().post(variants_of(made), headers=world.pia.headers)
+        answer = world.app.test_client().post(variants_path(made), headers=world.pia.headers)
         return answer.status_code
 
     with ThreadPoolExecutor(8) as pool:
         statuses = list(pool.map(one, range(24)))
     assert sorted(statuses) == [201] * 5 + [400] * 19
-    assert count(world, "variants") == 200
+    assert count_rows(world, "variants") == 200
 
 
 def test_a_list_of_200_variants_is_two_questions_to_the_database(
     world: World, made: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fill(world, made, 200)
+    insert_variants(world, made, 200)
     world.pia.get("/api/v1/user")
     asked: list[str] = []
     run = world.rt.db.sqlite.execute_sql
     monkeypatch.setattr(world.rt.db.sqlite, "execute_sql", lambda sql, params=(): asked.append(sql) or run(sql, params))
-    assert len(listed(world.pia, made)) == 200
+    assert len(list_variants(world.pia, made)) == 200
     assert len(asked) == 2
 
 
@@ -379,17 +381,17 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
 def test_a_hostile_body_is_refused_and_changes_nothing(world: World, made: dict[str, Any], name: str) -> None:
     body, content_type = HOSTILE[name]
     expected = {"a form": 415, "text": 415, "no type": 415, "a megabyte": 413}.get(name, 400)
-    row = create(world.pia, made, label="Ada")
-    posted = world.pia.post(variants_of(made), data=body, content_type=content_type)
-    put = world.pia.put(f"{variants_of(made)}/{row['uuid']}", data=body, content_type=content_type)
+    row = create_variant(world.pia, made, label="Ada")
+    posted = world.pia.post(variants_path(made), data=body, content_type=content_type)
+    put = world.pia.put(f"{variants_path(made)}/{row['uuid']}", data=body, content_type=content_type)
     assert (posted.status_code, put.status_code) == (expected, expected)
     assert put.headers["Content-Type"] == "application/problem+json"
-    assert listed(world.pia, made) == [row]
+    assert list_variants(world.pia, made) == [row]
 
 
 def test_a_purge_of_the_file_takes_its_variants_and_no_short_id_returns(world: World, made: dict[str, Any]) -> None:
-    row = create(world.pia, made)
+    row = create_variant(world.pia, made)
     world.pia.delete(f"/api/v1/files/{made['uuid']}?purge=1")
-    assert count(world, "variants") == 0
+    assert count_rows(world, "variants") == 0
     assert world.rt.db.row("SELECT 1 FROM short_ids WHERE short_id = ?", (row["shortId"],)) == (1,)
     assert world.http.get(f"/{row['shortId']}").status_code == 404

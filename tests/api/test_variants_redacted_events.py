@@ -10,18 +10,18 @@ import stripe
 from docshare.contract.webhooks import KINDS
 from docshare.server.workers.dispatcher import deliver_due
 from tests.support.cast import World
-from tests.support.reader import Reader, everybody_leaves, everything
-from tests.support.receivers import ALLOWED, OK, Hook, Receiver, add_hook, receiver_at
-from tests.support.source import answer
-from tests.support.told import activity, bodies
+from tests.support.import_source import http_response
+from tests.support.queued_deliveries import delivery_bodies, list_activity
+from tests.support.reader import FakeReader, dump_database, end_all_sessions
+from tests.support.receivers import LOOPBACK_NETWORKS, OK, CreatedWebhook, FakeReceiver, add_webhook, open_receiver
 
 CANARY = "Bea-Canary-51ce"
-BROKEN = answer(b"", "500 Internal Server Error")
+SERVER_ERROR = http_response(b"", "500 Internal Server Error")
 
 
 @pytest.fixture
 def world(make: Callable[..., World]) -> World:
-    return make(webhook_allow=ALLOWED)
+    return make(webhook_allow=LOOPBACK_NETWORKS)
 
 
 @pytest.fixture
@@ -37,24 +37,24 @@ def variant(world: World, made: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with receiver_at() as running:
+def receiver() -> Iterator[FakeReceiver]:
+    with open_receiver() as running:
         yield running
 
 
-def happens(world: World, variant: dict[str, Any]) -> None:
+def read_and_download(world: World, variant: dict[str, Any]) -> None:
     """Somebody reads and downloads through the link."""
-    Reader(world, variant["shortId"]).reads(30, input=True)
+    FakeReader(world, variant["shortId"]).reads(30, input=True)
     assert world.http.post(f"/{variant['shortId']}/download", buffered=True).status_code == 200
-    everybody_leaves(world)
+    end_all_sessions(world)
 
 
-def redact(world: World, made: dict[str, Any], variant: dict[str, Any]) -> None:
+def redact_variant(world: World, made: dict[str, Any], variant: dict[str, Any]) -> None:
     path = f"/api/v1/files/{made['uuid']}/variants/{variant['uuid']}?redact=1"
     assert world.pia.delete(path).status_code == 204
 
 
-def accepted(receiver: Receiver, hook: Hook) -> list[dict[str, Any]]:
+def verified_bodies(receiver: FakeReceiver, hook: CreatedWebhook) -> list[dict[str, Any]]:
     """What came, once the official package of a service with the same scheme has looked at its signatures."""
     for hit in receiver.hits:
         header = hit.headers["x-service-signature"]
@@ -63,18 +63,18 @@ def accepted(receiver: Receiver, hook: Hook) -> list[dict[str, Any]]:
 
 
 def test_a_delivery_that_waits_for_its_next_attempt_is_sent_without_the_label(
-    world: World, made: dict[str, Any], variant: dict[str, Any], receiver: Receiver
+    world: World, made: dict[str, Any], variant: dict[str, Any], receiver: FakeReceiver
 ) -> None:
     """Easy to get wrong 44: stored **and pending** payloads; the new body has a signature of its own."""
-    hook = add_hook(world.pia, receiver.url, *KINDS)
-    receiver.script(BROKEN)
-    happens(world, variant)
+    hook = add_webhook(world.pia, receiver.url, *KINDS)
+    receiver.script(SERVER_ERROR)
+    read_and_download(world, variant)
     assert deliver_due(world.rt) == 2
-    redact(world, made, variant)
+    redact_variant(world, made, variant)
     receiver.script(OK)
     world.clock.advance(minutes=1)
     assert deliver_due(world.rt) == 2
-    before, after = (accepted(receiver, hook)[start : start + 2] for start in (0, 2))
+    before, after = (verified_bodies(receiver, hook)[start : start + 2] for start in (0, 2))
     assert [sent["event"] for sent in before] == ["file.downloaded", "file.viewed"]
     assert [sent["data"].pop("variantLabel") for sent in before] == [CANARY] * 2
     assert after == before
@@ -82,42 +82,42 @@ def test_a_delivery_that_waits_for_its_next_attempt_is_sent_without_the_label(
 
 
 def test_what_happens_later_is_told_without_the_label(
-    world: World, made: dict[str, Any], variant: dict[str, Any], receiver: Receiver
+    world: World, made: dict[str, Any], variant: dict[str, Any], receiver: FakeReceiver
 ) -> None:
-    hook = add_hook(world.pia, receiver.url, *KINDS)
-    Reader(world, variant["shortId"]).reads(30, input=True)
-    redact(world, made, variant)
-    happens(world, variant)
+    hook = add_webhook(world.pia, receiver.url, *KINDS)
+    FakeReader(world, variant["shortId"]).reads(30, input=True)
+    redact_variant(world, made, variant)
+    read_and_download(world, variant)
     assert deliver_due(world.rt) == 3
-    found = accepted(receiver, hook)
+    found = verified_bodies(receiver, hook)
     assert [sent["event"] for sent in found] == ["file.downloaded", "file.viewed", "file.viewed"]
     assert {sent["data"]["variantUuid"] for sent in found} == {variant["uuid"]}
     assert not [hit for hit in receiver.hits if b"variantLabel" in hit.body]
 
 
 def test_a_delivery_that_was_made_can_be_made_again_without_the_label(
-    world: World, made: dict[str, Any], variant: dict[str, Any], receiver: Receiver
+    world: World, made: dict[str, Any], variant: dict[str, Any], receiver: FakeReceiver
 ) -> None:
-    hook = add_hook(world.pia, receiver.url, "file.viewed")
-    happens(world, variant)
+    hook = add_webhook(world.pia, receiver.url, "file.viewed")
+    read_and_download(world, variant)
     assert deliver_due(world.rt) == 1
-    redact(world, made, variant)
+    redact_variant(world, made, variant)
     (row,) = world.pia.get(f"/api/v1/webhooks/{hook.uuid}/deliveries").get_json()
     assert world.pia.post(f"/api/v1/webhooks/{hook.uuid}/deliveries/{row['id']}/redeliver").status_code == 202
     assert deliver_due(world.rt) == 1
-    first, again = accepted(receiver, hook)
+    first, again = verified_bodies(receiver, hook)
     assert first["data"].pop("variantLabel") == CANARY
     assert again == first
 
 
 def test_a_slack_message_is_drawn_without_the_label(
-    world: World, made: dict[str, Any], variant: dict[str, Any], receiver: Receiver
+    world: World, made: dict[str, Any], variant: dict[str, Any], receiver: FakeReceiver
 ) -> None:
-    add_hook(world.pia, receiver.url, "file.viewed", format="slack")
-    receiver.script(BROKEN)
-    happens(world, variant)
+    add_webhook(world.pia, receiver.url, "file.viewed", format="slack")
+    receiver.script(SERVER_ERROR)
+    read_and_download(world, variant)
     assert deliver_due(world.rt) == 1
-    redact(world, made, variant)
+    redact_variant(world, made, variant)
     world.clock.advance(minutes=1)
     assert deliver_due(world.rt) == 1
     first, second = (hit.body.decode() for hit in receiver.hits)
@@ -131,43 +131,43 @@ def test_a_slack_message_is_drawn_without_the_label(
 def test_the_activity_feed_keeps_its_rows_without_the_label(
     world: World, made: dict[str, Any], variant: dict[str, Any]
 ) -> None:
-    happens(world, variant)
-    before = activity(world)
+    read_and_download(world, variant)
+    before = list_activity(world)
     assert [row["data"].pop("variantLabel") for row in before] == [CANARY] * 2
-    redact(world, made, variant)
-    after = activity(world)
+    redact_variant(world, made, variant)
+    after = list_activity(world)
     assert after == before
     assert [list(row["data"]) for row in after] == [list(row["data"]) for row in before]
 
 
 def test_nothing_on_the_disk_holds_the_label_that_events_have_carried(
-    world: World, made: dict[str, Any], variant: dict[str, Any], receiver: Receiver
+    world: World, made: dict[str, Any], variant: dict[str, Any], receiver: FakeReceiver
 ) -> None:
     """Hardening G26: 0 hits in database file, WAL and free pages, delivered and waiting payloads included."""
-    add_hook(world.pia, receiver.url, "file.viewed")
-    add_hook(world.pia, receiver.url, "file.viewed", format="slack")
-    happens(world, variant)
+    add_webhook(world.pia, receiver.url, "file.viewed")
+    add_webhook(world.pia, receiver.url, "file.viewed", format="slack")
+    read_and_download(world, variant)
     assert deliver_due(world.rt) == 2
-    receiver.script(BROKEN)
-    happens(world, variant)
+    receiver.script(SERVER_ERROR)
+    read_and_download(world, variant)
     assert deliver_due(world.rt) == 2
-    assert str(everything(world)).count(CANARY) >= 9  # the variant, four events and four deliveries
-    redact(world, made, variant)
-    assert CANARY not in str(everything(world))
-    assert len(bodies(world)) == 4
+    assert str(dump_database(world)).count(CANARY) >= 9  # the variant, four events and four deliveries
+    redact_variant(world, made, variant)
+    assert CANARY not in str(dump_database(world))
+    assert len(delivery_bodies(world)) == 4
     kept = [path for path in world.rt.config.data_dir.rglob("*") if path.is_file()]
     assert {path.name for path in kept} >= {"docshare.db", "docshare.db-wal"}
     assert [path for path in kept if CANARY.encode() in path.read_bytes()] == []
 
 
 def test_a_deleted_variant_takes_its_names_out_of_what_waits(
-    world: World, made: dict[str, Any], variant: dict[str, Any], receiver: Receiver
+    world: World, made: dict[str, Any], variant: dict[str, Any], receiver: FakeReceiver
 ) -> None:
-    hook = add_hook(world.pia, receiver.url, "file.viewed")
-    happens(world, variant)
+    hook = add_webhook(world.pia, receiver.url, "file.viewed")
+    read_and_download(world, variant)
     path = f"/api/v1/files/{made['uuid']}/variants/{variant['uuid']}"
     assert world.pia.delete(path).status_code == 204
     assert deliver_due(world.rt) == 1
-    (sent,) = accepted(receiver, hook)
+    (sent,) = verified_bodies(receiver, hook)
     assert list(sent["data"]) == ["fileUuid", "fileName", "pagesViewed", "timeMs", "sessionId"]
     assert all(CANARY.encode() not in file.read_bytes() for file in world.rt.config.data_dir.glob("docshare.db*"))

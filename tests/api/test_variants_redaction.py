@@ -9,8 +9,8 @@ from werkzeug.test import TestResponse
 
 from docshare.server.services.events import activity
 from tests.support.cast import World
-from tests.support.reader import Reader, everything, feed, sessions
-from tests.support.rows import count
+from tests.support.reader import FakeReader, dump_database, list_sessions, list_view_rows
+from tests.support.rows import count_rows
 
 CANARY = "Ada-Canary-7f3a"
 
@@ -27,16 +27,16 @@ def variant(world: World, made: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
-def delete(world: World, made: dict[str, Any], variant: dict[str, Any], query: str = "") -> TestResponse:
+def delete_variant(world: World, made: dict[str, Any], variant: dict[str, Any], query: str = "") -> TestResponse:
     return world.pia.delete(f"/api/v1/files/{made['uuid']}/variants/{variant['uuid']}{query}")
 
 
-def listed(world: World, made: dict[str, Any]) -> list[dict[str, Any]]:
+def list_variants(world: World, made: dict[str, Any]) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = world.pia.get(f"/api/v1/files/{made['uuid']}/variants").get_json()["variants"]
     return rows
 
 
-def happened(world: World, made: dict[str, Any], variant: dict[str, Any]) -> None:
+def record_events(world: World, made: dict[str, Any], variant: dict[str, Any]) -> None:
     """Two events through the variant and one without, as they are recorded."""
     found = world.rt.db.row("SELECT id, file_id FROM variants WHERE uuid = ?", (variant["uuid"],))
     assert found is not None
@@ -48,7 +48,7 @@ def happened(world: World, made: dict[str, Any], variant: dict[str, Any]) -> Non
         activity.record(world.rt, file_id, "file.viewed", {"pagesViewed": 9}, at=world.clock.now)
 
 
-def payloads(world: World) -> list[dict[str, Any]]:
+def list_event_data(world: World) -> list[dict[str, Any]]:
     return [json.loads(data) for (data,) in world.rt.db.rows("SELECT data FROM activity_rows ORDER BY id")]
 
 
@@ -56,10 +56,10 @@ def test_a_delete_without_parameter_removes_the_variant_and_its_link(
     world: World, made: dict[str, Any], variant: dict[str, Any]
 ) -> None:
     """Delete without parameter removes the variant; 204 without a body."""
-    answer = delete(world, made, variant)
+    answer = delete_variant(world, made, variant)
     assert (answer.status_code, answer.data) == (204, b"")
-    assert listed(world, made) == []
-    assert delete(world, made, variant).status_code == 404
+    assert list_variants(world, made) == []
+    assert delete_variant(world, made, variant).status_code == 404
     for name in (variant["shortId"], variant["uuid"]):
         assert world.http.get(f"/{name}").status_code == 404
     assert world.http.get(f"/{made['shortId']}").status_code == 200
@@ -69,18 +69,18 @@ def test_the_sessions_of_a_deleted_variant_stay_unattributed(
     world: World, made: dict[str, Any], variant: dict[str, Any]
 ) -> None:
     """Sessions survive unattributed; their rows of the feed stay too."""
-    reader = Reader(world, variant["shortId"])
+    reader = FakeReader(world, variant["shortId"])
     reader.tell()
     reader.reads(30, input=True)
-    before = feed(world)
-    happened(world, made, variant)
-    assert delete(world, made, variant).status_code == 204
+    before = list_view_rows(world)
+    record_events(world, made, variant)
+    assert delete_variant(world, made, variant).status_code == 204
     assert [row["fileUuid"] for row in before] == [made["uuid"]]
-    assert feed(world) == before
-    assert sessions(world) == [("human", 30000)]
+    assert list_view_rows(world) == before
+    assert list_sessions(world) == [("human", 30000)]
     assert world.rt.db.rows("SELECT DISTINCT variant_id FROM view_sessions") == [(None,)]
     assert world.rt.db.rows("SELECT DISTINCT variant_id FROM activity_rows") == [(None,)]
-    assert count(world, "activity_rows") == 4  # its own session told itself
+    assert count_rows(world, "activity_rows") == 4  # its own session told itself
 
 
 @pytest.mark.parametrize(
@@ -92,38 +92,38 @@ def test_any_other_value_than_1_is_refused_and_deletes_nothing(
     world: World, made: dict[str, Any], variant: dict[str, Any], query: str
 ) -> None:
     """A misspelled redaction must not delete the variant."""
-    answer = delete(world, made, variant, query)
+    answer = delete_variant(world, made, variant, query)
     assert (answer.status_code, answer.get_json()["code"]) == (400, "bad_request")
-    assert [row["label"] for row in listed(world, made)] == [variant["label"]]
+    assert [row["label"] for row in list_variants(world, made)] == [variant["label"]]
 
 
 def test_other_parameters_change_nothing_about_a_plain_delete(
     world: World, made: dict[str, Any], variant: dict[str, Any]
 ) -> None:
-    assert delete(world, made, variant, "?purge=1").status_code == 204
-    assert listed(world, made) == []
+    assert delete_variant(world, made, variant, "?purge=1").status_code == 204
+    assert list_variants(world, made) == []
 
 
 def test_a_redaction_erases_the_label_and_keeps_the_link(
     world: World, made: dict[str, Any], variant: dict[str, Any]
 ) -> None:
     """``?redact=1`` keeps the link working, erases the label; twice gives 204 twice."""
-    happened(world, made, variant)
+    record_events(world, made, variant)
     for _ in range(2):
-        answer = delete(world, made, variant, "?redact=1")
+        answer = delete_variant(world, made, variant, "?redact=1")
         assert (answer.status_code, answer.data) == (204, b"")
     expected = {key: value for key, value in variant.items() if key != "label"} | {"redacted": True}
-    assert listed(world, made) == [expected]
+    assert list_variants(world, made) == [expected]
     assert world.http.get(f"/{variant['shortId']}").status_code == 200
 
 
 def test_a_redaction_reaches_the_stored_events(world: World, made: dict[str, Any], variant: dict[str, Any]) -> None:
     """Label erased from variant, analytics, stored payloads; the rest of them stays, in its order."""
-    happened(world, made, variant)
+    record_events(world, made, variant)
     common = {"fileUuid": made["uuid"], "fileName": "report.pdf"}
     own = {"pagesViewed": 1, "variantUuid": variant["uuid"], "timeMs": 5}
-    delete(world, made, variant, "?redact=1")
-    found = payloads(world)
+    delete_variant(world, made, variant, "?redact=1")
+    found = list_event_data(world)
     assert found == [common | own, common | own, common | {"pagesViewed": 9}]
     assert list(found[0]) == ["fileUuid", "fileName", "pagesViewed", "variantUuid", "timeMs"]
 
@@ -132,20 +132,20 @@ def test_a_redaction_of_one_variant_leaves_the_labels_of_others(
     world: World, made: dict[str, Any], variant: dict[str, Any]
 ) -> None:
     other = world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json={"label": "Bea"}).get_json()
-    happened(world, made, variant)
-    delete(world, made, other, "?redact=1")
-    assert [row.get("label") for row in listed(world, made)] == [None, CANARY]
-    assert [row.get("variantLabel") for row in payloads(world)] == [CANARY, CANARY, None]
+    record_events(world, made, variant)
+    delete_variant(world, made, other, "?redact=1")
+    assert [row.get("label") for row in list_variants(world, made)] == [None, CANARY]
+    assert [row.get("variantLabel") for row in list_event_data(world)] == [CANARY, CANARY, None]
 
 
 def test_nothing_on_the_disk_holds_a_redacted_label(
     world: World, made: dict[str, Any], variant: dict[str, Any]
 ) -> None:
     """Hardening G26: 0 hits in database file, WAL and free pages."""
-    happened(world, made, variant)
-    assert CANARY in str(everything(world))
-    assert delete(world, made, variant, "?redact=1").status_code == 204
-    assert CANARY not in str(everything(world))
+    record_events(world, made, variant)
+    assert CANARY in str(dump_database(world))
+    assert delete_variant(world, made, variant, "?redact=1").status_code == 204
+    assert CANARY not in str(dump_database(world))
     kept = [path for path in world.rt.config.data_dir.rglob("*") if path.is_file()]
     assert {path.name for path in kept} >= {"docshare.db", "docshare.db-wal"}
     assert [path for path in kept if CANARY.encode() in path.read_bytes()] == []
@@ -155,10 +155,10 @@ def test_nothing_on_the_disk_holds_the_label_of_a_deleted_variant(
     world: World, made: dict[str, Any], variant: dict[str, Any]
 ) -> None:
     """No redaction could reach it any more."""
-    happened(world, made, variant)
-    assert delete(world, made, variant).status_code == 204
+    record_events(world, made, variant)
+    assert delete_variant(world, made, variant).status_code == 204
     common = {"fileUuid": made["uuid"], "fileName": "report.pdf"}
-    assert payloads(world) == [common | {"pagesViewed": 1, "timeMs": 5}] * 2 + [common | {"pagesViewed": 9}]
+    assert list_event_data(world) == [common | {"pagesViewed": 1, "timeMs": 5}] * 2 + [common | {"pagesViewed": 9}]
     kept = [path for path in world.rt.config.data_dir.rglob("*") if path.is_file()]
     assert [path for path in kept if CANARY.encode() in path.read_bytes()] == []
 
@@ -168,10 +168,10 @@ def test_a_label_for_a_redacted_variant_is_409_and_clearing_it_is_not(
 ) -> None:
     """Setting a label afterwards is 409, ``label:""`` is not; nothing else of a refused update is stored."""
     path = f"/api/v1/files/{made['uuid']}/variants/{variant['uuid']}"
-    delete(world, made, variant, "?redact=1")
+    delete_variant(world, made, variant, "?redact=1")
     refused = world.pia.put(path, json={"label": "Ada", "revoked": True})
     assert (refused.status_code, refused.get_json()["code"]) == (409, "conflict")
-    assert [(row["revoked"], row["redacted"]) for row in listed(world, made)] == [(False, True)]
+    assert [(row["revoked"], row["redacted"]) for row in list_variants(world, made)] == [(False, True)]
     taken = world.pia.put(path, json={"label": "", "overrides": {"allowDownload": False}})
     assert taken.status_code == 200
     assert taken.get_json()["redacted"] is True
@@ -183,16 +183,16 @@ def test_a_revoked_variant_can_be_redacted_and_comes_back_without_its_label(
 ) -> None:
     path = f"/api/v1/files/{made['uuid']}/variants/{variant['uuid']}"
     world.pia.put(path, json={"revoked": True})
-    assert delete(world, made, variant, "?redact=1").status_code == 204
+    assert delete_variant(world, made, variant, "?redact=1").status_code == 204
     assert world.http.get(f"/{variant['shortId']}").status_code == 404
     assert world.pia.put(path, json={"revoked": False}).get_json().get("label") is None
     assert world.http.get(f"/{variant['shortId']}").status_code == 200
 
 
 def test_a_redacted_variant_can_be_deleted(world: World, made: dict[str, Any], variant: dict[str, Any]) -> None:
-    delete(world, made, variant, "?redact=1")
-    assert delete(world, made, variant).status_code == 204
-    assert delete(world, made, variant, "?redact=1").status_code == 404
+    delete_variant(world, made, variant, "?redact=1")
+    assert delete_variant(world, made, variant).status_code == 204
+    assert delete_variant(world, made, variant, "?redact=1").status_code == 404
 
 
 def test_a_download_tells_the_label_until_it_is_redacted(
@@ -200,11 +200,11 @@ def test_a_download_tells_the_label_until_it_is_redacted(
 ) -> None:
     """All later events lack it; those before are rewritten."""
     assert world.http.post(f"/{variant['shortId']}/download", buffered=True).status_code == 200
-    assert [row["variantLabel"] for row in payloads(world)] == [CANARY]
-    delete(world, made, variant, "?redact=1")
+    assert [row["variantLabel"] for row in list_event_data(world)] == [CANARY]
+    delete_variant(world, made, variant, "?redact=1")
     assert world.http.post(f"/{variant['shortId']}/download", buffered=True).status_code == 200
     common = {"fileUuid": made["uuid"], "fileName": "report.pdf", "variantUuid": variant["uuid"]}
-    assert payloads(world) == [common, common]
+    assert list_event_data(world) == [common, common]
 
 
 def test_a_copy_that_is_made_while_its_variant_is_deleted_is_nobodys(
@@ -213,14 +213,14 @@ def test_a_copy_that_is_made_while_its_variant_is_deleted_is_nobodys(
     found = world.rt.blobs.path
 
     def slow(key: str) -> Path:
-        if listed(world, made):
-            delete(world, made, variant)
+        if list_variants(world, made):
+            delete_variant(world, made, variant)
         return found(key)
 
     monkeypatch.setattr(world.rt.blobs, "path", slow)
     assert world.http.post(f"/{variant['shortId']}/download", buffered=True).status_code == 200
-    assert listed(world, made) == []
-    assert payloads(world) == [{"fileUuid": made["uuid"], "fileName": "report.pdf"}]
+    assert list_variants(world, made) == []
+    assert list_event_data(world) == [{"fileUuid": made["uuid"], "fileName": "report.pdf"}]
 
 
 def test_a_much_read_variant_is_let_go_of_in_batches(
@@ -244,6 +244,6 @@ def test_a_much_read_variant_is_let_go_of_in_batches(
         return changed[-1]
 
     monkeypatch.setattr(world.rt.db, "execute", execute)
-    assert delete(world, made, variant).status_code == 204
+    assert delete_variant(world, made, variant).status_code == 204
     assert left == [(0,)]
     assert max(changed) == 5000

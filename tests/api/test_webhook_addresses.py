@@ -14,35 +14,35 @@ from docshare.server.pdf.engine import Engine
 from docshare.server.store.tables import Account, Webhook
 from docshare.server.workers.dispatcher import deliver_due
 from tests.support.cast import World, make_runtime, make_world
-from tests.support.clock import Clock
-from tests.support.forbidden_urls import F8, FORMS, NAMES, PUBLIC
-from tests.support.receivers import happen, receiver_at
-from tests.support.rows import count
-from tests.support.tripped import dialled
+from tests.support.clock import FakeClock
+from tests.support.connection_recorder import record_connections
+from tests.support.forbidden_urls import FORMS, NAMES, PUBLIC, RESERVED_ADDRESSES
+from tests.support.receivers import open_receiver, record_replacements
+from tests.support.rows import count_rows
 
 EVENTS = ["content.replaced"]
-NOT_CALLED = "The host of url cannot be called: it must be found by its name, at public addresses only."
+NOT_CALLABLE_DETAIL = "The host of url cannot be called: it must be found by its name, at public addresses only."
 NUMBER = "0123456789abcdefx.:"
 URLS = [*FORMS, *(f"https://{name}/hook" for name in NAMES)]
 
 
-def found_at(*texts: str) -> list[Address]:
+def parse_addresses(*texts: str) -> list[Address]:
     return [ipaddress.ip_address(text) for text in texts]
 
 
-def look_up(host: str) -> list[Address]:
+def resolve_host(host: str) -> list[Address]:
     """The name service of this world: numbers, in every form, are what they are to the system's."""
     if host in NAMES:
-        return found_at(*NAMES[host])
-    return found_at(PUBLIC) if host.strip(NUMBER) else system_resolve(host)
+        return parse_addresses(*NAMES[host])
+    return parse_addresses(PUBLIC) if host.strip(NUMBER) else system_resolve(host)
 
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Iterator[World]:
     """One instance for all addresses, whose operator has allowed nothing."""
-    clock = Clock()
+    clock = FakeClock()
     rt = make_runtime(tmp_path_factory.mktemp("guarded"), clock, engine, rate_limit=1_000_000)
-    rt.outbound.resolve = look_up
+    rt.outbound.resolve = resolve_host
     world = make_world(rt, clock)
     world.pia.upload()
     yield world
@@ -51,11 +51,11 @@ def guarded(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Iterato
     rt.db.close()
 
 
-def create(world: World, url: object) -> Any:
+def post_webhook(world: World, url: object) -> Any:
     return world.pia.post("/api/v1/webhooks", json={"url": url, "events": EVENTS})
 
 
-def smuggled(world: World, url: str) -> str:
+def insert_webhook(world: World, url: str) -> str:
     """A webhook with an address that came past the registration, from another time or rule; returns its UUID."""
     uuid = world.rt.uuid()
     with world.rt.db.write():
@@ -66,7 +66,7 @@ def smuggled(world: World, url: str) -> str:
     return uuid
 
 
-def try_out(world: World, uuid: str) -> dict[str, Any]:
+def send_test_event(world: World, uuid: str) -> dict[str, Any]:
     world.clock.advance(minutes=1)  # ten tests a minute
     answer = world.pia.post(f"/api/v1/webhooks/{uuid}/test")
     assert answer.status_code == 200, answer.text
@@ -74,10 +74,10 @@ def try_out(world: World, uuid: str) -> dict[str, Any]:
     return result
 
 
-def send(world: World) -> list[dict[str, Any]]:
+def deliver_event(world: World) -> list[dict[str, Any]]:
     """Let something happen that every webhook is told; returns the attempts of the newest."""
     made = world.pia.get("/api/v1/files").get_json()[0]
-    happen(world, made["uuid"])
+    record_replacements(world, made["uuid"])
     deliver_due(world.rt)
     uuid = world.pia.get("/api/v1/webhooks").get_json()["webhooks"][0]["uuid"]
     log = world.pia.get(f"/api/v1/webhooks/{uuid}/deliveries").get_json()
@@ -92,20 +92,20 @@ def test_there_are_enough_forbidden_addresses_and_none_twice() -> None:
 @pytest.mark.parametrize("url", URLS, ids=repr)
 def test_a_forbidden_address_is_not_registered(guarded: World, url: str) -> None:
     """Private IPs, loopback and link-local hosts are rejected at registration: 400, and nobody is called."""
-    with dialled() as tried:
-        answer = create(guarded, url)
+    with record_connections() as tried:
+        answer = post_webhook(guarded, url)
     assert (answer.status_code, answer.get_json()["code"]) == (400, "bad_request")
     assert tried == []
-    assert count(guarded, "webhooks") == 0
+    assert count_rows(guarded, "webhooks") == 0
 
 
 @pytest.mark.parametrize("url", URLS, ids=repr)
 def test_a_forbidden_address_gets_neither_a_test_nor_a_delivery(guarded: World, url: str) -> None:
     """Re-checked before every send: no packet leaves, and the attempt has failed."""
-    uuid = smuggled(guarded, url)
-    with dialled() as tried:
-        result = try_out(guarded, uuid)
-        attempts = send(guarded)
+    uuid = insert_webhook(guarded, url)
+    with record_connections() as tried:
+        result = send_test_event(guarded, uuid)
+        attempts = deliver_event(guarded)
     guarded.pia.delete(f"/api/v1/webhooks/{uuid}")
     assert tried == []
     assert (result["delivered"], result["status"]) == (False, 0)
@@ -113,15 +113,15 @@ def test_a_forbidden_address_gets_neither_a_test_nor_a_delivery(guarded: World, 
     assert attempts[0]["error"]
 
 
-@pytest.mark.parametrize("address", F8)
+@pytest.mark.parametrize("address", RESERVED_ADDRESSES)
 def test_what_the_standard_library_takes_for_public_is_not(guarded: World, address: str) -> None:
     """All 16 of F8, as what a name is found at."""
-    guarded.rt.outbound.resolve = lambda host: found_at(address)
-    with dialled() as tried:
-        answer = create(guarded, "https://hook.example/")
-        uuid = smuggled(guarded, "https://hook.example/")
-        result = try_out(guarded, uuid)
-    guarded.rt.outbound.resolve = look_up
+    guarded.rt.outbound.resolve = lambda host: parse_addresses(address)
+    with record_connections() as tried:
+        answer = post_webhook(guarded, "https://hook.example/")
+        uuid = insert_webhook(guarded, "https://hook.example/")
+        result = send_test_event(guarded, uuid)
+    guarded.rt.outbound.resolve = resolve_host
     guarded.pia.delete(f"/api/v1/webhooks/{uuid}")
     assert answer.status_code == 400
     assert (result["status"], tried) == (0, [])
@@ -141,8 +141,8 @@ def test_what_the_standard_library_takes_for_public_is_not(guarded: World, addre
 )  # fmt: skip
 def test_a_public_address_is_kept_as_sent(guarded: World, url: str) -> None:
     """HTTPS on any port; 2048 characters pass."""
-    with dialled() as tried:
-        answer = create(guarded, url)
+    with record_connections() as tried:
+        answer = post_webhook(guarded, url)
     assert answer.status_code == 201, answer.text
     made = answer.get_json()["webhook"]
     guarded.pia.delete(f"/api/v1/webhooks/{made['uuid']}")
@@ -152,10 +152,10 @@ def test_a_public_address_is_kept_as_sent(guarded: World, url: str) -> None:
 
 def test_the_vetted_address_is_the_one_that_is_called(guarded: World) -> None:
     """And the tripwire does see a connection where there is one."""
-    uuid = create(guarded, "https://hook.example/").get_json()["webhook"]["uuid"]
-    with dialled() as tried:
-        result = try_out(guarded, uuid)
-        attempts = send(guarded)
+    uuid = post_webhook(guarded, "https://hook.example/").get_json()["webhook"]["uuid"]
+    with record_connections() as tried:
+        result = send_test_event(guarded, uuid)
+        attempts = deliver_event(guarded)
     guarded.pia.delete(f"/api/v1/webhooks/{uuid}")
     assert tried == [PUBLIC, PUBLIC]
     assert (result["status"], attempts[0]["status"]) == (0, 0)  # the wire let nothing through
@@ -169,8 +169,8 @@ def test_the_vetted_address_is_the_one_that_is_called(guarded: World) -> None:
 )
 def test_the_refusal_tells_nothing_about_the_network_of_the_operator(guarded: World, host: str) -> None:
     """A clear detail that names no internal address, the same whether the host is private or unknown."""
-    problem = create(guarded, f"https://{host}/").get_json()
-    assert problem["detail"] == NOT_CALLED
+    problem = post_webhook(guarded, f"https://{host}/").get_json()
+    assert problem["detail"] == NOT_CALLABLE_DETAIL
     assert "DOCSHARE_WEBHOOK_ALLOW" in problem["hint"]
 
 
@@ -180,9 +180,9 @@ def test_a_host_that_cannot_be_looked_up_is_refused_at_registration(guarded: Wor
         raise failure
 
     guarded.rt.outbound.resolve = fail
-    answer = create(guarded, "https://hook.example/")
-    guarded.rt.outbound.resolve = look_up
-    assert (answer.status_code, answer.get_json()["detail"]) == (400, NOT_CALLED)
+    answer = post_webhook(guarded, "https://hook.example/")
+    guarded.rt.outbound.resolve = resolve_host
+    assert (answer.status_code, answer.get_json()["detail"]) == (400, NOT_CALLABLE_DETAIL)
 
 
 # --- hosts that move -------------------------------------------------------------------------------------------------
@@ -190,12 +190,12 @@ def test_a_host_that_cannot_be_looked_up_is_refused_at_registration(guarded: Wor
 
 def test_a_host_that_turned_private_fails_without_a_packet(guarded: World) -> None:
     """Rebinding: public at the registration, private at every send."""
-    uuid = create(guarded, "https://hook.example/").get_json()["webhook"]["uuid"]
-    guarded.rt.outbound.resolve = lambda host: found_at("127.0.0.1")
-    with dialled() as tried:
-        result = try_out(guarded, uuid)
-        attempts = send(guarded)
-    guarded.rt.outbound.resolve = look_up
+    uuid = post_webhook(guarded, "https://hook.example/").get_json()["webhook"]["uuid"]
+    guarded.rt.outbound.resolve = lambda host: parse_addresses("127.0.0.1")
+    with record_connections() as tried:
+        result = send_test_event(guarded, uuid)
+        attempts = deliver_event(guarded)
+    guarded.rt.outbound.resolve = resolve_host
     guarded.pia.delete(f"/api/v1/webhooks/{uuid}")
     assert tried == []
     assert (result["delivered"], result["status"], attempts[0]["status"]) == (False, 0, 0)
@@ -204,21 +204,33 @@ def test_a_host_that_turned_private_fails_without_a_packet(guarded: World) -> No
 
 def test_a_host_that_answers_differently_every_time_is_asked_once_for_each_send(guarded: World) -> None:
     """Time to live 0: what was vetted is what is called."""
-    uuid = create(guarded, "https://hook.example/").get_json()["webhook"]["uuid"]
-    answers = [found_at(PUBLIC), found_at("10.0.0.1"), found_at("1.1.1.1"), found_at("127.0.0.1", PUBLIC)]
+    uuid = post_webhook(guarded, "https://hook.example/").get_json()["webhook"]["uuid"]
+    answers = [
+        parse_addresses(PUBLIC),
+        parse_addresses("10.0.0.1"),
+        parse_addresses("1.1.1.1"),
+        parse_addresses("127.0.0.1", PUBLIC),
+    ]
     guarded.rt.outbound.resolve = lambda host: answers.pop(0)
-    with dialled() as tried:
+    with record_connections() as tried:
         for _ in range(4):
-            try_out(guarded, uuid)
-    guarded.rt.outbound.resolve = look_up
+            send_test_event(guarded, uuid)
+    guarded.rt.outbound.resolve = resolve_host
     guarded.pia.delete(f"/api/v1/webhooks/{uuid}")
     assert tried == [PUBLIC, "1.1.1.1"]
 
 
 # --- what the operator allowed ---------------------------------------------------------------------------------------
 
-LISTED = ("10.0.0.0/8", "192.168.7.7", "fd12:3456::/32", "receiver.lan", "metadata.google.internal", "169.254.0.0/16")
-HERE_OR_THERE: dict[str, tuple[str, ...]] = {
+ALLOWED_NETWORKS = (
+    "10.0.0.0/8",
+    "192.168.7.7",
+    "fd12:3456::/32",
+    "receiver.lan",
+    "metadata.google.internal",
+    "169.254.0.0/16",
+)
+MIXED_ADDRESSES: dict[str, tuple[str, ...]] = {
     "in.example": ("10.1.2.3",),
     "half.example": ("10.1.2.3", PUBLIC),
     "out.example": ("192.168.7.8",),
@@ -258,24 +270,24 @@ def test_the_operator_may_allow_hosts_and_networks_by_http_too(
 ) -> None:
     """Hosts or CIDRs allowed as private webhook targets (http allowed for them); metadata, link-local, multicast and
     unspecified addresses are refused always."""
-    world = make(webhook_allow=LISTED)
-    world.rt.outbound.resolve = lambda host: found_at(*HERE_OR_THERE.get(host, (host,)))
-    assert create(world, url).status_code == status
+    world = make(webhook_allow=ALLOWED_NETWORKS)
+    world.rt.outbound.resolve = lambda host: parse_addresses(*MIXED_ADDRESSES.get(host, (host,)))
+    assert post_webhook(world, url).status_code == status
 
 
 def test_what_the_operator_allowed_is_delivered_to(make: Callable[..., World]) -> None:
     world = make(webhook_allow=("127.0.0.0/8",))
     world.pia.upload()
-    with receiver_at() as receiver, dialled() as tried:
-        uuid = create(world, receiver.url).get_json()["webhook"]["uuid"]
-        result = try_out(world, uuid)
-        attempts = send(world)
+    with open_receiver() as receiver, record_connections() as tried:
+        uuid = post_webhook(world, receiver.url).get_json()["webhook"]["uuid"]
+        result = send_test_event(world, uuid)
+        attempts = deliver_event(world)
     assert (result["delivered"], result["status"]) == (True, 200)
     assert (attempts[0]["status"], tried) == (200, ["127.0.0.1", "127.0.0.1"])
 
 
 def test_a_host_taken_from_the_list_is_not_called_any_more(make: Callable[..., World]) -> None:
     world = make()
-    with receiver_at() as receiver, dialled() as tried:
-        result = try_out(world, smuggled(world, receiver.url))
+    with open_receiver() as receiver, record_connections() as tried:
+        result = send_test_event(world, insert_webhook(world, receiver.url))
     assert (result["delivered"], tried, receiver.hits) == (False, [], [])

@@ -13,14 +13,22 @@ from docshare.server.outbound.addresses import Address
 from docshare.server.services.accounts import accounts
 from docshare.server.services.accounts.callers import authenticate
 from docshare.server.services.webhooks.webhooks import create as create_service
-from tests.api.hooks import HOOKS, URL, ask, change_hook, create, find_everything, listed
-from tests.api.table import UNKNOWN_UUID
+from tests.api.route_table import UNKNOWN_UUID
+from tests.api.webhooks import (
+    URL,
+    WEBHOOKS_PATH,
+    create_webhook,
+    list_webhooks,
+    post_webhook,
+    resolve_all_hosts,
+    update_webhook_row,
+)
 from tests.support.cast import Person, World
-from tests.support.receivers import happen
-from tests.support.rows import change_file, count
+from tests.support.receivers import record_replacements
+from tests.support.rows import count_rows, update_file_row
 
 UUID = "[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
-NINE = [
+EVENT_KINDS = [
     "file.viewed", "file.downloaded", "gate.completed", "note.created", "receipt.confirmed", "file.burned",
     "content.replaced", "invite.viewed", "proofing.updated",
 ]  # fmt: skip
@@ -29,7 +37,7 @@ NINE = [
 @pytest.fixture
 def world(make: Callable[..., World]) -> World:
     world = make(rate_limit=1_000)
-    find_everything(world.rt)
+    resolve_all_hosts(world.rt)
     return world
 
 
@@ -38,7 +46,7 @@ def world(make: Callable[..., World]) -> World:
 
 def test_a_webhook_has_the_fields_of_the_specification_and_a_secret_beside_it(world: World) -> None:
     """201 ``{webhook: {...}, secret}``."""
-    made = create(world.pia)
+    made = create_webhook(world.pia)
     assert list(made) == ["webhook", "secret"]
     assert re.fullmatch("whsec_[0-9a-f]{64}", made["secret"])
     assert re.fullmatch(UUID, made["webhook"].pop("uuid"))
@@ -53,20 +61,22 @@ def test_a_webhook_has_the_fields_of_the_specification_and_a_secret_beside_it(wo
 
 @pytest.mark.parametrize("who", ["fay", "bea", "pia"])
 def test_webhooks_are_on_every_plan(world: World, who: str) -> None:
-    assert ask(getattr(world, who)).status_code == 201
+    assert post_webhook(getattr(world, who)).status_code == 201
 
 
-@pytest.mark.parametrize("kind", NINE)
+@pytest.mark.parametrize("kind", EVENT_KINDS)
 def test_every_kind_can_be_subscribed_to(world: World, kind: str) -> None:
-    assert create(world.pia, events=[kind])["webhook"]["events"] == [kind]
+    assert create_webhook(world.pia, events=[kind])["webhook"]["events"] == [kind]
 
 
 def test_kinds_keep_their_order_and_stand_once(world: World) -> None:
-    assert create(world.pia, events=[*reversed(NINE), "file.viewed"])["webhook"]["events"] == [*reversed(NINE)]
+    assert create_webhook(world.pia, events=[*reversed(EVENT_KINDS), "file.viewed"])["webhook"]["events"] == [
+        *reversed(EVENT_KINDS)
+    ]
 
 
 def test_the_slack_format_is_kept(world: World) -> None:
-    made = create(world.pia, format="slack")
+    made = create_webhook(world.pia, format="slack")
     assert made["webhook"]["format"] == "slack"
     assert made["secret"].startswith("whsec_")
 
@@ -81,23 +91,23 @@ def test_the_slack_format_is_kept(world: World) -> None:
 )  # fmt: skip
 def test_unknown_kinds_are_400(world: World, events: object) -> None:
     """Unknown kinds, ``webhook.test``, ``notion``, empty ``events`` are 400."""
-    answer = ask(world.pia, events=events)
+    answer = post_webhook(world.pia, events=events)
     assert (answer.status_code, answer.get_json()["code"]) == (400, "bad_request")
     assert "events" in answer.get_json()["detail"]
-    assert count(world, "webhooks") == 0
+    assert count_rows(world, "webhooks") == 0
 
 
 @pytest.mark.parametrize("word", ["notion", "JSON", "", None, 1, True, [], {}, "xml"])
 def test_another_format_is_400(world: World, word: object) -> None:
     """A ``notion`` format is not subscribable."""
-    answer = ask(world.pia, format=word)
+    answer = post_webhook(world.pia, format=word)
     assert (answer.status_code, answer.get_json()["code"]) == (400, "bad_request")
     assert "format" in answer.get_json()["detail"]
 
 
 @pytest.mark.parametrize("url", [None, 1, True, [], {}, [URL]])
 def test_an_address_that_is_no_text_is_400(world: World, url: object) -> None:
-    answer = ask(world.pia, url=url)
+    answer = post_webhook(world.pia, url=url)
     assert (answer.status_code, answer.get_json()["code"]) == (400, "bad_request")
 
 
@@ -105,14 +115,14 @@ def test_an_address_that_is_no_text_is_400(world: World, url: object) -> None:
 def test_url_and_events_are_required(world: World, missing: str) -> None:
     body = {"url": URL, "events": ["file.viewed"]}
     del body[missing]
-    answer = world.pia.post(HOOKS, json=body)
+    answer = world.pia.post(WEBHOOKS_PATH, json=body)
     assert answer.status_code == 400
     assert missing in answer.get_json()["detail"]
 
 
 @pytest.mark.parametrize("raw", [b"", b"{}", b"[]", b"null", b"{", b'{"url": NaN}', b"\xff"])
 def test_a_body_that_asks_for_nothing_is_400(world: World, raw: bytes) -> None:
-    assert world.pia.post(HOOKS, data=raw, content_type="application/json").status_code == 400
+    assert world.pia.post(WEBHOOKS_PATH, data=raw, content_type="application/json").status_code == 400
 
 
 @pytest.mark.parametrize(
@@ -120,11 +130,11 @@ def test_a_body_that_asks_for_nothing_is_400(world: World, raw: bytes) -> None:
 )
 def test_a_body_that_is_not_declared_as_json_is_415(world: World, content_type: str | None) -> None:
     body = json.dumps({"url": URL, "events": ["file.viewed"]})
-    assert world.pia.post(HOOKS, data=body, content_type=content_type).status_code == 415
+    assert world.pia.post(WEBHOOKS_PATH, data=body, content_type=content_type).status_code == 415
 
 
 def test_unknown_keys_are_ignored(world: World) -> None:
-    made = create(world.pia, active=False, secret="whsec_mine", uuid=UNKNOWN_UUID, failureCount=9)
+    made = create_webhook(world.pia, active=False, secret="whsec_mine", uuid=UNKNOWN_UUID, failureCount=9)
     assert made["webhook"]["active"] is True
     assert made["webhook"]["uuid"] != UNKNOWN_UUID
     assert made["secret"] != "whsec_mine"
@@ -138,39 +148,39 @@ def test_a_file_is_named_by_uuid_or_short_id_and_kept_by_uuid(world: World, key:
     """A short id is accepted and stored as UUID."""
     made = world.pia.upload()
     name = made["uuid"].upper() if key == "upper" else made[key]
-    assert create(world.pia, fileUuid=name)["webhook"]["fileUuid"] == made["uuid"]
-    assert listed(world.pia)[0]["fileUuid"] == made["uuid"]
+    assert create_webhook(world.pia, fileUuid=name)["webhook"]["fileUuid"] == made["uuid"]
+    assert list_webhooks(world.pia)[0]["fileUuid"] == made["uuid"]
 
 
 def test_every_file_that_cannot_be_named_is_the_same_404(world: World) -> None:
     """Unknown, foreign, unclaimed, trashed or malformed is one identical 404."""
     foreign, trashed, unclaimed = world.mal.upload(), world.pia.upload(), world.pia.upload()
     world.pia.delete(f"/api/v1/files/{trashed['uuid']}")
-    change_file(world, unclaimed["uuid"], owner_id=None)
+    update_file_row(world, unclaimed["uuid"], owner_id=None)
     names = [
         UNKNOWN_UUID, "000000000000", foreign["uuid"], foreign["shortId"], trashed["uuid"], trashed["shortId"],
         unclaimed["uuid"], "a-slug", "", " ", "x" * 5000, None, 1, True, [], {}, f" {world.pia.upload()['uuid']}",
     ]  # fmt: skip
-    answers = [ask(world.pia, fileUuid=name) for name in names]
+    answers = [post_webhook(world.pia, fileUuid=name) for name in names]
     assert {answer.status_code for answer in answers} == {404}
     assert len({answer.data for answer in answers}) == 1
     assert answers[0].get_json()["code"] == "not_found"
-    assert count(world, "webhooks") == 0
+    assert count_rows(world, "webhooks") == 0
 
 
 def test_a_webhook_goes_with_its_file(world: World) -> None:
     made = world.fay.upload()
-    create(world.fay, fileUuid=made["uuid"])
-    kept = create(world.fay)
+    create_webhook(world.fay, fileUuid=made["uuid"])
+    kept = create_webhook(world.fay)
     assert world.fay.delete(f"/api/v1/files/{made['uuid']}?purge=1").status_code == 200
-    assert [row["uuid"] for row in listed(world.fay)] == [kept["webhook"]["uuid"]]
+    assert [row["uuid"] for row in list_webhooks(world.fay)] == [kept["webhook"]["uuid"]]
 
 
 def test_a_webhook_keeps_its_file_while_that_is_in_the_trash(world: World) -> None:
     made = world.pia.upload()
-    create(world.pia, fileUuid=made["uuid"])
+    create_webhook(world.pia, fileUuid=made["uuid"])
     world.pia.delete(f"/api/v1/files/{made['uuid']}")
-    assert listed(world.pia)[0]["fileUuid"] == made["uuid"]
+    assert list_webhooks(world.pia)[0]["fileUuid"] == made["uuid"]
 
 
 # --- the cap ---------------------------------------------------------------------------------------------------------
@@ -179,32 +189,34 @@ def test_a_webhook_keeps_its_file_while_that_is_in_the_trash(world: World) -> No
 def test_the_26th_webhook_is_400_and_those_for_one_file_count(world: World) -> None:
     """25 per account; file-scoped and account-wide share the cap."""
     made = world.pia.upload()
-    first = create(world.pia)
+    first = create_webhook(world.pia)
     for number in range(24):
-        create(world.pia, **({"fileUuid": made["uuid"]} if number % 2 else {}))
-    answer = ask(world.pia)
+        create_webhook(world.pia, **({"fileUuid": made["uuid"]} if number % 2 else {}))
+    answer = post_webhook(world.pia)
     assert (answer.status_code, answer.get_json()["code"]) == (400, "bad_request")
     assert "25" in answer.get_json()["detail"]
-    assert ask(world.mal).status_code == 201
-    world.pia.delete(f"{HOOKS}/{first['webhook']['uuid']}")
-    assert ask(world.pia).status_code == 201
+    assert post_webhook(world.mal).status_code == 201
+    world.pia.delete(f"{WEBHOOKS_PATH}/{first['webhook']['uuid']}")
+    assert post_webhook(world.pia).status_code == 201
 
 
 def test_a_disabled_webhook_holds_its_place(world: World) -> None:
     for _ in range(25):
-        change_hook(world, create(world.pia)["webhook"]["uuid"], disabled_at=1)
-    assert ask(world.pia).status_code == 400
+        update_webhook_row(world, create_webhook(world.pia)["webhook"]["uuid"], disabled_at=1)
+    assert post_webhook(world.pia).status_code == 400
 
 
 def test_of_fifty_at_once_exactly_25_are_made(world: World) -> None:
     def attempt(number: int) -> int:
-        answer = world.app.test_client().post(HOOKS, json={"url": URL, "events": NINE}, headers=world.pia.headers)
+        answer = world.app.test_client().post(
+            WEBHOOKS_PATH, json={"url": URL, "events": EVENT_KINDS}, headers=world.pia.headers
+        )
         return answer.status_code
 
     with ThreadPoolExecutor(10) as pool:
         statuses = list(pool.map(attempt, range(50)))
     assert sorted(statuses) == [201] * 25 + [400] * 25
-    assert count(world, "webhooks") == 25
+    assert count_rows(world, "webhooks") == 25
 
 
 # --- while the host is looked up -------------------------------------------------------------------------------------
@@ -218,9 +230,9 @@ def test_a_key_that_is_revoked_meanwhile_makes_no_webhook(world: World) -> None:
         return [ipaddress.ip_address("93.184.216.34")]
 
     world.rt.outbound.resolve = look_up
-    answer = ask(Person(world.pia.email, world.pia.uuid, key.key, world.http))
+    answer = post_webhook(Person(world.pia.email, world.pia.uuid, key.key, world.http))
     assert (answer.status_code, answer.get_json()["code"]) == (401, "unauthorized")
-    assert count(world, "webhooks") == 0
+    assert count_rows(world, "webhooks") == 0
 
 
 def test_a_file_that_goes_meanwhile_is_404(world: World) -> None:
@@ -231,8 +243,8 @@ def test_a_file_that_goes_meanwhile_is_404(world: World) -> None:
         return [ipaddress.ip_address("93.184.216.34")]
 
     world.rt.outbound.resolve = look_up
-    assert ask(world.fay, fileUuid=made["uuid"]).status_code == 404
-    assert count(world, "webhooks") == 0
+    assert post_webhook(world.fay, fileUuid=made["uuid"]).status_code == 404
+    assert count_rows(world, "webhooks") == 0
 
 
 def test_name_services_that_never_answer_leave_threads_for_everybody_else(world: World) -> None:
@@ -247,18 +259,23 @@ def test_name_services_that_never_answer_leave_threads_for_everybody_else(world:
     world.rt.outbound.resolve = look_up
     with ThreadPoolExecutor(2) as pool:
         held = [
-            pool.submit(world.app.test_client().post, HOOKS, json={"url": URL, "events": NINE}, headers=person.headers)
+            pool.submit(
+                world.app.test_client().post,
+                WEBHOOKS_PATH,
+                json={"url": URL, "events": EVENT_KINDS},
+                headers=person.headers,
+            )
             for person in (world.pia, world.mal)
         ]
         assert asked.acquire(timeout=10)
         assert asked.acquire(timeout=10)
-        refused = ask(world.bea)
+        refused = post_webhook(world.bea)
         over.set()
         assert [future.result().status_code for future in held] == [400, 400]
     assert (refused.status_code, refused.get_json()["code"]) == (503, "unavailable")
     assert int(refused.headers["Retry-After"]) > 0
-    find_everything(world.rt)
-    assert ask(world.bea).status_code == 201
+    resolve_all_hosts(world.rt)
+    assert post_webhook(world.bea).status_code == 201
 
 
 # --- the secret ------------------------------------------------------------------------------------------------------
@@ -268,18 +285,18 @@ def test_the_secret_is_shown_once_and_written_nowhere(world: World, caplog: pyte
     """The secret appears in the create answer only: not in list, test, logs, errors, nor in the database's bytes."""
     caplog.set_level("DEBUG")
     made = world.pia.upload()
-    hook = create(world.pia, events=["content.replaced"])
+    hook = create_webhook(world.pia, events=["content.replaced"])
     uuid, digits = hook["webhook"]["uuid"], hook["secret"].removeprefix("whsec_")
-    happen(world, made["uuid"])
+    record_replacements(world, made["uuid"])
     stored = b"".join(path.read_bytes() for path in world.rt.config.data_dir.rglob("*") if path.is_file())
     answers = [
-        world.pia.get(HOOKS),
-        world.pia.post(f"{HOOKS}/{uuid}/test"),
-        world.pia.post(f"{HOOKS}/{uuid}/enable"),
-        world.pia.get(f"{HOOKS}/{uuid}/deliveries"),
+        world.pia.get(WEBHOOKS_PATH),
+        world.pia.post(f"{WEBHOOKS_PATH}/{uuid}/test"),
+        world.pia.post(f"{WEBHOOKS_PATH}/{uuid}/enable"),
+        world.pia.get(f"{WEBHOOKS_PATH}/{uuid}/deliveries"),
         world.pia.get("/api/v1/activity?since=1"),
-        ask(world.pia, events=[hook["secret"]]),
-        world.pia.delete(f"{HOOKS}/{uuid}"),
+        post_webhook(world.pia, events=[hook["secret"]]),
+        world.pia.delete(f"{WEBHOOKS_PATH}/{uuid}"),
     ]
     told = "".join(answer.text for answer in answers) + caplog.text
     assert uuid.encode() in stored
@@ -289,11 +306,11 @@ def test_the_secret_is_shown_once_and_written_nowhere(world: World, caplog: pyte
 
 
 def test_every_secret_is_another(world: World) -> None:
-    assert len({create(world.pia)["secret"] for _ in range(20)}) == 20
+    assert len({create_webhook(world.pia)["secret"] for _ in range(20)}) == 20
 
 
 def test_what_is_made_does_not_show_its_secret_when_it_is_printed(world: World) -> None:
     """So that no log line and no traceback can hold it."""
     caller = authenticate(world.rt, f"Bearer {world.pia.key}")
-    made = create_service(world.rt, caller, {"url": URL, "events": NINE})
+    made = create_service(world.rt, caller, {"url": URL, "events": EVENT_KINDS})
     assert made.secret not in repr(made)

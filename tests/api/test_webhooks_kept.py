@@ -5,17 +5,17 @@ from collections.abc import Callable
 import pytest
 
 from docshare.server.services.accounts import accounts
-from tests.api.hooks import HOOKS, change_hook, create, find_everything, listed
-from tests.api.table import UNKNOWN_UUID
+from tests.api.route_table import UNKNOWN_UUID
+from tests.api.webhooks import WEBHOOKS_PATH, create_webhook, list_webhooks, resolve_all_hosts, update_webhook_row
 from tests.support.cast import World
-from tests.support.receivers import happen
-from tests.support.rows import count
+from tests.support.receivers import record_replacements
+from tests.support.rows import count_rows
 
 
 @pytest.fixture
 def world(make: Callable[..., World]) -> World:
     world = make(rate_limit=1_000)
-    find_everything(world.rt)
+    resolve_all_hosts(world.rt)
     return world
 
 
@@ -24,13 +24,13 @@ def world(make: Callable[..., World]) -> World:
 
 def test_the_list_is_newest_first_with_how_deliveries_go(world: World) -> None:
     """``{"webhooks": [...]}``; ``failureCount`` always; what is not known yet is absent."""
-    assert listed(world.pia) == []
-    made = [create(world.pia)["webhook"] for _ in range(3)]
-    change_hook(
+    assert list_webhooks(world.pia) == []
+    made = [create_webhook(world.pia)["webhook"] for _ in range(3)]
+    update_webhook_row(
         world, made[0]["uuid"],
         failure_count=20, last_delivery_at=1_790_000_000_000, last_status=503, disabled_at=1_790_000_060_000,
     )  # fmt: skip
-    newest, middle, oldest = listed(world.pia)
+    newest, middle, oldest = list_webhooks(world.pia)
     assert newest == {**made[2], "failureCount": 0}
     assert middle == {**made[1], "failureCount": 0}
     assert oldest == {
@@ -45,20 +45,22 @@ def test_the_list_is_newest_first_with_how_deliveries_go(world: World) -> None:
 
 def test_a_last_status_of_zero_is_told(world: World) -> None:
     """Zero is an answer: nobody was reached."""
-    change_hook(world, create(world.pia)["webhook"]["uuid"], last_delivery_at=1_790_000_000_000, last_status=0)
-    assert listed(world.pia)[0]["lastStatus"] == 0
+    update_webhook_row(
+        world, create_webhook(world.pia)["webhook"]["uuid"], last_delivery_at=1_790_000_000_000, last_status=0
+    )
+    assert list_webhooks(world.pia)[0]["lastStatus"] == 0
 
 
 def test_the_webhook_of_a_listener_is_nobodys_to_see_and_holds_no_place(world: World) -> None:
-    uuid = create(world.pia)["webhook"]["uuid"]
-    change_hook(world, uuid, listens_until=1_790_000_060_000)
-    assert listed(world.pia) == []
+    uuid = create_webhook(world.pia)["webhook"]["uuid"]
+    update_webhook_row(world, uuid, listens_until=1_790_000_060_000)
+    assert list_webhooks(world.pia) == []
     for method, path in (("DELETE", ""), ("POST", "/test"), ("POST", "/enable")):
-        answer = world.http.open(f"{HOOKS}/{uuid}{path}", method=method, headers=world.pia.headers)
+        answer = world.http.open(f"{WEBHOOKS_PATH}/{uuid}{path}", method=method, headers=world.pia.headers)
         assert answer.status_code == 404
     for _ in range(25):
-        create(world.pia)
-    assert count(world, "webhooks") == 26
+        create_webhook(world.pia)
+    assert count_rows(world, "webhooks") == 26
 
 
 # --- delete ----------------------------------------------------------------------------------------------------------
@@ -67,31 +69,31 @@ def test_the_webhook_of_a_listener_is_nobodys_to_see_and_holds_no_place(world: W
 def test_a_deleted_webhook_is_gone_with_all_that_waited_for_it(world: World) -> None:
     """204; queued deliveries go with it."""
     made = world.pia.upload()
-    hooks = [create(world.pia, events=["content.replaced"])["webhook"]["uuid"] for _ in range(2)]
-    happen(world, made["uuid"], times=3)
-    answer = world.pia.delete(f"{HOOKS}/{hooks[0]}")
+    hooks = [create_webhook(world.pia, events=["content.replaced"])["webhook"]["uuid"] for _ in range(2)]
+    record_replacements(world, made["uuid"], times=3)
+    answer = world.pia.delete(f"{WEBHOOKS_PATH}/{hooks[0]}")
     assert (answer.status_code, answer.data) == (204, b"")
-    assert [row["uuid"] for row in listed(world.pia)] == [hooks[1]]
-    assert count(world, "deliveries") == 3
-    happen(world, made["uuid"], first=5)
-    assert count(world, "deliveries") == 4
-    assert world.pia.delete(f"{HOOKS}/{hooks[0]}").status_code == 404
+    assert [row["uuid"] for row in list_webhooks(world.pia)] == [hooks[1]]
+    assert count_rows(world, "deliveries") == 3
+    record_replacements(world, made["uuid"], first=5)
+    assert count_rows(world, "deliveries") == 4
+    assert world.pia.delete(f"{WEBHOOKS_PATH}/{hooks[0]}").status_code == 404
 
 
 def test_a_deleted_webhook_leaves_nothing_in_the_bytes_of_the_database(world: World) -> None:
-    uuid = create(world.pia, url="https://hook.example/very-private-path")["webhook"]["uuid"]
-    world.pia.delete(f"{HOOKS}/{uuid}")
+    uuid = create_webhook(world.pia, url="https://hook.example/very-private-path")["webhook"]["uuid"]
+    world.pia.delete(f"{WEBHOOKS_PATH}/{uuid}")
     stored = b"".join(path.read_bytes() for path in world.rt.config.data_dir.glob("docshare.db*"))
     assert b"very-private-path" not in stored
 
 
 def test_webhooks_go_with_their_account(world: World) -> None:
     made = world.fay.upload()
-    create(world.fay, fileUuid=made["uuid"])
-    create(world.fay)
-    create(world.pia)
+    create_webhook(world.fay, fileUuid=made["uuid"])
+    create_webhook(world.fay)
+    create_webhook(world.pia)
     accounts.delete_account(world.rt, world.fay.email)
-    assert count(world, "webhooks") == 1
+    assert count_rows(world, "webhooks") == 1
 
 
 # --- enable ----------------------------------------------------------------------------------------------------------
@@ -99,52 +101,52 @@ def test_webhooks_go_with_their_account(world: World) -> None:
 
 def test_enabling_makes_a_disabled_webhook_active_with_its_failures_forgotten(world: World) -> None:
     """200, the webhook, counter 0."""
-    made = create(world.pia)["webhook"]
-    change_hook(world, made["uuid"], failure_count=20, last_status=500, disabled_at=1_790_000_060_000)
-    answer = world.pia.post(f"{HOOKS}/{made['uuid']}/enable")
+    made = create_webhook(world.pia)["webhook"]
+    update_webhook_row(world, made["uuid"], failure_count=20, last_status=500, disabled_at=1_790_000_060_000)
+    answer = world.pia.post(f"{WEBHOOKS_PATH}/{made['uuid']}/enable")
     assert answer.status_code == 200
-    assert answer.get_json() == {**made, "failureCount": 0, "lastStatus": 500} == listed(world.pia)[0]
+    assert answer.get_json() == {**made, "failureCount": 0, "lastStatus": 500} == list_webhooks(world.pia)[0]
 
 
 def test_enabling_an_active_webhook_forgets_its_failures_too(world: World) -> None:
-    made = create(world.pia)["webhook"]
-    change_hook(world, made["uuid"], failure_count=7)
-    answer = world.pia.post(f"{HOOKS}/{made['uuid']}/enable")
+    made = create_webhook(world.pia)["webhook"]
+    update_webhook_row(world, made["uuid"], failure_count=7)
+    answer = world.pia.post(f"{WEBHOOKS_PATH}/{made['uuid']}/enable")
     assert (answer.status_code, answer.get_json()["failureCount"], answer.get_json()["active"]) == (200, 0, True)
 
 
 def test_what_happens_reaches_an_enabled_webhook_again(world: World) -> None:
     made = world.pia.upload()
-    uuid = create(world.pia, events=["content.replaced"])["webhook"]["uuid"]
-    change_hook(world, uuid, disabled_at=1)
-    happen(world, made["uuid"])
-    assert count(world, "deliveries") == 0
-    world.pia.post(f"{HOOKS}/{uuid}/enable")
-    happen(world, made["uuid"], first=3)
-    assert count(world, "deliveries") == 1
+    uuid = create_webhook(world.pia, events=["content.replaced"])["webhook"]["uuid"]
+    update_webhook_row(world, uuid, disabled_at=1)
+    record_replacements(world, made["uuid"])
+    assert count_rows(world, "deliveries") == 0
+    world.pia.post(f"{WEBHOOKS_PATH}/{uuid}/enable")
+    record_replacements(world, made["uuid"], first=3)
+    assert count_rows(world, "deliveries") == 1
 
 
 # --- whose it is -----------------------------------------------------------------------------------------------------
 
-ACTS = [("DELETE", ""), ("POST", "/test"), ("POST", "/enable")]
+WEBHOOK_REQUESTS = [("DELETE", ""), ("POST", "/test"), ("POST", "/enable")]
 
 
-@pytest.mark.parametrize(("method", "path"), ACTS)
+@pytest.mark.parametrize(("method", "path"), WEBHOOK_REQUESTS)
 def test_a_foreign_webhook_is_as_unknown_as_one_that_never_was(world: World, method: str, path: str) -> None:
     """Unknown or foreign: 404, byte for byte the same (hardening M3)."""
-    uuid = create(world.pia)["webhook"]["uuid"]
+    uuid = create_webhook(world.pia)["webhook"]["uuid"]
     answers = [
-        world.http.open(f"{HOOKS}/{name}{path}", method=method, headers=world.mal.headers)
+        world.http.open(f"{WEBHOOKS_PATH}/{name}{path}", method=method, headers=world.mal.headers)
         for name in (uuid, UNKNOWN_UUID, "nothing", uuid[:8])
     ]
     assert {answer.status_code for answer in answers} == {404}
     assert len({answer.data for answer in answers}) == 1
-    assert [row["uuid"] for row in listed(world.pia)] == [uuid]
-    assert listed(world.mal) == []
+    assert [row["uuid"] for row in list_webhooks(world.pia)] == [uuid]
+    assert list_webhooks(world.mal) == []
 
 
-@pytest.mark.parametrize(("method", "path"), ACTS)
+@pytest.mark.parametrize(("method", "path"), WEBHOOK_REQUESTS)
 def test_a_webhook_is_known_by_its_uuid_in_either_case(world: World, method: str, path: str) -> None:
-    uuid = create(world.pia)["webhook"]["uuid"]
-    answer = world.http.open(f"{HOOKS}/{uuid.upper()}{path}", method=method, headers=world.pia.headers)
+    uuid = create_webhook(world.pia)["webhook"]["uuid"]
+    answer = world.http.open(f"{WEBHOOKS_PATH}/{uuid.upper()}{path}", method=method, headers=world.pia.headers)
     assert answer.status_code in (200, 204)

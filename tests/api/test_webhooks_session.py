@@ -11,21 +11,21 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from docshare.server.services.accounts.sign_in import SESSION_MS
-from tests.api.door import opened
-from tests.api.hooks import HOOKS, URL, create, find_everything, listed
-from tests.api.table import UNKNOWN_UUID
+from tests.api.raw_client import open_listener
+from tests.api.route_table import UNKNOWN_UUID
+from tests.api.webhooks import URL, WEBHOOKS_PATH, create_webhook, list_webhooks, resolve_all_hosts
 from tests.support.cast import BASE_URL, NO_CREDENTIAL, Person, World
-from tests.support.owner import signed_in
-from tests.support.receivers import ALLOWED, Receiver, receiver_at
-from tests.support.rows import count
+from tests.support.owner import sign_in_browser
+from tests.support.receivers import LOOPBACK_NETWORKS, FakeReceiver, open_receiver
+from tests.support.rows import count_rows
 
-LANE = "/api/webhooks"
+SESSION_PATH = "/api/webhooks"
 BODY = {"url": URL, "events": ["file.viewed"]}
 WRITES = [("POST", ""), ("DELETE", "/{uuid}"), ("POST", "/{uuid}/test")]
 
 
 @dataclass
-class Browser:
+class WebhookBrowser:
     """A browser in which somebody is signed in, and the CSRF token that its pages hold."""
 
     http: FlaskClient
@@ -34,35 +34,35 @@ class Browser:
     def send(self, method: str, tail: str = "", **more: Any) -> TestResponse:
         """A request with the token; ``headers`` come on top."""
         headers = {"X-CSRF-Token": self.csrf} | more.pop("headers", {})
-        return self.http.open(f"{LANE}{tail}", method=method, headers=headers, **more)
+        return self.http.open(f"{SESSION_PATH}{tail}", method=method, headers=headers, **more)
 
 
-def browser_of(world: World, person: Person) -> Browser:
-    http = signed_in(world, person)
+def make_webhook_browser(world: World, person: Person) -> WebhookBrowser:
+    http = sign_in_browser(world, person)
     found = re.search(r'name="csrf" value="([^"]+)"', http.get("/login").text)
     assert found is not None
-    return Browser(http, found[1])
+    return WebhookBrowser(http, found[1])
 
 
 @pytest.fixture
 def world(make: Callable[..., World]) -> World:
-    world = make(rate_limit=1_000, webhook_allow=ALLOWED)
-    find_everything(world.rt)
+    world = make(rate_limit=1_000, webhook_allow=LOOPBACK_NETWORKS)
+    resolve_all_hosts(world.rt)
     return world
 
 
 @pytest.fixture
-def browser(world: World) -> Browser:
-    return browser_of(world, world.pia)
+def browser(world: World) -> WebhookBrowser:
+    return make_webhook_browser(world, world.pia)
 
 
 @pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with receiver_at() as running:
+def receiver() -> Iterator[FakeReceiver]:
+    with open_receiver() as running:
         yield running
 
 
-def write(browser: Browser, method: str, tail: str, uuid: str, **more: Any) -> TestResponse:
+def send_write(browser: WebhookBrowser, method: str, tail: str, uuid: str, **more: Any) -> TestResponse:
     """One of the ``WRITES``, complete."""
     body = {"json": BODY} if not tail else {}
     return browser.send(method, tail.replace("{uuid}", uuid), **(body | more))
@@ -72,31 +72,31 @@ def write(browser: Browser, method: str, tail: str, uuid: str, **more: Any) -> T
 
 
 def test_a_signed_in_owner_makes_lists_tests_and_deletes_webhooks(
-    world: World, browser: Browser, receiver: Receiver
+    world: World, browser: WebhookBrowser, receiver: FakeReceiver
 ) -> None:
     """``/api/webhooks`` (create, list, delete, test) takes the session cookie with its CSRF token."""
     made = browser.send("POST", json={"url": receiver.url, "events": ["file.viewed"]})
     assert made.status_code == 201
     assert list(made.get_json()) == ["webhook", "secret"]
     uuid = made.get_json()["webhook"]["uuid"]
-    assert browser.send("GET").get_json() == world.pia.get(HOOKS).get_json()
+    assert browser.send("GET").get_json() == world.pia.get(WEBHOOKS_PATH).get_json()
     assert browser.send("POST", f"/{uuid}/test").get_json()["delivered"] is True
     assert browser.send("DELETE", f"/{uuid}").status_code == 204
-    assert listed(world.pia) == []
+    assert list_webhooks(world.pia) == []
 
 
-def test_there_is_no_enable_on_the_session_lane(world: World, browser: Browser) -> None:
-    uuid = create(world.pia)["webhook"]["uuid"]
+def test_there_is_no_enable_on_the_session_lane(world: World, browser: WebhookBrowser) -> None:
+    uuid = create_webhook(world.pia)["webhook"]["uuid"]
     assert browser.send("POST", f"/{uuid}/enable").status_code == 404
 
 
 @pytest.mark.parametrize(("method", "tail"), [("DELETE", "/{uuid}"), ("POST", "/{uuid}/test")])
-def test_a_foreign_webhook_is_404_here_too(world: World, browser: Browser, method: str, tail: str) -> None:
-    foreign = create(world.mal)["webhook"]["uuid"]
-    answers = [write(browser, method, tail, uuid) for uuid in (foreign, UNKNOWN_UUID)]
+def test_a_foreign_webhook_is_404_here_too(world: World, browser: WebhookBrowser, method: str, tail: str) -> None:
+    foreign = create_webhook(world.mal)["webhook"]["uuid"]
+    answers = [send_write(browser, method, tail, uuid) for uuid in (foreign, UNKNOWN_UUID)]
     assert [answer.status_code for answer in answers] == [404, 404]
     assert answers[0].data == answers[1].data
-    assert len(listed(world.mal)) == 1
+    assert len(list_webhooks(world.mal)) == 1
 
 
 # --- who is asking ---------------------------------------------------------------------------------------------------
@@ -107,28 +107,28 @@ def test_a_foreign_webhook_is_404_here_too(world: World, browser: Browser, metho
 def test_without_a_credential_it_is_401(world: World, method: str, tail: str, cookie: str | None) -> None:
     if cookie is not None:
         world.http.set_cookie("docshare_session", cookie)
-    answer = world.http.open(f"{LANE}{tail.replace('{uuid}', UNKNOWN_UUID)}", method=method)
+    answer = world.http.open(f"{SESSION_PATH}{tail.replace('{uuid}', UNKNOWN_UUID)}", method=method)
     assert (answer.status_code, answer.get_json()["code"]) == (401, "unauthorized")
     assert answer.headers["WWW-Authenticate"] == NO_CREDENTIAL
 
 
-def test_a_session_that_ended_is_no_credential(world: World, browser: Browser) -> None:
+def test_a_session_that_ended_is_no_credential(world: World, browser: WebhookBrowser) -> None:
     assert browser.send("GET").status_code == 200
     world.clock.advance(milliseconds=SESSION_MS)
     assert browser.send("GET").status_code == 401
 
 
-def test_signing_out_ends_it_at_once(world: World, browser: Browser) -> None:
+def test_signing_out_ends_it_at_once(world: World, browser: WebhookBrowser) -> None:
     cookie = browser.http.get_cookie("docshare_session")
     assert cookie is not None
     assert browser.http.post("/logout", data={"csrf": browser.csrf}).status_code == 303
     browser.http.set_cookie("docshare_session", cookie.value)
     assert browser.send("POST", json=BODY).status_code == 401
-    assert count(world, "webhooks") == 0
+    assert count_rows(world, "webhooks") == 0
 
 
-def test_the_cookie_is_worth_nothing_on_the_other_lane(world: World, browser: Browser) -> None:
-    answer = browser.http.get(HOOKS, headers={"X-CSRF-Token": browser.csrf})
+def test_the_cookie_is_worth_nothing_on_the_other_lane(world: World, browser: WebhookBrowser) -> None:
+    answer = browser.http.get(WEBHOOKS_PATH, headers={"X-CSRF-Token": browser.csrf})
     assert answer.status_code == 401
 
 
@@ -136,12 +136,12 @@ def test_over_https_only_the_cookie_that_holds_to_this_host_counts(make: Callabl
     """A cookie without the ``__Host-`` prefix may have been planted by a neighbour."""
     world = make(base_url="https://docs.example.com")
     http = world.app.test_client()
-    browser = browser_of(world, world.pia)
+    browser = make_webhook_browser(world, world.pia)
     cookie = browser.http.get_cookie("__Host-docshare_session")
     assert cookie is not None
     http.set_cookie("docshare_session", cookie.value)
-    assert http.get(LANE).status_code == 401
-    assert browser.http.get(LANE).status_code == 200
+    assert http.get(SESSION_PATH).status_code == 401
+    assert browser.http.get(SESSION_PATH).status_code == 200
 
 
 # --- what other sites could do ---------------------------------------------------------------------------------------
@@ -150,16 +150,16 @@ def test_over_https_only_the_cookie_that_holds_to_this_host_counts(make: Callabl
 @pytest.mark.parametrize(("method", "tail"), WRITES)
 @pytest.mark.parametrize("token", [None, "", "nonsense", "\xff", "other session"])
 def test_a_write_without_the_token_of_the_session_is_403(
-    world: World, browser: Browser, method: str, tail: str, token: str | None
+    world: World, browser: WebhookBrowser, method: str, tail: str, token: str | None
 ) -> None:
-    uuid = create(world.pia)["webhook"]["uuid"]
+    uuid = create_webhook(world.pia)["webhook"]["uuid"]
     if token == "other session":
-        token = browser_of(world, world.pia).csrf
+        token = make_webhook_browser(world, world.pia).csrf
     headers = {} if token is None else {"X-CSRF-Token": token}
     body = {"json": BODY} if not tail else {}
-    answer = browser.http.open(f"{LANE}{tail.replace('{uuid}', uuid)}", method=method, headers=headers, **body)
+    answer = browser.http.open(f"{SESSION_PATH}{tail.replace('{uuid}', uuid)}", method=method, headers=headers, **body)
     assert (answer.status_code, answer.get_json()["code"]) == (403, "forbidden")
-    assert [row["uuid"] for row in listed(world.pia)] == [uuid]
+    assert [row["uuid"] for row in list_webhooks(world.pia)] == [uuid]
 
 
 @pytest.mark.parametrize(("method", "tail"), WRITES)
@@ -172,13 +172,13 @@ def test_a_write_without_the_token_of_the_session_is_403(
     ],
 )  # fmt: skip
 def test_a_write_from_another_site_is_403_whatever_it_knows(
-    world: World, browser: Browser, method: str, tail: str, headers: dict[str, str]
+    world: World, browser: WebhookBrowser, method: str, tail: str, headers: dict[str, str]
 ) -> None:
     """Sec-Fetch-Site first, then Origin, and the token."""
-    uuid = create(world.pia)["webhook"]["uuid"]
-    answer = write(browser, method, tail, uuid, headers=headers)
+    uuid = create_webhook(world.pia)["webhook"]["uuid"]
+    answer = send_write(browser, method, tail, uuid, headers=headers)
     assert (answer.status_code, answer.get_json()["code"]) == (403, "forbidden")
-    assert [row["uuid"] for row in listed(world.pia)] == [uuid]
+    assert [row["uuid"] for row in list_webhooks(world.pia)] == [uuid]
 
 
 @pytest.mark.parametrize(
@@ -190,26 +190,26 @@ def test_a_write_from_another_site_is_403_whatever_it_knows(
         {"Sec-Fetch-Site": "same-origin", "Origin": "null"},
     ],
 )
-def test_a_write_from_a_page_of_this_server_is_taken(browser: Browser, headers: dict[str, str]) -> None:
+def test_a_write_from_a_page_of_this_server_is_taken(browser: WebhookBrowser, headers: dict[str, str]) -> None:
     assert browser.send("POST", json=BODY, headers=headers).status_code == 201
 
 
-def test_looking_needs_no_token(world: World, browser: Browser) -> None:
-    create(world.pia)
-    assert len(browser.http.get(LANE).get_json()["webhooks"]) == 1
+def test_looking_needs_no_token(world: World, browser: WebhookBrowser) -> None:
+    create_webhook(world.pia)
+    assert len(browser.http.get(SESSION_PATH).get_json()["webhooks"]) == 1
 
 
 @pytest.mark.parametrize(
     "content_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", None]
 )
-def test_only_json_is_taken_for_a_body(world: World, browser: Browser, content_type: str | None) -> None:
+def test_only_json_is_taken_for_a_body(world: World, browser: WebhookBrowser, content_type: str | None) -> None:
     """JSON routes require application/json."""
     answer = browser.send("POST", data=json.dumps(BODY), content_type=content_type)
     assert answer.status_code == 415
-    assert count(world, "webhooks") == 0
+    assert count_rows(world, "webhooks") == 0
 
 
-def test_no_other_site_may_read_an_answer(browser: Browser) -> None:
+def test_no_other_site_may_read_an_answer(browser: WebhookBrowser) -> None:
     answer = browser.send("GET", headers={"Origin": "https://evil.example"})
     assert not [name for name in answer.headers if name[0].startswith("Access-Control")]
     assert answer.headers["Cache-Control"] == "private, no-store"
@@ -222,19 +222,19 @@ def test_no_other_site_may_read_an_answer(browser: Browser) -> None:
     ("method", "tail", "status"), [("GET", "", 200), ("POST", "", 201), ("DELETE", "/{uuid}", 204)]
 )
 def test_a_bearer_needs_no_token_of_a_session(world: World, method: str, tail: str, status: int) -> None:
-    uuid = create(world.pia)["webhook"]["uuid"]
+    uuid = create_webhook(world.pia)["webhook"]["uuid"]
     headers = world.pia.headers | {"Sec-Fetch-Site": "cross-site"}
-    answer = world.http.open(f"{LANE}{tail.replace('{uuid}', uuid)}", method=method, headers=headers, json=BODY)
+    answer = world.http.open(f"{SESSION_PATH}{tail.replace('{uuid}', uuid)}", method=method, headers=headers, json=BODY)
     assert answer.status_code == status
 
 
-def test_a_bearer_beside_a_cookie_is_the_one_who_asks(world: World, browser: Browser) -> None:
+def test_a_bearer_beside_a_cookie_is_the_one_who_asks(world: World, browser: WebhookBrowser) -> None:
     """Bearer routes ignore cookies."""
     assert browser.send("POST", json=BODY, headers=world.mal.headers).status_code == 201
-    assert (len(listed(world.mal)), listed(world.pia)) == (1, [])
+    assert (len(list_webhooks(world.mal)), list_webhooks(world.pia)) == (1, [])
 
 
-def test_a_bad_bearer_is_not_mended_by_a_cookie(browser: Browser) -> None:
+def test_a_bad_bearer_is_not_mended_by_a_cookie(browser: WebhookBrowser) -> None:
     answer = browser.send("GET", headers={"Authorization": "Bearer ds_live_nobody"})
     assert answer.status_code == 401
 
@@ -242,36 +242,36 @@ def test_a_bad_bearer_is_not_mended_by_a_cookie(browser: Browser) -> None:
 # --- limits ----------------------------------------------------------------------------------------------------------
 
 
-def test_tests_are_counted_by_address_here(world: World, browser: Browser) -> None:
+def test_tests_are_counted_by_address_here(world: World, browser: WebhookBrowser) -> None:
     """10 per minute, per IP on the session route: shared by everybody there, and apart from the other lane."""
-    mine, theirs = create(world.pia)["webhook"]["uuid"], create(world.mal)["webhook"]["uuid"]
+    mine, theirs = create_webhook(world.pia)["webhook"]["uuid"], create_webhook(world.mal)["webhook"]["uuid"]
     world.rt.outbound.resolve = lambda host: []  # nobody need be called
     statuses = [browser.send("POST", f"/{mine}/test").status_code for _ in range(5)]
-    statuses += [world.mal.post(f"{LANE}/{theirs}/test").status_code for _ in range(6)]
+    statuses += [world.mal.post(f"{SESSION_PATH}/{theirs}/test").status_code for _ in range(6)]
     assert statuses == [200] * 10 + [429]
     refused = browser.send("POST", f"/{mine}/test")
     assert (refused.status_code, refused.headers["RateLimit-Policy"]) == (429, '"webhook-test";q=10;w=60')
     elsewhere = browser.send("POST", f"/{mine}/test", environ_overrides={"REMOTE_ADDR": "203.0.113.9"})
     assert elsewhere.status_code == 200
-    assert world.pia.post(f"{HOOKS}/{mine}/test").status_code == 200
+    assert world.pia.post(f"{WEBHOOKS_PATH}/{mine}/test").status_code == 200
 
 
 def test_requests_of_a_session_have_a_window_of_their_own(make: Callable[..., World]) -> None:
     world = make(rate_limit=3)
-    pia, mal = browser_of(world, world.pia), browser_of(world, world.mal)
+    pia, mal = make_webhook_browser(world, world.pia), make_webhook_browser(world, world.mal)
     assert [pia.send("GET").status_code for _ in range(4)] == [200, 200, 200, 429]
     assert mal.send("GET").status_code == 200
 
 
-def test_the_listener_refuses_a_long_body_of_nobody_before_it_comes(world: World, browser: Browser) -> None:
+def test_the_listener_refuses_a_long_body_of_nobody_before_it_comes(world: World, browser: WebhookBrowser) -> None:
     """Judged by the head: 401 for nobody, 413 for somebody, and 403 without the token."""
     cookie = browser.http.get_cookie("docshare_session")
     assert cookie is not None
     signed = {"Cookie": f"docshare_session={cookie.value}"}
     cases: list[tuple[dict[str, str], int]] = [({}, 401), (signed, 403), (signed | {"X-CSRF-Token": browser.csrf}, 413)]
-    with opened(world) as door:
+    with open_listener(world) as door:
         for headers, status in cases:
             length = {"Content-Length": str(50 << 20), "Content-Type": "application/json"}
             lines = [f"{name}: {value}" for name, value in {"Host": "x", **length, **headers}.items()]
-            reply = door.send("\r\n".join([f"POST {LANE} HTTP/1.1", *lines, "", ""]).encode())
+            reply = door.send("\r\n".join([f"POST {SESSION_PATH} HTTP/1.1", *lines, "", ""]).encode())
             assert reply.status == status

@@ -15,51 +15,51 @@ from werkzeug.test import TestResponse
 from docshare.contract.signing import verify
 from docshare.server.services.accounts import accounts
 from docshare.server.workers.dispatcher import deliver_due
-from tests.api.hooks import HOOKS, change_hook, create, listed
-from tests.api.table import UNKNOWN_UUID
+from tests.api.route_table import UNKNOWN_UUID
+from tests.api.webhooks import WEBHOOKS_PATH, create_webhook, list_webhooks, update_webhook_row
 from tests.support.cast import Person, World
-from tests.support.receivers import ALLOWED, Receiver, receiver_at, reset
-from tests.support.rows import count
-from tests.support.source import Script, answer
-from tests.support.waiting import eventually
+from tests.support.import_source import Script, http_response
+from tests.support.polling import wait_until
+from tests.support.receivers import LOOPBACK_NETWORKS, FakeReceiver, open_receiver, reset_connection
+from tests.support.rows import count_rows
 
-NOBODY = "00000000-0000-0000-0000-000000000000"
+NIL_UUID = "00000000-0000-0000-0000-000000000000"
 
 
 @pytest.fixture
 def world(make: Callable[..., World]) -> World:
-    return make(webhook_allow=ALLOWED, rate_limit=1_000)
+    return make(webhook_allow=LOOPBACK_NETWORKS, rate_limit=1_000)
 
 
 @pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with receiver_at() as running:
+def receiver() -> Iterator[FakeReceiver]:
+    with open_receiver() as running:
         yield running
 
 
-def try_out(person: Person, uuid: str) -> TestResponse:
-    return person.post(f"{HOOKS}/{uuid}/test")
+def send_test(person: Person, uuid: str) -> TestResponse:
+    return person.post(f"{WEBHOOKS_PATH}/{uuid}/test")
 
 
-def result(person: Person, uuid: str) -> dict[str, Any]:
-    got = try_out(person, uuid)
+def get_test_result(person: Person, uuid: str) -> dict[str, Any]:
+    got = send_test(person, uuid)
     assert got.status_code == 200, got.text
     found: dict[str, Any] = got.get_json()
     return found
 
 
-def hooked(person: Person, receiver: Receiver, **more: Any) -> str:
+def create_webhook_at(person: Person, receiver: FakeReceiver, **more: Any) -> str:
     """A webhook for ``receiver``; returns its UUID."""
-    return str(create(person, url=receiver.url, **more)["webhook"]["uuid"])
+    return str(create_webhook(person, url=receiver.url, **more)["webhook"]["uuid"])
 
 
 # --- what is sent ----------------------------------------------------------------------------------------------------
 
 
-def test_a_test_sends_one_signed_event_and_tells_how_it_went(world: World, receiver: Receiver) -> None:
+def test_a_test_sends_one_signed_event_and_tells_how_it_went(world: World, receiver: FakeReceiver) -> None:
     """Returns ``{delivered: boolean, status: integer, latencyMs: integer}``."""
-    made = create(world.pia, url=receiver.url)
-    told = result(world.pia, made["webhook"]["uuid"])
+    made = create_webhook(world.pia, url=receiver.url)
+    told = get_test_result(world.pia, made["webhook"]["uuid"])
     assert list(told) == ["delivered", "status", "latencyMs"]
     assert (told["delivered"], told["status"]) == (True, 200)
     assert isinstance(told["latencyMs"], int)
@@ -72,217 +72,219 @@ def test_a_test_sends_one_signed_event_and_tells_how_it_went(world: World, recei
     assert json.loads(hit.body)["timestamp"] == "2026-09-21T14:13:20.000Z"
 
 
-def told_file(world: World, receiver: Receiver, **more: Any) -> tuple[str, str]:
+def file_of_test_event(world: World, receiver: FakeReceiver, **more: Any) -> tuple[str, str]:
     """UUID and name of the document that a test tells of."""
-    assert result(world.pia, hooked(world.pia, receiver, **more))["delivered"]
+    assert get_test_result(world.pia, create_webhook_at(world.pia, receiver, **more))["delivered"]
     data = json.loads(receiver.hits[-1].body)["data"]
     assert list(data) == ["fileUuid", "fileName"]
     return data["fileUuid"], data["fileName"]
 
 
-def test_it_tells_of_the_newest_document(world: World, receiver: Receiver) -> None:
+def test_it_tells_of_the_newest_document(world: World, receiver: FakeReceiver) -> None:
     world.pia.upload(name="older.pdf")
     newest = world.pia.upload(name="Überblick.pdf")
     world.mal.upload(name="of somebody else.pdf")
-    assert told_file(world, receiver) == (newest["uuid"], "Überblick.pdf")
+    assert file_of_test_event(world, receiver) == (newest["uuid"], "Überblick.pdf")
 
 
-def test_of_one_for_a_single_file_it_tells_of_that(world: World, receiver: Receiver) -> None:
+def test_of_one_for_a_single_file_it_tells_of_that(world: World, receiver: FakeReceiver) -> None:
     scoped = world.pia.upload(name="scoped.pdf")
     world.pia.upload(name="newer.pdf")
-    assert told_file(world, receiver, fileUuid=scoped["uuid"]) == (scoped["uuid"], "scoped.pdf")
+    assert file_of_test_event(world, receiver, fileUuid=scoped["uuid"]) == (scoped["uuid"], "scoped.pdf")
 
 
-def test_without_a_document_it_makes_one_up(world: World, receiver: Receiver) -> None:
-    assert told_file(world, receiver) == (NOBODY, "example.pdf")
+def test_without_a_document_it_makes_one_up(world: World, receiver: FakeReceiver) -> None:
+    assert file_of_test_event(world, receiver) == (NIL_UUID, "example.pdf")
 
 
-def test_a_document_in_the_trash_is_not_told_of_and_the_test_arrives(world: World, receiver: Receiver) -> None:
+def test_a_document_in_the_trash_is_not_told_of_and_the_test_arrives(world: World, receiver: FakeReceiver) -> None:
     """A test ignores the file scope."""
     scoped = world.pia.upload()
-    uuid = hooked(world.pia, receiver, fileUuid=scoped["uuid"])
+    uuid = create_webhook_at(world.pia, receiver, fileUuid=scoped["uuid"])
     world.pia.upload(name="another.pdf")
     world.pia.delete(f"/api/v1/files/{scoped['uuid']}")
-    assert result(world.pia, uuid)["delivered"]
-    assert json.loads(receiver.hits[0].body)["data"] == {"fileUuid": NOBODY, "fileName": "example.pdf"}
+    assert get_test_result(world.pia, uuid)["delivered"]
+    assert json.loads(receiver.hits[0].body)["data"] == {"fileUuid": NIL_UUID, "fileName": "example.pdf"}
 
 
 @pytest.mark.parametrize("name", ["plan <b>.pdf", None])
-def test_a_slack_message_is_sent_unsigned(world: World, receiver: Receiver, name: str | None) -> None:
+def test_a_slack_message_is_sent_unsigned(world: World, receiver: FakeReceiver, name: str | None) -> None:
     if name:
         world.pia.upload(name=name)
-    assert result(world.pia, hooked(world.pia, receiver, format="slack"))["delivered"]
+    assert get_test_result(world.pia, create_webhook_at(world.pia, receiver, format="slack"))["delivered"]
     (hit,) = receiver.hits
     assert {"text", "blocks"} <= set(json.loads(hit.body))
     assert "x-service-signature" not in hit.headers
 
 
-def test_every_test_is_a_delivery_of_its_own(world: World, receiver: Receiver) -> None:
-    uuid = hooked(world.pia, receiver)
+def test_every_test_is_a_delivery_of_its_own(world: World, receiver: FakeReceiver) -> None:
+    uuid = create_webhook_at(world.pia, receiver)
     for _ in range(3):
-        result(world.pia, uuid)
+        get_test_result(world.pia, uuid)
     assert len(receiver.by_delivery()) == 3
 
 
 # --- what it does not do ---------------------------------------------------------------------------------------------
 
 FAILURES: dict[str, tuple[Script, int]] = {
-    "500": (answer(b"", "500 Internal Server Error"), 500),
-    "404": (answer(b"", "404 Not Found"), 404),
-    "redirect": (answer(b"", "307 Temporary Redirect", "Location: http://127.0.0.1:1/"), 307),
-    "reset": (reset, 0),
+    "500": (http_response(b"", "500 Internal Server Error"), 500),
+    "404": (http_response(b"", "404 Not Found"), 404),
+    "redirect": (http_response(b"", "307 Temporary Redirect", "Location: http://127.0.0.1:1/"), 307),
+    "reset": (reset_connection, 0),
 }
 
 
 @pytest.mark.parametrize("name", FAILURES)
-def test_a_failed_test_is_200_with_the_status_and_is_never_retried(world: World, receiver: Receiver, name: str) -> None:
+def test_a_failed_test_is_200_with_the_status_and_is_never_retried(
+    world: World, receiver: FakeReceiver, name: str
+) -> None:
     """Not retried; unreachable gives 200 ``{delivered:false,status:0,...}``."""
     script, status = FAILURES[name]
     receiver.script(script)
-    told = result(world.pia, hooked(world.pia, receiver))
+    told = get_test_result(world.pia, create_webhook_at(world.pia, receiver))
     assert (told["delivered"], told["status"]) == (False, status)
     world.clock.advance(days=1)
     assert deliver_due(world.rt) == 0
     assert len(receiver.hits) == 1
-    assert (count(world, "deliveries"), count(world, "attempts")) == (0, 0)
+    assert (count_rows(world, "deliveries"), count_rows(world, "attempts")) == (0, 0)
 
 
 def test_nobody_at_the_address_is_a_status_of_zero(world: World) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         url = f"http://127.0.0.1:{closed.getsockname()[1]}/"
-    told = result(world.pia, create(world.pia, url=url)["webhook"]["uuid"])
+    told = get_test_result(world.pia, create_webhook(world.pia, url=url)["webhook"]["uuid"])
     assert (told["delivered"], told["status"]) == (False, 0)
 
 
-@pytest.mark.parametrize("script", [answer(b""), reset])
-def test_no_test_touches_how_deliveries_go(world: World, receiver: Receiver, script: Script) -> None:
+@pytest.mark.parametrize("script", [http_response(b""), reset_connection])
+def test_no_test_touches_how_deliveries_go(world: World, receiver: FakeReceiver, script: Script) -> None:
     """It never touches the failure counter, neither up nor down."""
     receiver.script(script)
-    uuid = hooked(world.pia, receiver)
-    change_hook(world, uuid, failure_count=19)
-    before = listed(world.pia)
-    result(world.pia, uuid)
-    assert listed(world.pia) == before
+    uuid = create_webhook_at(world.pia, receiver)
+    update_webhook_row(world, uuid, failure_count=19)
+    before = list_webhooks(world.pia)
+    get_test_result(world.pia, uuid)
+    assert list_webhooks(world.pia) == before
     assert before[0]["failureCount"] == 19
 
 
-def test_a_disabled_webhook_can_be_tested_and_stays_disabled(world: World, receiver: Receiver) -> None:
-    uuid = hooked(world.pia, receiver)
-    change_hook(world, uuid, disabled_at=1_790_000_000_000, failure_count=20)
-    assert result(world.pia, uuid)["delivered"]
-    assert listed(world.pia)[0]["active"] is False
+def test_a_disabled_webhook_can_be_tested_and_stays_disabled(world: World, receiver: FakeReceiver) -> None:
+    uuid = create_webhook_at(world.pia, receiver)
+    update_webhook_row(world, uuid, disabled_at=1_790_000_000_000, failure_count=20)
+    assert get_test_result(world.pia, uuid)["delivered"]
+    assert list_webhooks(world.pia)[0]["active"] is False
 
 
-def test_a_test_is_in_no_feed(world: World, receiver: Receiver) -> None:
+def test_a_test_is_in_no_feed(world: World, receiver: FakeReceiver) -> None:
     world.pia.upload()
-    result(world.pia, hooked(world.pia, receiver))
+    get_test_result(world.pia, create_webhook_at(world.pia, receiver))
     assert world.pia.get("/api/v1/activity?since=1").get_json() == []
 
 
 # --- how often -------------------------------------------------------------------------------------------------------
 
 
-def test_the_eleventh_test_of_a_minute_is_429(world: World, receiver: Receiver) -> None:
+def test_the_eleventh_test_of_a_minute_is_429(world: World, receiver: FakeReceiver) -> None:
     """10 calls per minute, in a window of its own."""
-    uuid = hooked(world.pia, receiver)
-    answers = [try_out(world.pia, uuid) for _ in range(11)]
+    uuid = create_webhook_at(world.pia, receiver)
+    answers = [send_test(world.pia, uuid) for _ in range(11)]
     assert [got.status_code for got in answers] == [200] * 10 + [429]
     assert answers[0].headers["RateLimit-Policy"] == '"webhook-test";q=10;w=60'
     assert answers[0].headers["RateLimit"] == '"webhook-test";r=9;t=60'
     assert answers[10].get_json()["code"] == "rate_limited"
     assert int(answers[10].headers["Retry-After"]) == 60
     assert len(receiver.hits) == 10
-    assert listed(world.pia)
+    assert list_webhooks(world.pia)
     world.clock.advance(seconds=60)
-    assert try_out(world.pia, uuid).status_code == 200
+    assert send_test(world.pia, uuid).status_code == 200
 
 
-def test_the_window_is_that_of_the_token(world: World, receiver: Receiver) -> None:
+def test_the_window_is_that_of_the_token(world: World, receiver: FakeReceiver) -> None:
     """Per token on ``/api/v1``."""
-    uuid = hooked(world.pia, receiver)
-    other = hooked(world.mal, receiver)
+    uuid = create_webhook_at(world.pia, receiver)
+    other = create_webhook_at(world.mal, receiver)
     second = accounts.create_key(world.rt, world.pia.email, "second").key
     for _ in range(10):
-        try_out(world.pia, uuid)
-    assert try_out(world.pia, uuid).status_code == 429
-    assert try_out(Person(world.pia.email, world.pia.uuid, second, world.http), uuid).status_code == 200
-    assert try_out(world.mal, other).status_code == 200
+        send_test(world.pia, uuid)
+    assert send_test(world.pia, uuid).status_code == 429
+    assert send_test(Person(world.pia.email, world.pia.uuid, second, world.http), uuid).status_code == 200
+    assert send_test(world.mal, other).status_code == 200
 
 
-def test_a_test_is_one_of_all_requests_too(make: Callable[..., World], receiver: Receiver) -> None:
-    world = make(webhook_allow=ALLOWED, rate_limit=3)
-    uuid = hooked(world.pia, receiver)
-    statuses = [try_out(world.pia, uuid).status_code for _ in range(3)]
+def test_a_test_is_one_of_all_requests_too(make: Callable[..., World], receiver: FakeReceiver) -> None:
+    world = make(webhook_allow=LOOPBACK_NETWORKS, rate_limit=3)
+    uuid = create_webhook_at(world.pia, receiver)
+    statuses = [send_test(world.pia, uuid).status_code for _ in range(3)]
     assert statuses == [200, 200, 429]
 
 
-def test_strangers_use_up_nobodys_tests(world: World, receiver: Receiver) -> None:
-    uuid = hooked(world.pia, receiver)
-    for path in (f"{HOOKS}/{uuid}/test", f"/api/webhooks/{uuid}/test"):
+def test_strangers_use_up_nobodys_tests(world: World, receiver: FakeReceiver) -> None:
+    uuid = create_webhook_at(world.pia, receiver)
+    for path in (f"{WEBHOOKS_PATH}/{uuid}/test", f"/api/webhooks/{uuid}/test"):
         assert [world.http.post(path).status_code for _ in range(15)] == [401] * 15
         assert world.pia.post(path).status_code == 200
 
 
-def at_once(world: World, person: Person, *hooks: str) -> list[TestResponse]:
+def send_tests_at_once(world: World, person: Person, *hooks: str) -> list[TestResponse]:
     """The answers to one test of each of ``hooks``, all sent at the same moment."""
 
     def one(uuid: str) -> TestResponse:
-        return world.app.test_client().post(f"{HOOKS}/{uuid}/test", headers=person.headers)
+        return world.app.test_client().post(f"{WEBHOOKS_PATH}/{uuid}/test", headers=person.headers)
 
     with ThreadPoolExecutor(len(hooks)) as pool:
         return list(pool.map(one, hooks))
 
 
-def test_ten_tests_at_once_of_one_account_are_all_answered(world: World, receiver: Receiver) -> None:
+def test_ten_tests_at_once_of_one_account_are_all_answered(world: World, receiver: FakeReceiver) -> None:
     """10 a minute are allowed, so none of them is refused for want of a place."""
-    hook = hooked(world.pia, receiver)
-    answers = at_once(world, world.pia, *[hook] * 10)
+    hook = create_webhook_at(world.pia, receiver)
+    answers = send_tests_at_once(world, world.pia, *[hook] * 10)
     assert [got.status_code for got in answers] == [200] * 10
     assert all(got.get_json()["delivered"] for got in answers)
     assert receiver.most <= 4
-    assert try_out(world.pia, hook).status_code == 429
+    assert send_test(world.pia, hook).status_code == 429
 
 
 @pytest.fixture
-def held(world: World, receiver: Receiver) -> Iterator[threading.Event]:
+def held(world: World, receiver: FakeReceiver) -> Iterator[threading.Event]:
     """Eight tests of Pia whose receiver hangs until the event is set: as many as get a place, the others wait."""
     over = threading.Event()
     receiver.script(lambda sock: over.wait(10) and None)
-    hook = hooked(world.pia, receiver)
+    hook = create_webhook_at(world.pia, receiver)
     with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(at_once, world, world.pia, *[hook] * 8)
-        eventually(lambda: receiver.holding == len(world.rt.outbound.trials._queue) == 4)
+        running = pool.submit(send_tests_at_once, world, world.pia, *[hook] * 8)
+        wait_until(lambda: receiver.holding == len(world.rt.outbound.trials._queue) == 4)
         yield over
         over.set()
         assert [got.status_code for got in running.result()] == [200] * 8
 
 
 def test_receivers_of_one_account_that_hang_hold_up_no_other(
-    world: World, receiver: Receiver, held: threading.Event
+    world: World, receiver: FakeReceiver, held: threading.Event
 ) -> None:
-    with receiver_at() as quick:
-        assert result(world.mal, hooked(world.mal, quick))["delivered"]
+    with open_receiver() as quick:
+        assert get_test_result(world.mal, create_webhook_at(world.mal, quick))["delivered"]
     assert receiver.holding == 4, "those before it still hang"
 
 
 def test_a_test_for_which_there_is_no_place_is_refused_and_uses_up_no_unit(
     world: World, held: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hook = listed(world.pia)[0]["uuid"]
+    hook = list_webhooks(world.pia)[0]["uuid"]
     left = []
     for _ in range(12):  # more than are allowed in a minute
         monkeypatch.setattr("docshare.server.services.webhooks.webhooks._TRIAL_WAIT_S", 0)
-        refused = try_out(world.pia, hook)
+        refused = send_test(world.pia, hook)
         assert (refused.status_code, refused.get_json()["code"]) == (503, "unavailable")
         assert int(refused.headers["Retry-After"]) > 0
         left.append(refused.headers["X-RateLimit-Remaining"])
     assert set(left) == {"2"}
     monkeypatch.undo()
     held.set()
-    assert try_out(world.pia, hook).status_code == 200
+    assert send_test(world.pia, hook).status_code == 200
 
 
-def test_an_unknown_webhook_is_404_and_nobody_is_called(world: World, receiver: Receiver) -> None:
-    hooked(world.pia, receiver)
-    assert try_out(world.pia, UNKNOWN_UUID).status_code == 404
+def test_an_unknown_webhook_is_404_and_nobody_is_called(world: World, receiver: FakeReceiver) -> None:
+    create_webhook_at(world.pia, receiver)
+    assert send_test(world.pia, UNKNOWN_UUID).status_code == 404
     assert receiver.hits == []

@@ -29,23 +29,23 @@ from docshare.server.runtime import token
 from docshare.server.store.blobs import Blobs
 from docshare.server.store.database import Store
 from docshare.server.store.migrations import migrate
-from tests.benchmarks.side_by_side import SMALLEST, amount, side_by_side
+from tests.benchmarks.comparison import SMALLEST, compare_in_turns, read_amount
 from tests.support.clock import START
 from tests.support.pdfs import simple_pdf
 from tests.support.reader import DESKTOP
-from tests.support.served import Served, docshare, home, served
+from tests.support.server_process import ServerProcess, make_env, run_docshare, run_server
 
 BACKUPS = 1 if SMALLEST else 10
 THREADS = 8
-LOAD = 50  # beacons until a reader opens the page anew
-KEPT = 60  # files that stay; more would be refused
+BEACONS_PER_PAGE_LOAD = 50  # beacons until a reader opens the page anew
+KEPT_FILES = 60  # files that stay; more would be refused
 EXPIRY = 2_000_000_000_000  # ms; each settings write sets the expiry one second further
 FACTS = re.compile(r'<script type="application/json" id="facts">(.*?)</script>', re.DOTALL)
 BLOBS, BLOB_BYTES = 10 if SMALLEST else 300, 1_000_000  # for the speed
 
 
 @dataclass
-class Book:
+class AcknowledgedWrites:
     """What the server said yes to: documents that stay by UUID, the last expiry of each, and beacons."""
 
     kept: dict[str, str] = field(default_factory=dict)
@@ -56,15 +56,17 @@ class Book:
     slowest: float = 0.0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def copy(self) -> "Book":
+    def copy(self) -> "AcknowledgedWrites":
         with self.lock:
-            return Book(dict(self.kept), dict(self.expiry), self.beacons, self.writes)
+            return AcknowledgedWrites(dict(self.kept), dict(self.expiry), self.beacons, self.writes)
 
 
-class Writer(threading.Thread):
+class BackupLoadWriter(threading.Thread):
     """Writes at its share of the rate until told to stop; when it falls behind it does not try to catch up."""
 
-    def __init__(self, server: Served, book: Book, rate: float, seed: int, stop: threading.Event) -> None:
+    def __init__(
+        self, server: ServerProcess, book: AcknowledgedWrites, rate: float, seed: int, stop: threading.Event
+    ) -> None:
         super().__init__(daemon=True)
         self._server, self._book, self._rate, self._ending = server, book, rate, stop
         self._chance = random.Random(seed)
@@ -95,7 +97,7 @@ class Writer(threading.Thread):
         if answer.status_code != 200:
             return False
         uuid = answer.json()["uuid"]
-        if len(self._mine) < KEPT // THREADS:
+        if len(self._mine) < KEPT_FILES // THREADS:
             self._mine.append(uuid)
             with self._book.lock:
                 self._book.kept[uuid] = hashlib.sha256(content).hexdigest()
@@ -117,7 +119,7 @@ class Writer(threading.Thread):
         return True
 
     def _hear(self) -> bool:
-        if self._reader is None or self._seq == LOAD:
+        if self._reader is None or self._seq == BEACONS_PER_PAGE_LOAD:
             page = self._http.get(f"{self._server.url}/{self._mine[0]}", headers={"User-Agent": DESKTOP}, timeout=60)
             found = FACTS.search(page.text)
             assert found is not None
@@ -132,43 +134,43 @@ class Writer(threading.Thread):
         return answer.status_code == 204
 
 
-def under_load(folder: Path, rate: float) -> bool:
+def back_up_under_load(folder: Path, rate: float) -> bool:
     """Take the backups while writers are at work, then restore each; whether all are whole."""
-    book, stop, env = Book(), threading.Event(), home(folder)
-    before: list[Book] = []
-    with served(folder, DOCSHARE_RATE_LIMIT="1000000", DOCSHARE_ADDRESS_LIMIT="1000000") as server:
-        writers = [Writer(server, book, rate / THREADS, seed, stop) for seed in range(THREADS)]
+    book, stop, env = AcknowledgedWrites(), threading.Event(), make_env(folder)
+    before: list[AcknowledgedWrites] = []
+    with run_server(folder, DOCSHARE_RATE_LIMIT="1000000", DOCSHARE_ADDRESS_LIMIT="1000000") as server:
+        writers = [BackupLoadWriter(server, book, rate / THREADS, seed, stop) for seed in range(THREADS)]
         for writer in writers:
             writer.start()
         time.sleep(5)
         began, first = time.monotonic(), book.copy().writes
         for number in range(BACKUPS):
             before.append(book.copy())
-            before[-1].beacons = _beacons(folder / "data")
-            done = docshare("admin", "backup", str(folder / f"{number}.tar"), "--json", env=env, timeout=300)
+            before[-1].beacons = _count_beacons(folder / "data")
+            done = run_docshare("admin", "backup", str(folder / f"{number}.tar"), "--json", env=env, timeout=300)
             assert done.returncode == 0, done.stderr
             time.sleep(2)
         written = (book.copy().writes - first) / (time.monotonic() - began)
         stop.set()
         for writer in writers:
             writer.join()
-        live = docshare("admin", "check", env=env, timeout=300)
+        live = run_docshare("admin", "check", env=env, timeout=300)
     print(f"{written:.0f} writes a second acknowledged, slowest {book.slowest:.2f} s, refused {book.refused}")
-    troubles = [line for n, then in enumerate(before) for line in _troubles(folder, n, then, env)]
+    troubles = [line for n, then in enumerate(before) for line in _find_problems(folder, n, then, env)]
     troubles += [] if live.returncode == 0 else [f"the live instance: {live.stdout}"]
     print(f"{BACKUPS - len({line.split(':')[0] for line in troubles})} of {BACKUPS} restored and whole")
     print(*troubles[:20], sep="\n")
     return not troubles
 
 
-def _troubles(folder: Path, number: int, then: Book, env: dict[str, str]) -> list[str]:
+def _find_problems(folder: Path, number: int, then: AcknowledgedWrites, env: dict[str, str]) -> list[str]:
     """What is wrong with a restored backup; ``then``: what was acknowledged when it began."""
     data = folder / f"restored{number}"
     for command in (["restore", str(folder / f"{number}.tar")], ["check"]):
-        done = docshare("admin", *command, "--data", str(data), env=env, timeout=300)
+        done = run_docshare("admin", *command, "--data", str(data), env=env, timeout=300)
         if done.returncode != 0:
             return [f"{number}: {command[0]} ended with {done.returncode}: {done.stdout} {done.stderr}"]
-    beacons = _beacons(data)
+    beacons = _count_beacons(data)
     with closing(sqlite3.connect(data / "docshare.db")) as database:
         found = {row[0]: row[1:] for row in database.execute("SELECT uuid, sha256, delete_at FROM files")}
     lost = [uuid for uuid, digest in then.kept.items() if found.get(uuid, ("",))[0] != digest]
@@ -178,13 +180,13 @@ def _troubles(folder: Path, number: int, then: Book, env: dict[str, str]) -> lis
     return [f"{number}: {count} {what}" for what, count in wrong.items() if count]
 
 
-def _beacons(data: Path) -> int:
+def _count_beacons(data: Path) -> int:
     """How many are kept: of those that cannot be, the server keeps none, and says nothing."""
     with reading.opened(data / "docshare.db") as database:
         return reading.number(database, "SELECT COUNT(*) FROM beacons")
 
 
-def speed(folder: Path) -> bool:
+def measure_speed(folder: Path) -> bool:
     """A backup of much content against ``tar``, ``sha256sum`` and ``sync`` of the same directory."""
     data = folder / "much" / "data"
     data.mkdir(parents=True)
@@ -203,7 +205,7 @@ def speed(folder: Path) -> bool:
                 (f"f{number}", BLOB_BYTES, digest, key, START),
             )
     db.close()
-    env, numbers = home(folder / "much"), itertools.count()
+    env, numbers = make_env(folder / "much"), itertools.count()
 
     def timed(run: Callable[[], Any]) -> float:
         began = time.monotonic()
@@ -212,16 +214,16 @@ def speed(folder: Path) -> bool:
 
     def ours() -> None:
         target = folder / "ours.tar"
-        done = docshare("admin", "backup", str(target), "--force", "--data", str(data), env=env, timeout=600)
+        done = run_docshare("admin", "backup", str(target), "--force", "--data", str(data), env=env, timeout=600)
         assert done.returncode == 0, done.stderr
 
     def directory() -> None:
         target = folder / f"kept{next(numbers)}"
-        done = docshare("admin", "backup", str(target), "--data", str(data), env=env, timeout=600)
+        done = run_docshare("admin", "backup", str(target), "--data", str(data), env=env, timeout=600)
         assert done.returncode == 0, done.stderr
 
     def again() -> None:
-        done = docshare("admin", "backup", str(folder / "kept0"), "--data", str(data), env=env, timeout=600)
+        done = run_docshare("admin", "backup", str(folder / "kept0"), "--data", str(data), env=env, timeout=600)
         assert done.returncode == 0, done.stderr
 
     def tar() -> None:
@@ -236,7 +238,7 @@ def speed(folder: Path) -> bool:
         subprocess.run(["sync"], check=True)
 
     print(f"{BLOBS * BLOB_BYTES / 1e6:.0f} MB of content")
-    one = side_by_side(
+    one = compare_in_turns(
         "archive / tar and sha256sum",
         lambda: timed(ours),
         lambda: timed(tar),
@@ -245,20 +247,20 @@ def speed(folder: Path) -> bool:
         unit="s",
         rounds=3,
     )
-    side_by_side(
+    compare_in_turns(
         "directory / cp -r", lambda: timed(directory), lambda: timed(copy), target=3, better="less", unit="s", rounds=2
     )
-    side_by_side(
+    compare_in_turns(
         "again / cp -r", lambda: timed(again), lambda: timed(copy), target=1, better="less", unit="s", rounds=2
     )
     return one.reached
 
 
 def main() -> int:
-    rate = amount(100.0, 10.0)
+    rate = read_amount(100.0, 10.0)
     with tempfile.TemporaryDirectory() as folder:
-        whole = under_load(Path(folder), rate)
-        quick = speed(Path(folder))
+        whole = back_up_under_load(Path(folder), rate)
+        quick = measure_speed(Path(folder))
     return 0 if whole and quick else 1
 
 

@@ -24,8 +24,8 @@ from docshare.server.services.readership import viewing
 from docshare.server.store.blobs import Blobs
 from docshare.server.store.database import Store
 from docshare.server.store.migrations import migrate
-from tests.benchmarks.side_by_side import SMALLEST, side_by_side
-from tests.support.clock import Clock
+from tests.benchmarks.comparison import SMALLEST, compare_in_turns
+from tests.support.clock import FakeClock
 from tests.support.reader import DESKTOP
 
 READERS = 40
@@ -45,7 +45,7 @@ PRAGMAS = (
 )
 
 
-def make_runtime(folder: Path, clock: Clock) -> Runtime:
+def make_runtime(folder: Path, clock: FakeClock) -> Runtime:
     """A runtime with one shared file of 200 pages; nothing here draws a page."""
     missing: Any = None
     rt = Runtime(
@@ -81,7 +81,7 @@ def make_runtime(folder: Path, clock: Clock) -> Runtime:
     return rt
 
 
-def beacons(token: str) -> Iterator[bytes]:
+def build_beacons(token: str) -> Iterator[bytes]:
     """What one reader sends: every other beacon touches two pages."""
     for seq in range(BEACONS):
         page = seq // 2 + 1
@@ -100,12 +100,14 @@ def beacons(token: str) -> Iterator[bytes]:
         yield json.dumps(beacon).encode()
 
 
-def heard_per_second(rt: Runtime, clock: Clock) -> float:
+def measure_service_rate(rt: Runtime, clock: FakeClock) -> float:
     """``READERS`` read at once; their first beacons, which start the sessions, are part of it."""
     clock.advance(minutes=11)
     link = links.resolve(rt, SHORT_ID)
     assert link is not None
-    rounds = list(zip(*(beacons(viewing.token_for(rt, link, WINDOW, FACTS)) for _ in range(READERS)), strict=True))
+    rounds = list(
+        zip(*(build_beacons(viewing.token_for(rt, link, WINDOW, FACTS)) for _ in range(READERS)), strict=True)
+    )
     started = time.perf_counter()
     for bodies in rounds:
         clock.advance(milliseconds=EVERY_MS)
@@ -114,9 +116,9 @@ def heard_per_second(rt: Runtime, clock: Clock) -> float:
     return READERS * BEACONS / (time.perf_counter() - started)
 
 
-def inserted_per_second(database: sqlite3.Connection, first_session: int) -> float:
+def measure_insert_rate(database: sqlite3.Connection, first_session: int) -> float:
     """The same texts, each in a transaction of its own."""
-    texts = [stored_text(parse_body(body, False)[1]) for body in beacons("t")]
+    texts = [stored_text(parse_body(body, False)[1]) for body in build_beacons("t")]
     started = time.perf_counter()
     for seq, text in enumerate(texts):
         for session in range(first_session, first_session + READERS):
@@ -128,7 +130,7 @@ def inserted_per_second(database: sqlite3.Connection, first_session: int) -> flo
 
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
-        clock = Clock()
+        clock = FakeClock()
         rt = make_runtime(Path(folder), clock)
         with closing(sqlite3.connect(Path(folder) / "raw.db", isolation_level=None)) as raw:
             for pragma in PRAGMAS:
@@ -138,10 +140,10 @@ def main() -> int:
                 "body TEXT NOT NULL, PRIMARY KEY (session_id, seq)) WITHOUT ROWID"
             )
             sessions = iter(range(0, 10**6, READERS))
-            outcome = side_by_side(
+            outcome = compare_in_turns(
                 "beacons",
-                lambda: heard_per_second(rt, clock),
-                lambda: inserted_per_second(raw, next(sessions)),
+                lambda: measure_service_rate(rt, clock),
+                lambda: measure_insert_rate(raw, next(sessions)),
                 target=0.5,
                 better="more",
                 unit="a second",

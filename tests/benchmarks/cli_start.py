@@ -16,8 +16,8 @@ import tempfile
 import threading
 from pathlib import Path
 
-from tests.benchmarks.side_by_side import SMALLEST, amount
-from tests.support.fakefeed import UUID, fake_api
+from tests.benchmarks.comparison import SMALLEST, read_amount
+from tests.support.fake_api import UUID, fake_api
 
 TOKEN = "ds_live_" + "b" * 32
 FILES = [
@@ -55,7 +55,7 @@ COMMANDS = (
 )
 
 
-def cpu_ms(argv: list[str], env: dict[str, str], terminal: bool) -> float:
+def measure_cpu_ms(argv: list[str], env: dict[str, str], terminal: bool) -> float:
     """User plus system milliseconds of one run; its output goes to a terminal or to the null device."""
     reader, writer = pty.openpty() if terminal else (-1, os.open(os.devnull, os.O_WRONLY))
     null = os.open(os.devnull, os.O_RDONLY)
@@ -85,7 +85,7 @@ def _drain(reader: int) -> None:
 
 def main() -> int:
     """Measure and print; 1 if a target is missed."""
-    rounds = amount(15, 1)
+    rounds = read_amount(15, 1)
     with fake_api() as api, tempfile.TemporaryDirectory() as home:
         api.files = FILES
         api.on("GET", f"/files/{FILES[0]['shortId']}", FILES[0] | {"viewLimit": 3})
@@ -100,22 +100,22 @@ def main() -> int:
         }
         plain = [sys.executable, "-c", "pass"]
         lines = [[sys.executable, "-m", "docshare", *words] for _, words, _, _ in COMMANDS]
-        cpu_ms(lines[-1], env, True)  # fills the cache of compiled modules and of completion
+        measure_cpu_ms(lines[-1], env, True)  # fills the cache of compiled modules and of completion
         times: list[list[float]] = [[] for _ in COMMANDS]
         ratios: list[list[float]] = [[] for _ in COMMANDS]
         bases: list[float] = []
         for _ in range(rounds):
             empty = []
             for index, (_, _, terminal, _) in enumerate(COMMANDS):
-                empty.append(cpu_ms(plain, env, False))
-                times[index].append(cpu_ms(lines[index], env, terminal))
+                empty.append(measure_cpu_ms(plain, env, False))
+                times[index].append(measure_cpu_ms(lines[index], env, terminal))
             bases.append(statistics.median(empty))
             for index, taken in enumerate(times):
                 ratios[index].append(taken[-1] / bases[-1])
-    return _report(statistics.median(bases), times, ratios)
+    return _print_results(statistics.median(bases), times, ratios)
 
 
-def _report(base: float, times: list[list[float]], ratios: list[list[float]]) -> int:
+def _print_results(base: float, times: list[list[float]], ratios: list[list[float]]) -> int:
     print(f"{'python -c pass':22} {base:6.1f} ms")
     missed = False
     for (name, _, _, target), taken, found in zip(COMMANDS, times, ratios, strict=True):

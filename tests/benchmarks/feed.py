@@ -23,7 +23,7 @@ from docshare.server.services.accounts import accounts, callers
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.events import feed
 from docshare.server.store.instance import open_instance
-from tests.benchmarks.side_by_side import amount, side_by_side
+from tests.benchmarks.comparison import compare_in_turns, read_amount
 
 SMALL = 10_000
 FILES = 12
@@ -52,7 +52,7 @@ FILE_UUID = "00000001-0000-4000-8000-000000000000"
 
 
 @dataclass(frozen=True)
-class Ask:
+class FeedQuery:
     """One way to ask for 50 rows: ``since`` as a share of the rows (0: the newest), ``file`` or all files."""
 
     name: str
@@ -70,18 +70,18 @@ class Ask:
         return connection.execute(sql, (value, int(self.since * rows))).fetchall()
 
 
-ASKS = (
-    Ask("newest 50"),
-    Ask("50 after a cursor", since=0.3),
-    Ask("after a cursor in the trashed run", since=0.7),
-    Ask("nothing new", since=1.1),
-    Ask("newest 50 of one file", file=FILE_UUID),
-    Ask("50 of one file after a cursor", since=0.1, file=FILE_UUID),
+QUERIES = (
+    FeedQuery("newest 50"),
+    FeedQuery("50 after a cursor", since=0.3),
+    FeedQuery("after a cursor in the trashed run", since=0.7),
+    FeedQuery("nothing new", since=1.1),
+    FeedQuery("newest 50 of one file", file=FILE_UUID),
+    FeedQuery("50 of one file after a cursor", since=0.1, file=FILE_UUID),
 )
 
 
 @contextmanager
-def filled(folder: Path, rows: int) -> Iterator[tuple[Runtime, Caller]]:
+def populate_feed(folder: Path, rows: int) -> Iterator[tuple[Runtime, Caller]]:
     """An instance with two accounts and ``rows`` views of their files; the caller is the first account."""
     with open_instance(Config(data_dir=folder, base_url="http://127.0.0.1:8787")) as instance:
         rt = instance.rt
@@ -91,8 +91,8 @@ def filled(folder: Path, rows: int) -> Iterator[tuple[Runtime, Caller]]:
         connection = rt.db.sqlite.connection()
         connection.execute("PRAGMA synchronous = OFF")
         with rt.db.write():
-            connection.executemany(_FILE, _files())
-        views = _views(rows)
+            connection.executemany(_FILE, _generate_files())
+        views = _generate_views(rows)
         while batch := list(islice(views, BATCH)):
             with rt.db.write():
                 connection.executemany(_VIEW, batch)
@@ -100,14 +100,14 @@ def filled(folder: Path, rows: int) -> Iterator[tuple[Runtime, Caller]]:
         yield rt, callers.authenticate(rt, f"Bearer {key}")
 
 
-def _files() -> Iterator[tuple[int, int, int | None, int | None]]:
+def _generate_files() -> Iterator[tuple[int, int, int | None, int | None]]:
     """Odd files are the caller's; of those every third lies in the trash, for good."""
     for number in range(1, FILES + 1):
         trashed = number % 6 == 5
         yield number, 2 - number % 2, 1 if trashed else None, 2**60 if trashed else None
 
 
-def _views(rows: int) -> Iterator[tuple[int, int, int]]:
+def _generate_views(rows: int) -> Iterator[tuple[int, int, int]]:
     """All files in turn; in the newest third of the rows, the caller's are all of trashed files."""
     for number in range(rows):
         file = number % FILES + 1
@@ -116,7 +116,7 @@ def _views(rows: int) -> Iterator[tuple[int, int, int]]:
         yield 2 - file % 2, file, int(file % 6 == 5)
 
 
-def timed(call: Callable[[], object]) -> float:
+def measure_median_us(call: Callable[[], object]) -> float:
     """Median microseconds of one call."""
     times = []
     for _ in range(CALLS):
@@ -130,30 +130,32 @@ def main(rows: int) -> int:
     """Measure, print, and return the exit code."""
     reached = []
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        small, caller = stack.enter_context(filled(Path(folder) / "small", SMALL))
-        large, same = stack.enter_context(filled(Path(folder) / "large", rows))
+        small, caller = stack.enter_context(populate_feed(Path(folder) / "small", SMALL))
+        large, same = stack.enter_context(populate_feed(Path(folder) / "large", rows))
         assert same.account_id == caller.account_id
         raw = sqlite3.connect(large.db.path)
         stack.callback(raw.close)
         raw.execute("PRAGMA cache_size = -64000")
-        for ask in ASKS:
+        for ask in QUERIES:
             assert ask.page(large, caller, rows) == ask.raw(raw, caller, rows)
 
-            def at_large(ask: Ask = ask) -> float:
-                return timed(lambda: ask.page(large, caller, rows))
+            def at_large(ask: FeedQuery = ask) -> float:
+                return measure_median_us(lambda: ask.page(large, caller, rows))
 
-            def at_small(ask: Ask = ask) -> float:
-                return timed(lambda: ask.page(small, caller, SMALL))
+            def at_small(ask: FeedQuery = ask) -> float:
+                return measure_median_us(lambda: ask.page(small, caller, SMALL))
 
-            def by_hand(ask: Ask = ask) -> float:
-                return timed(lambda: ask.raw(raw, caller, rows))
+            def by_hand(ask: FeedQuery = ask) -> float:
+                return measure_median_us(lambda: ask.raw(raw, caller, rows))
 
             for against, limit, target in (("10,000 rows", at_small, GROWTH_TARGET), ("raw", by_hand, RAW_TARGET)):
                 name = f"{ask.name}, {rows:,} rows against {against}"
-                outcome = side_by_side(name, at_large, limit, target=target, better="less", unit="us", rounds=ROUNDS)
+                outcome = compare_in_turns(
+                    name, at_large, limit, target=target, better="less", unit="us", rounds=ROUNDS
+                )
                 reached.append(outcome.reached)
     return 0 if all(reached) else 1
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(amount(10_000_000, 20_000)))
+    raise SystemExit(main(read_amount(10_000_000, 20_000)))

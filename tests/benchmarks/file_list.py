@@ -23,7 +23,7 @@ from docshare.server.config import Config
 from docshare.server.services.accounts import accounts
 from docshare.server.services.files.files import FileRow
 from docshare.server.store.instance import open_instance
-from tests.benchmarks.side_by_side import amount, bound, side_by_side
+from tests.benchmarks.comparison import check_bound, compare_in_turns, read_amount
 
 FILES = 100_000
 TARGET = 2.0  # of raw rows and json
@@ -49,7 +49,7 @@ _COLUMNS = ", ".join(FileRow._fields).replace("protected", "password_hash IS NOT
 _RAW = f"SELECT {_COLUMNS} FROM files WHERE owner_id = 1 AND trashed_at IS NULL ORDER BY id DESC"
 
 
-def _rows(files: int) -> Iterator[tuple[int, str | None, int, int, int | None, str]]:
+def _generate_rows(files: int) -> Iterator[tuple[int, str | None, int, int, int | None, str]]:
     """Three of five files have default settings; one in ten has a slug, one in seven an expiry."""
     for number in range(files):
         created = 1_700_000_000_000 + number * 77_777
@@ -64,7 +64,7 @@ def _rows(files: int) -> Iterator[tuple[int, str | None, int, int, int | None, s
 
 
 @contextmanager
-def filled(folder: Path, files: int) -> Iterator[tuple[Client, dict[str, str], Path]]:
+def populate_files(folder: Path, files: int) -> Iterator[tuple[Client, dict[str, str], Path]]:
     """An application with one account of so many files; the headers of its key; and the path of the database."""
     config = Config(data_dir=folder, base_url="http://127.0.0.1:8787", rate_limit=1_000_000)
     with open_instance(config) as instance:
@@ -73,11 +73,11 @@ def filled(folder: Path, files: int) -> Iterator[tuple[Client, dict[str, str], P
         owner = accounts.create_account(rt, "owner@example.com", "", Plan.PRO)
         key = accounts.create_key(rt, owner.email, "").key
         with rt.db.write():
-            rt.db.sqlite.connection().executemany(_INSERT, _rows(files))
+            rt.db.sqlite.connection().executemany(_INSERT, _generate_rows(files))
         yield Client(create_app(rt)), {"Authorization": f"Bearer {key}"}, rt.db.path
 
 
-def listed(client: Client, headers: dict[str, str]) -> int:
+def list_files(client: Client, headers: dict[str, str]) -> int:
     """Ask for the list and read it; returns its length in bytes."""
     answer = client.get("/api/v1/files", headers=headers)
     assert answer.status_code == 200
@@ -86,7 +86,7 @@ def listed(client: Client, headers: dict[str, str]) -> int:
     return length
 
 
-def raw(database: sqlite3.Connection) -> int:
+def list_raw(database: sqlite3.Connection) -> int:
     """The same rows as JSON by hand; returns the length in bytes."""
     names, length = FileRow._fields, 0
     cursor = database.execute(_RAW)
@@ -96,7 +96,7 @@ def raw(database: sqlite3.Connection) -> int:
     return length
 
 
-def milliseconds(call: Callable[[], int]) -> float:
+def measure_ms(call: Callable[[], int]) -> float:
     begun = time.perf_counter_ns()
     assert call() > 0
     return (time.perf_counter_ns() - begun) / 1e6
@@ -104,26 +104,26 @@ def milliseconds(call: Callable[[], int]) -> float:
 
 def main(files: int) -> int:
     """Measure, print, and return the exit code."""
-    with tempfile.TemporaryDirectory() as folder, filled(Path(folder), files) as (client, headers, path):
+    with tempfile.TemporaryDirectory() as folder, populate_files(Path(folder), files) as (client, headers, path):
         database = sqlite3.connect(path)
         database.execute("PRAGMA cache_size = -64000")
-        outcome = side_by_side(
+        outcome = compare_in_turns(
             f"list of {files:,} files",
-            lambda: milliseconds(lambda: listed(client, headers)),
-            lambda: milliseconds(lambda: raw(database)),
+            lambda: measure_ms(lambda: list_files(client, headers)),
+            lambda: measure_ms(lambda: list_raw(database)),
             target=TARGET,
             better="less",
             unit="ms",
         )
         database.close()
         tracemalloc.start()
-        length = listed(client, headers)
+        length = list_files(client, headers)
         peak = tracemalloc.get_traced_memory()[1] / 2**20
         tracemalloc.stop()
         print(f"the answer: {length / 2**20:.1f} MB")
-        flat = bound("memory of one answer at most", peak, MEMORY_MB, "MB")
+        flat = check_bound("memory of one answer at most", peak, MEMORY_MB, "MB")
     return 0 if outcome.reached and flat else 1
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(amount(FILES, 1000)))
+    raise SystemExit(main(read_amount(FILES, 1000)))

@@ -17,7 +17,7 @@ import yaml
 
 import docshare
 from tests.support.pdfs import simple_pdf
-from tests.support.served import Served, served
+from tests.support.server_process import ServerProcess, run_server
 
 DESCRIPTION = Path(docshare.__file__).with_name("server") / "api" / "openapi.yaml"
 PACKAGE = "docshare_generated"
@@ -26,20 +26,22 @@ PACKAGE = "docshare_generated"
 def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        operations = sum("operationId" in row for path in _paths() for row in path.values() if isinstance(row, dict))
+        operations = sum(
+            "operationId" in row for path in _load_paths() for row in path.values() if isinstance(row, dict)
+        )
         print(_run("validate", "-i", str(DESCRIPTION)).strip().splitlines()[-1])
         _run("generate", "-g", "python", "-o", str(folder / "client"), "-i", str(DESCRIPTION),
              f"--additional-properties=packageName={PACKAGE}")  # fmt: skip
         print(f"client generated for {operations} operations")
         sys.path.insert(0, str(folder / "client"))
         # Its webhooks are called by nobody here; the address only has to be found.
-        with served(folder, DOCSHARE_WEBHOOK_ALLOW="127.0.0.0/8") as server:
-            for line in use(importlib.import_module(PACKAGE), server):
+        with run_server(folder, DOCSHARE_WEBHOOK_ALLOW="127.0.0.0/8") as server:
+            for line in exercise_client(importlib.import_module(PACKAGE), server):
                 print(" ", line)
     return 0
 
 
-def _paths() -> list[dict[str, Any]]:
+def _load_paths() -> list[dict[str, Any]]:
     return list(yaml.safe_load(DESCRIPTION.read_text(encoding="utf-8"))["paths"].values())
 
 
@@ -48,7 +50,7 @@ def _run(*args: str) -> str:
     return subprocess.run([str(command), *args], check=True, capture_output=True, text=True).stdout
 
 
-def use(package: Any, server: Served) -> list[str]:
+def exercise_client(package: Any, server: ServerProcess) -> list[str]:
     """Do everything with the client in ``package``; what was found, one line each. Raises where anything is wrong."""
     client = package.ApiClient(package.Configuration(host=server.url, access_token=server.token))
     files, hooks = package.FilesApi(client), package.WebhooksApi(client)
@@ -66,7 +68,11 @@ def use(package: Any, server: Served) -> list[str]:
     assert bytes(files.files_download(uuid)) == content
     assert bytes(files.files_qr(uuid)).startswith(b"\x89PNG")
     told.append(f"file: {listed.original_name}, {listed.total_pages} pages, {listed.viewer_mode}")
-    told += _variant(package, client, uuid) + _readership(package, client, uuid) + _webhook(package, hooks)
+    told += (
+        _exercise_variants(package, client, uuid)
+        + _exercise_readership(package, client, uuid)
+        + _exercise_webhooks(package, hooks)
+    )
     assert files.files_delete(uuid).trashed
     assert files.files_restore(uuid).short_id == made.short_id
     assert not files.files_delete(uuid, purge="1").trashed
@@ -78,7 +84,7 @@ def use(package: Any, server: Served) -> list[str]:
     return told
 
 
-def _variant(package: Any, client: Any, uuid: str) -> list[str]:
+def _exercise_variants(package: Any, client: Any, uuid: str) -> list[str]:
     variants = package.VariantsApi(client)
     made = variants.variants_create(uuid, variant_create=package.VariantCreate(label="Ada"))
     name = str(made.uuid)
@@ -89,7 +95,7 @@ def _variant(package: Any, client: Any, uuid: str) -> list[str]:
     return [f"variant: {made.label}, made, revoked and deleted"]
 
 
-def _readership(package: Any, client: Any, uuid: str) -> list[str]:
+def _exercise_readership(package: Any, client: Any, uuid: str) -> list[str]:
     readership, events = package.ReadershipApi(client), package.EventsApi(client)
     report = readership.readership_report(uuid)
     pages = readership.readership_pages(uuid)
@@ -99,7 +105,7 @@ def _readership(package: Any, client: Any, uuid: str) -> list[str]:
     return [f"readership: {report.tier}, {pages.total_pages} pages; the streams are empty"]
 
 
-def _webhook(package: Any, hooks: Any) -> list[str]:
+def _exercise_webhooks(package: Any, hooks: Any) -> list[str]:
     wish = package.NewWebhook(url="https://127.0.0.1:9/in", events=["file.viewed"])
     made = hooks.webhooks_create(new_webhook=wish)
     assert [row.uuid for row in hooks.webhooks_list().webhooks] == [made.webhook.uuid]

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from flask import Flask
 
-from tests.benchmarks.serving import rate, serve_alone, serve_product, started
-from tests.benchmarks.side_by_side import amount, side_by_side
+from tests.benchmarks.comparison import compare_in_turns, read_amount
+from tests.benchmarks.servers import measure_rate, serve_app, serve_product, start_process
 
 TARGET = 0.45
 ROUNDS = 15  # many short ones, so that both meet the same machine
@@ -23,20 +23,20 @@ def serve_limit(folder: Path, pipe: Connection) -> None:
     """An empty route."""
     app = Flask("limit", root_path=str(folder))
     app.add_url_rule("/", view_func=lambda: "")
-    serve_alone(app, pipe)
+    serve_app(app, pipe)
 
 
 def main(seconds: float) -> int:
     """Measure, print, and return the exit code."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        port, key = stack.enter_context(started(serve_product, Path(folder)))
-        empty, _ = stack.enter_context(started(serve_limit, Path(folder)))
+        port, key = stack.enter_context(start_process(serve_product, Path(folder)))
+        empty, _ = stack.enter_context(start_process(serve_limit, Path(folder)))
         ours = f"GET /api/v1/user HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n\r\n".encode()
         theirs = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
-        outcome = side_by_side(
+        outcome = compare_in_turns(
             "authed JSON endpoint",
-            lambda: rate(port, ours, seconds),
-            lambda: rate(empty, theirs, seconds),
+            lambda: measure_rate(port, ours, seconds),
+            lambda: measure_rate(empty, theirs, seconds),
             target=TARGET,
             better="more",
             unit="requests/s",
@@ -46,4 +46,4 @@ def main(seconds: float) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(amount(1.0, 0.1)))
+    raise SystemExit(main(read_amount(1.0, 0.1)))

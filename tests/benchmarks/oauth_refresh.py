@@ -20,8 +20,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import requests
 
-from tests.benchmarks.side_by_side import amount
-from tests.support.served import Served, docshare, home, served
+from tests.benchmarks.comparison import read_amount
+from tests.support.server_process import ServerProcess, make_env, run_docshare, run_server
 
 AT_ONCE = 20
 CLIENT = "docshare-cli"
@@ -29,10 +29,10 @@ REDIRECT = "http://127.0.0.1:49152/callback"
 VERIFIER = "v" * 43
 
 
-def approved(server: Served) -> dict[str, Any]:
+def approve_app(server: ServerProcess) -> dict[str, Any]:
     """The tokens that an approval in the owner's browser ends in."""
     link = ["admin", "--data", str(server.data_dir), "login-link", "owner@example.com", "--json"]
-    url = json.loads(docshare(*link, env=home(server.data_dir.parent)).stdout)["url"]
+    url = json.loads(run_docshare(*link, env=make_env(server.data_dir.parent)).stdout)["url"]
     asked = {
         "response_type": "code",
         "client_id": CLIENT,
@@ -49,22 +49,24 @@ def approved(server: Served) -> dict[str, Any]:
         form = {"csrf": found[1], "decision": "approve"}
         back = browser.post(address, data=form, timeout=10, allow_redirects=False).headers["Location"]
     code = parse_qs(urlsplit(back).query)["code"][0]
-    return ask(server, grant_type="authorization_code", code=code, redirect_uri=REDIRECT, code_verifier=VERIFIER).json()
+    return request_tokens(
+        server, grant_type="authorization_code", code=code, redirect_uri=REDIRECT, code_verifier=VERIFIER
+    ).json()
 
 
-def ask(server: Served, **form: str) -> requests.Response:
+def request_tokens(server: ServerProcess, **form: str) -> requests.Response:
     """One request of the app for tokens."""
     return requests.post(f"{server.url}/oauth/token", data={"client_id": CLIENT, **form}, timeout=60)
 
 
-def at_once(server: Served, token: str) -> list[requests.Response]:
+def refresh_at_once(server: ServerProcess, token: str) -> list[requests.Response]:
     """The answers to ``AT_ONCE`` refreshes of ``token`` that start in one moment."""
     answers: list[requests.Response] = []
     start = threading.Barrier(AT_ONCE)
 
     def refresh() -> None:
         start.wait()
-        answers.append(ask(server, grant_type="refresh_token", refresh_token=token))
+        answers.append(request_tokens(server, grant_type="refresh_token", refresh_token=token))
 
     threads = [threading.Thread(target=refresh) for _ in range(AT_ONCE)]
     for thread in threads:
@@ -77,11 +79,11 @@ def at_once(server: Served, token: str) -> list[requests.Response]:
 def main(rounds: int) -> int:
     """Run, print, and return the exit code."""
     seconds, ends, works = [], Counter[str](), 0
-    with tempfile.TemporaryDirectory() as folder, served(Path(folder), DOCSHARE_ADDRESS_LIMIT="1000000") as server:
-        held = approved(server)
+    with tempfile.TemporaryDirectory() as folder, run_server(Path(folder), DOCSHARE_ADDRESS_LIMIT="1000000") as server:
+        held = approve_app(server)
         for _ in range(rounds):
             began = time.monotonic()
-            answers = at_once(server, held["refresh_token"])
+            answers = refresh_at_once(server, held["refresh_token"])
             seconds.append(time.monotonic() - began)
             ends.update(answer.json().get("error", "won") for answer in answers)
             winners = [answer.json() for answer in answers if answer.status_code == 200]
@@ -98,4 +100,4 @@ def main(rounds: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(amount(100, 2)))
+    sys.exit(main(read_amount(100, 2)))

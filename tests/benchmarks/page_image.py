@@ -22,16 +22,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from docshare.server.pdf.engine import Engine
 from docshare.server.pdf.pages import PageStore
-from tests.benchmarks.side_by_side import bound, side_by_side
+from tests.benchmarks.comparison import check_bound, compare_in_turns
 from tests.support import pdfs
-from tests.support.waiting import eventually
+from tests.support.polling import wait_until
 
 MALLOC = {"MALLOC_TRIM_THRESHOLD_": str(256 << 20), "MALLOC_MMAP_THRESHOLD_": str(256 << 20)}
 WIDTH = 1600
 PAGES = 60
 
 
-def text_document() -> bytes:
+def make_text_document() -> bytes:
     """Dense pages of text."""
     words = ["page", "reader", "document", "while", "office", "efficient", "share", "measure"]
     chance = random.Random(1)
@@ -39,7 +39,7 @@ def text_document() -> bytes:
     return pdfs.sheets_pdf([pdfs.Sheet(pdfs.lines_content(page, size=9, left=40, top=760)) for page in pages])
 
 
-def vector_document() -> bytes:
+def make_vector_document() -> bytes:
     """Pages of 400 coloured curves."""
     chance = random.Random(2)
 
@@ -51,9 +51,9 @@ def vector_document() -> bytes:
     return pdfs.sheets_pdf([pdfs.Sheet(" ".join(curve() for _ in range(400))) for _ in range(PAGES)])
 
 
-def scan_document() -> bytes:
+def make_scan_document() -> bytes:
     """Pages that are a 300 dpi photograph each."""
-    writer = pdfs.Writer()
+    writer = pdfs.PdfWriter()
     root, tree = writer.reserve(), writer.reserve()
     numbers = []
     for page in range(PAGES):
@@ -73,7 +73,7 @@ def scan_document() -> bytes:
     return writer.finish(root)
 
 
-def direct(document: pypdfium2.PdfDocument, page: int) -> None:
+def render_directly(document: pypdfium2.PdfDocument, page: int) -> None:
     """The limit: draw and encode in this process, in the plainest way pypdfium2 offers."""
     opened = document[page - 1]
     bitmap = opened.render(scale=WIDTH / opened.get_width())
@@ -82,13 +82,13 @@ def direct(document: pypdfium2.PdfDocument, page: int) -> None:
     opened.close()
 
 
-def milliseconds(work: Callable[[], object]) -> float:
+def measure_ms(work: Callable[[], object]) -> float:
     start = time.perf_counter()
     work()
     return (time.perf_counter() - start) * 1000
 
 
-def cold_pages(name: str, blob: Path, root: Path) -> bool:
+def compare_cold_pages(name: str, blob: Path, root: Path) -> bool:
     """Compare on thirteen pages of one document; every fourth, so that none was drawn ahead."""
     with (
         closing(Engine()) as engine,
@@ -99,14 +99,14 @@ def cold_pages(name: str, blob: Path, root: Path) -> bool:
 
         def product() -> float:
             page = next(ours)
-            taken = milliseconds(lambda: store.image("bench", 1, blob, page, WIDTH))
-            eventually((root / f"bench/1/{page + 1}-{WIDTH}.jpg").exists)  # leave the processor to the limit
+            taken = measure_ms(lambda: store.image("bench", 1, blob, page, WIDTH))
+            wait_until((root / f"bench/1/{page + 1}-{WIDTH}.jpg").exists)  # leave the processor to the limit
             return taken
 
-        return side_by_side(
+        return compare_in_turns(
             f"page image, cold, {name}",
             product,
-            lambda: milliseconds(lambda: direct(document, next(theirs))),
+            lambda: measure_ms(lambda: render_directly(document, next(theirs))),
             target=1.25,
             better="less",
             unit="ms",
@@ -114,29 +114,29 @@ def cold_pages(name: str, blob: Path, root: Path) -> bool:
         ).reached
 
 
-def first_page(blob: Path, root: Path) -> bool:
+def measure_first_page(blob: Path, root: Path) -> bool:
     """A request for the first page right after the server started: worker, opening, drawing."""
     taken = []
     for turn in range(7):
         with closing(Engine()) as engine, closing(PageStore(engine, root / str(turn))) as store:
-            taken.append(milliseconds(lambda store=store: store.image("bench", 1, blob, 1, WIDTH)))  # type: ignore[misc]
-    return bound("first page of 2,000, worker not started, median of 7", median(taken), 300, "ms")
+            taken.append(measure_ms(lambda store=store: store.image("bench", 1, blob, 1, WIDTH)))  # type: ignore[misc]
+    return check_bound("first page of 2,000, worker not started, median of 7", median(taken), 300, "ms")
 
 
 def main() -> int:
     if not MALLOC.items() <= os.environ.items():
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **MALLOC})
-    documents = {"text": text_document, "vector": vector_document, "scan": scan_document}
+    documents = {"text": make_text_document, "vector": make_vector_document, "scan": make_scan_document}
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         reached = []
         for name, make in documents.items():
             blob = root / f"{name}.pdf"
             blob.write_bytes(make())
-            reached.append(cold_pages(name, blob, root / f"cache-{name}"))
+            reached.append(compare_cold_pages(name, blob, root / f"cache-{name}"))
         long = root / "long.pdf"
-        long.write_bytes(pdfs.many_pages(2000, lines=40))
-        reached.append(first_page(long, root / "first"))
+        long.write_bytes(pdfs.many_pages_pdf(2000, lines=40))
+        reached.append(measure_first_page(long, root / "first"))
     return 0 if all(reached) else 1
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import requests
 from flask import Flask, Response, send_file
 
-from tests.benchmarks.serving import rate, serve_alone, serve_product, started
-from tests.benchmarks.side_by_side import amount, side_by_side
+from tests.benchmarks.comparison import compare_in_turns, read_amount
+from tests.benchmarks.servers import measure_rate, serve_app, serve_product, start_process
 from tests.support.pdfs import simple_pdf
 
 TARGET = 0.7
@@ -28,13 +28,13 @@ def serve_limit(folder: Path, pipe: Connection) -> None:
         return send_file(folder / "page.jpg", mimetype="image/jpeg")
 
     app.add_url_rule("/page.jpg", view_func=image)
-    serve_alone(app, pipe)
+    serve_app(app, pipe)
 
 
 def main(seconds: float) -> int:
     """Measure, print, and return the exit code."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        port, key = stack.enter_context(started(serve_product, Path(folder)))
+        port, key = stack.enter_context(start_process(serve_product, Path(folder)))
         base = f"http://127.0.0.1:{port}"
         headers = {"Authorization": f"Bearer {key}"}
         document = {"file": ("a.pdf", simple_pdf(pages=3))}
@@ -43,13 +43,13 @@ def main(seconds: float) -> int:
         drawn = requests.get(base + path, timeout=60)
         drawn.raise_for_status()
         (Path(folder) / "page.jpg").write_bytes(drawn.content)
-        plain, _ = stack.enter_context(started(serve_limit, Path(folder)))
+        plain, _ = stack.enter_context(start_process(serve_limit, Path(folder)))
         ours = f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
         theirs = b"GET /page.jpg HTTP/1.1\r\nHost: x\r\n\r\n"
-        outcome = side_by_side(
+        outcome = compare_in_turns(
             f"page image, warm ({len(drawn.content)} bytes)",
-            lambda: rate(port, ours, seconds),
-            lambda: rate(plain, theirs, seconds),
+            lambda: measure_rate(port, ours, seconds),
+            lambda: measure_rate(plain, theirs, seconds),
             target=TARGET,
             better="more",
             unit="requests/s",
@@ -59,4 +59,4 @@ def main(seconds: float) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(amount(1.0, 0.1)))
+    raise SystemExit(main(read_amount(1.0, 0.1)))

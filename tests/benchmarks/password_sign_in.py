@@ -15,16 +15,16 @@ from docshare.server.pdf.engine import Engine
 from docshare.server.rules import guesses
 from docshare.server.services.accounts import passwords
 from docshare.server.services.links.guessing import Lock
-from tests.benchmarks.side_by_side import amount, bound
+from tests.benchmarks.comparison import check_bound, read_amount
 from tests.support.cast import World, make_runtime, make_world
-from tests.support.clock import Clock
-from tests.support.owner import signed_in
-from tests.support.pressing import press
+from tests.support.clock import FakeClock
+from tests.support.owner import sign_in_browser
+from tests.support.owner_forms import submit_form
 
-ASKED = ("pia@example.com", "fay@example.com", "nobody@example.com")
+EMAILS = ("pia@example.com", "fay@example.com", "nobody@example.com")
 
 
-def took(world: World, email: str) -> float:
+def measure_attempt_ms(world: World, email: str) -> float:
     """The ms of one refused attempt."""
     began = time.perf_counter()
     answer = world.app.test_client().post("/login", data={"email": email, "password": "wrong, but long"})
@@ -38,17 +38,17 @@ def main(rounds: int) -> int:
     passwords._LOCK = Lock(free, free)
     guesses.wait_ms = lambda wrong, since: 0  # type: ignore[assignment]
     with tempfile.TemporaryDirectory() as folder:
-        clock = Clock()
+        clock = FakeClock()
         world = make_world(make_runtime(Path(folder) / "data", clock, Engine(workers=1)), clock)
-        press(signed_in(world, world.pia), "/account/password", password="correct horse battery")
-        times: dict[str, list[float]] = {email: [] for email in ASKED}
+        submit_form(sign_in_browser(world, world.pia), "/account/password", password="correct horse battery")
+        times: dict[str, list[float]] = {email: [] for email in EMAILS}
         for _ in range(rounds):
-            for email in ASKED:
-                times[email].append(took(world, email))
+            for email in EMAILS:
+                times[email].append(measure_attempt_ms(world, email))
     medians = [median(found) for found in times.values()]
-    print(", ".join(f"{email}: {value:.2f} ms" for email, value in zip(ASKED, medians, strict=True)))
-    return 0 if bound("apart", max(medians) - min(medians), 5, "ms") else 1
+    print(", ".join(f"{email}: {value:.2f} ms" for email, value in zip(EMAILS, medians, strict=True)))
+    return 0 if check_bound("apart", max(medians) - min(medians), 5, "ms") else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main(amount(100, 2)))
+    sys.exit(main(read_amount(100, 2)))

@@ -23,7 +23,7 @@ from docshare.server.services.readership import sessions as readership_sessions
 from docshare.server.store import migrations
 from docshare.server.store.database import Store
 from docshare.server.store.instance import open_instance
-from tests.benchmarks.side_by_side import amount, bound, side_by_side
+from tests.benchmarks.comparison import check_bound, compare_in_turns, read_amount
 
 RAW_TARGET = 1.3
 LARGE_TARGET_S = 1.5
@@ -58,11 +58,11 @@ json_each(?) p
 
 
 @contextmanager
-def filled(folder: Path, sessions: int, pages: int) -> Iterator[tuple[Runtime, Caller]]:
+def populate_sessions(folder: Path, sessions: int, pages: int) -> Iterator[tuple[Runtime, Caller]]:
     """An instance with one file that was read in ``sessions`` sessions of ``pages`` pages each; its owner calls."""
     config = Config(data_dir=folder, base_url="http://127.0.0.1:8787")
     folder.mkdir(mode=0o700)
-    _fill(config.database, sessions, pages)
+    _write_old_database(config.database, sessions, pages)
     begun = time.perf_counter()
     with open_instance(config) as instance:
         print(f"bringing {sessions:,} sessions up to date: {time.perf_counter() - begun:.1f} s")
@@ -71,7 +71,7 @@ def filled(folder: Path, sessions: int, pages: int) -> Iterator[tuple[Runtime, C
         yield rt, callers.authenticate(rt, f"Bearer {key}")
 
 
-def _fill(path: Path, sessions: int, pages: int) -> None:
+def _write_old_database(path: Path, sessions: int, pages: int) -> None:
     """A database of the version before sums."""
     steps, migrations.STEPS = migrations.STEPS, migrations.STEPS[:BEFORE_SUMS]
     with closing(Store(path)) as store:
@@ -87,7 +87,7 @@ def _fill(path: Path, sessions: int, pages: int) -> None:
     migrations.STEPS = steps
 
 
-def statements(rt: Runtime, caller: Caller) -> list[str]:
+def record_report_statements(rt: Runtime, caller: Caller) -> list[str]:
     """What a report asks, its values filled in."""
     seen: list[str] = []
     connection = rt.db.sqlite.connection()
@@ -97,7 +97,7 @@ def statements(rt: Runtime, caller: Caller) -> list[str]:
     return seen
 
 
-def seconds(rt: Runtime, caller: Caller) -> float:
+def measure_report_s(rt: Runtime, caller: Caller) -> float:
     """One report."""
     begun = time.perf_counter()
     found = report.report(rt, caller, UUID)
@@ -106,7 +106,7 @@ def seconds(rt: Runtime, caller: Caller) -> float:
     return taken
 
 
-def raw_seconds(raw: sqlite3.Connection, asked: list[str]) -> float:
+def measure_raw_s(raw: sqlite3.Connection, asked: list[str]) -> float:
     """The same statements, all rows fetched."""
     begun = time.perf_counter()
     for statement in asked:
@@ -114,7 +114,7 @@ def raw_seconds(raw: sqlite3.Connection, asked: list[str]) -> float:
     return time.perf_counter() - begun
 
 
-def best(measure: Callable[[], float]) -> float:
+def measure_best(measure: Callable[[], float]) -> float:
     """The best of a few: both sides take some milliseconds, in which another program easily has its turn."""
     return min(measure() for _ in range(ROUNDS))
 
@@ -122,25 +122,25 @@ def best(measure: Callable[[], float]) -> float:
 def main() -> int:
     """Measure, print, and return the exit code."""
     reached = []
-    small, large = amount(100_000, 1000), amount(1_000_000, 2000)
+    small, large = read_amount(100_000, 1000), read_amount(1_000_000, 2000)
     with tempfile.TemporaryDirectory() as folder:
-        with filled(Path(folder) / "small", small, 10) as (rt, caller):
-            asked = statements(rt, caller)
+        with populate_sessions(Path(folder) / "small", small, 10) as (rt, caller):
+            asked = record_report_statements(rt, caller)
             with closing(sqlite3.connect(rt.db.path, isolation_level=None)) as raw:
                 raw.execute("PRAGMA cache_size = -64000")
-                outcome = side_by_side(
+                outcome = compare_in_turns(
                     f"readership of {small:,} sessions",
-                    lambda: best(lambda: seconds(rt, caller)) * 1000,
-                    lambda: best(lambda: raw_seconds(raw, asked)) * 1000,
+                    lambda: measure_best(lambda: measure_report_s(rt, caller)) * 1000,
+                    lambda: measure_best(lambda: measure_raw_s(raw, asked)) * 1000,
                     target=RAW_TARGET,
                     better="less",
                     unit="ms",
                     rounds=ROUNDS * 3,
                 )
             reached.append(outcome.reached)
-        with filled(Path(folder) / "large", large, 3) as (rt, caller):
-            taken = median(seconds(rt, caller) for _ in range(ROUNDS))
-            reached.append(bound(f"readership of {large:,} sessions", taken, LARGE_TARGET_S, "s"))
+        with populate_sessions(Path(folder) / "large", large, 3) as (rt, caller):
+            taken = median(measure_report_s(rt, caller) for _ in range(ROUNDS))
+            reached.append(check_bound(f"readership of {large:,} sessions", taken, LARGE_TARGET_S, "s"))
             begun = time.perf_counter()
             rows = readership_sessions.after(rt, caller, UUID, since=large // 2, limit=100)
             assert len(rows) == 100

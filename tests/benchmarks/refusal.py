@@ -12,8 +12,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from docshare.contract.plans import MB
-from tests.benchmarks.serving import serve_product, started
-from tests.benchmarks.side_by_side import amount, bound
+from tests.benchmarks.comparison import check_bound, read_amount
+from tests.benchmarks.servers import serve_product, start_process
 
 BODY = 200 * MB
 BLOCK = bytes(16 * 1024)
@@ -21,7 +21,7 @@ BUFFER = 64 * 1024
 ROUNDS = 20
 
 
-def refused(port: int) -> tuple[int, float]:
+def measure_refusal(port: int) -> tuple[int, float]:
     """Bytes of the body that were sent when the answer came, and milliseconds until then."""
     with socket.socket() as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER)
@@ -44,10 +44,10 @@ def refused(port: int) -> tuple[int, float]:
 def main() -> int:
     """Measure, print, and return the exit code."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        port, _ = stack.enter_context(started(serve_product, Path(folder)))
-        seen = [refused(port) for _ in range(amount(ROUNDS, 1))]
+        port, _ = stack.enter_context(start_process(serve_product, Path(folder)))
+        seen = [measure_refusal(port) for _ in range(read_amount(ROUNDS, 1))]
     print(f"slowest refusal: {max(took for _, took in seen):.1f} ms")
-    reached = bound("body sent before the refusal, most", max(sent for sent, _ in seen) / MB, 1, "MB")
+    reached = check_bound("body sent before the refusal, most", max(sent for sent, _ in seen) / MB, 1, "MB")
     return 0 if reached else 1
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-TOOLS = {"__init__", "serving", "side_by_side", "test_smallest"}
-BENCHMARKS = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in TOOLS)
+SUPPORT_MODULES = {"__init__", "servers", "comparison", "test_smallest"}
+BENCHMARKS = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in SUPPORT_MODULES)
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)

@@ -23,7 +23,7 @@ from typing import Any
 
 from docshare.server.http.listener import Accept, Head, Refuse, Server, make_server
 from docshare.server.store.blobs import Blobs
-from tests.benchmarks.side_by_side import amount, bound, side_by_side
+from tests.benchmarks.comparison import check_bound, compare_in_turns, read_amount
 
 GB = 1024**3
 RECEIVE = 256 * 1024
@@ -80,7 +80,7 @@ def serve_limit(folder: Path, pipe: Connection) -> None:
 
 
 @contextmanager
-def process(target: Any, folder: Path) -> Iterator[tuple[int, int]]:
+def start_target_process(target: Any, folder: Path) -> Iterator[tuple[int, int]]:
     """Run ``target`` in a fresh process; gives its port and its process id."""
     context = get_context("spawn")
     ours, theirs = context.Pipe()
@@ -94,7 +94,7 @@ def process(target: Any, folder: Path) -> Iterator[tuple[int, int]]:
         child.join()
 
 
-def send(port: int, head: bytes, source: Path, tail: bytes) -> bytes:
+def send_upload(port: int, head: bytes, source: Path, tail: bytes) -> bytes:
     """Send head, file and tail; returns the last 64 bytes of the answer, which are the hash."""
     with socket.create_connection(("127.0.0.1", port)) as connection, source.open("rb") as file:
         connection.sendall(head)
@@ -132,17 +132,17 @@ class Pinger(threading.Thread):
         self._running.clear()
 
 
-def p99(times: list[float]) -> float:
+def percentile_99(times: list[float]) -> float:
     return sorted(times)[int(len(times) * 0.99)]
 
 
-def peak_megabytes(pid: int) -> float:
+def read_peak_megabytes(pid: int) -> float:
     """The most memory that process ever held."""
     status = Path(f"/proc/{pid}/status").read_text()
     return int(status.split("VmHWM:")[1].split()[0]) / 1024
 
 
-def written_bytes(pid: int) -> int:
+def read_written_bytes(pid: int) -> int:
     """What that process has handed to write calls so far."""
     return int(Path(f"/proc/{pid}/io").read_text().split("wchar:")[1].split()[0])
 
@@ -168,10 +168,13 @@ def measure(folder: Path, size: int) -> bool:
 
     def speed(port: int, before: bytes, after: bytes) -> float:
         begun = time.perf_counter()
-        assert send(port, before, source, after) == expected
+        assert send_upload(port, before, source, after) == expected
         return size / (time.perf_counter() - begun) / 1e6
 
-    with process(serve_product, folder) as (port, pid), process(serve_limit, folder) as (sink_port, _):
+    with (
+        start_target_process(serve_product, folder) as (port, pid),
+        start_target_process(serve_limit, folder) as (sink_port, _),
+    ):
         pinger = Pinger(port)
         pinger.start()
         copies: list[float] = []
@@ -179,30 +182,30 @@ def measure(folder: Path, size: int) -> bool:
         during_limit: list[float] = []
 
         def product() -> float:
-            written = written_bytes(pid)
+            written = read_written_bytes(pid)
             with pinger.into(during_product):
                 figure = speed(port, head, AFTER)
-            copies.append((written_bytes(pid) - written) / size)
+            copies.append((read_written_bytes(pid) - written) / size)
             return figure
 
         def limit() -> float:
             with pinger.into(during_limit):
                 return speed(sink_port, size.to_bytes(8, "big"), b"")
 
-        outcome = side_by_side("upload", product, limit, target=0.60, better="more", unit="MB/s")
-        print(f"(requests to the idle server while the sink works, p99: {p99(during_limit):.3g} ms)")
+        outcome = compare_in_turns("upload", product, limit, target=0.60, better="more", unit="MB/s")
+        print(f"(requests to the idle server while the sink works, p99: {percentile_99(during_limit):.3g} ms)")
         return all(
             [
                 outcome.reached,
-                bound("disk copies", max(copies), 1.01, "x"),
-                bound("server memory, peak", peak_megabytes(pid), 150, "MB"),
-                bound(f"other requests, p99 of {len(during_product)}", p99(during_product), 30, "ms"),
+                check_bound("disk copies", max(copies), 1.01, "x"),
+                check_bound("server memory, peak", read_peak_megabytes(pid), 150, "MB"),
+                check_bound(f"other requests, p99 of {len(during_product)}", percentile_99(during_product), 30, "ms"),
             ]
         )
 
 
 def main() -> int:
-    size = amount(2 * GB, 10 << 20)
+    size = read_amount(2 * GB, 10 << 20)
     # A /tmp in memory would measure no disk; give a directory on one then.
     with tempfile.TemporaryDirectory(dir=sys.argv[2] if len(sys.argv) > 2 else None) as folder:
         return 0 if measure(Path(folder), size) else 1

@@ -31,13 +31,21 @@ from docshare.server.services.events import activity
 from docshare.server.services.webhooks import webhooks
 from docshare.server.store.instance import open_instance
 from docshare.server.workers.dispatcher import SENDERS, Dispatcher
-from tests.support.clock import Clock
-from tests.support.receivers import ALLOWED, BAD_HABITS, OK, Hit, Receiver, hurried, receiver_at
-from tests.support.source import Script, silent
+from tests.support.clock import FakeClock
+from tests.support.import_source import Script, hold_connection
+from tests.support.receivers import (
+    FAILING_SCRIPTS,
+    LOOPBACK_NETWORKS,
+    OK,
+    FakeReceiver,
+    ReceivedRequest,
+    open_receiver,
+    shorten_deadlines,
+)
 
-HOOKS_EACH = 25  # webhooks of one account
-HABITS = ("5xx", "reset", "hang", "drip", "redirect", "endless headers")
-SETTLED = "SELECT COUNT(*) = 0 FROM deliveries WHERE next_at IS NOT NULL"
+WEBHOOKS_EACH = 25  # webhooks of one account
+FAILING_SCRIPT_NAMES = ("5xx", "reset", "hang", "drip", "redirect", "endless headers")
+ALL_ENDED_SQL = "SELECT COUNT(*) = 0 FROM deliveries WHERE next_at IS NOT NULL"
 START_TARGET_S = 6.0
 IDEAL_TARGET = 1.2
 
@@ -63,14 +71,16 @@ class Bench:
 
     def settled(self) -> bool:
         """Whether nothing is queued any more."""
-        return self.rt.db.row(SETTLED) == (1,)
+        return self.rt.db.row(ALL_ENDED_SQL) == (1,)
 
 
 @contextmanager
-def bench(receivers: list[Receiver], accounts_count: int, **outside: object) -> Iterator[Bench]:
+def open_bench(receivers: list[FakeReceiver], accounts_count: int, **outside: object) -> Iterator[Bench]:
     """Every receiver is a webhook of one account, in turn."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        config = Config(data_dir=Path(folder) / "data", base_url="http://127.0.0.1:8787", webhook_allow=ALLOWED)
+        config = Config(
+            data_dir=Path(folder) / "data", base_url="http://127.0.0.1:8787", webhook_allow=LOOPBACK_NETWORKS
+        )
         rt = replace(stack.enter_context(open_instance(config)).rt, **outside)  # type: ignore[arg-type]
         made = Bench(rt, {})
         who = []
@@ -87,7 +97,7 @@ def bench(receivers: list[Receiver], accounts_count: int, **outside: object) -> 
 
 
 @contextmanager
-def dispatching(rt: Runtime) -> Iterator[None]:
+def run_dispatcher(rt: Runtime) -> Iterator[None]:
     """A dispatcher at work."""
     dispatcher = Dispatcher(rt)
     dispatcher.start()
@@ -107,7 +117,7 @@ def wait_until(happened: Callable[[], bool], seconds: float) -> None:
         time.sleep(0.1)
 
 
-def said(name: str, measured: str, target: str, *, good: bool) -> bool:
+def print_result(name: str, measured: str, target: str, *, good: bool) -> bool:
     """Print one line of the result."""
     print(f"{'ok  ' if good else 'MISS'} {name}: {measured} (target {target})", flush=True)
     return good
@@ -116,47 +126,49 @@ def said(name: str, measured: str, target: str, *, good: bool) -> bool:
 # --- 10,000 deliveries of which 30 % fail ----------------------------------------------------------------------------
 
 
-def farm(share: float) -> bool:
+def run_farm(share: float) -> bool:
     """Every delivery ends delivered or abandoned after five attempts; what was delivered is genuine."""
-    events, clock = max(1, round(200 * share)), Clock()
+    events, clock = max(1, round(200 * share)), FakeClock()
     with ExitStack() as stack:
-        receivers = [stack.enter_context(receiver_at()) for _ in range(2 * HOOKS_EACH)]
+        receivers = [stack.enter_context(open_receiver()) for _ in range(2 * WEBHOOKS_EACH)]
         for receiver in receivers:
-            receiver.choose = _moods
-        made = stack.enter_context(bench(receivers, 2, clock=clock))
+            receiver.choose = _choose_by_delivery
+        made = stack.enter_context(open_bench(receivers, 2, clock=clock))
         for account in (1, 2):
             made.events(account, events)
         began, queued = time.monotonic(), made.rt.db.rows("SELECT id FROM deliveries")
-        with dispatching(hurried(made.rt, *receivers)):
+        with run_dispatcher(shorten_deadlines(made.rt, *receivers)):
             while not made.settled():
-                _let_pass(made.rt, clock)
+                _advance_to_next(made.rt, clock)
         seconds = time.monotonic() - began
         tries = Counter(ident for (ident,) in made.rt.db.rows("SELECT delivery_id FROM attempts"))
         states = made.rt.db.rows("SELECT id, delivered_at IS NOT NULL, abandoned_at IS NOT NULL FROM deliveries")
         off = made.rt.db.rows("SELECT COUNT(*) FROM webhooks WHERE disabled_at IS NOT NULL")[0][0]
-        late = [gap for gap in _gaps(made.rt) if gap]
-        genuine = sum(_genuine(receiver, made.secrets[receiver.url]) for receiver in receivers)
+        late = [gap for gap in _list_attempt_gaps(made.rt) if gap]
+        genuine = sum(_count_genuine(receiver, made.secrets[receiver.url]) for receiver in receivers)
         came = sum(len(receiver.hits) for receiver in receivers)
     wrong = [ident for ident, delivered, abandoned in states if delivered == abandoned or not 1 <= tries[ident] <= 5]
     early = [ident for ident, _, abandoned in states if abandoned and tries[ident] != 5]
     print(f"     {len(queued)} deliveries, {sum(tries.values())} attempts in {seconds:.0f} s, {off} webhooks disabled")
     return all([
-        said("lost", str(len(queued) - len(states)), "0", good=len(queued) == len(states)),
-        said("neither delivered nor abandoned", str(len(wrong)), "0", good=not wrong),
-        said("abandoned before the fifth attempt", str(len(early)), "0", good=not early),
-        said("attempts at another time than 60, 600, 3600, 3600 s", str(len(late)), "0", good=not late),
-        said("signatures accepted", f"{genuine} of {came}", "all", good=genuine == came),
+        print_result("lost", str(len(queued) - len(states)), "0", good=len(queued) == len(states)),
+        print_result("neither delivered nor abandoned", str(len(wrong)), "0", good=not wrong),
+        print_result("abandoned before the fifth attempt", str(len(early)), "0", good=not early),
+        print_result("attempts at another time than 60, 600, 3600, 3600 s", str(len(late)), "0", good=not late),
+        print_result("signatures accepted", f"{genuine} of {came}", "all", good=genuine == came),
     ])  # fmt: skip
 
 
-def _moods(hit: Hit) -> Script:
+def _choose_by_delivery(hit: ReceivedRequest) -> Script:
     """Three deliveries of ten fail, one to five times, each in one of the ways."""
     lot = int(hit.delivery[:8], 16)
     fails = 1 + lot // 100 % 5 if lot % 100 < 30 else 0
-    return BAD_HABITS[HABITS[lot // 1000 % len(HABITS)]] if hit.attempt <= fails else OK
+    return (
+        FAILING_SCRIPTS[FAILING_SCRIPT_NAMES[lot // 1000 % len(FAILING_SCRIPT_NAMES)]] if hit.attempt <= fails else OK
+    )
 
 
-def _let_pass(rt: Runtime, clock: Clock) -> None:
+def _advance_to_next(rt: Runtime, clock: FakeClock) -> None:
     """Wait until nothing is due, and move on to what is next."""
 
     def idle() -> bool:
@@ -168,7 +180,7 @@ def _let_pass(rt: Runtime, clock: Clock) -> None:
         clock.now = found[0]
 
 
-def _gaps(rt: Runtime) -> Iterator[int]:
+def _list_attempt_gaps(rt: Runtime) -> Iterator[int]:
     """How far each attempt is from its time, in ms."""
     waits = [60, 600, 3600, 3600]
     attempts: dict[int, list[int]] = {}
@@ -179,7 +191,7 @@ def _gaps(rt: Runtime) -> Iterator[int]:
             yield next_one - one - waits[number] * 1000
 
 
-def _genuine(receiver: Receiver, secret: str) -> int:
+def _count_genuine(receiver: FakeReceiver, secret: str) -> int:
     accepted = 0
     for hit in receiver.hits:
         header = hit.headers["x-service-signature"]
@@ -190,98 +202,103 @@ def _genuine(receiver: Receiver, secret: str) -> int:
 # --- 47 healthy and 3 hostile ----------------------------------------------------------------------------------------
 
 
-def hostile(share: float) -> bool:
+def run_hostile(share: float) -> bool:
     """In real time: healthy deliveries start soon, bad attempts end after ten seconds, memory stays flat."""
     with ExitStack() as stack:
-        healthy = [stack.enter_context(receiver_at()) for _ in range(47)]
-        bad = [stack.enter_context(receiver_at(BAD_HABITS[habit])) for habit in ("drip", "hang", "endless headers")]
+        healthy = [stack.enter_context(open_receiver()) for _ in range(47)]
+        bad = [
+            stack.enter_context(open_receiver(FAILING_SCRIPTS[habit])) for habit in ("drip", "hang", "endless headers")
+        ]
         for receiver in healthy:
-            receiver.choose = _honest
-        made = stack.enter_context(bench([*bad, *healthy], 2))
+            receiver.choose = _answer_after_delay
+        made = stack.enter_context(open_bench([*bad, *healthy], 2))
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        with dispatching(made.rt):
+        with run_dispatcher(made.rt):
             for _ in range(max(5, round(60 * share))):
                 for account in (1, 2):
                     made.events(account, 1)
                 time.sleep(1)
-            wait_until(lambda: len(_waits(made.rt, healthy)) == sum(len(each.hits) for each in healthy), 60)
-            wait_until(lambda: not _waiting(made.rt, healthy), 60)
+            wait_until(lambda: len(_list_first_waits(made.rt, healthy)) == sum(len(each.hits) for each in healthy), 60)
+            wait_until(lambda: not _count_waiting(made.rt, healthy), 60)
         grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-        waits = sorted(_waits(made.rt, healthy))
+        waits = sorted(_list_first_waits(made.rt, healthy))
         ends = [ms for (ms,) in made.rt.db.rows("SELECT latency_ms FROM attempts WHERE error LIKE '%in time%'")]
     p95 = quantiles(waits, n=20)[-1] / 1000
     print(
         f"     {len(waits)} healthy deliveries, slowest start {waits[-1] / 1000:.2f} s; {len(ends)} attempts timed out"
     )
     return all([
-        said("p95 from event to start", f"{p95:.2f} s", f"<= {START_TARGET_S} s", good=p95 <= START_TARGET_S),
-        said(
+        print_result("p95 from event to start", f"{p95:.2f} s", f"<= {START_TARGET_S} s", good=p95 <= START_TARGET_S),
+        print_result(
             "bad attempts end after", f"{min(ends) / 1000:.2f} to {max(ends) / 1000:.2f} s", "10.0 +- 0.5 s",
             good=min(ends) >= 9500 and max(ends) <= 10_500,
         ),
-        said("memory grown by", f"{grown:.0f} MB, the receivers of this run included", "<= 20 MB", good=grown <= 20),
+        print_result("memory grown by", f"{grown:.0f} MB, the receivers of this run included", "<= 20 MB",
+            good=grown <= 20),
     ])  # fmt: skip
 
 
-def _honest(hit: Hit) -> Script:
+def _answer_after_delay(hit: ReceivedRequest) -> Script:
     time.sleep(0.05)
     return OK
 
 
-def _marks(receivers: list[Receiver]) -> str:
+def _quote_urls(receivers: list[FakeReceiver]) -> str:
     return ", ".join(f"'{receiver.url}'" for receiver in receivers)
 
 
-def _waits(rt: Runtime, receivers: list[Receiver]) -> list[int]:
+def _list_first_waits(rt: Runtime, receivers: list[FakeReceiver]) -> list[int]:
     """Milliseconds from the event to the first attempt."""
     return [wait for (wait,) in rt.db.rows(
         "SELECT a.at - d.created_at FROM attempts a JOIN deliveries d ON d.id = a.delivery_id "
-        f"JOIN webhooks w ON w.id = d.webhook_id WHERE a.number = 1 AND w.url IN ({_marks(receivers)})"
+        f"JOIN webhooks w ON w.id = d.webhook_id WHERE a.number = 1 AND w.url IN ({_quote_urls(receivers)})"
     )]  # fmt: skip
 
 
-def _waiting(rt: Runtime, receivers: list[Receiver]) -> int:
+def _count_waiting(rt: Runtime, receivers: list[FakeReceiver]) -> int:
     return int(rt.db.rows(
         "SELECT COUNT(*) FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id "
-        f"WHERE d.next_at IS NOT NULL AND w.url IN ({_marks(receivers)})"
+        f"WHERE d.next_at IS NOT NULL AND w.url IN ({_quote_urls(receivers)})"
     )[0][0])  # fmt: skip
 
 
 # --- 1,000 due, a tenth hangs ----------------------------------------------------------------------------------------
 
 
-def hanging(share: float) -> bool:
+def run_hanging(share: float) -> bool:
     """Eight of ten take 0.2 s, one 2 s, one hangs for 10 s: how long until each was tried once."""
     each = max(1, round(10 * share))  # deliveries of one webhook
     lengths = [0.2] * 80 + [2.0] * 10 + [10.0] * 10
     with ExitStack() as stack:
-        receivers = [stack.enter_context(receiver_at()) for _ in lengths]
+        receivers = [stack.enter_context(open_receiver()) for _ in lengths]
         for receiver, seconds in zip(receivers, lengths, strict=True):
-            receiver.choose = _taking(seconds)
-        made = stack.enter_context(bench(receivers, 10))
+            receiver.choose = _make_slow_choice(seconds)
+        made = stack.enter_context(open_bench(receivers, 10))
         for account in range(1, 11):
             made.events(account, each)
         began = time.monotonic()
-        with dispatching(made.rt):
+        with run_dispatcher(made.rt):
             wait_until(lambda: made.rt.db.row("SELECT COUNT(*) FROM attempts") == (each * len(lengths),), 600)
             seconds = time.monotonic() - began
-    ideal = _ideal(lengths, each)
+    ideal = _ideal_seconds(lengths, each)
     ratio = seconds / ideal
     print(f"     {each * len(lengths)} deliveries in {seconds:.1f} s; at best {ideal:.1f} s")
-    return said("time over the best possible", f"{ratio:.2f}x", f"<= {IDEAL_TARGET}x", good=ratio <= IDEAL_TARGET)
+    return print_result(
+        "time over the best possible", f"{ratio:.2f}x", f"<= {IDEAL_TARGET}x", good=ratio <= IDEAL_TARGET
+    )
 
 
-def _taking(seconds: float) -> Callable[[Hit], Script]:
-    def choose(hit: Hit) -> Script:
+def _make_slow_choice(seconds: float) -> Callable[[ReceivedRequest], Script]:
+    def choose(hit: ReceivedRequest) -> Script:
         if seconds < 10:
             time.sleep(seconds)
             return OK
-        return silent
+        return hold_connection
 
     return choose
 
 
-def _ideal(lengths: list[float], each: int) -> float:
+def _ideal_seconds(lengths: list[float], each: int) -> float:
     """What no order can beat: the pool, every account and every receiver work without a gap."""
     accounts_work: Counter[int] = Counter()
     for number, seconds in enumerate(lengths):
@@ -302,7 +319,7 @@ def main() -> int:
     reached = []
     for part in args.parts:
         print(part, flush=True)
-        reached.append({"farm": farm, "hostile": hostile, "hanging": hanging}[part](args.share))
+        reached.append({"farm": run_farm, "hostile": run_hostile, "hanging": run_hanging}[part](args.share))
     return 0 if all(reached) else 1
 
 

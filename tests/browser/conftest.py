@@ -7,11 +7,11 @@ import pytest
 import requests
 from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
-from tests.support.browsing import ENGINE, Visitor, address_of_their_own, desk_settings, launch
-from tests.support.served import Served, served
-from tests.support.turning import Turned, publisher
+from tests.support.browser import ENGINE, Visitor, desktop_options, launch, next_address_header
+from tests.support.paged_viewer import PublishInMode, make_publisher
+from tests.support.server_process import ServerProcess, run_server
 
-Share = Callable[..., str]
+ShareDocument = Callable[..., str]
 
 # A browser beside other work stalls for seconds now and then; what a test waits for comes at once on an idle machine.
 expect.set_options(timeout=20_000)
@@ -26,15 +26,15 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     folder: Path = tmp_path_factory.mktemp("server")
     # All tests of a worker upload with one key.
-    with served(folder, DOCSHARE_TRUSTED_PROXIES="127.0.0.1/32", DOCSHARE_RATE_LIMIT="100000") as running:
+    with run_server(folder, DOCSHARE_TRUSTED_PROXIES="127.0.0.1/32", DOCSHARE_RATE_LIMIT="100000") as running:
         yield running
 
 
 @pytest.fixture(scope="session")
-def share(server: Served) -> Share:
+def share(server: ServerProcess) -> ShareDocument:
     """A function that uploads ``content`` under ``name`` and returns the share URL."""
 
     def upload(content: bytes, name: str = "report.pdf") -> str:
@@ -48,14 +48,14 @@ def share(server: Served) -> Share:
 
 
 @pytest.fixture(scope="session")
-def turned(server: Served, share: Share) -> Turned:
-    return publisher(server, share)
+def turned(server: ServerProcess, share: ShareDocument) -> PublishInMode:
+    return make_publisher(server, share)
 
 
 @pytest.fixture(scope="session")
 def desk_context(browser: Browser) -> Iterator[BrowserContext]:
     """One browser profile for all readers at a desk: its cache holds the scripts, which saves half the time."""
-    context = browser.new_context(**desk_settings())
+    context = browser.new_context(**desktop_options())
     yield context
     context.close()
 
@@ -64,7 +64,7 @@ def desk_context(browser: Browser) -> Iterator[BrowserContext]:
 def desk(desk_context: BrowserContext) -> Iterator[Visitor]:
     """A reader at a desk, who must have met nothing odd by the end of the test."""
     person = Visitor(desk_context, desk_context.new_page())
-    person.page.set_extra_http_headers(address_of_their_own())
+    person.page.set_extra_http_headers(next_address_header())
     person.watch()
     yield person
     person.page.close()

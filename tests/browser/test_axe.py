@@ -5,19 +5,19 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.browser.conftest import Share
-from tests.support.axe import serious
-from tests.support.browsing import visitor
+from tests.browser.conftest import ShareDocument
+from tests.support.axe import find_serious_violations
+from tests.support.browser import visitor
 from tests.support.cast import Person, World
-from tests.support.dressing import Dressed
-from tests.support.leaving import EVERYTHING
-from tests.support.owner import signed_in
+from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS
+from tests.support.feedback_document import FeedbackDocument
+from tests.support.in_process_server import serve_world
+from tests.support.owner import sign_in_browser
 from tests.support.pdfs import A4, simple_pdf
-from tests.support.proof import Proof
-from tests.support.reader import Reader, everybody_leaves
-from tests.support.rows import change_file
-from tests.support.served import Served
-from tests.support.timed import listening
+from tests.support.reader import FakeReader, end_all_sessions
+from tests.support.rows import update_file_row
+from tests.support.server_process import ServerProcess
+from tests.support.styled_document import StyledDocument
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 DARK = {"color_scheme": "dark"}
@@ -29,38 +29,40 @@ MODES = ("standard", "flipbook", "swipe", "magazine")
 def test_the_checker_finds_what_is_wrong(browser: Browser) -> None:
     page = browser.new_page()
     page.set_content("<html lang=en><title>t</title><main><h1>t</h1><img src=x><button></button></main>")
-    found = serious(page)
+    found = find_serious_violations(page)
     page.close()
     assert {line.split(":")[0] for line in found} == {"image-alt", "button-name"}
 
 
 @pytest.mark.parametrize("options", WINDOWS, ids=NAMES)
-def test_a_share_page_has_no_serious_violation(browser: Browser, share: Share, options: dict[str, object]) -> None:
+def test_a_share_page_has_no_serious_violation(
+    browser: Browser, share: ShareDocument, options: dict[str, object]
+) -> None:
     with visitor(browser, **options) as person:
         page = person.open(share(simple_pdf(pages=3, size=A4)))
-        assert serious(page) == []
+        assert find_serious_violations(page) == []
 
 
 @pytest.mark.parametrize("path", ["/", "/abcdefghijkl", "/login"])
-def test_the_other_pages_have_no_serious_violation(browser: Browser, server: Served, path: str) -> None:
+def test_the_other_pages_have_no_serious_violation(browser: Browser, server: ServerProcess, path: str) -> None:
     with visitor(browser) as person:
         person.page.goto(server.url + path)
-        assert serious(person.page) == []
+        assert find_serious_violations(person.page) == []
 
 
-class Everything:
+class FullDocument:
     """One document on which readers can leave everything, with places on its pages, and looks that a test changes."""
 
-    def __init__(self, server: Served) -> None:
-        self.proof = Proof(server)
+    def __init__(self, server: ServerProcess) -> None:
+        self.proof = FeedbackDocument(server)
         self.proof.hotspot(link="https://film.example/", label="See the film")
         self.proof.hotspot(audio=self.proof.sound(), label="Listen", rect="0.5,0.5,0.2,0.1")
-        self.sheet = Dressed(server, self.proof.url)
+        self.sheet = StyledDocument(server, self.proof.url)
 
     def wear(self, mode: str, **blocks: object) -> str:
         """Look like that; returns the address."""
         soon = (datetime.now(UTC) + timedelta(hours=5)).isoformat()
-        settings = EVERYTHING | {"viewerMode": mode, "allowDownload": True, "deleteAt": soon}
+        settings = ALL_FEEDBACK_SETTINGS | {"viewerMode": mode, "allowDownload": True, "deleteAt": soon}
         self.sheet.wear(settings, **blocks)
         return self.proof.url
 
@@ -71,30 +73,30 @@ class Everything:
 
 
 @pytest.fixture(scope="module")
-def everything(server: Served) -> Everything:
-    return Everything(server)
+def everything(server: ServerProcess) -> FullDocument:
+    return FullDocument(server)
 
 
 @pytest.mark.parametrize("options", WINDOWS, ids=NAMES)
 @pytest.mark.parametrize("mode", MODES)
 def test_a_mode_with_all_there_is_and_its_panels_has_no_serious_violation(
-    browser: Browser, everything: Everything, mode: str, options: dict[str, object]
+    browser: Browser, everything: FullDocument, mode: str, options: dict[str, object]
 ) -> None:
     url = everything.wear(mode, **everything.corners())
     with visitor(browser, **options) as person:
         page = person.open(url)
         page.locator(".hotspot").first.wait_for()
-        assert serious(page) == []
+        assert find_serious_violations(page) == []
         leave_everything(page)
-        assert serious(page) == []
+        assert find_serious_violations(page) == []
         for opener, panel in (("#notes-open", "#notes"), ("#receipt-open", "#receipt")):
             page.locator(opener).click()
             page.locator(panel).wait_for()
-            assert serious(page) == [], panel
+            assert find_serious_violations(page) == [], panel
             page.keyboard.press("Escape")
             page.locator(panel).wait_for(state="hidden")
         page.keyboard.press("f")
-        assert serious(page) == []
+        assert find_serious_violations(page) == []
 
 
 def leave_everything(page: Page) -> None:
@@ -110,7 +112,7 @@ def leave_everything(page: Page) -> None:
     page.locator("#annotate-page").click()
     page.keyboard.press("Enter")
     page.locator("#annotation-form").wait_for()
-    assert serious(page) == []
+    assert find_serious_violations(page) == []
     page.locator("#annotation-note").fill("Larger, please.")
     page.get_by_role("button", name="Save").click()
     page.locator(".annotation").wait_for()
@@ -119,7 +121,7 @@ def leave_everything(page: Page) -> None:
 @pytest.mark.parametrize("options", [{}, DARK], ids=["light", "dark"])
 @pytest.mark.parametrize("look", ["gradient", "image", "colour", "themes", "bar"])
 def test_no_look_has_a_serious_violation(
-    browser: Browser, everything: Everything, look: str, options: dict[str, object]
+    browser: Browser, everything: FullDocument, look: str, options: dict[str, object]
 ) -> None:
     cta = {"label": "Book a meeting", "url": "https://acme.example/"}
     blocks: dict[str, object] = {
@@ -133,7 +135,7 @@ def test_no_look_has_a_serious_violation(
     with visitor(browser, **options) as person:
         page = person.open(url)
         page.locator("#expiry").wait_for()
-        assert serious(page) == []
+        assert find_serious_violations(page) == []
 
 
 PASSWORD, FORM, ADDRESS, VIEW = (
@@ -148,16 +150,16 @@ PASSWORD, FORM, ADDRESS, VIEW = (
     (PASSWORD,), (FORM,), (ADDRESS, VIEW), (PASSWORD, VIEW), (PASSWORD, ADDRESS), (PASSWORD, FORM), (FORM, VIEW),
 ], ids=lambda gates: "-".join(key for gate in gates for key in gate))  # fmt: skip
 def test_no_combination_of_gates_has_a_serious_violation(
-    browser: Browser, server: Served, gates: tuple[dict[str, object], ...]
+    browser: Browser, server: ServerProcess, gates: tuple[dict[str, object], ...]
 ) -> None:
-    proof = Proof(server, **{key: value for gate in gates for key, value in gate.items()})
+    proof = FeedbackDocument(server, **{key: value for gate in gates for key, value in gate.items()})
     with visitor(browser) as person:
         person.page.goto(proof.url)
-        assert serious(person.page) == []
+        assert find_serious_violations(person.page) == []
         person.page.evaluate("document.querySelector('form.gate').noValidate = true")
         person.page.get_by_role("button", name="Open document").click()
         person.page.locator("[aria-invalid]").first.wait_for()
-        assert serious(person.page) == []
+        assert find_serious_violations(person.page) == []
 
 
 @pytest.mark.parametrize("options", WINDOWS, ids=NAMES)
@@ -165,20 +167,20 @@ def test_the_pages_of_links_that_ended_have_no_serious_violation(
     browser: Browser, world: World, options: dict[str, object]
 ) -> None:
     made = world.pia.upload()
-    with listening(world) as url, visitor(browser, **options) as person:
+    with serve_world(world) as url, visitor(browser, **options) as person:
         for words, ended in (
             ("has expired", {"delete_at": 1}),
             ("has been used up", {"delete_at": None, "burned_at": 1}),
             ("There is nothing here", {"trashed_at": 1}),
         ):
-            change_file(world, made["uuid"], **ended)
+            update_file_row(world, made["uuid"], **ended)
             person.page.goto(f"{url}/{made['shortId']}")
             person.page.get_by_role("heading", name=words).wait_for()
-            assert serious(person.page) == []
+            assert find_serious_violations(person.page) == []
         for number in range(world.rt.config.address_limit + 1):
             person.page.goto(f"{url}/{number:012d}")
         person.page.get_by_role("heading", name="A little too fast").wait_for()
-        assert serious(person.page) == []
+        assert find_serious_violations(person.page) == []
 
 
 @pytest.mark.parametrize("read", [False, True], ids=["empty", "read"])
@@ -187,14 +189,14 @@ def test_no_plans_report_has_a_serious_violation(browser: Browser, world: World,
     person: Person = getattr(world, name)
     made = person.upload()
     if read:
-        reader = Reader(world, made["shortId"])
+        reader = FakeReader(world, made["shortId"])
         reader.tell(input=True)
         reader.reads(30)
-        everybody_leaves(world)
-    cookie = signed_in(world, person).get_cookie("docshare_session")
+        end_all_sessions(world)
+    cookie = sign_in_browser(world, person).get_cookie("docshare_session")
     assert cookie is not None
-    with listening(world) as url, visitor(browser) as somebody:
+    with serve_world(world) as url, visitor(browser) as somebody:
         somebody.context.add_cookies([{"name": "docshare_session", "value": cookie.value, "url": url}])
         somebody.page.goto(f"{url}/readership/{made['uuid']}")
         somebody.page.locator("#report").wait_for()
-        assert serious(somebody.page) == []
+        assert find_serious_violations(somebody.page) == []

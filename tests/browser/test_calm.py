@@ -3,12 +3,12 @@
 import pytest
 from playwright.sync_api import Browser
 
-from tests.support.browsing import at_page, visitor
-from tests.support.proof import Proof
-from tests.support.served import Served
+from tests.support.browser import visitor, wait_for_page
+from tests.support.feedback_document import FeedbackDocument
+from tests.support.server_process import ServerProcess
 
 # Notes each animation and transition that begins from the load on and takes any time, and where.
-WATCH = """
+RECORD_MOTION = """
 window.moved = [];
 const note = ({ target }) => {
   for (const one of target.getAnimations({ subtree: true })) {
@@ -21,18 +21,18 @@ for (const kind of ["animationstart", "transitionrun"]) document.addEventListene
 
 
 @pytest.fixture(scope="module", params=["standard", "flipbook", "swipe", "magazine"])
-def everything(request: pytest.FixtureRequest, server: Served) -> str:
+def everything(request: pytest.FixtureRequest, server: ServerProcess) -> str:
     """A document that takes everything that readers can leave, in each mode."""
-    return Proof(server, viewerMode=request.param).url
+    return FeedbackDocument(server, viewerMode=request.param).url
 
 
 @pytest.mark.parametrize("motion", ["reduce", "no-preference"])
 def test_nothing_moves_for_who_asks_for_less_motion(browser: Browser, everything: str, motion: str) -> None:
     with visitor(browser, reduced_motion=motion) as person:
-        person.page.add_init_script(WATCH)
+        person.page.add_init_script(RECORD_MOTION)
         page = person.open(everything)
         page.keyboard.press("ArrowRight")
-        at_page(page, 2)
+        wait_for_page(page, 2)
         page.keyboard.press("1")
         page.locator("#notes-open").click()
         page.get_by_label("Your note").fill("A word")

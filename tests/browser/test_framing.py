@@ -9,13 +9,13 @@ import pytest
 import requests
 from playwright.sync_api import Browser
 
-from tests.browser.conftest import Share
-from tests.support.browsing import Visitor, visitor
-from tests.support.framing import framing
+from tests.browser.conftest import ShareDocument
+from tests.support.browser import Visitor, visitor
+from tests.support.framing_page import serve_framing_page
 from tests.support.pdfs import simple_pdf
-from tests.support.served import Served, docshare, home
+from tests.support.server_process import ServerProcess, make_env, run_docshare
 
-OWN = ["/login", "/files", "/trash", "/webhooks", "/account", "/dashboard", "/"]
+OWNER_PATHS = ["/login", "/files", "/trash", "/webhooks", "/account", "/dashboard", "/"]
 CONSENT = "/oauth/authorize?" + urlencode(
     {
         "response_type": "code",
@@ -30,10 +30,10 @@ CONSENT = "/oauth/authorize?" + urlencode(
 
 
 @pytest.fixture(scope="module")
-def owner(browser: Browser, server: Served) -> Iterator[Visitor]:
+def owner(browser: Browser, server: ServerProcess) -> Iterator[Visitor]:
     """The owner, signed in."""
     link = ["admin", "--data", str(server.data_dir), "login-link", "owner@example.com"]
-    url = docshare(*link, env=home(server.data_dir.parent)).stdout.strip()
+    url = run_docshare(*link, env=make_env(server.data_dir.parent)).stdout.strip()
     with visitor(browser) as person:
         person.page.goto(server.url + urlsplit(url).path)
         person.page.get_by_role("button", name="Sign in").click()
@@ -41,44 +41,44 @@ def owner(browser: Browser, server: Served) -> Iterator[Visitor]:
         yield person
 
 
-def refused(person: Visitor, address: str, host: str) -> None:
+def assert_frame_refused(person: Visitor, address: str, host: str) -> None:
     """The browser shows nothing of ``address``, which opens by itself, in a frame of ``host``, and says why."""
-    with framing(address, host) as elsewhere:
+    with serve_framing_page(address, host) as elsewhere:
         with person.page.expect_console_message(lambda message: "frame-ancestors" in message.text):
             person.page.goto(elsewhere)
         while [frame.url for frame in person.page.frames[1:]] != ["chrome-error://chromewebdata/"]:
             person.page.wait_for_timeout(50)  # the frame goes over to another process, where the browser excuses itself
 
 
-def opens(person: Visitor, address: str) -> bool:
+def is_opened(person: Visitor, address: str) -> bool:
     answer = person.page.goto(address)
     return answer is not None and answer.status == 200
 
 
 # A cookie of ours goes along into a frame of another port, and into none of another site.
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"], ids=["another port", "another site"])
-@pytest.mark.parametrize("path", [*OWN, CONSENT], ids=lambda path: path.partition("?")[0])
-def test_no_page_of_an_owner_can_be_framed(owner: Visitor, server: Served, path: str, host: str) -> None:
-    assert opens(owner, server.url + path)
-    refused(owner, server.url + path, host)
+@pytest.mark.parametrize("path", [*OWNER_PATHS, CONSENT], ids=lambda path: path.partition("?")[0])
+def test_no_page_of_an_owner_can_be_framed(owner: Visitor, server: ServerProcess, path: str, host: str) -> None:
+    assert is_opened(owner, server.url + path)
+    assert_frame_refused(owner, server.url + path, host)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"], ids=["another port", "another site"])
 def test_neither_share_page_nor_report_nor_a_files_own_page_can_be_framed(
-    owner: Visitor, server: Served, share: Share, host: str
+    owner: Visitor, server: ServerProcess, share: ShareDocument, host: str
 ) -> None:
     url = share(simple_pdf(pages=2))
     short_id = url.rpartition("/")[2]
     uuid = requests.get(f"{server.url}/api/v1/files/{short_id}", headers=server.headers, timeout=30).json()["uuid"]
     for address in (url, f"{server.url}/readership/{uuid}", f"{server.url}/files/{uuid}"):
-        assert opens(owner, address), address
-        refused(owner, address, host)
+        assert is_opened(owner, address), address
+        assert_frame_refused(owner, address, host)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"], ids=["another port", "another site"])
-def test_no_sign_in_link_can_be_framed(browser: Browser, server: Served, host: str) -> None:
+def test_no_sign_in_link_can_be_framed(browser: Browser, server: ServerProcess, host: str) -> None:
     link = ["admin", "--data", str(server.data_dir), "login-link", "owner@example.com"]
-    url = docshare(*link, env=home(server.data_dir.parent)).stdout.strip()
+    url = run_docshare(*link, env=make_env(server.data_dir.parent)).stdout.strip()
     with visitor(browser) as person:
-        assert opens(person, url)
-        refused(person, url, host)
+        assert is_opened(person, url)
+        assert_frame_refused(person, url, host)

@@ -8,10 +8,10 @@ import pytest
 import requests
 from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.support.axe import serious
-from tests.support.browsing import PHONE, visitor
+from tests.support.axe import find_serious_violations
+from tests.support.browser import PHONE, visitor
 from tests.support.pdfs import simple_pdf
-from tests.support.served import Served, served
+from tests.support.server_process import ServerProcess, run_server
 
 _DROP = """([name, bytes]) => {
   const data = new DataTransfer();
@@ -24,9 +24,9 @@ _DROP = """([name, bytes]) => {
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     folder: Path = tmp_path_factory.mktemp("site")
-    with served(
+    with run_server(
         folder,
         DOCSHARE_ANONYMOUS_UPLOADS="on",
         DOCSHARE_ANONYMOUS_LIMIT="200000",
@@ -36,18 +36,18 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.fixture
-def page(browser: Browser, site: Served) -> Iterator[Page]:
+def page(browser: Browser, site: ServerProcess) -> Iterator[Page]:
     with visitor(browser) as person:
         person.page.goto(site.url)
         yield person.page
 
 
-def choose(page: Page, content: bytes, name: str = "leaflet.pdf") -> None:
+def choose_file(page: Page, content: bytes, name: str = "leaflet.pdf") -> None:
     page.locator("#file").set_input_files({"name": name, "mimeType": "application/pdf", "buffer": content})
 
 
-def test_a_chosen_file_becomes_a_link_that_opens(page: Page, site: Served) -> None:
-    choose(page, simple_pdf(pages=2))
+def test_a_chosen_file_becomes_a_link_that_opens(page: Page, site: ServerProcess) -> None:
+    choose_file(page, simple_pdf(pages=2))
     link = page.locator("#link")
     expect(link).to_have_text(re.compile(f"^{re.escape(site.url)}/[0-9A-Za-z]{{12}}$"))
     expect(page.locator("#done")).to_be_focused()
@@ -68,10 +68,10 @@ def test_a_file_can_be_dropped_anywhere(page: Page) -> None:
 
 
 def test_what_is_no_document_is_said_and_another_can_be_chosen(page: Page) -> None:
-    choose(page, b"hello", "notes.pdf")
+    choose_file(page, b"hello", "notes.pdf")
     expect(page.get_by_role("alert")).to_contain_text("not")
     expect(page.locator("#drop")).to_be_visible()
-    choose(page, simple_pdf(pages=1))
+    choose_file(page, simple_pdf(pages=1))
     expect(page.locator("#done")).to_be_visible()
     expect(page.get_by_role("alert")).to_have_text("")
 
@@ -79,7 +79,7 @@ def test_what_is_no_document_is_said_and_another_can_be_chosen(page: Page) -> No
 def test_a_file_that_is_too_large_is_not_sent(page: Page) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    choose(page, b"%PDF-" + b"x" * 300_000)
+    choose_file(page, b"%PDF-" + b"x" * 300_000)
     told = "This file is too large: it has 293 KB, and at most 195 KB are possible."
     expect(page.get_by_role("alert")).to_have_text(told)
     assert [url for url in asked if "/api/" in url] == []
@@ -89,7 +89,7 @@ def test_it_shows_how_far_it_is_and_can_be_stopped(page: Page) -> None:
     held: list[Route] = []
     page.route("**/api/files", lambda route: held.append(route))  # and never answered
     page.reload()
-    choose(page, simple_pdf(pages=1))
+    choose_file(page, simple_pdf(pages=1))
     expect(page.get_by_role("progressbar")).to_be_visible()
     page.get_by_role("button", name="Cancel").click()
     expect(page.locator("#drop")).to_be_visible()
@@ -98,7 +98,7 @@ def test_it_shows_how_far_it_is_and_can_be_stopped(page: Page) -> None:
 
 def test_no_network_is_said(page: Page) -> None:
     page.context.set_offline(True)
-    choose(page, simple_pdf(pages=1))
+    choose_file(page, simple_pdf(pages=1))
     expect(page.get_by_role("alert")).to_have_text("The server did not answer. Is there a network?")
 
 
@@ -106,13 +106,13 @@ def test_the_refusal_of_too_many_is_told(page: Page) -> None:
     problem = {"status": 429, "code": "rate_limited", "detail": "Too many requests.", "hint": "Wait a while."}
     page.route("**/api/files", lambda route: route.fulfill(status=429, json=problem))
     page.reload()
-    choose(page, simple_pdf(pages=1))
+    choose_file(page, simple_pdf(pages=1))
     expect(page.get_by_role("alert")).to_have_text("Too many requests. Wait a while.")
 
 
 def test_another_one_can_be_shared(page: Page) -> None:
     for _ in range(2):
-        choose(page, simple_pdf(pages=1))
+        choose_file(page, simple_pdf(pages=1))
         expect(page.locator("#done")).to_be_visible()
         page.get_by_role("button", name="Share another").click()
         expect(page.locator("#drop")).to_be_visible()
@@ -124,34 +124,34 @@ def test_the_keyboard_reaches_everything(page: Page) -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"viewport": {"width": 390, "height": 844}, "user_agent": PHONE}], ids=str)
-def test_nothing_serious_stands_in_the_way(browser: Browser, site: Served, options: dict[str, object]) -> None:
+def test_nothing_serious_stands_in_the_way(browser: Browser, site: ServerProcess, options: dict[str, object]) -> None:
     with visitor(browser, **options) as person:
         person.page.goto(site.url)
-        assert serious(person.page) == []
-        choose(person.page, simple_pdf(pages=1))
+        assert find_serious_violations(person.page) == []
+        choose_file(person.page, simple_pdf(pages=1))
         expect(person.page.locator("#done")).to_be_visible()
-        assert serious(person.page) == []
+        assert find_serious_violations(person.page) == []
         assert person.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_nothing_is_asked_of_another_site(browser: Browser, site: Served) -> None:
+def test_nothing_is_asked_of_another_site(browser: Browser, site: ServerProcess) -> None:
     asked: list[str] = []
     with visitor(browser) as person:
         person.page.on("request", lambda request: asked.append(request.url))
         person.page.goto(site.url)
-        choose(person.page, simple_pdf(pages=1))
+        choose_file(person.page, simple_pdf(pages=1))
         expect(person.page.locator("#done")).to_be_visible()
     assert [url for url in asked if not url.startswith(site.url)] == []
 
 
-def test_without_scripts_it_says_what_to_type(browser: Browser, site: Served) -> None:
+def test_without_scripts_it_says_what_to_type(browser: Browser, site: ServerProcess) -> None:
     with visitor(browser, java_script_enabled=False) as person:
         person.page.goto(site.url)
         expect(person.page.get_by_text("docshare public upload")).to_be_visible()
         expect(person.page.locator("#drop")).to_be_hidden()
 
 
-def test_where_nobody_may_share_the_page_offers_nothing(browser: Browser, server: Served) -> None:
+def test_where_nobody_may_share_the_page_offers_nothing(browser: Browser, server: ServerProcess) -> None:
     with visitor(browser) as person:
         person.page.goto(server.url)
         expect(person.page.locator("input")).to_have_count(0)

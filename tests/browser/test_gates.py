@@ -7,12 +7,12 @@ import pytest
 import requests
 from playwright.sync_api import Browser, Frame, Page, expect
 
-from tests.browser.conftest import Share
-from tests.support.axe import serious
-from tests.support.browsing import Visitor, visitor
-from tests.support.framing import framed, framing
+from tests.browser.conftest import ShareDocument
+from tests.support.axe import find_serious_violations
+from tests.support.browser import Visitor, visitor
+from tests.support.framing_page import find_frame, serve_framing_page
 from tests.support.pdfs import simple_pdf
-from tests.support.served import Served
+from tests.support.server_process import ServerProcess
 
 FORM = [
     {"key": "who", "label": "Your name", "type": "text", "required": True},
@@ -23,10 +23,10 @@ EVERYTHING: dict[str, Any] = {"password": "open sesame", "gateFields": FORM, "vi
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 
 
-class Gated:
+class GatedDocument:
     """A shared document that asks for ``settings``."""
 
-    def __init__(self, server: Served, url: str, settings: dict[str, Any]) -> None:
+    def __init__(self, server: ServerProcess, url: str, settings: dict[str, Any]) -> None:
         self._api = f"{server.url}/api/v1/files/{urlsplit(url).path.strip('/')}"
         self._headers = server.headers
         self.url = url
@@ -41,14 +41,14 @@ class Gated:
 
 
 @pytest.fixture
-def gate(server: Served, share: Share) -> Any:
-    def make(**settings: Any) -> Gated:
-        return Gated(server, share(simple_pdf(pages=3), "Secret plan.pdf"), settings)
+def gate(server: ServerProcess, share: ShareDocument) -> Any:
+    def make(**settings: Any) -> GatedDocument:
+        return GatedDocument(server, share(simple_pdf(pages=3), "Secret plan.pdf"), settings)
 
     return make
 
 
-def reads(page: Page | Frame) -> None:
+def wait_for_first_page(page: Page | Frame) -> None:
     """Wait until the first page is there."""
     page.locator(".pages.is-live .page.is-ready").first.wait_for()
 
@@ -58,7 +58,7 @@ def wait_for_focus(page: Page, name: str) -> None:
     expect(page.locator(f"#{name}")).to_be_focused()
 
 
-def expected(person: Visitor, status: int) -> None:
+def assert_only_status_complaints(person: Visitor, status: int) -> None:
     """A browser writes refusals of a page it was sent to down as errors; nothing else may stand there."""
     assert [text for text in person.complaints if f"status of {status}" not in text] == []
 
@@ -87,11 +87,11 @@ def test_password_form_and_view_with_the_keyboard_alone(browser: Browser, gate: 
         assert link.consumed() == 0
         page.keyboard.type("open sesame")
         page.keyboard.press("Enter")
-        reads(page)
+        wait_for_first_page(page)
         assert page.url == link.url
         page.reload()
-        reads(page)
-        expected(person, 403)
+        wait_for_first_page(page)
+        assert_only_status_complaints(person, 403)
     assert link.consumed() == 1
 
 
@@ -100,7 +100,7 @@ def test_a_second_click_of_the_impatient_takes_no_second_unit(browser: Browser, 
     with visitor(browser) as person:
         person.page.goto(link.url)
         person.page.get_by_role("button", name="Open document").dblclick()
-        reads(person.page)
+        wait_for_first_page(person.page)
         assert person.complaints == []
     assert link.consumed() == 1
 
@@ -129,7 +129,7 @@ def test_the_browser_itself_asks_for_what_is_missing(browser: Browser, gate: Any
         assert page.locator("#field-email:invalid").count() == 1
         page.keyboard.type("@a.example")
         page.keyboard.press("Enter")
-        reads(page)
+        wait_for_first_page(page)
         assert person.complaints == []
 
 
@@ -141,15 +141,15 @@ def test_a_gate_has_no_serious_violation(
     link = gate(**settings)
     with visitor(browser, **options) as person:
         person.page.goto(link.url)
-        assert serious(person.page) == []
+        assert find_serious_violations(person.page) == []
         if "password" in settings:
             for field, value in (("Password", "x"), ("Your name", "Ada"), ("Work e-mail", "ada@a.example")):
                 person.page.get_by_label(field).fill(value)
             person.page.get_by_role("button", name="Open document").click()
             person.page.get_by_text("This is not the password.").wait_for()
-            assert serious(person.page) == []
+            assert find_serious_violations(person.page) == []
         person.page.goto(link.embed)
-        assert serious(person.page) == []
+        assert find_serious_violations(person.page) == []
 
 
 @pytest.mark.parametrize("size", [(390, 844), (320, 568), (844, 390)], ids=str)
@@ -173,18 +173,18 @@ def test_on_a_phone_everything_is_within_reach(browser: Browser, gate: Any, size
         page.get_by_label("Your name").fill("Ada")
         page.get_by_label("Work e-mail").fill("ada@a.example")
         page.get_by_role("button", name="Open document").tap()
-        reads(page)
+        wait_for_first_page(page)
         assert person.complaints == []
 
 
 def test_the_gate_opens_inside_a_frame_of_another_origin(browser: Browser, gate: Any) -> None:
     link = gate(password="open sesame", viewLimit=2)
-    with framing(link.embed, "127.0.0.1") as address, visitor(browser) as person:
+    with serve_framing_page(link.embed, "127.0.0.1") as address, visitor(browser) as person:
         person.page.goto(address)
-        frame = framed(person.page)
+        frame = find_frame(person.page)
         frame.get_by_label("Password").fill("open sesame")
         frame.get_by_role("button", name="Open document").click()
-        reads(frame)
+        wait_for_first_page(frame)
         assert [text for text in person.complaints if "favicon" not in text and "404" not in text] == []
     assert link.consumed() == 1
 
@@ -194,9 +194,9 @@ def test_where_a_frame_keeps_no_cookies_no_view_is_taken_and_a_window_of_its_own
 ) -> None:
     """Over plain HTTP a frame of another site keeps none."""
     link = gate(viewLimit=1)
-    with framing(link.embed, "localhost") as address, visitor(browser) as person:
+    with serve_framing_page(link.embed, "localhost") as address, visitor(browser) as person:
         person.page.goto(address)
-        frame = framed(person.page)
+        frame = find_frame(person.page)
         frame.get_by_role("button", name="Open document").click()
         frame.get_by_role("alert").wait_for()
         assert link.consumed() == 0
@@ -204,6 +204,6 @@ def test_where_a_frame_keeps_no_cookies_no_view_is_taken_and_a_window_of_its_own
             frame.get_by_role("link", name="Open in a window of its own").click()
         alone = opening.value
         alone.get_by_role("button", name="Open document").click()
-        reads(alone)
+        wait_for_first_page(alone)
         assert alone.url == link.url
     assert link.consumed() == 1

@@ -12,11 +12,11 @@ import pytest
 from playwright.sync_api import Browser, Page, Request, Route
 from pypdfium2.raw import FPDF_PAGEOBJ_IMAGE
 
-from tests.browser.conftest import Share
-from tests.support.browsing import Visitor, visitor
-from tests.support.dressing import Dressed, style
+from tests.browser.conftest import ShareDocument
+from tests.support.browser import Visitor, visitor
 from tests.support.pdfs import A4, simple_pdf
-from tests.support.served import Served
+from tests.support.server_process import ServerProcess
+from tests.support.styled_document import StyledDocument, computed_style
 
 CTA = {"label": "Book a meeting", "url": "https://acme.test/meet"}
 GA = "G-ABCDEF1234"
@@ -32,18 +32,20 @@ fetch("https://evil.test/").catch(() => { window.tried.fetch = "refused"; });
 
 
 @pytest.fixture(scope="module")
-def sheet(server: Served, share: Share) -> Dressed:
-    return Dressed(server, share(simple_pdf(pages=2, size=A4), "Secret plan.pdf"))
+def sheet(server: ServerProcess, share: ShareDocument) -> StyledDocument:
+    return StyledDocument(server, share(simple_pdf(pages=2, size=A4), "Secret plan.pdf"))
 
 
-def opened(person: Visitor, sheet: Dressed, settings: dict[str, Any] | None = None, **blocks: Any) -> Page:
+def open_with_looks(
+    person: Visitor, sheet: StyledDocument, settings: dict[str, Any] | None = None, **blocks: Any
+) -> Page:
     sheet.wear(settings, **blocks)
     page = person.open(sheet.url)
     page.locator(".page[data-page='1'] .page-text").wait_for(state="attached")
     return page
 
 
-def refused(page: Page, selector: str, event: str) -> bool:
+def is_prevented(page: Page, selector: str, event: str) -> bool:
     """Whether the page forbids what the browser does of itself on ``event``."""
     return bool(
         page.evaluate(
@@ -54,10 +56,10 @@ def refused(page: Page, selector: str, event: str) -> bool:
     )
 
 
-def test_the_button_opens_its_address_and_tells_the_owner(browser: Browser, sheet: Dressed) -> None:
+def test_the_button_opens_its_address_and_tells_the_owner(browser: Browser, sheet: StyledDocument) -> None:
     with visitor(browser) as person:
         person.context.route("https://acme.test/**", lambda route: route.fulfill(body="<title>Acme</title>"))
-        page = opened(person, sheet, cta=CTA)
+        page = open_with_looks(person, sheet, cta=CTA)
         with person.context.expect_page() as coming, page.expect_request("**/taps") as tap:
             page.get_by_role("link", name="Book a meeting").click()
         assert tap.value.method == "POST"
@@ -68,10 +70,10 @@ def test_the_button_opens_its_address_and_tells_the_owner(browser: Browser, shee
         assert coming.value.evaluate("[opener, document.referrer]") == [None, ""]
 
 
-def test_the_button_works_where_nobody_hears_of_it(browser: Browser, sheet: Dressed) -> None:
+def test_the_button_works_where_nobody_hears_of_it(browser: Browser, sheet: StyledDocument) -> None:
     with visitor(browser) as person:
         person.context.route("https://acme.test/**", lambda route: route.fulfill(body="<title>Acme</title>"))
-        page = opened(person, sheet, cta=CTA)
+        page = open_with_looks(person, sheet, cta=CTA)
         page.route("**/taps", lambda route: route.abort())
         with person.context.expect_page() as coming:
             page.get_by_role("link", name="Book a meeting").press("Enter")
@@ -82,41 +84,41 @@ def test_the_button_works_where_nobody_hears_of_it(browser: Browser, sheet: Dres
     "label",
     ["<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "{{7*7}}</a><svg onload=alert(1)>", "&lt;b&gt;'\""],
 )
-def test_a_hostile_label_is_shown_as_it_was_typed(desk: Visitor, sheet: Dressed, label: str) -> None:
+def test_a_hostile_label_is_shown_as_it_was_typed(desk: Visitor, sheet: StyledDocument, label: str) -> None:
     alerts: list[str] = []
     desk.page.on("dialog", lambda dialog: alerts.append(dialog.message))
     logo = {"assetId": sheet.logo, "linkUrl": "https://acme.test/?a='x'&b=1;alert(1)"}
-    page = opened(desk, sheet, cta=CTA | {"label": label}, logo=logo)
+    page = open_with_looks(desk, sheet, cta=CTA | {"label": label}, logo=logo)
     assert page.locator(".cta").inner_text() == label
     assert page.locator(".logo-link").evaluate("link => link.hostname") == "acme.test"
     assert alerts == []
 
 
-def test_without_wishes_nothing_is_forbidden(desk: Visitor, sheet: Dressed) -> None:
-    page = opened(desk, sheet)
-    assert [event for event in ("contextmenu", "copy") if refused(page, ".page-text span", event)] == []
-    assert style(page, ".page-text span", "user-select") == "auto"
+def test_without_wishes_nothing_is_forbidden(desk: Visitor, sheet: StyledDocument) -> None:
+    page = open_with_looks(desk, sheet)
+    assert [event for event in ("contextmenu", "copy") if is_prevented(page, ".page-text span", event)] == []
+    assert computed_style(page, ".page-text span", "user-select") == "auto"
     page.evaluate("dispatchEvent(new Event('blur'))")
-    assert style(page, "main", "filter") == "none"
+    assert computed_style(page, "main", "filter") == "none"
     page.emulate_media(media="print")
     assert page.locator("main").is_visible()
 
 
-def test_the_menu_is_gone_on_pages_and_nowhere_else(desk: Visitor, sheet: Dressed) -> None:
-    page = opened(desk, sheet, protect={"contextMenu": True})
-    assert refused(page, ".page-text span", "contextmenu")
-    assert refused(page, ".page-image", "contextmenu")
-    assert not refused(page, "#page-number", "contextmenu")
-    assert not refused(page, ".bar h1", "contextmenu")
+def test_the_menu_is_gone_on_pages_and_nowhere_else(desk: Visitor, sheet: StyledDocument) -> None:
+    page = open_with_looks(desk, sheet, protect={"contextMenu": True})
+    assert is_prevented(page, ".page-text span", "contextmenu")
+    assert is_prevented(page, ".page-image", "contextmenu")
+    assert not is_prevented(page, "#page-number", "contextmenu")
+    assert not is_prevented(page, ".bar h1", "contextmenu")
 
 
-def test_the_words_of_pages_cannot_be_selected_but_found_and_read_aloud(desk: Visitor, sheet: Dressed) -> None:
-    page = opened(desk, sheet, protect={"select": True})
+def test_the_words_of_pages_cannot_be_selected_but_found_and_read_aloud(desk: Visitor, sheet: StyledDocument) -> None:
+    page = open_with_looks(desk, sheet, protect={"select": True})
     words = page.locator(".page[data-page='1'] .page-text span").first
     words.dblclick(force=True)
     page.keyboard.press("Control+a")
     assert "Page 1" not in page.evaluate("getSelection().toString()")
-    assert refused(page, ".page-text span", "copy")
+    assert is_prevented(page, ".page-text span", "copy")
     assert words.inner_text() == "Page 1 of 2"
     page.keyboard.press("f")
     page.locator("#find-words").fill("Page 2")
@@ -125,8 +127,8 @@ def test_the_words_of_pages_cannot_be_selected_but_found_and_read_aloud(desk: Vi
     assert page.evaluate("getSelection().toString()") == "Page 2"
 
 
-def test_a_print_has_the_sentence_instead_of_the_pages(desk: Visitor, sheet: Dressed) -> None:
-    page = opened(desk, sheet, protect={"print": True})
+def test_a_print_has_the_sentence_instead_of_the_pages(desk: Visitor, sheet: StyledDocument) -> None:
+    page = open_with_looks(desk, sheet, protect={"print": True})
     assert not page.locator(".print-note").is_visible()
     with pypdfium2.PdfDocument(io.BytesIO(page.pdf())) as pdf:
         printed = " ".join(sheet.get_textpage().get_text_range() for sheet in pdf)
@@ -135,19 +137,19 @@ def test_a_print_has_the_sentence_instead_of_the_pages(desk: Visitor, sheet: Dre
     assert pictures == []
 
 
-def test_pages_blur_while_the_reader_is_elsewhere(desk: Visitor, sheet: Dressed) -> None:
-    page = opened(desk, sheet, protect={"blurOnLeave": True})
-    assert style(page, "main", "filter") == "none"
+def test_pages_blur_while_the_reader_is_elsewhere(desk: Visitor, sheet: StyledDocument) -> None:
+    page = open_with_looks(desk, sheet, protect={"blurOnLeave": True})
+    assert computed_style(page, "main", "filter") == "none"
     page.evaluate("dispatchEvent(new Event('blur'))")
-    assert style(page, "main", "filter") == "blur(18px)"
+    assert computed_style(page, "main", "filter") == "blur(18px)"
     assert page.locator(".away-note").is_visible()
     assert page.locator(".bar h1").is_visible()
     page.evaluate("dispatchEvent(new Event('focus'))")
-    assert style(page, "main", "filter") == "none"
+    assert computed_style(page, "main", "filter") == "none"
     assert not page.locator(".away-note").is_visible()
 
 
-class Google:
+class FakeGoogle:
     """Takes what the browser sends to Google, without a network. ``asked``: every request to another origin."""
 
     def __init__(self, page: Page, own: str) -> None:
@@ -165,10 +167,10 @@ class Google:
 
 
 @pytest.mark.parametrize("framed", [False, True])
-def test_analytics_learn_neither_the_link_nor_the_name(browser: Browser, sheet: Dressed, framed: bool) -> None:
+def test_analytics_learn_neither_the_link_nor_the_name(browser: Browser, sheet: StyledDocument, framed: bool) -> None:
     sheet.wear(ga4Id=GA)
     with visitor(browser) as person:
-        google = Google(person.page, sheet.url.rsplit("/", 1)[0])
+        google = FakeGoogle(person.page, sheet.url.rsplit("/", 1)[0])
         with person.page.expect_request("https://region1.google-analytics.com/**"):
             page = person.open(sheet.embed if framed else sheet.url)
         page.wait_for_function("() => window.tried.fetch")
@@ -185,11 +187,11 @@ def test_analytics_learn_neither_the_link_nor_the_name(browser: Browser, sheet: 
 
 
 @pytest.mark.parametrize("wish", ["globalPrivacyControl: true", "doNotTrack: '1'"])
-def test_who_asks_not_to_be_tracked_is_not(browser: Browser, sheet: Dressed, wish: str) -> None:
+def test_who_asks_not_to_be_tracked_is_not(browser: Browser, sheet: StyledDocument, wish: str) -> None:
     sheet.wear(ga4Id=GA)
     name, value = wish.split(": ")
     with visitor(browser) as person:
-        google = Google(person.page, sheet.url.rsplit("/", 1)[0])
+        google = FakeGoogle(person.page, sheet.url.rsplit("/", 1)[0])
         person.page.add_init_script(f"Object.defineProperty(Navigator.prototype, '{name}', {{ get: () => {value} }})")
         person.open(sheet.url)
         person.page.wait_for_load_state("networkidle")
@@ -197,14 +199,16 @@ def test_who_asks_not_to_be_tracked_is_not(browser: Browser, sheet: Dressed, wis
         assert person.complaints == []
 
 
-def test_without_a_measurement_id_nobody_else_is_asked(desk: Visitor, sheet: Dressed) -> None:
-    page = opened(desk, sheet)
+def test_without_a_measurement_id_nobody_else_is_asked(desk: Visitor, sheet: StyledDocument) -> None:
+    page = open_with_looks(desk, sheet)
     page.wait_for_load_state("networkidle")
     assert desk.origins() == {sheet.url.rsplit("/", 1)[0]}
 
 
 @pytest.mark.parametrize("wrong_by", [timedelta(0), timedelta(hours=-30), timedelta(days=400)])
-def test_the_last_day_is_told_in_the_readers_own_time(browser: Browser, sheet: Dressed, wrong_by: timedelta) -> None:
+def test_the_last_day_is_told_in_the_readers_own_time(
+    browser: Browser, sheet: StyledDocument, wrong_by: timedelta
+) -> None:
     ends = datetime.now(UTC) + timedelta(hours=5)
     sheet.wear({"deleteAt": ends.isoformat()})
     with visitor(browser, timezone_id="Asia/Tokyo", locale="de-DE") as person:
@@ -215,7 +219,7 @@ def test_the_last_day_is_told_in_the_readers_own_time(browser: Browser, sheet: D
     assert told.endswith(ends.astimezone(ZoneInfo("Asia/Tokyo")).strftime("%H:%M"))
 
 
-def test_the_last_hour_is_counted_down_and_its_end_is_told(browser: Browser, sheet: Dressed) -> None:
+def test_the_last_hour_is_counted_down_and_its_end_is_told(browser: Browser, sheet: StyledDocument) -> None:
     sheet.wear({"deleteAt": (datetime.now(UTC) + timedelta(hours=26)).isoformat()})
     with visitor(browser) as person:
         person.page.clock.install()
@@ -235,7 +239,7 @@ def test_the_last_hour_is_counted_down_and_its_end_is_told(browser: Browser, she
         assert pill.get_attribute("role") == "alert"
 
 
-def test_an_end_that_the_owner_hides_is_not_told(desk: Visitor, sheet: Dressed) -> None:
+def test_an_end_that_the_owner_hides_is_not_told(desk: Visitor, sheet: StyledDocument) -> None:
     sheet.wear({"deleteAt": (datetime.now(UTC) + timedelta(hours=1)).isoformat(), "showExpiry": False})
     try:
         page = desk.open(sheet.url)

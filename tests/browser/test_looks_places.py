@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from tests.browser.conftest import Share
-from tests.support.browsing import DESKTOP, PHONE, visitor
-from tests.support.dressing import Dressed, box
+from tests.browser.conftest import ShareDocument
+from tests.support.browser import DESKTOP, PHONE, visitor
 from tests.support.pdfs import A4, simple_pdf
-from tests.support.served import Served
+from tests.support.server_process import ServerProcess
+from tests.support.styled_document import StyledDocument, element_box
 
 CTA = {"label": "Book a meeting", "url": "https://acme.test/meet"}
 WINDOWS = {
@@ -20,11 +20,11 @@ WINDOWS = {
 
 
 @pytest.fixture(scope="module")
-def sheet(server: Served, share: Share) -> Dressed:
-    return Dressed(server, share(simple_pdf(pages=2, size=A4), "Sheet.pdf"))
+def sheet(server: ServerProcess, share: ShareDocument) -> StyledDocument:
+    return StyledDocument(server, share(simple_pdf(pages=2, size=A4), "Sheet.pdf"))
 
 
-def blocks(sheet: Dressed, what: str, corner: str) -> dict[str, Any]:
+def corner_blocks(sheet: StyledDocument, what: str, corner: str) -> dict[str, Any]:
     """Settings with ``what`` in ``corner`` and, but for the badge, nothing else there."""
     if what == ".badge":
         return {"brand": {"badgePosition": corner}}
@@ -36,12 +36,12 @@ def blocks(sheet: Dressed, what: str, corner: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize("what", [".logo", ".badge", ".cta"])
-def test_it_stands_in_the_corner_that_was_set(browser: Browser, sheet: Dressed, what: str, window: str) -> None:
+def test_it_stands_in_the_corner_that_was_set(browser: Browser, sheet: StyledDocument, what: str, window: str) -> None:
     size = WINDOWS[window]["viewport"]
     with visitor(browser, **WINDOWS[window]) as person:
         for corner in ("tl", "tr", "bl", "br"):
-            sheet.wear(**blocks(sheet, what, corner))
-            left, top, right, bottom = box(person.open(sheet.url), what)
+            sheet.wear(**corner_blocks(sheet, what, corner))
+            left, top, right, bottom = element_box(person.open(sheet.url), what)
             across, along = (left + right) / 2 / size["width"], (top + bottom) / 2 / size["height"]
             assert (across < 0.5, along < 0.5) == (corner[1] == "l", corner[0] == "t"), corner
             assert min(left, size["width"] - right) < 40, corner

@@ -2,25 +2,25 @@
 
 import pytest
 
-from tests.support.axe import serious
-from tests.support.browsing import Visitor, at_page
+from tests.support.axe import find_serious_violations
+from tests.support.browser import Visitor, wait_for_page
+from tests.support.paged_viewer import PAGED_MODES, PublishInMode, page_box, visible_pages, wait_for_rest
 from tests.support.pdfs import A4, LETTER, Sheet, lines_content, sheets_pdf, simple_pdf
-from tests.support.turning import MODES, Turned, at_rest, box, shown
 
 
-@pytest.fixture(scope="module", params=MODES)
+@pytest.fixture(scope="module", params=PAGED_MODES)
 def mode(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
 @pytest.fixture(scope="module")
-def report(turned: Turned, mode: str) -> str:
+def report(turned: PublishInMode, mode: str) -> str:
     """Twelve upright pages."""
     return turned(simple_pdf(pages=12, size=A4), mode)
 
 
 @pytest.fixture(scope="module")
-def linked(turned: Turned, mode: str) -> str:
+def linked(turned: PublishInMode, mode: str) -> str:
     """A first page with a link to the web and one to page 5."""
     marks = [
         f"<< /Type /Annot /Subtype /Link /Border [0 0 0] /Rect [{rect}] {action} >>"
@@ -55,7 +55,7 @@ def test_keys_turn_pages(
     for key in keys:
         page.keyboard.press(key)
     page.wait_for_timeout(50)
-    assert shown(page) == (single if mode == "swipe" else spread)
+    assert visible_pages(page) == (single if mode == "swipe" else spread)
 
 
 def test_space_on_a_button_presses_it_and_turns_nothing(desk: Visitor, report: str) -> None:
@@ -64,20 +64,20 @@ def test_space_on_a_button_presses_it_and_turns_nothing(desk: Visitor, report: s
     page.keyboard.press(" ")
     assert page.get_by_role("dialog", name="Keyboard").is_visible()
     page.keyboard.press("Escape")
-    assert shown(page) == [1]
+    assert visible_pages(page) == [1]
 
 
 def test_buttons_turn_and_end_at_the_ends(desk: Visitor, report: str) -> None:
     page = desk.open(report)
     assert page.get_by_role("button", name="Previous page").is_disabled()
     page.get_by_role("button", name="Next page").click()
-    at_page(page, 2)
+    wait_for_page(page, 2)
     page.keyboard.press("End")
-    at_page(page, 12)
+    wait_for_page(page, 12)
     assert page.get_by_role("button", name="Next page").is_disabled()
     assert page.locator(".side-right").is_hidden()
     page.locator(".side-left").click()
-    assert 12 not in shown(page)
+    assert 12 not in visible_pages(page)
 
 
 def test_the_rest_of_the_document_is_out_of_reach(desk: Visitor, linked: str) -> None:
@@ -94,12 +94,12 @@ def test_axe_finds_no_serious_violation(desk: Visitor, linked: str) -> None:
     page = desk.open(linked)
     page.locator(".page[data-page='1'] .page-links a").first.wait_for()
     page.locator("#page-number").focus()  # so that the magazine's toolbar stays
-    assert serious(page) == []
+    assert find_serious_violations(page) == []
     page.locator("#pages").focus()
     page.keyboard.press("End")
-    at_rest(page)
+    wait_for_rest(page)
     page.locator("#page-number").focus()
-    assert serious(page) == []
+    assert find_serious_violations(page) == []
 
 
 def test_a_turn_is_told_to_those_who_do_not_see_it(desk: Visitor, report: str, mode: str) -> None:
@@ -121,10 +121,10 @@ def test_the_focus_on_a_page_that_goes_stays_in_the_document(desk: Visitor, link
 @pytest.mark.parametrize("address", ["#page=9", "?page=9"])
 def test_an_address_can_name_a_page(desk: Visitor, report: str, mode: str, address: str) -> None:
     page = desk.open(report + address)
-    at_page(page, 9)
-    assert shown(page) == ([9] if mode == "swipe" else [8, 9])
+    wait_for_page(page, 9)
+    assert visible_pages(page) == ([9] if mode == "swipe" else [8, 9])
     page.keyboard.press("ArrowRight")
-    at_page(page, 10)
+    wait_for_page(page, 10)
 
 
 def test_reloading_returns_to_the_page(desk: Visitor, report: str) -> None:
@@ -132,28 +132,28 @@ def test_reloading_returns_to_the_page(desk: Visitor, report: str) -> None:
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     page.wait_for_function("() => history.state?.place?.page > 2")
-    before = shown(page)
+    before = visible_pages(page)
     page.reload()
     page.locator(".pages.is-live .page:not([inert])").first.wait_for()
-    assert shown(page) == before
+    assert visible_pages(page) == before
 
 
 def test_a_link_inside_goes_to_its_page_and_back_returns(desk: Visitor, linked: str) -> None:
     page = desk.open(linked)
     page.get_by_role("link", name="Go to page 5").click()
-    at_page(page, 5)
+    wait_for_page(page, 5)
     page.go_back()
-    at_page(page, 1)
+    wait_for_page(page, 1)
     page.go_forward()
-    at_page(page, 5)
+    wait_for_page(page, 5)
 
 
 def test_find_goes_to_the_page_and_marks_the_words(desk: Visitor, linked: str) -> None:
     page = desk.open(linked)
     page.keyboard.press("f")
     page.locator("#find-words").fill("page 4")
-    at_page(page, 4)
-    at_rest(page)
+    wait_for_page(page, 4)
+    wait_for_rest(page)
     mark = page.locator(".pages > .page[data-page='4'] .page-hits i.is-current").bounding_box()
     words = page.locator(".pages > .page[data-page='4'] .page-text span").first.bounding_box()
     assert mark is not None
@@ -163,7 +163,7 @@ def test_find_goes_to_the_page_and_marks_the_words(desk: Visitor, linked: str) -
 
 
 def test_find_brings_words_of_a_zoomed_page_into_view_and_moves_no_more_than_that(
-    desk: Visitor, turned: Turned, mode: str
+    desk: Visitor, turned: PublishInMode, mode: str
 ) -> None:
     words = "start" + "\n" * 20 + "needle one" + "\n" * 2 + "needle two"
     page = desk.open(turned(simple_pdf(pages=2, texts=[words, "other"], size=A4), mode))
@@ -187,21 +187,21 @@ def test_find_brings_words_of_a_zoomed_page_into_view_and_moves_no_more_than_tha
 
 def test_zoom_enlarges_and_the_window_scrolls(desk: Visitor, report: str) -> None:
     page = desk.open(report)
-    before = box(page, 1)["width"]
+    before = page_box(page, 1)["width"]
     page.locator("#zoom-level").select_option("200")
-    assert box(page, 1)["width"] == pytest.approx(595 * 4 / 3 * 2, abs=2)
+    assert page_box(page, 1)["width"] == pytest.approx(595 * 4 / 3 * 2, abs=2)
     page.locator("#zoom-level").blur()
     page.keyboard.press("End")
     page.keyboard.press("Home")
-    at_page(page, 1)
+    wait_for_page(page, 1)
     page.mouse.wheel(0, 300)
     page.wait_for_function("() => scrollY > 200")
-    assert shown(page) == [1]
+    assert visible_pages(page) == [1]
     left = page.evaluate("scrollX")
     page.keyboard.press("ArrowRight")
     assert page.evaluate("scrollX") > left
     page.keyboard.press("0")
-    assert box(page, 1)["width"] == before
+    assert page_box(page, 1)["width"] == before
     assert page.evaluate("[scrollX, scrollY]") == [0, 0]
 
 
@@ -228,13 +228,13 @@ def test_page_down_scrolls_to_the_end_of_a_large_page_before_it_turns(desk: Visi
         "() => { const before = window.before; window.before = scrollY; return scrollY > 300 && before === scrollY; }"
     )
     page.wait_for_function(still, polling=100)  # the browser scrolls smoothly
-    assert shown(page) == [1]
+    assert visible_pages(page) == [1]
     page.evaluate("scrollTo(0, 100000)")
     page.keyboard.press("PageDown")
-    at_page(page, 2)
+    wait_for_page(page, 2)
     page.wait_for_function("scrollY === 0")
     page.keyboard.press("PageUp")
-    at_page(page, 1)
+    wait_for_page(page, 1)
     assert page.evaluate("scrollY + innerHeight >= document.documentElement.scrollHeight - 1")
 
 
@@ -247,11 +247,11 @@ def test_one_push_of_the_wheel_turns_once(desk: Visitor, report: str) -> None:
           }
         }"""
     )
-    at_page(page, 2)
+    wait_for_page(page, 2)
     page.wait_for_timeout(250)
     page.mouse.move(700, 500)
     page.mouse.wheel(0, -60)
-    at_page(page, 1)
+    wait_for_page(page, 1)
 
 
 def test_what_is_left_of_a_push_that_scrolled_turns_nothing(desk: Visitor, report: str) -> None:
@@ -262,7 +262,7 @@ def test_what_is_left_of_a_push_that_scrolled_turns_nothing(desk: Visitor, repor
     page.wait_for_timeout(250)
     assert page.locator("#page-number").input_value() == "1"
     page.evaluate(f"() => {{ {push} }}")
-    at_page(page, 2)
+    wait_for_page(page, 2)
 
 
 def test_links_at_the_side_are_followed_and_turn_nothing(desk: Visitor, linked: str) -> None:
@@ -272,19 +272,19 @@ def test_links_at_the_side_are_followed_and_turn_nothing(desk: Visitor, linked: 
     page.mouse.down()
     page.mouse.move(300, 500, steps=4)
     page.mouse.up()
-    assert shown(page) == [1]
+    assert visible_pages(page) == [1]
     link.click()
-    at_page(page, 5)
+    wait_for_page(page, 5)
 
 
 def test_a_click_on_the_margin_of_a_page_turns(desk: Visitor, report: str) -> None:
     page = desk.open(report)
-    sheet = box(page, 1)
+    sheet = page_box(page, 1)
     page.mouse.click(sheet["x"] + sheet["width"] - 12, 600)
-    at_page(page, 2)
-    at_rest(page)
-    page.mouse.click(box(page, 2)["x"] + 12, 600)
-    at_page(page, 1)
+    wait_for_page(page, 2)
+    wait_for_rest(page)
+    page.mouse.click(page_box(page, 2)["x"] + 12, 600)
+    wait_for_page(page, 1)
 
 
 def test_dragging_over_words_selects_them_and_turns_nothing(desk: Visitor, linked: str) -> None:
@@ -296,18 +296,18 @@ def test_dragging_over_words_selects_them_and_turns_nothing(desk: Visitor, linke
     page.mouse.move(line["x"] + line["width"] + 200, line["y"] + line["height"] / 2, steps=6)
     page.mouse.up()
     assert page.evaluate("getSelection().toString()").split() == ["Word", "of", "page", "1"]
-    assert shown(page) == [1]
+    assert visible_pages(page) == [1]
 
 
 @pytest.mark.parametrize("size", [(1440, 900), (900, 1200), (390, 844), (700, 320)])
 def test_another_window_keeps_the_page_and_fits_it(desk: Visitor, report: str, size: tuple[int, int]) -> None:
     page = desk.open(f"{report}#page=7")
-    at_page(page, 7)
+    wait_for_page(page, 7)
     page.set_viewport_size({"width": size[0], "height": size[1]})
     page.wait_for_function("size => document.querySelector('#pages').offsetWidth === size", arg=size[0])
-    at_page(page, 7)
-    for number in shown(page):
-        sheet = box(page, number)
+    wait_for_page(page, 7)
+    for number in visible_pages(page):
+        sheet = page_box(page, number)
         assert sheet["x"] >= 0
         assert sheet["y"] >= 0
         assert sheet["x"] + sheet["width"] <= size[0]

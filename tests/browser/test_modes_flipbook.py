@@ -3,32 +3,32 @@
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.support.browsing import Visitor, at_page, visitor
+from tests.support.browser import Visitor, visitor, wait_for_page
+from tests.support.paged_viewer import PublishInMode, page_box, visible_pages, wait_for_rest
 from tests.support.pdfs import A4, simple_pdf
-from tests.support.turning import Turned, at_rest, box, shown
 
 SLIDES = (960.0, 540.0)
 SLOW = {"speedMs": 1200}
 
 
 @pytest.fixture(scope="module")
-def book(turned: Turned) -> str:
+def book(turned: PublishInMode) -> str:
     """Seven pages that turn slowly."""
     return turned(simple_pdf(pages=7, size=A4), "flipbook", flip=SLOW)
 
 
 @pytest.fixture(scope="module")
-def manga(turned: Turned) -> str:
+def manga(turned: PublishInMode) -> str:
     """Seven pages from right to left."""
     return turned(simple_pdf(pages=7, size=A4), "flipbook", flip={"rtl": True})
 
 
-def spreads(page: Page) -> list[list[int]]:
+def list_spreads(page: Page) -> list[list[int]]:
     """Turn from the first page to the last; what lies side by side on the way."""
-    seen = [shown(page)]
+    seen = [visible_pages(page)]
     while page.get_by_role("button", name="Next page").is_enabled():
         page.get_by_role("button", name="Next page").click()
-        seen.append(shown(page))
+        seen.append(visible_pages(page))
     return seen
 
 
@@ -48,22 +48,22 @@ SINGLES = [[1], [2], [3], [4], [5], [6], [7]]
     ],
 )
 def test_the_layout_says_how_many_pages_lie_side_by_side(
-    browser: Browser, turned: Turned, layout: str, window: tuple[int, int], expected: list[list[int]]
+    browser: Browser, turned: PublishInMode, layout: str, window: tuple[int, int], expected: list[list[int]]
 ) -> None:
     url = turned(simple_pdf(pages=7, size=A4), "flipbook", flip={"layout": layout})
     with visitor(browser, viewport={"width": window[0], "height": window[1]}) as person:
-        assert spreads(person.open(url)) == expected
+        assert list_spreads(person.open(url)) == expected
         assert person.complaints == []
 
 
-def test_slides_which_would_become_small_stay_single(desk: Visitor, turned: Turned) -> None:
+def test_slides_which_would_become_small_stay_single(desk: Visitor, turned: PublishInMode) -> None:
     page = desk.open(turned(simple_pdf(pages=3, size=SLIDES), "flipbook"))
-    assert spreads(page) == [[1], [2], [3]]
+    assert list_spreads(page) == [[1], [2], [3]]
 
 
-def test_without_a_cover_of_its_own_the_first_two_pages_are_a_pair(desk: Visitor, turned: Turned) -> None:
+def test_without_a_cover_of_its_own_the_first_two_pages_are_a_pair(desk: Visitor, turned: PublishInMode) -> None:
     page = desk.open(turned(simple_pdf(pages=5, size=A4), "flipbook", page={"coverAlone": False}))
-    assert spreads(page) == [[1, 2], [3, 4], [5]]
+    assert list_spreads(page) == [[1, 2], [3, 4], [5]]
     page.keyboard.press("g")
     page.keyboard.type("2")
     page.keyboard.press("Enter")
@@ -72,8 +72,8 @@ def test_without_a_cover_of_its_own_the_first_two_pages_are_a_pair(desk: Visitor
 
 def test_a_pair_meets_at_the_middle_of_the_window(desk: Visitor, book: str) -> None:
     page = desk.open(f"{book}#page=2")
-    at_rest(page)
-    left, right = box(page, 2), box(page, 3)
+    wait_for_rest(page)
+    left, right = page_box(page, 2), page_box(page, 3)
     assert left["x"] + left["width"] == pytest.approx(720, abs=1)
     assert right["x"] == pytest.approx(720, abs=1)
     assert left["y"] == right["y"]
@@ -82,29 +82,29 @@ def test_a_pair_meets_at_the_middle_of_the_window(desk: Visitor, book: str) -> N
 
 def test_a_lone_cover_lies_in_the_middle(desk: Visitor, book: str) -> None:
     page = desk.open(book)
-    cover = box(page, 1)
+    cover = page_box(page, 1)
     assert cover["x"] + cover["width"] / 2 == pytest.approx(720, abs=1)
 
 
 def test_from_right_to_left_the_lower_page_lies_to_the_right(desk: Visitor, manga: str) -> None:
     page = desk.open(f"{manga}#page=2")
-    at_rest(page)
-    assert shown(page) == [2, 3]
-    assert box(page, 3)["x"] < box(page, 2)["x"]
+    wait_for_rest(page)
+    assert visible_pages(page) == [2, 3]
+    assert page_box(page, 3)["x"] < page_box(page, 2)["x"]
 
 
 def test_from_right_to_left_keys_arrows_and_buttons_mean_the_other_way(desk: Visitor, manga: str) -> None:
     page = desk.open(manga)
     page.keyboard.press("ArrowRight")
-    assert shown(page) == [1]
+    assert visible_pages(page) == [1]
     page.keyboard.press("ArrowLeft")
-    at_page(page, 2)
+    wait_for_page(page, 2)
     page.locator(".side-left").click()
-    at_page(page, 4)
+    wait_for_page(page, 4)
     page.keyboard.press("ArrowRight")
-    at_page(page, 2)
+    wait_for_page(page, 2)
     page.keyboard.press("PageDown")
-    at_page(page, 4)
+    wait_for_page(page, 4)
     on = page.get_by_role("button", name="Next page").bounding_box()
     back = page.get_by_role("button", name="Previous page").bounding_box()
     assert on is not None
@@ -114,7 +114,7 @@ def test_from_right_to_left_keys_arrows_and_buttons_mean_the_other_way(desk: Vis
     assert page.locator("#help dd").first.inner_text().split() == ["←", "→"]
 
 
-def leaf(page: Page) -> dict[str, float] | None:
+def leaf_edges(page: Page) -> dict[str, float] | None:
     """Where the free edge of the turning leaf is, if one turns: its outermost points, in the window."""
     found = page.evaluate(
         """() => {
@@ -126,20 +126,22 @@ def leaf(page: Page) -> dict[str, float] | None:
 
 
 @pytest.mark.parametrize(("rtl", "key"), [(False, "ArrowRight"), (True, "ArrowLeft")])
-def test_a_leaf_turns_around_the_spine_and_is_gone_then(browser: Browser, turned: Turned, rtl: bool, key: str) -> None:
+def test_a_leaf_turns_around_the_spine_and_is_gone_then(
+    browser: Browser, turned: PublishInMode, rtl: bool, key: str
+) -> None:
     url = turned(simple_pdf(pages=7, size=A4), "flipbook", flip={**SLOW, "rtl": rtl})
     with visitor(browser) as person:
         person.page.clock.install()
         page = person.open(f"{url}#page=2")
         page.clock.run_for(2_000)
         page.clock.pause_at(page.evaluate("Date.now()") / 1_000 + 1)
-        assert leaf(page) is None
+        assert leaf_edges(page) is None
         page.keyboard.press(key)
-        assert shown(page) == [4, 5], "the reader is there at once; only the picture turns"
+        assert visible_pages(page) == [4, 5], "the reader is there at once; only the picture turns"
         widths = []
         for _ in range(4):
             page.clock.run_for(200)
-            here = leaf(page)
+            here = leaf_edges(page)
             assert here is not None
             widths.append(here["right"] - here["left"])
             hinge = here["left"] if not rtl else here["right"]
@@ -147,29 +149,29 @@ def test_a_leaf_turns_around_the_spine_and_is_gone_then(browser: Browser, turned
                 assert hinge == pytest.approx(720, abs=2)
         assert widths[0] > widths[1]
         page.clock.run_for(600)
-        assert leaf(page) is None
+        assert leaf_edges(page) is None
         assert page.locator(".pages.is-turning").count() == 0
         assert person.complaints == []
 
 
 @pytest.mark.parametrize("speed", [200, 1200])
-def test_a_turn_takes_as_long_as_the_owner_says(browser: Browser, turned: Turned, speed: int) -> None:
+def test_a_turn_takes_as_long_as_the_owner_says(browser: Browser, turned: PublishInMode, speed: int) -> None:
     with visitor(browser) as person:
         person.page.clock.install()
         page = person.open(turned(simple_pdf(pages=5, size=A4), "flipbook", flip={"speedMs": speed}))
         page.clock.pause_at(page.evaluate("Date.now()") / 1_000 + 1)
         page.keyboard.press("ArrowRight")
         page.clock.run_for(speed - 100)
-        assert leaf(page) is not None
+        assert leaf_edges(page) is not None
         page.clock.run_for(200)
-        assert leaf(page) is None
+        assert leaf_edges(page) is None
 
 
 def test_the_leaf_is_nothing_to_screen_readers_and_holds_no_words(desk: Visitor, book: str) -> None:
     page = desk.open(f"{book}#page=2")
     page.locator(".page[data-page='2'] .page-text").wait_for(state="attached")
     page.locator(".page[data-page='4'] .page-text").wait_for(state="attached")
-    at_rest(page)
+    wait_for_rest(page)
     page.keyboard.press("ArrowRight")
     scene = page.locator(".book-scene")
     assert scene.get_attribute("aria-hidden") == "true"
@@ -181,7 +183,7 @@ def test_the_leaf_shows_images_that_are_there_and_asks_for_none(desk: Visitor, b
     page = desk.open(f"{book}#page=2")
     for number in (2, 3, 4, 5):
         page.locator(f".page[data-page='{number}'].is-ready").wait_for(state="attached")
-    at_rest(page)
+    wait_for_rest(page)
     page.wait_for_load_state("networkidle")
     before = [url for url in desk.requests if ".jpg" in url]
     page.keyboard.press("ArrowRight")
@@ -194,54 +196,54 @@ def test_the_leaf_shows_images_that_are_there_and_asks_for_none(desk: Visitor, b
 
 def test_a_corner_follows_the_pointer_and_turns_when_it_is_let_go_far_enough(desk: Visitor, book: str) -> None:
     page = desk.open(f"{book}#page=2")
-    at_rest(page)
-    right = box(page, 3)
+    wait_for_rest(page)
+    right = page_box(page, 3)
     start = right["x"] + right["width"] - 10
     page.mouse.move(start, 800)
     page.mouse.down()
     page.mouse.move(start - 200, 780, steps=5)
-    here = leaf(page)
+    here = leaf_edges(page)
     assert here is not None
     assert here["right"] == pytest.approx(start - 190, abs=60), "near the pointer, but for the perspective"
-    assert shown(page) == [2, 3]
+    assert visible_pages(page) == [2, 3]
     page.mouse.move(start - 700, 780, steps=5)
     page.mouse.up()
-    at_page(page, 4)
-    at_rest(page)
-    assert shown(page) == [4, 5]
+    wait_for_page(page, 4)
+    wait_for_rest(page)
+    assert visible_pages(page) == [4, 5]
 
 
 def test_a_corner_that_is_let_go_early_falls_back(desk: Visitor, book: str) -> None:
     page = desk.open(f"{book}#page=2")
-    at_rest(page)
-    right = box(page, 3)
+    wait_for_rest(page)
+    right = page_box(page, 3)
     start = right["x"] + right["width"] - 10
     page.mouse.move(start, 800)
     page.mouse.down()
     page.mouse.move(start - 100, 780, steps=5)
     page.wait_for_timeout(120)
     page.mouse.up()
-    at_rest(page)
-    assert shown(page) == [2, 3]
+    wait_for_rest(page)
+    assert visible_pages(page) == [2, 3]
 
 
 def test_the_back_of_the_last_leaf_cannot_be_lifted(desk: Visitor, book: str) -> None:
     page = desk.open(f"{book}#page=7")
-    at_rest(page)
-    right = box(page, 7)
+    wait_for_rest(page)
+    right = page_box(page, 7)
     page.mouse.move(right["x"] + right["width"] - 10, 800)
     page.mouse.down()
     page.mouse.move(right["x"], 800, steps=5)
-    assert leaf(page) is None
+    assert leaf_edges(page) is None
     page.mouse.up()
-    assert shown(page) == [6, 7]
+    assert visible_pages(page) == [6, 7]
 
 
-def test_who_turns_quickly_does_not_wait_for_leaves(desk: Visitor, turned: Turned) -> None:
+def test_who_turns_quickly_does_not_wait_for_leaves(desk: Visitor, turned: PublishInMode) -> None:
     page = desk.open(turned(simple_pdf(pages=40, size=A4), "flipbook", flip=SLOW))
     for _ in range(10):
         page.keyboard.press("ArrowRight")
-    assert shown(page) == [20, 21]
+    assert visible_pages(page) == [20, 21]
     assert page.locator(".book-scene").count() <= 1
 
 
@@ -250,8 +252,8 @@ def test_a_zoomed_page_is_scrolled_and_does_not_turn_as_a_leaf(desk: Visitor, bo
     page.locator("#zoom-level").select_option("200")
     page.locator("#zoom-level").blur()
     page.get_by_role("button", name="Next page").click()
-    at_page(page, 4)
-    assert leaf(page) is None
+    wait_for_page(page, 4)
+    assert leaf_edges(page) is None
 
 
 # The driver's own questions count as acts of the reader, so here the page is told of real ones only.
@@ -267,17 +269,17 @@ AudioBufferSourceNode.prototype.start = function (...when) { window.sounds += 1;
 
 @pytest.mark.parametrize("sound", [True, False])
 def test_a_turn_is_heard_if_the_owner_wants_and_the_reader_did_something(
-    browser: Browser, turned: Turned, sound: bool
+    browser: Browser, turned: PublishInMode, sound: bool
 ) -> None:
     url = turned(simple_pdf(pages=7, size=A4), "flipbook", flip={"sound": sound})
     with visitor(browser) as person:
         person.page.add_init_script(LISTEN)
         page = person.open(url)
         page.goto(f"{url}#page=4")
-        at_page(page, 4)
+        wait_for_page(page, 4)
         assert page.evaluate("window.sounds") == 0, "nobody has touched anything yet"
         page.wait_for_timeout(500)  # who turns on at once is leafing, which makes no sound
         page.keyboard.press("ArrowRight")
-        at_page(page, 6)
+        wait_for_page(page, 6)
         assert page.evaluate("window.sounds") == (1 if sound else 0)
         assert person.complaints == []

@@ -3,43 +3,43 @@
 import pytest
 from playwright.sync_api import Browser
 
-from tests.support.browsing import Gate, Visitor, at_page, note_shifts, shift, visitor
+from tests.support.browser import RequestGate, Visitor, layout_shift_score, record_layout_shifts, visitor, wait_for_page
+from tests.support.paged_viewer import PAGED_MODES, PublishInMode, page_box, wait_for_rest
 from tests.support.pdfs import A4, Sheet, lines_content, sheets_pdf, simple_pdf
-from tests.support.turning import MODES, Turned, at_rest, box
 
 
-@pytest.fixture(scope="module", params=MODES)
+@pytest.fixture(scope="module", params=PAGED_MODES)
 def mode(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
 @pytest.fixture(scope="module")
-def report(turned: Turned, mode: str) -> str:
+def report(turned: PublishInMode, mode: str) -> str:
     """Twelve upright pages."""
     return turned(simple_pdf(pages=12, size=A4), mode)
 
 
 def test_nothing_jumps_while_pages_arrive_late(desk: Visitor, report: str) -> None:
-    gate = Gate(desk.page, "**/*.jpg*", "**/text/*")
-    note_shifts(desk.page)
+    gate = RequestGate(desk.page, "**/*.jpg*", "**/text/*")
+    record_layout_shifts(desk.page)
     page = desk.page
     page.goto(report, wait_until="commit")
     page.locator(".pages.is-live").wait_for()
     page.wait_for_timeout(300)
-    before = box(page, 1)
+    before = page_box(page, 1)
     gate.open()
     page.locator(".page[data-page='1'].is-ready .page-text").wait_for(state="attached")
-    assert box(page, 1) == before
-    assert shift(page) == 0
+    assert page_box(page, 1) == before
+    assert layout_shift_score(page) == 0
 
 
-def test_two_thousand_pages_are_never_all_there(desk: Visitor, turned: Turned, mode: str) -> None:
+def test_two_thousand_pages_are_never_all_there(desk: Visitor, turned: PublishInMode, mode: str) -> None:
     page = desk.open(turned(simple_pdf(pages=2000), mode))
     for number in (1500, 3, 2000):
         page.locator("#page-number").fill(str(number))
         page.keyboard.press("Enter")
-        at_page(page, number)
-        at_rest(page)
+        wait_for_page(page, number)
+        wait_for_rest(page)
         words = page.locator(f".pages > .page[data-page='{number}'] .page-text")
         words.wait_for(state="attached")
         assert words.inner_text().strip() == f"Page {number} of 2000"
@@ -49,14 +49,14 @@ def test_two_thousand_pages_are_never_all_there(desk: Visitor, turned: Turned, m
     assert page.locator(".pages > .page").count() <= 6
 
 
-def test_pages_of_unlike_sizes_each_fit_the_window(desk: Visitor, turned: Turned, mode: str) -> None:
+def test_pages_of_unlike_sizes_each_fit_the_window(desk: Visitor, turned: PublishInMode, mode: str) -> None:
     sizes = [(595.0, 842.0), (842.0, 595.0), (300.0, 300.0), (200.0, 900.0)]
     page = desk.open(turned(sheets_pdf([Sheet(lines_content("x", top=100), size) for size in sizes]), mode))
     for number, (wide, tall) in enumerate(sizes, 1):
         page.locator("#page-number").fill(str(number))
         page.keyboard.press("Enter")
-        at_rest(page)
-        sheet = box(page, number)
+        wait_for_rest(page)
+        sheet = page_box(page, number)
         assert sheet["height"] / sheet["width"] == pytest.approx(tall / wide, rel=0.02)
         assert page.evaluate("[scrollX, scrollY]") == [0, 0]
 
@@ -64,7 +64,7 @@ def test_pages_of_unlike_sizes_each_fit_the_window(desk: Visitor, turned: Turned
 def test_only_the_mode_that_is_used_is_loaded(desk: Visitor, report: str, mode: str) -> None:
     page = desk.open(report)
     asked = {url.rsplit("/", 1)[-1] for url in desk.requests if "/modes/" in url}
-    others = {f"{name}.js" for name in (*MODES, "standard") if name != mode}
+    others = {f"{name}.js" for name in (*PAGED_MODES, "standard") if name != mode}
     assert f"{mode}.js" in asked
     assert asked & (others | {"column.js"}) == set()
     hinted = page.locator("link[rel=modulepreload]").evaluate_all("all => all.map((link) => link.href)")
@@ -74,7 +74,7 @@ def test_only_the_mode_that_is_used_is_loaded(desk: Visitor, report: str, mode: 
 def test_without_scripts_there_is_a_column(browser: Browser, report: str) -> None:
     with visitor(browser, java_script_enabled=False) as person:
         person.page.goto(report)
-        first, second = box(person.page, 1), box(person.page, 2)
+        first, second = page_box(person.page, 1), page_box(person.page, 2)
     assert first["width"] == 960
     assert second["y"] > first["y"] + first["height"]
 

@@ -3,33 +3,40 @@
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.support.browsing import PHONE, Visitor, at_page, visitor
+from tests.support.browser import PHONE, Visitor, visitor, wait_for_page
+from tests.support.paged_viewer import (
+    PublishInMode,
+    list_motions,
+    page_box,
+    record_motion,
+    visible_pages,
+    wait_for_rest,
+)
 from tests.support.pdfs import A4, simple_pdf
-from tests.support.turning import Turned, at_rest, box, motions, note_motion, shown
 
 
 @pytest.fixture(scope="module")
-def issue(turned: Turned) -> str:
+def issue(turned: PublishInMode) -> str:
     return turned(simple_pdf(pages=6, size=A4), "magazine")
 
 
-def away(page: Page) -> bool:
+def is_toolbar_hidden(page: Page) -> bool:
     return bool(page.locator(".bar").evaluate("bar => getComputedStyle(bar).opacity === '0'"))
 
 
-def leaves(page: Page) -> None:
+def wait_for_toolbar_hidden(page: Page) -> None:
     page.wait_for_function("() => getComputedStyle(document.querySelector('.bar')).opacity === '0'")
 
 
-def comes(page: Page) -> None:
+def wait_for_toolbar_shown(page: Page) -> None:
     page.wait_for_function("() => getComputedStyle(document.querySelector('.bar')).opacity === '1'")
 
 
 def test_a_spread_reaches_from_edge_to_edge(desk: Visitor, issue: str) -> None:
     page = desk.open(f"{issue}#page=2")
-    at_rest(page)
-    left, right = box(page, 2), box(page, 3)
-    assert shown(page) == [2, 3]
+    wait_for_rest(page)
+    left, right = page_box(page, 2), page_box(page, 3)
+    assert visible_pages(page) == [2, 3]
     assert left["y"] == 0
     assert left["height"] == pytest.approx(900, abs=2)
     assert left["x"] + left["width"] == right["x"]
@@ -40,31 +47,33 @@ def test_one_page_fills_a_phone(browser: Browser, issue: str) -> None:
     phone = {"viewport": {"width": 390, "height": 844}, "user_agent": PHONE, "has_touch": True, "is_mobile": True}
     with visitor(browser, **phone) as person:
         page = person.open(issue)
-        assert box(page, 1)["width"] == 390
-        assert box(page, 1)["x"] == 0
-        leaves(page)
+        assert page_box(page, 1)["width"] == 390
+        assert page_box(page, 1)["x"] == 0
+        wait_for_toolbar_hidden(page)
         page.touchscreen.tap(195, 500)
-        comes(page)
-        assert shown(page) == [1]
+        wait_for_toolbar_shown(page)
+        assert visible_pages(page) == [1]
 
 
 @pytest.mark.parametrize(("cover_alone", "expected"), [(True, [1]), (False, [1, 2])])
-def test_the_cover_lies_alone_or_not(desk: Visitor, turned: Turned, cover_alone: bool, expected: list[int]) -> None:
+def test_the_cover_lies_alone_or_not(
+    desk: Visitor, turned: PublishInMode, cover_alone: bool, expected: list[int]
+) -> None:
     url = turned(simple_pdf(pages=6, size=A4), "magazine", page={"coverAlone": cover_alone})
-    assert shown(desk.open(url)) == expected
+    assert visible_pages(desk.open(url)) == expected
 
 
 def test_the_toolbar_leaves_and_comes_back_on_movement(desk: Visitor, issue: str) -> None:
     page = desk.open(issue)
     page.mouse.move(480, 480)  # not on the toolbar
-    assert not away(page)
-    leaves(page)
+    assert not is_toolbar_hidden(page)
+    wait_for_toolbar_hidden(page)
     page.mouse.move(500, 500)
     page.mouse.move(520, 520)
-    comes(page)
-    leaves(page)
+    wait_for_toolbar_shown(page)
+    wait_for_toolbar_hidden(page)
     page.keyboard.press("ArrowRight")
-    comes(page)
+    wait_for_toolbar_shown(page)
 
 
 def test_the_toolbar_stays_while_the_focus_is_in_it(browser: Browser, issue: str) -> None:
@@ -87,21 +96,21 @@ def test_the_toolbar_stays_while_the_focus_is_in_it(browser: Browser, issue: str
 def test_a_toolbar_that_is_away_can_be_reached_by_key_and_screen_reader(desk: Visitor, issue: str) -> None:
     page = desk.open(issue)
     page.mouse.move(480, 480)
-    leaves(page)
+    wait_for_toolbar_hidden(page)
     assert page.get_by_role("button", name="Next page").count() == 1
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
-    comes(page)
+    wait_for_toolbar_shown(page)
     assert page.evaluate("document.activeElement.closest('.bar') !== null")
 
 
 def test_spreads_fade_into_each_other(desk: Visitor, issue: str) -> None:
     page = desk.open(f"{issue}#page=2")
-    at_rest(page)
-    note_motion(page)
+    wait_for_rest(page)
+    record_motion(page)
     page.keyboard.press("ArrowRight")
-    assert shown(page) == [4, 5]
-    assert motions(page) == ["4", "5"]
-    at_rest(page)
+    assert visible_pages(page) == [4, 5]
+    assert list_motions(page) == ["4", "5"]
+    wait_for_rest(page)
     assert not page.locator(".page[data-page='2']").is_visible()
-    at_page(page, 4)
+    wait_for_page(page, 4)

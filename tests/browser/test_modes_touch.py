@@ -3,35 +3,43 @@
 import pytest
 from playwright.sync_api import Browser
 
-from tests.browser.conftest import Share
-from tests.support.browsing import PHONE, at_page, visitor
+from tests.browser.conftest import ShareDocument
+from tests.support.browser import PHONE, visitor, wait_for_page
+from tests.support.paged_viewer import (
+    PAGED_MODES,
+    TouchInput,
+    list_motions,
+    make_publisher,
+    record_motion,
+    visible_pages,
+    wait_for_rest,
+)
 from tests.support.pdfs import A4, simple_pdf
-from tests.support.served import Served
-from tests.support.turning import MODES, Finger, at_rest, motions, note_motion, publisher, shown
+from tests.support.server_process import ServerProcess
 
 HANDHELD = {"viewport": {"width": 390, "height": 844}, "user_agent": PHONE, "has_touch": True, "is_mobile": True}
 
 
-@pytest.fixture(scope="module", params=MODES)
-def report(request: pytest.FixtureRequest, server: Served, share: Share) -> str:
+@pytest.fixture(scope="module", params=PAGED_MODES)
+def report(request: pytest.FixtureRequest, server: ServerProcess, share: ShareDocument) -> str:
     """Four upright pages in each mode."""
-    return publisher(server, share)(simple_pdf(pages=4, size=A4), request.param)
+    return make_publisher(server, share)(simple_pdf(pages=4, size=A4), request.param)
 
 
 def test_a_wipe_turns_one_page_on_a_phone(browser: Browser, report: str) -> None:
     with visitor(browser, **HANDHELD) as person:
         page = person.open(report)
-        finger = Finger(page)
+        finger = TouchInput(page)
         finger.wipe(320, 60)
-        at_page(page, 2)
-        assert shown(page) == [2]
-        at_rest(page)
+        wait_for_page(page, 2)
+        assert visible_pages(page) == [2]
+        wait_for_rest(page)
         finger.wipe(60, 320)
-        at_page(page, 1)
-        at_rest(page)
+        wait_for_page(page, 1)
+        wait_for_rest(page)
         finger.wipe(60, 320)
-        at_rest(page)
-        assert shown(page) == [1]
+        wait_for_rest(page)
+        assert visible_pages(page) == [1]
         assert page.evaluate("document.documentElement.scrollWidth") == 390
         assert person.complaints == []
 
@@ -39,14 +47,14 @@ def test_a_wipe_turns_one_page_on_a_phone(browser: Browser, report: str) -> None
 def test_a_short_hesitant_wipe_goes_back(browser: Browser, report: str) -> None:
     with visitor(browser, **HANDHELD) as person:
         page = person.open(report)
-        finger = Finger(page)
+        finger = TouchInput(page)
         finger.touch("touchStart", (300, 400))
         for x in (285, 270, 260, 255):
             finger.touch("touchMove", (x, 400))
         page.wait_for_timeout(120)
         finger.touch("touchEnd")
-        at_rest(page)
-        assert shown(page) == [1]
+        wait_for_rest(page)
+        assert visible_pages(page) == [1]
         assert page.locator(".page[data-page='1']").evaluate("one => one.style.transform") == ""
 
 
@@ -54,18 +62,18 @@ def test_a_tap_at_the_side_turns_and_in_the_middle_does_not(browser: Browser, re
     with visitor(browser, **HANDHELD) as person:
         page = person.open(report)
         page.touchscreen.tap(195, 500)
-        assert shown(page) == [1]
+        assert visible_pages(page) == [1]
         page.touchscreen.tap(375, 500)
-        at_page(page, 2)
-        at_rest(page)
+        wait_for_page(page, 2)
+        wait_for_rest(page)
         page.touchscreen.tap(15, 500)
-        at_page(page, 1)
+        wait_for_page(page, 1)
 
 
 def test_two_fingers_zoom_and_then_one_pans(browser: Browser, report: str) -> None:
     with visitor(browser, **HANDHELD) as person:
         page = person.open(report)
-        finger = Finger(page)
+        finger = TouchInput(page)
         finger.touch("touchStart", (170, 400), (220, 400))
         for spread in (40, 60, 80):
             finger.touch("touchMove", (195 - spread, 400), (195 + spread, 400))
@@ -74,16 +82,16 @@ def test_two_fingers_zoom_and_then_one_pans(browser: Browser, report: str) -> No
         assert page.evaluate("visualViewport.scale") == 1
         finger.wipe(320, 60)
         page.wait_for_function("() => scrollX > 50")
-        assert shown(page) == [1]
+        assert visible_pages(page) == [1]
 
 
 def test_nobody_turns_pages_while_they_draw(browser: Browser, report: str) -> None:
     with visitor(browser, **HANDHELD) as person:
         page = person.open(report)
         page.evaluate("document.body.dataset.tool = 'annotate'")
-        Finger(page).wipe(320, 60)
+        TouchInput(page).wipe(320, 60)
         page.touchscreen.tap(375, 500)
-        assert shown(page) == [1]
+        assert visible_pages(page) == [1]
         assert page.locator(".book-scene, .is-passing").count() == 0
 
 
@@ -92,11 +100,11 @@ def test_reduced_motion_moves_nothing(browser: Browser, report: str, turn: str) 
     with visitor(browser, **HANDHELD, reduced_motion="reduce") as person:
         page = person.open(report)
         page.locator(".page[data-page='2'].is-ready").wait_for(state="attached")
-        note_motion(page)
+        record_motion(page)
         if turn == "key":
             page.keyboard.press("ArrowRight")
         else:
-            Finger(page).wipe(320, 60)
-        at_page(page, 2)
+            TouchInput(page).wipe(320, 60)
+        wait_for_page(page, 2)
         page.wait_for_timeout(100)
-        assert motions(page) == []
+        assert list_motions(page) == []

@@ -8,16 +8,16 @@ import pytest
 import requests
 from playwright.sync_api import Browser
 
-from tests.browser.conftest import Share
-from tests.support.browsing import Visitor, at_page, current_page, visitor
+from tests.browser.conftest import ShareDocument
+from tests.support.browser import Visitor, current_page_number, visitor, wait_for_page
 from tests.support.pdfs import A4, Sheet, lines_content, sheets_pdf
-from tests.support.served import Served
+from tests.support.server_process import ServerProcess
 
 WORDS = ["Alpha", "Bravo", "Charlie", "Delta", "Echo"]
 
 
 @pytest.fixture(scope="module")
-def plan(server: Served, share: Share) -> str:
+def plan(server: ServerProcess, share: ShareDocument) -> str:
     """Pages 2 to 4 of five; Bravo links to Alpha and to Delta."""
     links = [
         f"<< /Type /Annot /Subtype /Link /Border [0 0 0] /Rect [72 {top} 300 {top + 40}] /Dest [@{page} /Fit] >>"
@@ -40,9 +40,9 @@ def test_the_reader_is_shown_the_window_from_page_one(desk: Visitor, plan: str) 
     page = desk.open(plan)
     assert page.locator(".page-field").inner_text().split()[-1] == "3"
     assert page.locator(".page[data-page='4']").count() == 0
-    assert current_page(page) == 1
+    assert current_page_number(page) == 1
     page.keyboard.press("End")
-    at_page(page, 3)
+    wait_for_page(page, 3)
     page.locator(".page[data-page='3'] .page-text").get_by_text("Delta").wait_for(state="attached")
     assert page.locator(".page-text").get_by_text("Alpha").count() == 0
 
@@ -53,7 +53,7 @@ def test_a_link_of_the_document_leads_to_the_readers_page(desk: Visitor, plan: s
     links.first.wait_for(state="attached")
     assert [link.get_attribute("href") for link in links.all()] == ["#page=3"]
     links.first.click()
-    at_page(page, 3)
+    wait_for_page(page, 3)
 
 
 @pytest.mark.parametrize(("word", "found"), [("Charlie", True), ("Echo", False), ("Alpha", False)])

@@ -8,23 +8,23 @@ import pytest
 from playwright.sync_api import Browser, Page
 from pypdfium2.raw import FPDF_PAGEOBJ_IMAGE
 
-from tests.browser.conftest import Share
-from tests.support.browsing import Visitor, visitor
+from tests.browser.conftest import ShareDocument
+from tests.support.browser import Visitor, visitor
+from tests.support.paged_viewer import PublishInMode, wait_for_rest
 from tests.support.pdfs import A4, Sheet, lines_content, sheets_pdf, simple_pdf
-from tests.support.turning import Turned, at_rest
 
 SIZES = [A4, (842.0, 595.0), (300.0, 900.0)]  # upright, lying, and taller than any paper
 PAPERS = {"A4": (595, 842), "Letter": (612, 792)}
 
 
 @pytest.fixture(scope="module", params=["standard", "flipbook", "swipe", "magazine"])
-def report(request: pytest.FixtureRequest, turned: Turned) -> str:
+def report(request: pytest.FixtureRequest, turned: PublishInMode) -> str:
     """Three pages of unlike sizes."""
     sheets = [Sheet(lines_content(f"Page {number}", top=200), size) for number, size in enumerate(SIZES, 1)]
     return turned(sheets_pdf(sheets), request.param)
 
 
-def printed(page: Page, paper: str) -> Iterator[list[tuple[float, ...]]]:
+def print_sheets(page: Page, paper: str) -> Iterator[list[tuple[float, ...]]]:
     """Of each sheet the pictures: left, bottom, right and top in points."""
     content = page.pdf(format=paper, margin=dict.fromkeys(("top", "bottom", "left", "right"), "1cm"))
     with pypdfium2.PdfDocument(io.BytesIO(content)) as pdf:
@@ -39,8 +39,8 @@ def test_each_page_that_is_there_fills_one_sheet_and_none_is_blank(desk: Visitor
     page.locator(".page[data-page='2'].is-ready").wait_for(state="attached")
     page.keyboard.press("ArrowRight")
     page.locator(".page[data-page='3'].is-ready").wait_for(state="attached")
-    at_rest(page)
-    sheets = list(printed(page, paper))
+    wait_for_rest(page)
+    sheets = list(print_sheets(page, paper))
     assert len(sheets) == len(SIZES)
     for pictures, (width, height) in zip(sheets, SIZES, strict=True):
         ((left, bottom, right, top),) = pictures
@@ -51,7 +51,7 @@ def test_each_page_that_is_there_fills_one_sheet_and_none_is_blank(desk: Visitor
         assert right - left > across - 60 or top - bottom > along - 60, "as large as fits"
 
 
-def test_a_dark_room_is_not_printed_even_by_who_prints_backgrounds(browser: Browser, turned: Turned) -> None:
+def test_a_dark_room_is_not_printed_even_by_who_prints_backgrounds(browser: Browser, turned: PublishInMode) -> None:
     dark = turned(simple_pdf(pages=1, size=(300.0, 900.0)), "standard", brand={"toolbarTheme": "dark"})
     with visitor(browser, color_scheme="dark") as person:
         content = person.open(dark).pdf(format="A4", print_background=True)
@@ -62,7 +62,7 @@ def test_a_dark_room_is_not_printed_even_by_who_prints_backgrounds(browser: Brow
     assert {sheet.getpixel(corner) for corner in corners} == {(255, 255, 255)}
 
 
-def test_without_scripts_each_page_has_a_sheet_too(browser: Browser, share: Share) -> None:
+def test_without_scripts_each_page_has_a_sheet_too(browser: Browser, share: ShareDocument) -> None:
     with visitor(browser, java_script_enabled=False) as person:
         person.page.goto(share(simple_pdf(pages=4, size=A4), "Minutes.pdf"))
-        assert [len(pictures) for pictures in printed(person.page, "A4")] == [1, 1, 1, 1]
+        assert [len(pictures) for pictures in print_sheets(person.page, "A4")] == [1, 1, 1, 1]

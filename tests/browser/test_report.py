@@ -17,15 +17,15 @@ from docshare.report import Material
 from docshare.report.standalone import document
 from docshare.server.services.readership import viewing
 from tests.support import reports
-from tests.support.axe import serious
-from tests.support.browsing import DESKTOP, PHONE, visitor
+from tests.support.axe import find_serious_violations
+from tests.support.browser import DESKTOP, PHONE, visitor
 from tests.support.cast import World
-from tests.support.leaving import EVERYTHING, RECT, Hand
-from tests.support.owner import put, signed_in
+from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, RECT, FeedbackClient
+from tests.support.in_process_server import serve_world
+from tests.support.owner import put_settings, sign_in_browser
 from tests.support.payloads import XSS
 from tests.support.pdfs import A4, simple_pdf
-from tests.support.reader import Reader
-from tests.support.timed import listening
+from tests.support.reader import FakeReader
 
 COOKIE = "docshare_session"
 HANDHELD = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "user_agent": PHONE}
@@ -33,12 +33,12 @@ TABLET = {"viewport": {"width": 820, "height": 1180}}
 DARK = {"color_scheme": "dark"}
 NAMES = ["desk", "tablet", "phone", "dark"]
 WINDOWS = list(zip([{}, TABLET, HANDHELD, DARK], NAMES, strict=True))
-SHOTS = os.environ.get("DOCSHARE_TEST_SHOTS")  # a folder for pictures to be looked at
+SCREENSHOT_DIR = os.environ.get("DOCSHARE_TEST_SHOTS")  # a folder for pictures to be looked at
 TRAP = "window.pwned = () => { document.documentElement.dataset.pwned = 'yes'; }"
 
 
 @dataclass
-class Shown:
+class ReportDocument:
     """A document of Pia's on a server, and the cookie with which she is signed in."""
 
     world: World
@@ -63,40 +63,40 @@ class Shown:
 
 
 @pytest.fixture
-def shown(world: World) -> Iterator[Shown]:
+def shown(world: World) -> Iterator[ReportDocument]:
     """Twelve pages that several people have read, and one has worked on."""
     made = world.pia.upload(simple_pdf(pages=12, size=A4), name="Series A deck.pdf")
-    put(world, made, **EVERYTHING)
+    put_settings(world, made, **ALL_FEEDBACK_SETTINGS)
     for place in range(6):
-        reader = Reader(world, made["shortId"], address=f"203.0.113.{place + 5}", user_agent=DESKTOP)
+        reader = FakeReader(world, made["shortId"], address=f"203.0.113.{place + 5}", user_agent=DESKTOP)
         reader.tell(input=True)
         for page in range(1, place * 2 + 3):
             reader.reads(6 + place * page % 7, page=page)
         reader.leaves()
         world.clock.advance(hours=7)
     viewing.end_due(world.rt)
-    ann = Hand(world, made["shortId"])
+    ann = FeedbackClient(world, made["shortId"])
     ann.note("Where are the churn figures?", author="Ann Lee", page=4)
     ann.mark(2, "pick")
     ann.annotate(3, "This number is from last year.")
-    cookie = signed_in(world, world.pia).get_cookie(COOKIE)
+    cookie = sign_in_browser(world, world.pia).get_cookie(COOKIE)
     assert cookie is not None
-    with listening(world) as url:
-        yield Shown(world, url, made, cookie.value)
+    with serve_world(world) as url:
+        yield ReportDocument(world, url, made, cookie.value)
 
 
-def settle(page: Page) -> None:
+def wait_for_images(page: Page) -> None:
     """Wait until every picture is there, also those further down."""
     page.evaluate("document.querySelectorAll('img').forEach((image) => { image.loading = 'eager'; })")
     page.evaluate("Promise.all([...document.images].map((image) => image.decode()))")
 
 
-def keep(page: Page, name: str) -> None:
-    if SHOTS:
-        page.screenshot(path=str(Path(SHOTS) / f"{name}.png"), full_page=True)
+def save_screenshot(page: Page, name: str) -> None:
+    if SCREENSHOT_DIR:
+        page.screenshot(path=str(Path(SCREENSHOT_DIR) / f"{name}.png"), full_page=True)
 
 
-def fits(page: Page) -> bool:
+def is_within_window(page: Page) -> bool:
     """Whether nothing stands out of the window sideways."""
     width: int = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     return width == 0
@@ -104,14 +104,14 @@ def fits(page: Page) -> bool:
 
 @pytest.mark.parametrize(("size", "name"), WINDOWS, ids=NAMES)
 def test_the_page_fits_and_has_no_serious_violation(
-    browser: Browser, shown: Shown, size: dict[str, Any], name: str
+    browser: Browser, shown: ReportDocument, size: dict[str, Any], name: str
 ) -> None:
     with shown.owner(browser, **size) as page:
-        settle(page)
-        keep(page, f"page-{name}")
+        wait_for_images(page)
+        save_screenshot(page, f"page-{name}")
         assert page.locator(".leaf img").count() == 12
-        assert fits(page)
-        assert serious(page) == []
+        assert is_within_window(page)
+        assert find_serious_violations(page) == []
 
 
 @pytest.mark.parametrize(("size", "name"), WINDOWS, ids=NAMES)
@@ -119,30 +119,30 @@ def test_the_file_fits_and_has_no_serious_violation(
     browser: Browser, tmp_path: Path, size: dict[str, Any], name: str
 ) -> None:
     target = tmp_path / "report.html"
-    target.write_text(document(reports.whole(), "https://docs.example.com"), encoding="utf-8")
+    target.write_text(document(reports.full_material(), "https://docs.example.com"), encoding="utf-8")
     with visitor(browser, **size) as person:
         person.page.goto(target.as_uri())
-        keep(person.page, f"file-{name}")
-        assert fits(person.page)
-        assert serious(person.page) == []
+        save_screenshot(person.page, f"file-{name}")
+        assert is_within_window(person.page)
+        assert find_serious_violations(person.page) == []
         assert person.complaints == []
         assert person.origins() == {"file://"}
 
 
 @pytest.mark.parametrize("tier", ["free", "basic", "nobody yet"])
 def test_the_other_shapes_of_the_report_have_no_serious_violation(browser: Browser, tmp_path: Path, tier: str) -> None:
-    report = reports.free() if tier == "free" else reports.basic()
+    report = reports.free_report() if tier == "free" else reports.basic_report()
     if tier == "nobody yet":
         report["summary"] = dict.fromkeys(report["summary"], 0)
     target = tmp_path / "report.html"
     target.write_text(document(Material(report, reports.MADE_AT, code=reports.DOT), "https://docs.example.com"))
     with visitor(browser) as person:
         person.page.goto(target.as_uri())
-        keep(person.page, f"file-{tier.replace(' ', '-')}")
-        assert serious(person.page) == []
+        save_screenshot(person.page, f"file-{tier.replace(' ', '-')}")
+        assert find_serious_violations(person.page) == []
 
 
-def test_without_scripts_the_page_is_complete(browser: Browser, shown: Shown) -> None:
+def test_without_scripts_the_page_is_complete(browser: Browser, shown: ReportDocument) -> None:
     with shown.owner(browser, java_script_enabled=False) as page:
         assert page.locator("figure svg.plot").count() == 3
         assert page.locator("#print").is_hidden()
@@ -150,13 +150,13 @@ def test_without_scripts_the_page_is_complete(browser: Browser, shown: Shown) ->
         assert page.locator("#views tbody tr").count() == 30
 
 
-def test_readers_of_this_moment_come_and_go_while_one_looks(browser: Browser, shown: Shown) -> None:
+def test_readers_of_this_moment_come_and_go_while_one_looks(browser: Browser, shown: ReportDocument) -> None:
     with visitor(browser) as person:
         person.context.add_cookies([{"name": COOKIE, "value": shown.cookie, "url": shown.url}])
         person.page.clock.install()
         person.page.goto(shown.address)
         assert person.page.locator("#now-words").inner_text() == "0 reading now"
-        Reader(shown.world, shown.made["shortId"], address="203.0.113.99").reads(2)
+        FakeReader(shown.world, shown.made["shortId"], address="203.0.113.99").reads(2)
         for words in ("1 reading now", "0 reading now"):
             with person.page.expect_response("**/now"):
                 person.page.clock.run_for(15_000)
@@ -165,7 +165,7 @@ def test_readers_of_this_moment_come_and_go_while_one_looks(browser: Browser, sh
         assert person.complaints == []
 
 
-def test_a_tip_follows_the_pointer_and_the_browser_shows_no_second_one(browser: Browser, shown: Shown) -> None:
+def test_a_tip_follows_the_pointer_and_the_browser_shows_no_second_one(browser: Browser, shown: ReportDocument) -> None:
     with shown.owner(browser) as page:
         page.locator("#funnel .tipped").nth(2).hover()
         assert page.locator(".tip").inner_text() == "Page 3: 5 sessions, 83.3%"
@@ -174,14 +174,14 @@ def test_a_tip_follows_the_pointer_and_the_browser_shows_no_second_one(browser: 
         assert page.locator(".tip").is_hidden()
 
 
-def test_times_tell_the_local_one_on_demand(browser: Browser, shown: Shown) -> None:
+def test_times_tell_the_local_one_on_demand(browser: Browser, shown: ReportDocument) -> None:
     with shown.owner(browser, timezone_id="Asia/Tokyo") as page:
         time = page.locator(".sessions time").first
         assert time.get_attribute("datetime") == "2026-09-23T01:17:46.000Z"
         assert time.get_attribute("title") == "23 Sept 2026, 10:17 where you are"
 
 
-def test_the_keyboard_reaches_the_report_first_and_tables_scroll(browser: Browser, shown: Shown) -> None:
+def test_the_keyboard_reaches_the_report_first_and_tables_scroll(browser: Browser, shown: ReportDocument) -> None:
     with shown.owner(browser) as page:
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.textContent") == "Skip to the report"
@@ -190,12 +190,12 @@ def test_the_keyboard_reaches_the_report_first_and_tables_scroll(browser: Browse
 
 
 def test_it_prints_dark_on_white_without_what_is_of_no_use_on_paper(
-    browser: Browser, shown: Shown, tmp_path: Path
+    browser: Browser, shown: ReportDocument, tmp_path: Path
 ) -> None:
     target = tmp_path / "report.pdf"
     with shown.owner(browser, **DARK) as page:
-        settle(page)
-        page.pdf(path=str(Path(SHOTS) / "page.pdf" if SHOTS else target), format="A4")
+        wait_for_images(page)
+        page.pdf(path=str(Path(SCREENSHOT_DIR) / "page.pdf" if SCREENSHOT_DIR else target), format="A4")
         page.pdf(path=str(target), format="A4")
     printed = pypdfium2.PdfDocument(target)
     try:
@@ -209,18 +209,18 @@ def test_it_prints_dark_on_white_without_what_is_of_no_use_on_paper(
     assert "reading now" not in words
 
 
-def test_texts_of_readers_stay_texts_on_the_page(browser: Browser, shown: Shown) -> None:
+def test_texts_of_readers_stay_texts_on_the_page(browser: Browser, shown: ReportDocument) -> None:
     world, made = shown.world, shown.made
     sent = [text for text in XSS if text.isprintable()]
     assert len(sent) >= 60
     for place, text in enumerate(sent):
-        hand = Hand(world, made["shortId"], address=f"203.0.113.{100 + place}")
+        hand = FeedbackClient(world, made["shortId"], address=f"203.0.113.{100 + place}")
         hand.note(text, author=text[:80], page=1)
         hand.annotate(2, text, rect=RECT)
         label = {"label": text}
         assert world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json=label).status_code == 201
     with shown.owner(browser) as page:
-        settle(page)
+        wait_for_images(page)
         shown_notes = page.locator(".notes .note-body").all_inner_texts()
         assert [text for text in sent if text not in shown_notes] == []
         page.evaluate("document.querySelectorAll('*').forEach((node) => node.dispatchEvent(new Event('mouseover')))")
@@ -229,12 +229,12 @@ def test_texts_of_readers_stay_texts_on_the_page(browser: Browser, shown: Shown)
 
 def test_texts_of_a_hostile_server_stay_texts_in_the_file(browser: Browser, tmp_path: Path) -> None:
     target = tmp_path / "report.html"
-    material = reports.whole()
+    material = reports.full_material()
     with visitor(browser) as person:
         person.page.add_init_script(TRAP)
         for text in XSS:
             parts = {
-                name: reports.poisoned(getattr(material, name), text)
+                name: reports.poison_texts(getattr(material, name), text)
                 for name in ("report", "marks", "annotations", "feedback")
             }
             target.write_text(document(replace(material, **parts), text), encoding="utf-8", errors="replace")

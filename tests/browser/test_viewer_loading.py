@@ -5,29 +5,29 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.browser.conftest import Share
-from tests.support.browsing import Gate, Visitor, at_page, visitor
+from tests.browser.conftest import ShareDocument
+from tests.support.browser import RequestGate, Visitor, visitor, wait_for_page
 from tests.support.pdfs import A4, Sheet, lines_content, sheets_pdf, simple_pdf
 
 
 @pytest.fixture(scope="module")
-def report(share: Share) -> str:
+def report(share: ShareDocument) -> str:
     return share(simple_pdf(pages=30, size=A4), "Thirty pages.pdf")
 
 
 @pytest.fixture(scope="module")
-def long(share: Share) -> str:
+def long(share: ShareDocument) -> str:
     return share(simple_pdf(pages=2000), "Two thousand pages.pdf")
 
 
-def elements(page: Page) -> int:
+def count_page_elements(page: Page) -> int:
     return page.locator(".page").count()
 
 
-def test_four_images_load_at_once(browser: Browser, share: Share) -> None:
+def test_four_images_load_at_once(browser: Browser, share: ShareDocument) -> None:
     cards = share(simple_pdf(pages=30, size=(400, 100)), "Cards.pdf")
     with visitor(browser) as person:
-        gate = Gate(person.page, "**/*.jpg*")
+        gate = RequestGate(person.page, "**/*.jpg*")
         person.page.goto(cards, wait_until="commit")
         person.page.locator(".pages.is-live .page").nth(8).wait_for()
         person.page.wait_for_timeout(300)
@@ -51,22 +51,22 @@ def test_two_thousand_pages_are_never_all_there(desk: Visitor, long: str) -> Non
     for number in (1500, 3, 1999):
         page.locator("#page-number").fill(str(number))
         page.keyboard.press("Enter")
-        at_page(page, number)
+        wait_for_page(page, number)
         words = page.locator(f".page[data-page='{number}'] .page-text")
         words.wait_for(state="attached")
         assert words.inner_text().strip() == f"Page {number} of 2000"
-        assert elements(page) < 20
+        assert count_page_elements(page) < 20
 
 
 def test_reloading_returns_to_the_place_in_a_long_document(desk: Visitor, long: str) -> None:
     page = desk.open(f"{long}#page=900")
-    at_page(page, 900)
+    wait_for_page(page, 900)
     page.mouse.wheel(0, 300)
     page.wait_for_function("() => history.state?.place?.page === 900 && history.state.place.down > 0.2")
     top = "() => document.querySelector('.page[data-page=\"900\"]').getBoundingClientRect().top"
     before = page.evaluate(top)
     page.reload()
-    at_page(page, 900)
+    wait_for_page(page, 900)
     assert page.evaluate(top) == pytest.approx(before, abs=1)
 
 
@@ -89,14 +89,14 @@ def test_flying_past_pages_does_not_load_them(desk: Visitor, long: str) -> None:
 
 def test_find_reaches_the_end_of_a_long_document(desk: Visitor, long: str) -> None:
     page = desk.open(f"{long}#page=1950")
-    at_page(page, 1950)
+    wait_for_page(page, 1950)
     page.keyboard.press("f")
     page.locator("#find-words").fill("page 1991 of")
-    at_page(page, 1991)
+    wait_for_page(page, 1991)
     page.locator(".page[data-page='1991'] .page-hits i.is-current").wait_for()
 
 
-def test_pages_of_unlike_sizes_have_their_own_proportions(desk: Visitor, share: Share) -> None:
+def test_pages_of_unlike_sizes_have_their_own_proportions(desk: Visitor, share: ShareDocument) -> None:
     sizes = [(595.0, 842.0), (842.0, 595.0), (300.0, 300.0)]
     mixed = share(sheets_pdf([Sheet(lines_content("x", top=100), size) for size in sizes]), "Mixed.pdf")
     page = desk.open(mixed)

@@ -3,23 +3,23 @@
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.browser.conftest import Share
-from tests.support.browsing import PHONE, Visitor, at_page, current_page, visitor
+from tests.browser.conftest import ShareDocument
+from tests.support.browser import PHONE, Visitor, current_page_number, visitor, wait_for_page
 from tests.support.pdfs import A4, simple_pdf
 
 
 @pytest.fixture(scope="module")
-def report(share: Share) -> str:
+def report(share: ShareDocument) -> str:
     return share(simple_pdf(pages=12, size=A4), "Annual report.pdf")
 
 
-def width(page: Page, number: int = 1) -> float:
+def page_width(page: Page, number: int = 1) -> float:
     box = page.locator(f".page[data-page='{number}']").bounding_box()
     assert box is not None
     return float(box["width"])
 
 
-def has_width(page: Page, wanted: float) -> None:
+def wait_for_width(page: Page, wanted: float) -> None:
     page.wait_for_function(
         "wanted => Math.abs(document.querySelector('.page').getBoundingClientRect().width - wanted) < 2", arg=wanted
     )
@@ -43,7 +43,7 @@ def test_keys_go_to_pages(desk: Visitor, report: str, keys: list[str], page_numb
     page = desk.open(report)
     for key in keys:
         page.keyboard.press(key)
-    at_page(page, page_number)
+    wait_for_page(page, page_number)
 
 
 def test_the_browsers_scrolling_keys_work_without_a_click(desk: Visitor, report: str) -> None:
@@ -60,21 +60,21 @@ def test_keys_typed_into_a_field_are_only_typed(desk: Visitor, report: str) -> N
     page.keyboard.press("f")
     page.keyboard.type("g+0f?")
     assert page.locator("#find-words").input_value() == "g+0f?"
-    assert current_page(page) == 1
+    assert current_page_number(page) == 1
 
 
 def test_buttons_turn_pages_and_end_at_the_ends(desk: Visitor, report: str) -> None:
     page = desk.open(report)
     assert page.get_by_role("button", name="Previous page").is_disabled()
     page.get_by_role("button", name="Next page").click()
-    at_page(page, 2)
+    wait_for_page(page, 2)
     page.keyboard.press("End")
-    at_page(page, 12)
+    wait_for_page(page, 12)
     assert page.get_by_role("button", name="Next page").is_disabled()
 
 
 def test_an_address_can_name_a_page(desk: Visitor, report: str) -> None:
-    at_page(desk.open(f"{report}#page=9"), 9)
+    wait_for_page(desk.open(f"{report}#page=9"), 9)
 
 
 def test_help_lists_the_keys(desk: Visitor, report: str) -> None:
@@ -87,14 +87,14 @@ def test_help_lists_the_keys(desk: Visitor, report: str) -> None:
 
 def test_plus_and_minus_walk_the_steps_and_zero_returns(desk: Visitor, report: str) -> None:
     page = desk.open(report)
-    assert width(page) == 960  # 121 % of an A4 page
+    assert page_width(page) == 960  # 121 % of an A4 page
     page.keyboard.press("+")
-    has_width(page, 595 * 4 / 3 * 1.25)
+    wait_for_width(page, 595 * 4 / 3 * 1.25)
     assert page.locator("#zoom-level").input_value() == "125"
     page.keyboard.press("-")
-    has_width(page, 595 * 4 / 3 * 1.1)
+    wait_for_width(page, 595 * 4 / 3 * 1.1)
     page.keyboard.press("0")
-    has_width(page, 960)
+    wait_for_width(page, 960)
 
 
 @pytest.mark.parametrize(
@@ -103,20 +103,20 @@ def test_plus_and_minus_walk_the_steps_and_zero_returns(desk: Visitor, report: s
 def test_the_list_of_sizes_sets_them(desk: Visitor, report: str, choice: str, wanted: float) -> None:
     page = desk.open(report)
     page.locator("#zoom-level").select_option(choice)
-    has_width(page, wanted)
+    wait_for_width(page, wanted)
 
 
 def test_zoom_ends_at_400_percent(desk: Visitor, report: str) -> None:
     page = desk.open(report)
     for _ in range(20):
         page.keyboard.press("+")
-    has_width(page, 595 * 4 / 3 * 4)
+    wait_for_width(page, 595 * 4 / 3 * 4)
 
 
 def test_the_wheel_with_ctrl_zooms_around_the_pointer(desk: Visitor, report: str) -> None:
     page = desk.open(report)
     page.keyboard.press("ArrowRight")
-    at_page(page, 2)
+    wait_for_page(page, 2)
     page.locator("#zoom-level").select_option("200")
     spot = "() => { const box = document.querySelector('.page[data-page=\"2\"]').getBoundingClientRect();"
     spot += " return [(600 - box.x) / box.width, (500 - box.y) / box.height]; }"
@@ -133,19 +133,19 @@ def test_the_wheel_with_ctrl_zooms_around_the_pointer(desk: Visitor, report: str
 
 def test_zoom_keeps_the_page_that_is_read(desk: Visitor, report: str) -> None:
     page = desk.open(f"{report}#page=6")
-    at_page(page, 6)
+    wait_for_page(page, 6)
     for key in "++++----0":
         page.keyboard.press(key)
         page.wait_for_timeout(30)
-        assert current_page(page) == 6, key
+        assert current_page_number(page) == 6, key
 
 
 def test_a_narrower_window_keeps_the_place(desk: Visitor, report: str) -> None:
     page = desk.open(f"{report}#page=6")
-    at_page(page, 6)
+    wait_for_page(page, 6)
     page.set_viewport_size({"width": 700, "height": 900})
-    has_width(page, 700 - 16)
-    at_page(page, 6)
+    wait_for_width(page, 700 - 16)
+    wait_for_page(page, 6)
 
 
 def test_two_fingers_zoom_the_page_and_not_the_toolbar(browser: Browser, report: str) -> None:

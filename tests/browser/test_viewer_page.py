@@ -10,13 +10,13 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser
 
-from tests.browser.conftest import Share
-from tests.support.browsing import PHONE, Gate, Visitor, note_shifts, shift, visitor
+from tests.browser.conftest import ShareDocument
+from tests.support.browser import PHONE, RequestGate, Visitor, layout_shift_score, record_layout_shifts, visitor
 from tests.support.pdfs import A4, simple_pdf
 
 
 @pytest.fixture(scope="module")
-def report(share: Share) -> str:
+def report(share: ShareDocument) -> str:
     return share(simple_pdf(pages=12, size=A4), "Annual report.pdf")
 
 
@@ -37,8 +37,8 @@ def test_nothing_is_asked_of_another_origin(desk: Visitor, report: str) -> None:
 
 
 def test_nothing_jumps_while_pages_arrive_late(desk: Visitor, report: str) -> None:
-    gate = Gate(desk.page, "**/*.jpg*", "**/text/*")
-    note_shifts(desk.page)
+    gate = RequestGate(desk.page, "**/*.jpg*", "**/text/*")
+    record_layout_shifts(desk.page)
     page = desk.page
     page.goto(report, wait_until="commit")
     page.locator(".pages.is-live").wait_for()
@@ -48,7 +48,7 @@ def test_nothing_jumps_while_pages_arrive_late(desk: Visitor, report: str) -> No
     page.mouse.wheel(0, 2500)
     page.locator(".page[data-page='3'].is-ready .page-text").wait_for(state="attached")
     assert len(gate.held) >= 3
-    assert shift(page) == 0
+    assert layout_shift_score(page) == 0
 
 
 def test_pages_keep_their_places_when_scripts_take_over(browser: Browser, report: str) -> None:
@@ -88,7 +88,7 @@ def test_dark_readers_get_a_dark_room_and_a_white_page(browser: Browser, report:
 
 def test_reduced_motion_stops_the_waiting_sheen(browser: Browser, report: str) -> None:
     with visitor(browser, reduced_motion="reduce") as person:
-        gate = Gate(person.page, "**/*.jpg*")
+        gate = RequestGate(person.page, "**/*.jpg*")
         person.page.goto(report, wait_until="commit")
         person.page.locator(".pages.is-live .page").first.wait_for()
         person.page.wait_for_timeout(100)

@@ -3,13 +3,13 @@
 import pytest
 from playwright.sync_api import Browser
 
-from tests.browser.conftest import Share
-from tests.support.browsing import visitor
+from tests.browser.conftest import ShareDocument
+from tests.support.browser import visitor
 from tests.support.pdfs import simple_pdf
 
 
 @pytest.fixture(scope="module")
-def long(share: Share) -> str:
+def long(share: ShareDocument) -> str:
     return share(simple_pdf(pages=240), "Minutes.pdf")
 
 

@@ -5,8 +5,8 @@ import re
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.browser.conftest import Share
-from tests.support.browsing import Visitor, at_page, visitor
+from tests.browser.conftest import ShareDocument
+from tests.support.browser import Visitor, visitor, wait_for_page
 from tests.support.pdfs import LETTER, Sheet, lines_content, sheets_pdf, simple_pdf
 
 WORDS = [
@@ -18,46 +18,46 @@ WORDS = [
 ]
 
 
-def link(rect: str, action: str) -> str:
+def make_link_annotation(rect: str, action: str) -> str:
     return f"<< /Type /Annot /Subtype /Link /Rect [{rect}] /Border [0 0 0] {action} >>"
 
 
 @pytest.fixture(scope="module")
-def story(share: Share) -> str:
+def story(share: ShareDocument) -> str:
     return share(simple_pdf(pages=5, texts=WORDS, size=LETTER), "Story.pdf")
 
 
 @pytest.fixture(scope="module")
-def linked(share: Share) -> str:
+def linked(share: ShareDocument) -> str:
     first = Sheet(
         lines_content("See the source"),
         annots=(
-            link("72 700 200 740", "/A << /S /URI /URI (https://example.com/source?a=1) >>"),
-            link("72 500 200 540", "/Dest [@4 /Fit]"),
-            link("72 300 200 340", "/A << /S /URI /URI (javascript:alert\\(1\\)) >>"),
+            make_link_annotation("72 700 200 740", "/A << /S /URI /URI (https://example.com/source?a=1) >>"),
+            make_link_annotation("72 500 200 540", "/Dest [@4 /Fit]"),
+            make_link_annotation("72 300 200 340", "/A << /S /URI /URI (javascript:alert\\(1\\)) >>"),
         ),
     )
     return share(sheets_pdf([first, *(Sheet(lines_content(f"Page {n}")) for n in range(2, 6))]), "Linked.pdf")
 
 
-def lines(page: Page, number: int) -> list[str]:
+def text_lines(page: Page, number: int) -> list[str]:
     layer = page.locator(f".page[data-page='{number}'] .page-text")
     return [line for line in layer.inner_text().split("\n") if line]
 
 
-def open_find(page: Page, words: str) -> None:
+def find_text(page: Page, words: str) -> None:
     page.keyboard.press("f")
     page.locator("#find-words").fill(words)
 
 
-def count_says(page: Page, text: str) -> None:
+def wait_for_count(page: Page, text: str) -> None:
     page.wait_for_function("text => document.querySelector('#find-count').value === text", arg=text)
 
 
 def test_the_text_is_the_text_of_the_page(desk: Visitor, story: str) -> None:
     page = desk.open(story)
     page.locator(".page[data-page='1'] .page-text").wait_for(state="attached")
-    assert lines(page, 1) == ["The harvest was good", "and the barns are full"]
+    assert text_lines(page, 1) == ["The harvest was good", "and the barns are full"]
 
 
 def test_words_lie_over_their_image(desk: Visitor, story: str) -> None:
@@ -86,7 +86,7 @@ def test_dragging_over_words_selects_them(desk: Visitor, story: str) -> None:
     assert page.evaluate("getSelection().toString()").split() == WORDS[0].split()
 
 
-def test_a_selection_stays_where_the_pointer_leaves_the_words(desk: Visitor, share: Share) -> None:
+def test_a_selection_stays_where_the_pointer_leaves_the_words(desk: Visitor, share: ShareDocument) -> None:
     gaps = "first line" + "\n" * 9 + "second line" + "\n" * 9 + "third line"
     page = desk.open(share(simple_pdf(pages=1, texts=[gaps]), "Gaps.pdf"))
     runs = page.locator(".page[data-page='1'] .page-text span")
@@ -111,11 +111,11 @@ def test_the_browsers_own_find_sees_loaded_words(desk: Visitor, story: str) -> N
 
 def test_words_are_found_on_all_pages_without_regard_to_case(desk: Visitor, story: str) -> None:
     page = desk.open(story)
-    open_find(page, "harvest")
-    count_says(page, "1 of 2")
+    find_text(page, "harvest")
+    wait_for_count(page, "1 of 2")
     page.keyboard.press("Enter")
-    count_says(page, "2 of 2")
-    at_page(page, 4)
+    wait_for_count(page, "2 of 2")
+    wait_for_page(page, 4)
     mark = page.locator(".page[data-page='4'] .page-hits i.is-current").bounding_box()
     line = page.locator(".page[data-page='4'] .page-text span").first.bounding_box()
     assert mark is not None
@@ -126,22 +126,22 @@ def test_words_are_found_on_all_pages_without_regard_to_case(desk: Visitor, stor
 
 def test_find_goes_round_the_end_and_back(desk: Visitor, story: str) -> None:
     page = desk.open(story)
-    open_find(page, "harvest")
-    count_says(page, "1 of 2")
+    find_text(page, "harvest")
+    wait_for_count(page, "1 of 2")
     page.keyboard.press("Shift+Enter")
-    count_says(page, "2 of 2")
+    wait_for_count(page, "2 of 2")
     page.keyboard.press("Enter")
-    count_says(page, "1 of 2")
-    at_page(page, 1)
+    wait_for_count(page, "1 of 2")
+    wait_for_page(page, 1)
 
 
 def test_find_begins_at_the_page_that_is_read(desk: Visitor, story: str) -> None:
     page = desk.open(f"{story}#page=3")
-    at_page(page, 3)
-    open_find(page, "harvest")
-    count_says(page, "2 of 2")
+    wait_for_page(page, 3)
+    find_text(page, "harvest")
+    wait_for_count(page, "2 of 2")
     page.keyboard.press("Enter")
-    count_says(page, "1 of 2")
+    wait_for_count(page, "1 of 2")
 
 
 @pytest.mark.parametrize(
@@ -149,13 +149,13 @@ def test_find_begins_at_the_page_that_is_read(desk: Visitor, story: str) -> None
 )
 def test_find_knows_words_across_lines_and_without_accents(desk: Visitor, story: str, words: str, says: str) -> None:
     page = desk.open(story)
-    open_find(page, words)
-    count_says(page, says)
+    find_text(page, words)
+    wait_for_count(page, says)
 
 
 def test_closing_find_takes_its_marks_away(desk: Visitor, story: str) -> None:
     page = desk.open(story)
-    open_find(page, "barns")
+    find_text(page, "barns")
     page.locator(".page-hits i").wait_for()
     page.keyboard.press("Escape")
     assert page.locator(".page-hits i").count() == 0
@@ -187,13 +187,13 @@ def test_a_link_inside_goes_to_its_page_and_back_returns(desk: Visitor, linked: 
     page.mouse.wheel(0, 150)
     page.wait_for_function("() => scrollY === 150")
     page.get_by_role("link", name="Go to page 4").click()
-    at_page(page, 4)
+    wait_for_page(page, 4)
     assert page.url.endswith("#page=4")
     page.go_back()
-    at_page(page, 1)
+    wait_for_page(page, 1)
     page.wait_for_function("() => Math.abs(scrollY - 150) <= 1")
     page.go_forward()
-    at_page(page, 4)
+    wait_for_page(page, 4)
 
 
 def test_a_link_that_would_run_a_script_is_not_made(desk: Visitor, linked: str) -> None:

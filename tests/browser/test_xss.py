@@ -15,24 +15,24 @@ from flask.testing import FlaskClient
 from playwright.sync_api import Browser, Page, expect
 
 from docshare.server.pdf.engine import Engine
-from tests.support.browsing import DESKTOP, visitor
+from tests.support.browser import DESKTOP, visitor
 from tests.support.cast import World, make_runtime, make_world
-from tests.support.dressing import Dressed
-from tests.support.fakefeed import FakeTime
-from tests.support.leaving import EVERYTHING
-from tests.support.owner import signed_in
-from tests.support.payloads import MISCHIEF, XSS
-from tests.support.poison import DOSES, READER, STORABLE, Poisoned
-from tests.support.proof import Proof
-from tests.support.reader import Reader, everybody_leaves
-from tests.support.served import Served
+from tests.support.fake_api import FakeTime
+from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS
+from tests.support.feedback_document import FeedbackDocument
+from tests.support.in_process_server import RunningClock, serve_world
+from tests.support.owner import sign_in_browser
+from tests.support.payloads import MARKUP_PAYLOADS, XSS
+from tests.support.poisoned_file import PAYLOAD_BATCHES, READER, STORABLE_PAYLOADS, PoisonedFile
+from tests.support.reader import FakeReader, end_all_sessions
+from tests.support.server_process import ServerProcess
 from tests.support.shell import Shell
-from tests.support.timed import RunningClock, listening
+from tests.support.styled_document import StyledDocument
 from tests.support.tripwire import Tripwire
 
 FRAME = ["src", "title", "width", "height", "allow", "loading"]
 MODES = ("standard", "flipbook", "swipe", "magazine")
-ELSEWHERE = re.compile("^https://")
+EXTERNAL_URL = re.compile("^https://")
 COOKIE = "docshare_session"
 FILL = """(values) => {
   const form = document.querySelector("form.gate");
@@ -42,7 +42,7 @@ FILL = """(values) => {
   form.querySelector("input[type=email]").value = values[0];
   form.querySelector("input[type=password]").value = "wrong";
 }"""
-KEPT = "() => [...document.querySelectorAll('form.gate input')].map((input) => input.value)"
+FORM_VALUES = "() => [...document.querySelectorAll('form.gate input')].map((input) => input.value)"
 ELEMENTS = """(pages) => pages.map((page) => {
   const all = new DOMParser().parseFromString(page, "text/html").querySelectorAll("head > *, body, body *");
   return [...all].map((element) => [element.localName, ...element.getAttributeNames()]);
@@ -61,42 +61,44 @@ FRAMES = """async (documents) => {
 
 
 @dataclass
-class House:
+class XssSite:
     """A server with two poisoned documents: ``file`` was read, ``fresh`` was not. ``owner`` is signed in there."""
 
     world: World
     url: str
     owner: FlaskClient
-    file: Poisoned
-    fresh: Poisoned
+    file: PoisonedFile
+    fresh: PoisonedFile
 
     def path(self, prefix: str = "") -> str:
         return f"{self.url}{prefix}/{self.file.name}"
 
 
 @pytest.fixture(scope="module")
-def building(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Iterator[House]:
+def building(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Iterator[XssSite]:
     clock = RunningClock()
     folder = tmp_path_factory.mktemp("poisoned") / "data"
     world = make_world(make_runtime(folder, clock, engine, rate_limit=100_000), clock)
-    owner = signed_in(world, world.pia)
-    with listening(world) as url:
-        yield House(world, url, owner, Poisoned(world, read=True), Poisoned(world, read=False))
+    owner = sign_in_browser(world, world.pia)
+    with serve_world(world) as url:
+        yield XssSite(world, url, owner, PoisonedFile(world, read=True), PoisonedFile(world, read=False))
     world.rt.converter.close()
     world.rt.pages.close()
     world.rt.db.close()
 
 
 @pytest.fixture
-def house(building: House) -> House:
+def house(building: XssSite) -> XssSite:
     """The server with both documents open to everybody."""
-    building.file.dose(DOSES[0], delete_at=None, burned_at=None, trashed_at=None)
-    building.fresh.dose(DOSES[0])
+    building.file.dose(PAYLOAD_BATCHES[0], delete_at=None, burned_at=None, trashed_at=None)
+    building.fresh.dose(PAYLOAD_BATCHES[0])
     return building
 
 
 @contextmanager
-def wary(browser: Browser, house: House | None = None, **cookies: str) -> Iterator[tuple[Page, Tripwire]]:
+def open_watched_page(
+    browser: Browser, house: XssSite | None = None, **cookies: str
+) -> Iterator[tuple[Page, Tripwire]]:
     """A window in which nothing odd may happen."""
     with visitor(browser) as person:
         wire = Tripwire(person.context)
@@ -106,29 +108,29 @@ def wary(browser: Browser, house: House | None = None, **cookies: str) -> Iterat
         yield person.page, wire
 
 
-def folded(text: str) -> str:
+def fold_whitespace(text: str) -> str:
     """``text`` without what browsers and forms change of it: line ends, blanks, and what no page can hold."""
     return "".join(text.replace("\x00", "").replace("\ufffd", "").split())
 
 
-def missing(words: str) -> list[str]:
+def find_missing_payloads(words: str) -> list[str]:
     """The payloads that do not stand in ``words``."""
-    words = folded(words)
-    return [text for text in STORABLE if folded(text) not in words]
+    words = fold_whitespace(words)
+    return [text for text in STORABLE_PAYLOADS if fold_whitespace(text) not in words]
 
 
-def cookie(house: House) -> str:
+def session_cookie(house: XssSite) -> str:
     found = house.owner.get_cookie(COOKIE)
     assert found is not None
     return found.value
 
 
-def comes_from(world: World, name: str, text: str) -> None:
+def read_with_referrer(world: World, name: str, text: str) -> None:
     """Somebody reads who was sent by the host ``text``, with a browser of that name."""
     if not text.isascii() or not text.isprintable():
         return  # no client sends such headers
     headers = {"Referer": f"https://{text}/"}
-    reader = Reader(world, name, user_agent=f"{DESKTOP} {text}", page_headers=headers)
+    reader = FakeReader(world, name, user_agent=f"{DESKTOP} {text}", page_headers=headers)
     reader.tell(input=True)
     reader.reads(6)
 
@@ -136,11 +138,11 @@ def comes_from(world: World, name: str, text: str) -> None:
 def test_the_payloads_are_many_and_alive_and_the_wire_feels_them(browser: Browser) -> None:
     """Each in a frame of its own where nothing is escaped and no policy stands. What needs a click or another place to
     run is felt by what it is."""
-    assert len({*XSS, *MISCHIEF}) >= 100
-    with wary(browser) as (page, wire):
+    assert len({*XSS, *MARKUP_PAYLOADS}) >= 100
+    with open_watched_page(browser) as (page, wire):
         page.route("http://open.test/", lambda route: route.fulfill(content_type="text/html", body="<!doctype html>"))
         page.goto("http://open.test/")
-        page.evaluate(FRAMES, [f'{text}<p title="{text}"><style>{text}' for text in STORABLE])
+        page.evaluate(FRAMES, [f'{text}<p title="{text}"><style>{text}' for text in STORABLE_PAYLOADS])
         wire.provoke(page)
         places = {words.rpartition("frame ")[2] for words in wire.alarms}
         assert sum(place.isdigit() for place in places) >= 45
@@ -152,22 +154,25 @@ def test_the_payloads_are_many_and_alive_and_the_wire_feels_them(browser: Browse
 
 
 @pytest.mark.parametrize(
-    ("mode", "doses"), [("standard", DOSES), *((mode, DOSES[at : at + 1]) for at, mode in enumerate(MODES[1:]))]
+    ("mode", "doses"),
+    [("standard", PAYLOAD_BATCHES), *((mode, PAYLOAD_BATCHES[at : at + 1]) for at, mode in enumerate(MODES[1:]))],
 )
-def test_the_share_page_shows_texts_as_texts(browser: Browser, house: House, mode: str, doses: tuple[str, ...]) -> None:
-    with wary(browser, house, **{f"viewer-{house.file.name}": READER}) as (page, wire):
+def test_the_share_page_shows_texts_as_texts(
+    browser: Browser, house: XssSite, mode: str, doses: tuple[str, ...]
+) -> None:
+    with open_watched_page(browser, house, **{f"viewer-{house.file.name}": READER}) as (page, wire):
         for text in doses:
             house.file.dose(text, mode=mode)
             page.goto(f"{house.path()}?page=1")
             page.locator(".pages.is-live .page.is-ready:not([inert]) .page-text span").first.wait_for(state="attached")
             expect(page.locator(".annotation").first).to_be_attached()
             wire.provoke(page)
-            assert folded(page.title()) == folded(text)
-            assert folded(page.locator("h1").inner_text()) == folded(text)
+            assert fold_whitespace(page.title()) == fold_whitespace(text)
+            assert fold_whitespace(page.locator("h1").inner_text()) == fold_whitespace(text)
         page.locator("#notes-open").click()
-        assert missing(" ".join(page.locator(".note p").all_text_contents())) == []
+        assert find_missing_payloads(" ".join(page.locator(".note p").all_text_contents())) == []
         page.locator("#receipt-open").click()
-        expect(page.locator("#receipt-words bdi")).to_have_text(" ".join(DOSES))
+        expect(page.locator("#receipt-words bdi")).to_have_text(" ".join(PAYLOAD_BATCHES))
         page.locator(".annotation").first.focus()
         page.keyboard.press("f")
         page.locator("#find-words").fill("<img src=x onerror=pwned()>")
@@ -176,9 +181,9 @@ def test_the_share_page_shows_texts_as_texts(browser: Browser, house: House, mod
         assert wire.alarms == []
 
 
-def test_the_page_for_framing_shows_texts_as_texts(browser: Browser, house: House) -> None:
-    with wary(browser, house) as (page, wire):
-        for text in DOSES:
+def test_the_page_for_framing_shows_texts_as_texts(browser: Browser, house: XssSite) -> None:
+    with open_watched_page(browser, house) as (page, wire):
+        for text in PAYLOAD_BATCHES:
             house.file.dose(text)
             page.goto(house.path("/embed"))
             page.locator(".pages.is-live .page.is-ready").first.wait_for()
@@ -188,10 +193,14 @@ def test_the_page_for_framing_shows_texts_as_texts(browser: Browser, house: Hous
 
 
 @pytest.mark.parametrize("prefix", ["", "/embed"])
-def test_the_gate_shows_texts_as_texts_and_so_does_what_was_typed(browser: Browser, house: House, prefix: str) -> None:
-    with wary(browser, house) as (page, wire):
-        for start, text in enumerate(DOSES):
-            labels = [label for label in STORABLE[start :: len(DOSES)] if "\x00" not in label]  # which no name can hold
+def test_the_gate_shows_texts_as_texts_and_so_does_what_was_typed(
+    browser: Browser, house: XssSite, prefix: str
+) -> None:
+    with open_watched_page(browser, house) as (page, wire):
+        for start, text in enumerate(PAYLOAD_BATCHES):
+            labels = [
+                label for label in STORABLE_PAYLOADS[start :: len(PAYLOAD_BATCHES)] if "\x00" not in label
+            ]  # which no name can hold
             house.file.gate(labels, text)
             page.goto(house.path(prefix))
             wire.provoke(page)
@@ -199,61 +208,61 @@ def test_the_gate_shows_texts_as_texts_and_so_does_what_was_typed(browser: Brows
             page.evaluate(FILL, labels)
             page.locator(".gate button").click()
             page.locator("#password-error").wait_for()
-            kept = [folded(value) for value in page.evaluate(KEPT)]
-            assert [label for label in labels if folded(label) not in kept] == []
+            kept = [fold_whitespace(value) for value in page.evaluate(FORM_VALUES)]
+            assert [label for label in labels if fold_whitespace(label) not in kept] == []
             assert page.locator(".field-error").count() == 1
             wire.provoke(page)
         assert wire.alarms == []
 
 
-def test_pages_of_links_that_ended_and_of_no_link_show_nothing_of_it(browser: Browser, house: House) -> None:
-    with wary(browser, house, **{COOKIE: cookie(house)}) as (page, wire):
+def test_pages_of_links_that_ended_and_of_no_link_show_nothing_of_it(browser: Browser, house: XssSite) -> None:
+    with open_watched_page(browser, house, **{COOKIE: session_cookie(house)}) as (page, wire):
         for ended in ({"delete_at": 1}, {"delete_at": None, "burned_at": 1}, {"trashed_at": 1}):
-            house.file.dose(DOSES[0], **ended)
+            house.file.dose(PAYLOAD_BATCHES[0], **ended)
             for prefix in ("", "/embed"):
                 page.goto(house.path(prefix))
                 wire.provoke(page)
-        for text in DOSES:
+        for text in PAYLOAD_BATCHES:
             house.file.dose(text)
             page.goto(f"{house.url}/login")
-            assert folded(text) in folded(page.locator("main").inner_text())
+            assert fold_whitespace(text) in fold_whitespace(page.locator("main").inner_text())
             wire.provoke(page)
-        for text in STORABLE[::8]:
+        for text in STORABLE_PAYLOADS[::8]:
             page.goto(f"{house.url}/{quote(text, safe='')}?page={quote(text)}")
             wire.provoke(page)
         assert wire.alarms == []
 
 
-def test_the_report_shows_texts_as_texts(browser: Browser, house: House) -> None:
-    house.file.dose(DOSES[1])
-    for text in STORABLE[::3]:
-        comes_from(house.world, house.file.name, text)
-    everybody_leaves(house.world)
+def test_the_report_shows_texts_as_texts(browser: Browser, house: XssSite) -> None:
+    house.file.dose(PAYLOAD_BATCHES[1])
+    for text in STORABLE_PAYLOADS[::3]:
+        read_with_referrer(house.world, house.file.name, text)
+    end_all_sessions(house.world)
     hosts = house.world.rt.db.rows("SELECT referrer FROM view_sessions WHERE source = 'Direct link'")
     assert sum("<" in str(host) for (host,) in hosts) >= 5
-    with wary(browser, house, **{COOKIE: cookie(house)}) as (page, wire):
+    with open_watched_page(browser, house, **{COOKIE: session_cookie(house)}) as (page, wire):
         page.goto(f"{house.url}/readership/{house.file.uuid}")
-        assert missing(page.locator("main").text_content() or "") == []
+        assert find_missing_payloads(page.locator("main").text_content() or "") == []
         wire.provoke(page)
         assert wire.alarms == []
 
 
-def test_the_report_as_a_file_shows_texts_as_texts(browser: Browser, house: House, tmp_path: Path) -> None:
-    house.file.dose(DOSES[2])
+def test_the_report_as_a_file_shows_texts_as_texts(browser: Browser, house: XssSite, tmp_path: Path) -> None:
+    house.file.dose(PAYLOAD_BATCHES[2])
     target = tmp_path / "report.html"
     shell = Shell(tmp_path, house.url, FakeTime())
     ended = shell("readership", "report", house.file.name, "-o", target, env={"DOCSHARE_TOKEN": house.world.pia.key})
     assert ended.code == 0, ended.err
-    with wary(browser) as (page, wire):
+    with open_watched_page(browser) as (page, wire):
         page.goto(target.as_uri())
-        assert missing(page.locator("main").text_content() or "") == []
+        assert find_missing_payloads(page.locator("main").text_content() or "") == []
         wire.provoke(page)
         assert wire.alarms == []
 
 
-def test_answers_that_are_no_pages_are_never_taken_for_one(house: House) -> None:
+def test_answers_that_are_no_pages_are_never_taken_for_one(house: XssSite) -> None:
     http, name = house.world.http, house.fresh.name
-    for text in DOSES:
+    for text in PAYLOAD_BATCHES:
         house.fresh.dose(text)
         found = [
             http.get(f"/oembed?url={house.world.rt.config.base_url}/{name}"),
@@ -269,9 +278,9 @@ def test_answers_that_are_no_pages_are_never_taken_for_one(house: House) -> None
             assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 
-def test_what_oembed_gives_to_other_sites_is_one_frame_and_nothing_else(browser: Browser, house: House) -> None:
-    with wary(browser) as (page, _):
-        for text in STORABLE:
+def test_what_oembed_gives_to_other_sites_is_one_frame_and_nothing_else(browser: Browser, house: XssSite) -> None:
+    with open_watched_page(browser) as (page, _):
+        for text in STORABLE_PAYLOADS:
             house.fresh.dose(text)
             address = f"{house.world.rt.config.base_url}/{house.fresh.name}"
             given = house.world.http.get(f"/oembed?url={address}").get_json()["html"]
@@ -279,11 +288,11 @@ def test_what_oembed_gives_to_other_sites_is_one_frame_and_nothing_else(browser:
 
 
 @pytest.mark.parametrize("path", ["/{name}?page=1", "/login", "gate"])
-def test_no_text_alone_adds_an_element_or_an_attribute(browser: Browser, house: House, path: str) -> None:
+def test_no_text_alone_adds_an_element_or_an_attribute(browser: Browser, house: XssSite, path: str) -> None:
     """What a text could break in one place only, and beside others would not: each payload by itself, as the browser
     reads the page, compared to a harmless word in its place. Scripts are off in that reading."""
     pages = []
-    for text in ("harmless", *STORABLE):
+    for text in ("harmless", *STORABLE_PAYLOADS):
         if path == "gate":
             house.fresh.gate((text,), text)
             house.world.http.get(f"/{house.file.name}")  # which gives the cookie that is wanted back
@@ -293,20 +302,25 @@ def test_no_text_alone_adds_an_element_or_an_attribute(browser: Browser, house: 
             house.fresh.dose(text)
             address = path.format(name=house.fresh.name)
             pages.append(house.owner.get(address).text)
-    with wary(browser) as (page, _):
+    with open_watched_page(browser) as (page, _):
         harmless, *others = page.evaluate(ELEMENTS, pages)
     assert len(harmless) > 10
-    assert [text for text, found in zip(STORABLE, others, strict=True) if found != harmless] == []
+    assert [text for text, found in zip(STORABLE_PAYLOADS, others, strict=True) if found != harmless] == []
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_no_policy_is_broken_in_normal_use(browser: Browser, server: Served, mode: str) -> None:
+def test_no_policy_is_broken_in_normal_use(browser: Browser, server: ServerProcess, mode: str) -> None:
     """A document on which everything is switched on that there is, and a reader who uses all of it."""
-    proof = Proof(server)
+    proof = FeedbackDocument(server)
     proof.hotspot(link="https://film.example/", label="See the film")
     proof.hotspot(audio=proof.sound(), label="Listen", rect="0.5,0.5,0.2,0.1")
-    sheet = Dressed(server, proof.url)
-    everything = EVERYTHING | {"requireEmail": True, "allowDownload": True, "viewerMode": mode, "neverExpire": True}
+    sheet = StyledDocument(server, proof.url)
+    everything = ALL_FEEDBACK_SETTINGS | {
+        "requireEmail": True,
+        "allowDownload": True,
+        "viewerMode": mode,
+        "neverExpire": True,
+    }
     looks = {
         "background": {"type": "image", "assetId": sheet.picture, "blur": 4, "dim": 20},
         "logo": {"assetId": sheet.logo, "linkUrl": "https://acme.example/"},
@@ -316,8 +330,8 @@ def test_no_policy_is_broken_in_normal_use(browser: Browser, server: Served, mod
         "ga4Id": "G-ABCDEFGHIJ",
     }
     sheet.wear(everything, **looks)
-    with wary(browser) as (page, wire):
-        page.context.route(ELSEWHERE, lambda route: route.fulfill(content_type="text/javascript", body=""))
+    with open_watched_page(browser) as (page, wire):
+        page.context.route(EXTERNAL_URL, lambda route: route.fulfill(content_type="text/javascript", body=""))
         page.goto(f"{proof.url}?page=1")
         page.get_by_label("E-mail address").fill("ada@a.example")
         page.get_by_role("button", name="Open document").click()

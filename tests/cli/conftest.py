@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.commands.uploads import PDF, Shelf
-from tests.support.fakefeed import FakeApi, FakeTime, fake_api
+from tests.cli.commands.fake_uploads import PDF, FakeUploads
+from tests.support.fake_api import FakeApi, FakeTime, fake_api
 from tests.support.shell import Shell
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ def shell(api: FakeApi, time: FakeTime, tmp_path: Path) -> Shell:
 
 
 @pytest.fixture
-def shelf(api: FakeApi) -> Shelf:
+def shelf(api: FakeApi) -> FakeUploads:
     """The API, taking uploads."""
-    return Shelf(api)
+    return FakeUploads(api)
 
 
 @pytest.fixture
@@ -50,9 +50,9 @@ def deck(tmp_path: Path) -> Path:
 @pytest.fixture
 def house(world: World) -> Iterator[str]:
     """The address of a real server with the cast of ``world``."""
-    from tests.support.timed import listening
+    from tests.support.in_process_server import serve_world
 
-    with listening(world) as url:
+    with serve_world(world) as url:
         yield url
 
 

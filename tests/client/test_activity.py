@@ -6,10 +6,10 @@ import pytest
 
 from docshare.client import Client
 from docshare.client.errors import NotAnApi, Refused
-from tests.support.fakefeed import UUID, FakeApi, problem, row
+from tests.support.fake_api import UUID, FakeApi, problem, row
 
 
-def ids(rows: object) -> list[int]:
+def row_ids(rows: object) -> list[int]:
     return [each["id"] for each in rows]  # type: ignore[attr-defined]
 
 
@@ -36,20 +36,20 @@ def test_a_walk_from_the_start_shows_every_row_once_and_in_order(
     expected = list(range(first, first + count))
     if first == 1 and count > 100:
         expected = expected[1:]  # Spec: no request can show id 1 once a hundred rows lie above it
-    assert ids(client.activity.rows_after(None)) == expected
+    assert row_ids(client.activity.rows_after(None)) == expected
 
 
 def test_a_walk_from_a_cursor_shows_what_follows_it_of_the_kinds_wanted(api: FakeApi, client: Client) -> None:
     for number in range(2, 302):
         api.add("activity", number, event="note.created" if number % 2 else "file.viewed")
     found = client.activity.rows_after(31, None, ["note.created"])
-    assert ids(found) == list(range(33, 302, 2))
+    assert row_ids(found) == list(range(33, 302, 2))
 
 
 def test_the_newest_rows_come_newest_first(api: FakeApi, client: Client) -> None:
     api.add("activity", *range(2, 253))
-    assert ids(client.activity.newest(3)) == [252, 251, 250]
-    assert ids(client.activity.newest(150)) == list(range(252, 102, -1))
+    assert row_ids(client.activity.newest(3)) == [252, 251, 250]
+    assert row_ids(client.activity.newest(150)) == list(range(252, 102, -1))
 
 
 def test_a_server_without_the_route_refuses_with_not_found(api: FakeApi, client: Client) -> None:
@@ -68,7 +68,7 @@ def test_a_row_without_an_id_is_not_of_this_api(api: FakeApi, client: Client) ->
 
 def test_gate_responses_are_the_gate_stream_by_another_address(api: FakeApi, client: Client) -> None:
     api.add("gate", *range(2, 252))
-    assert ids(client.events.gate_responses().rows_after(None)) == list(range(2, 252))
+    assert row_ids(client.events.gate_responses().rows_after(None)) == list(range(2, 252))
     assert {heard.path for heard in api.heard} == {"/gate-responses"}
     assert all("type" not in heard.query for heard in api.heard)
 

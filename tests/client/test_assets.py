@@ -9,7 +9,7 @@ import pytest
 
 from docshare.client import Client
 from docshare.client.errors import ConnectionLost
-from tests.support.fakefeed import UUID, Answer, FakeApi
+from tests.support.fake_api import UUID, FakeApi, FakeResponse
 
 ASSET = {"assetId": UUID.format(5), "kind": "logo", "mimeType": "image/png", "size": 4}
 PATH = "/files/aB3dE5fG7hJ9/assets"
@@ -29,7 +29,7 @@ def test_kind_and_file_are_parts_of_one_body(api: FakeApi, client: Client) -> No
 
 @pytest.mark.parametrize(("kind", "sent"), [("logo", 2), ("background", 2), ("hotspot-audio", 1)])
 def test_only_what_replaces_itself_is_sent_again(api: FakeApi, client: Client, kind: str, sent: int) -> None:
-    api.on("POST", PATH, Answer(then="drop"), ASSET)
+    api.on("POST", PATH, FakeResponse(then="drop"), ASSET)
     try:
         client.assets.add("aB3dE5fG7hJ9", io.BytesIO(b"ID3"), "x", kind)
     except ConnectionLost:

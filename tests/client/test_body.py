@@ -14,19 +14,19 @@ from docshare.client.body import MultipartFile
 from docshare.client.errors import LocalFileError
 
 
-def sent(body: MultipartFile) -> bytes:
+def join_body(body: MultipartFile) -> bytes:
     return b"".join(bytes(block) for block in body)
 
 
 @pytest.mark.parametrize("size", [0, 1, 262_143, 262_144, 262_145, 1_000_000])
 def test_the_length_told_is_the_length_sent(size: int) -> None:
     body = MultipartFile(io.BytesIO(bytes(size)), "a.pdf")
-    assert len(body) == len(sent(body))
+    assert len(body) == len(join_body(body))
 
 
 def test_a_standard_parser_reads_the_file() -> None:
     body = MultipartFile(io.BytesIO(b"%PDF-\r\n--x"), 'a "b".pdf')
-    mail = message_from_bytes(f"Content-Type: {body.content_type}\r\n\r\n".encode() + sent(body))
+    mail = message_from_bytes(f"Content-Type: {body.content_type}\r\n\r\n".encode() + join_body(body))
     (file,) = mail.get_payload()
     assert file.get_param("name", header="Content-Disposition") == "file"
     assert file.get_filename() == "a %22b%22.pdf"
@@ -39,7 +39,7 @@ def test_a_standard_parser_reads_the_file() -> None:
      ("a.docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document")],
 )  # fmt: skip
 def test_the_part_names_its_media_type(name: str, media_type: str) -> None:
-    assert f"\r\nContent-Type: {media_type}\r\n\r\n".encode() in sent(MultipartFile(io.BytesIO(b""), name))
+    assert f"\r\nContent-Type: {media_type}\r\n\r\n".encode() in join_body(MultipartFile(io.BytesIO(b""), name))
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_the_part_names_its_media_type(name: str, media_type: str) -> None:
     [("Übersicht.pdf", "Übersicht.pdf"), ("a\r\nX: y.pdf", "a%0D%0AX: y.pdf"), ("bad\udcff.pdf", "bad\ufffd.pdf")],
 )
 def test_a_file_name_cannot_break_out_of_its_header(name: str, shown: str) -> None:
-    head = sent(MultipartFile(io.BytesIO(b""), name)).decode()
+    head = join_body(MultipartFile(io.BytesIO(b""), name)).decode()
     assert f'filename="{shown}"\r\n' in head
 
 
@@ -60,8 +60,8 @@ def test_requests_streams_it_by_blocks_and_never_asks_for_read() -> None:
 def test_each_sending_starts_anew_and_reports_from_zero() -> None:
     told: list[int] = []
     body = MultipartFile(io.BytesIO(bytes(300_000)), "a.pdf", progress=told.append, digest=True)
-    first, digest = sent(body), body.sha256()
-    assert sent(body) == first
+    first, digest = join_body(body), body.sha256()
+    assert join_body(body) == first
     assert told == [0, 262_144, 300_000] * 2
     assert body.sha256() == digest == hashlib.sha256(bytes(300_000)).hexdigest()
 
@@ -87,7 +87,7 @@ def test_a_file_that_changes_size_under_the_upload_is_never_sent_to_its_end(
         body = MultipartFile(file, "a.pdf")
         path.write_bytes(after)
         with pytest.raises(LocalFileError, match=word):
-            sent(body)
+            join_body(body)
     assert not body.exhausted
 
 
@@ -97,4 +97,4 @@ def test_a_read_error_of_the_disk_is_not_taken_for_one_of_the_network() -> None:
             raise OSError(5, "Input/output error")
 
     with pytest.raises(LocalFileError, match="Input/output error"):
-        sent(MultipartFile(Broken(b"abc"), "a.pdf"))
+        join_body(MultipartFile(Broken(b"abc"), "a.pdf"))

@@ -6,14 +6,14 @@ import pytest
 
 from docshare.client import Client
 from docshare.client.errors import NotAnApi, Refused
-from tests.support.fakefeed import UUID, Answer, FakeApi, FakeTime, problem, row
+from tests.support.fake_api import UUID, FakeApi, FakeResponse, FakeTime, problem, row
 
 
-def ids(rows: object) -> list[int]:
+def row_ids(rows: object) -> list[int]:
     return [each["id"] for each in rows]  # type: ignore[attr-defined]
 
 
-def sinces(api: FakeApi) -> list[str | None]:
+def list_since_values(api: FakeApi) -> list[str | None]:
     return [heard.query.get("since") for heard in api.asked("GET", "/events")]
 
 
@@ -47,7 +47,7 @@ def test_a_403_of_the_gate_stream_that_is_a_problem_keeps_its_code(api: FakeApi,
 
 
 def test_a_plain_403_of_another_stream_is_no_matter_of_plans(api: FakeApi, client: Client) -> None:
-    api.before_page = lambda: Answer("go away", 403, {"Content-Type": "text/plain"})
+    api.before_page = lambda: FakeResponse("go away", 403, {"Content-Type": "text/plain"})
     with pytest.raises(Refused) as caught:
         client.events.page("view")
     assert caught.value.code == "forbidden"
@@ -62,7 +62,7 @@ def test_a_walk_from_the_start_shows_every_row_once_and_in_order(
     expected = list(range(first, first + count))
     if first == 1 and count > 100:
         expected = expected[1:]  # Spec: no request can show id 1 once a hundred rows lie above it
-    assert ids(client.events.rows_after("view", None)) == expected
+    assert row_ids(client.events.rows_after("view", None)) == expected
 
 
 @pytest.mark.parametrize("cursor", [None, 0, -5])
@@ -70,7 +70,7 @@ def test_there_is_no_row_before_the_first_so_any_such_cursor_is_the_start(
     api: FakeApi, client: Client, cursor: int | None
 ) -> None:
     api.add("view", 1, 2, 3)
-    assert ids(client.events.rows_after("view", cursor)) == [1, 2, 3]
+    assert row_ids(client.events.rows_after("view", cursor)) == [1, 2, 3]
 
 
 @pytest.mark.parametrize(("cursor", "expected"), [(1, 250), (2, 249), (150, 101), (151, 100), (250, 1), (251, 0)])
@@ -78,7 +78,7 @@ def test_a_walk_from_a_cursor_goes_on_until_the_feed_is_empty(
     api: FakeApi, client: Client, cursor: int, expected: int
 ) -> None:
     api.add("view", *range(2, 252))
-    found = ids(client.events.rows_after("view", cursor))
+    found = row_ids(client.events.rows_after("view", cursor))
     assert found == list(range(max(cursor, 1) + 1, 252))
     assert len(found) == expected
     assert client.events.page("view", 251) == []
@@ -86,12 +86,12 @@ def test_a_walk_from_a_cursor_goes_on_until_the_feed_is_empty(
 
 def test_an_empty_stream_is_asked_without_since(api: FakeApi, client: Client) -> None:
     assert list(client.events.rows_after("view", None)) == []
-    assert sinces(api) == [None]
+    assert list_since_values(api) == [None]
 
 
 def test_gaps_left_by_trashed_files_do_not_end_a_walk(api: FakeApi, client: Client) -> None:
     api.add("view", *range(2, 500, 3))
-    assert ids(client.events.rows_after("view", None)) == list(range(2, 500, 3))
+    assert row_ids(client.events.rows_after("view", None)) == list(range(2, 500, 3))
 
 
 def test_rows_that_appear_during_the_walk_are_part_of_it(api: FakeApi, client: Client) -> None:
@@ -99,13 +99,13 @@ def test_rows_that_appear_during_the_walk_are_part_of_it(api: FakeApi, client: C
     walk = client.events.rows_after("view", None)
     first = next(walk)
     api.add("view", *range(50, 60))
-    assert [first["id"], *ids(walk)] == list(range(2, 60))
+    assert [first["id"], *row_ids(walk)] == list(range(2, 60))
 
 
 def test_a_page_is_asked_for_only_when_its_rows_are_wanted(api: FakeApi, client: Client) -> None:
     api.add("view", *range(2, 502))
     next(client.events.rows_after("view", 1))
-    assert sinces(api) == ["1"]
+    assert list_since_values(api) == ["1"]
 
 
 def test_a_feed_that_does_not_move_on_is_an_error_and_no_endless_loop(api: FakeApi, client: Client) -> None:
@@ -123,19 +123,19 @@ def test_a_row_without_an_id_is_not_of_this_api(api: FakeApi, client: Client) ->
 @pytest.mark.parametrize(("count", "expected"), [(0, []), (3, [152, 151, 150]), (100, list(range(152, 52, -1)))])
 def test_the_newest_rows_come_newest_first(api: FakeApi, client: Client, count: int, expected: list[int]) -> None:
     api.add("view", *range(2, 153))
-    assert ids(client.events.newest("view", count)) == expected
+    assert row_ids(client.events.newest("view", count)) == expected
 
 
 def test_more_than_a_page_of_newest_rows_is_found_by_walking(api: FakeApi, client: Client) -> None:
     api.add("view", *range(2, 253))
-    assert ids(client.events.newest("view", 150)) == list(range(252, 102, -1))
+    assert row_ids(client.events.newest("view", 150)) == list(range(252, 102, -1))
 
 
 def test_a_long_walk_keeps_its_distance_from_the_rate_limit(api: FakeApi, client: Client, time: FakeTime) -> None:
     api.add("view", *range(2, 300))
     walk = client.events.rows_after("view", 1)
     next(walk)
-    api.before_page = lambda: Answer(api.rows["view"][100:200], headers={"RateLimit": '"default";r=6;t=60'})
+    api.before_page = lambda: FakeResponse(api.rows["view"][100:200], headers={"RateLimit": '"default";r=6;t=60'})
     for _ in range(100):
         next(walk)
     api.before_page = lambda: None

@@ -11,7 +11,7 @@ import pytest
 from docshare.client import Client
 from docshare.client.errors import ConnectionLost, Refused, UnknownOutcome
 from docshare.contract.wire import instant
-from tests.support.fakefeed import BASE, UUID, Answer, FakeApi, problem
+from tests.support.fake_api import BASE, UUID, FakeApi, FakeResponse, problem
 
 ID = UUID.format(1)
 PDF = b"%PDF-1.7 second"
@@ -38,7 +38,7 @@ def test_delete_purges_only_when_asked(api: FakeApi, client: Client, purge: bool
 def test_content_comes_in_blocks_with_name_length_and_type(api: FakeApi, client: Client) -> None:
     pdf = b"%PDF-" + bytes(600_000)
     headers = {"Content-Type": "application/pdf", "Content-Disposition": 'inline; filename="deck.pdf"'}
-    api.on("GET", f"/files/{ID}/content", Answer(pdf, headers=headers))
+    api.on("GET", f"/files/{ID}/content", FakeResponse(pdf, headers=headers))
     blocks, name, length, media = client.files.content(ID)
     assert (b"".join(blocks), name, length, media) == (pdf, "deck.pdf", len(pdf), "application/pdf")
     assert api.heard[0].headers["Accept-Encoding"] == "identity"
@@ -60,14 +60,14 @@ def test_content_comes_in_blocks_with_name_length_and_type(api: FakeApi, client:
 def test_the_name_is_read_from_the_content_disposition(
     api: FakeApi, client: Client, disposition: str, name: str | None
 ) -> None:
-    api.on("GET", f"/files/{ID}/content", Answer(b"x", headers={"Content-Disposition": disposition}))
+    api.on("GET", f"/files/{ID}/content", FakeResponse(b"x", headers={"Content-Disposition": disposition}))
     content = client.files.content(ID)
     assert list(content.blocks) == [b"x"]
     assert content.filename == name
 
 
 def test_content_that_breaks_off_is_a_lost_connection(api: FakeApi, client: Client) -> None:
-    api.on("GET", f"/files/{ID}/content", Answer(b"%PDF-", headers={"Content-Length": "100"}, then="close"))
+    api.on("GET", f"/files/{ID}/content", FakeResponse(b"%PDF-", headers={"Content-Length": "100"}, then="close"))
     with pytest.raises(ConnectionLost):
         list(client.files.content(ID).blocks)
 
@@ -80,15 +80,15 @@ def test_content_of_a_burned_link_is_gone(api: FakeApi, client: Client) -> None:
 
 
 def test_the_qr_code_is_the_picture_as_it_came(api: FakeApi, client: Client) -> None:
-    api.on("GET", f"/files/{ID}/qr-code", Answer(b"\x89PNG", headers={"Content-Type": "image/png"}))
+    api.on("GET", f"/files/{ID}/qr-code", FakeResponse(b"\x89PNG", headers={"Content-Type": "image/png"}))
     assert client.files.qr(ID) == b"\x89PNG"
 
 
-def replace(client: Client, **more: Any) -> dict[str, Any]:
+def replace_content(client: Client, **more: Any) -> dict[str, Any]:
     return client.files.replace(ID, io.BytesIO(PDF), "second.pdf", **more)
 
 
-def revision(**more: Any) -> dict[str, Any]:
+def make_revision(**more: Any) -> dict[str, Any]:
     made = {"contentVersion": 2, "originalName": "second.pdf", "size": len(PDF), "createdAt": instant(int(BASE * 1000))}
     return made | {"sha256": hashlib.sha256(PDF).hexdigest()} | more
 
@@ -98,7 +98,7 @@ def test_a_replacement_sends_the_document_and_says_whether_anchors_stay(
     api: FakeApi, client: Client, keep: bool, query: dict[str, str]
 ) -> None:
     api.on("POST", f"/files/{ID}/content", REPLACED)
-    assert replace(client, keep_anchors=keep) == REPLACED
+    assert replace_content(client, keep_anchors=keep) == REPLACED
     (heard,) = api.heard
     assert (heard.part(), heard.query) == (("second.pdf", PDF), query)
 
@@ -106,7 +106,7 @@ def test_a_replacement_sends_the_document_and_says_whether_anchors_stay(
 def test_a_replacement_tells_the_digest_and_how_far_it_is(api: FakeApi, client: Client) -> None:
     api.on("POST", f"/files/{ID}/content", REPLACED)
     sent: list[int] = []
-    result = replace(client, digest=True, progress=sent.append)
+    result = replace_content(client, digest=True, progress=sent.append)
     assert result["sha256"] == hashlib.sha256(PDF).hexdigest()
     assert sent == [0, len(PDF)]
 
@@ -114,22 +114,22 @@ def test_a_replacement_tells_the_digest_and_how_far_it_is(api: FakeApi, client: 
 def test_a_refused_replacement_is_not_sent_again(api: FakeApi, client: Client) -> None:
     api.on("POST", f"/files/{ID}/content", problem(409, "conflict"))
     with pytest.raises(Refused) as caught:
-        replace(client)
+        replace_content(client)
     assert (caught.value.code, len(api.heard)) == ("conflict", 1)
 
 
 def test_a_replacement_whose_answer_is_lost_is_found_among_the_revisions(api: FakeApi, client: Client) -> None:
-    api.on("POST", f"/files/{ID}/content", Answer(then="drop"))
-    api.on("GET", f"/files/{ID}", {"uuid": ID, "revisions": [revision(), revision(contentVersion=1)]})
-    assert replace(client) == {**REPLACED, "recovered": True}
+    api.on("POST", f"/files/{ID}/content", FakeResponse(then="drop"))
+    api.on("GET", f"/files/{ID}", {"uuid": ID, "revisions": [make_revision(), make_revision(contentVersion=1)]})
+    assert replace_content(client) == {**REPLACED, "recovered": True}
     assert len(api.asked("POST", f"/files/{ID}/content")) == 1
 
 
 @pytest.mark.parametrize("old", [{"sha256": "0" * 64}, {"createdAt": instant(int((BASE - 60) * 1000))}])
 def test_a_replacement_that_did_not_arrive_is_sent_once_more(api: FakeApi, client: Client, old: dict[str, Any]) -> None:
-    api.on("POST", f"/files/{ID}/content", Answer(then="drop"), REPLACED)
-    api.on("GET", f"/files/{ID}", {"uuid": ID, "revisions": [revision(**old)]})
-    assert replace(client) == REPLACED
+    api.on("POST", f"/files/{ID}/content", FakeResponse(then="drop"), REPLACED)
+    api.on("GET", f"/files/{ID}", {"uuid": ID, "revisions": [make_revision(**old)]})
+    assert replace_content(client) == REPLACED
     assert len(api.asked("POST", f"/files/{ID}/content")) == 2
 
 
@@ -137,7 +137,7 @@ def test_a_replacement_that_nobody_can_tell_of_is_an_unknown_outcome(api: FakeAp
     api.on("POST", f"/files/{ID}/content", problem(504, "x"))
     api.on("GET", f"/files/{ID}", {"uuid": ID, "revisions": []})
     with pytest.raises(UnknownOutcome) as caught:
-        replace(client)
+        replace_content(client)
     assert "replacement" in caught.value.detail
     assert "the file" in caught.value.hint
 

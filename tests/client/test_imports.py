@@ -9,7 +9,7 @@ import pytest
 
 from docshare.client import Client
 from docshare.client.errors import NotConnected, Refused, UnknownOutcome
-from tests.support.fakefeed import UUID, Answer, FakeApi, FakeTime, problem
+from tests.support.fake_api import UUID, FakeApi, FakeResponse, FakeTime, problem
 
 URL = "https://designs.example/q3.pdf"
 RESULT = {"uuid": UUID.format(1), "shortId": "aB3dE5fG7h01", "shareUrl": "https://d.example/aB3dE5fG7h01"}
@@ -37,9 +37,11 @@ def test_each_status_has_its_own_number_of_tries(api: FakeApi, client: Client, t
     assert caught.value.status == 502
 
 
-@pytest.mark.parametrize("lost", [Answer(then="drop"), Answer(then="reset"), problem(504, "x"), Answer(b"<html>", 200)])
+@pytest.mark.parametrize(
+    "lost", [FakeResponse(then="drop"), FakeResponse(then="reset"), problem(504, "x"), FakeResponse(b"<html>", 200)]
+)
 def test_after_a_lost_answer_the_outcome_is_unknown_and_nothing_is_repeated(
-    api: FakeApi, client: Client, lost: Answer
+    api: FakeApi, client: Client, lost: FakeResponse
 ) -> None:
     api.on("POST", PATH, lost, RESULT)
     with pytest.raises(UnknownOutcome) as caught:

@@ -8,13 +8,13 @@ import pytest
 
 from docshare.client import Client
 from docshare.client.errors import NotAnApi
-from tests.support.fakefeed import FakeApi
+from tests.support.fake_api import FakeApi
 
 METADATA = "/.well-known/oauth-authorization-server"
 ELSEWHERE = "https://honest.example"
 
 
-def told(api: FakeApi, **changes: Any) -> dict[str, Any]:
+def make_metadata(api: FakeApi, **changes: Any) -> dict[str, Any]:
     """The metadata of ``api``; None leaves an entry out."""
     whole = {
         "issuer": api.url,
@@ -27,13 +27,13 @@ def told(api: FakeApi, **changes: Any) -> dict[str, Any]:
 
 
 def test_a_server_that_speaks_of_itself_is_taken_at_its_word(api: FakeApi, client: Client) -> None:
-    api.on("GET", METADATA, told(api))
+    api.on("GET", METADATA, make_metadata(api))
     server = client.oauth.server()
     assert (server.issuer, server.token, server.says_issuer) == (api.url, f"{api.url}/oauth/token", True)
 
 
 def test_a_server_without_revocation_has_none(api: FakeApi, client: Client) -> None:
-    api.on("GET", METADATA, told(api, revocation_endpoint=None))
+    api.on("GET", METADATA, make_metadata(api, revocation_endpoint=None))
     assert client.oauth.server().revoke is None
 
 
@@ -53,6 +53,6 @@ def test_a_server_without_revocation_has_none(api: FakeApi, client: Client) -> N
 )
 def test_a_server_that_speaks_of_another_is_left(api: FakeApi, client: Client, changes: dict[str, Any]) -> None:
     """RFC 8414, 3.3, and RFC 9207: under the name of another issuer it could have a code of that one sent to itself."""
-    api.on("GET", METADATA, told(api, **changes))
+    api.on("GET", METADATA, make_metadata(api, **changes))
     with pytest.raises(NotAnApi, match="another server"):
         client.oauth.server()

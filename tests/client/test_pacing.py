@@ -8,7 +8,7 @@ import pytest
 
 from docshare.client import Client
 from docshare.client.pacing import Budget, Meter, read_budget, read_retry_after
-from tests.support.fakefeed import BASE, Answer, FakeApi, FakeTime
+from tests.support.fake_api import BASE, FakeApi, FakeResponse, FakeTime
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_a_fifth_of_the_limit_is_left_to_others(remaining: int, reset: float, sp
 def test_a_bulk_command_slows_down_before_the_wall(
     api: FakeApi, connect: Callable[..., Client], time: FakeTime
 ) -> None:
-    api.on("GET", "/user", Answer({}, headers={"RateLimit": '"default";r=10;t=40'}))
+    api.on("GET", "/user", FakeResponse({}, headers={"RateLimit": '"default";r=10;t=40'}))
     said: list[tuple[str, float]] = []
     client = connect(on_wait=lambda why, seconds: said.append((why, seconds)))
     client.pace()
@@ -78,7 +78,7 @@ def test_a_bulk_command_slows_down_before_the_wall(
 
 
 def test_what_one_connection_hears_about_the_limit_its_forks_know(api: FakeApi, client: Client) -> None:
-    api.on("GET", "/user", Answer({}, headers={"RateLimit": '"default";r=0;t=40'}))
+    api.on("GET", "/user", FakeResponse({}, headers={"RateLimit": '"default";r=0;t=40'}))
     with client.fork() as twin:
         twin.account.show()
     assert client.spacing() == 40.0

@@ -9,25 +9,25 @@ import pytest
 from docshare.client import Client
 from docshare.client.errors import NotAnApi, Refused
 from docshare.contract.problems import Problem
-from tests.support.fakefeed import UUID, Answer, FakeApi, FakeTime, Heard, problem
+from tests.support.fake_api import UUID, FakeApi, FakeResponse, FakeTime, RecordedRequest, problem
 
 FILE = "aB3dE5fG7hJ9"
 PATH = f"/files/{FILE}"
 SESSIONS = f"{PATH}/readership/sessions"
-CSV = Answer(b"page,mark\r\n1,pick\r\n", 200, {"Content-Type": "text/csv; charset=utf-8"})
+CSV = FakeResponse(b"page,mark\r\n1,pick\r\n", 200, {"Content-Type": "text/csv; charset=utf-8"})
 
 
-def stocked(api: FakeApi, count: int, first: int = 1) -> None:
+def add_sessions(api: FakeApi, count: int, first: int = 1) -> None:
     """Give the file sessions with ids from ``first``, paged as the API does it."""
 
-    def page(heard: Heard) -> list[dict[str, Any]]:
+    def page(heard: RecordedRequest) -> list[dict[str, Any]]:
         since, limit = int(heard.query["since"]), int(heard.query["limit"])
         return [{"id": number} for number in range(first, first + count) if number > since][:limit]
 
     api.on("GET", SESSIONS, page)
 
 
-def ids(client: Client, cursor: int = 0) -> list[int]:
+def session_ids(client: Client, cursor: int = 0) -> list[int]:
     return [row["id"] for row in client.readership.sessions_after(FILE, cursor)]
 
 
@@ -60,24 +60,24 @@ def test_what_is_no_csv_is_no_api(api: FakeApi, client: Client) -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 99, 100, 101, 250])
 def test_a_walk_sees_every_session_once(api: FakeApi, client: Client, count: int) -> None:
-    stocked(api, count)
-    assert ids(client) == list(range(1, count + 1))
+    add_sessions(api, count)
+    assert session_ids(client) == list(range(1, count + 1))
 
 
 def test_a_walk_goes_on_behind_a_cursor(api: FakeApi, client: Client) -> None:
-    stocked(api, 250)
-    assert ids(client, 190) == list(range(191, 251))
+    add_sessions(api, 250)
+    assert session_ids(client, 190) == list(range(191, 251))
 
 
 def test_a_server_that_pages_in_smaller_steps_is_walked_to_the_end(api: FakeApi, client: Client) -> None:
     api.on("GET", SESSIONS, [{"id": 1}, {"id": 2}], [{"id": 9}], [])
-    assert ids(client) == [1, 2, 9]
+    assert session_ids(client) == [1, 2, 9]
 
 
 def test_the_walk_keeps_clear_of_the_rate_limit(api: FakeApi, client: Client, time: FakeTime) -> None:
     tight = {"RateLimit": "limit=120, remaining=24, reset=30"}
-    api.on("GET", SESSIONS, Answer([{"id": 1}], 200, tight), Answer([], 200, tight))
-    ids(client)
+    api.on("GET", SESSIONS, FakeResponse([{"id": 1}], 200, tight), FakeResponse([], 200, tight))
+    session_ids(client)
     assert sum(time.slept) > 0
 
 
@@ -85,7 +85,7 @@ def test_the_walk_keeps_clear_of_the_rate_limit(api: FakeApi, client: Client, ti
 def test_sessions_that_go_backward_are_no_api(api: FakeApi, client: Client, rows: list[dict[str, Any]]) -> None:
     api.on("GET", SESSIONS, rows)
     with pytest.raises(NotAnApi):
-        ids(client)
+        session_ids(client)
 
 
 @pytest.mark.parametrize("word", ["..", "", "7", "../../variants"])

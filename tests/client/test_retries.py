@@ -10,7 +10,7 @@ import pytest
 
 from docshare.client import Client
 from docshare.client.errors import ConnectionLost, RateLimited, Refused
-from tests.support.fakefeed import BASE, UUID, Answer, FakeApi, FakeTime, problem
+from tests.support.fake_api import BASE, UUID, FakeApi, FakeResponse, FakeTime, problem
 
 Connect = Callable[..., Client]
 OK = {"tier": "pro"}
@@ -82,9 +82,11 @@ def test_a_refusal_is_not_repeated(api: FakeApi, client: Client, status: int) ->
     assert len(api.heard) == 1
 
 
-@pytest.mark.parametrize("answer", [problem(429, "rate_limited"), problem(503, "unavailable"), Answer(then="drop")])
+@pytest.mark.parametrize(
+    "answer", [problem(429, "rate_limited"), problem(503, "unavailable"), FakeResponse(then="drop")]
+)
 def test_no_retries_means_one_request_and_no_waiting(
-    api: FakeApi, connect: Connect, time: FakeTime, answer: Answer
+    api: FakeApi, connect: Connect, time: FakeTime, answer: FakeResponse
 ) -> None:
     api.on("GET", "/user", answer)
     with pytest.raises((Refused, ConnectionLost)):
@@ -95,13 +97,13 @@ def test_no_retries_means_one_request_and_no_waiting(
 
 @pytest.mark.parametrize("then", ["drop", "reset"])
 def test_a_connection_that_breaks_under_a_read_is_made_again(api: FakeApi, client: Client, then: str) -> None:
-    api.on("DELETE", f"/files/{UUID.format(1)}", Answer(then=then), {"trashed": False})
+    api.on("DELETE", f"/files/{UUID.format(1)}", FakeResponse(then=then), {"trashed": False})
     assert client.files.delete(UUID.format(1)) == {"trashed": False}
 
 
 @pytest.mark.parametrize("refusal", [problem(503, "unavailable", Retry_After="2"), problem(429, "rate_limited")])
 def test_an_upload_is_sent_again_from_its_first_byte_after_a_busy_answer(
-    api: FakeApi, client: Client, refusal: Answer
+    api: FakeApi, client: Client, refusal: FakeResponse
 ) -> None:
     api.on("POST", "/files", refusal, {"uuid": UUID.format(1), "shareUrl": "x"})
     sent: list[int] = []
@@ -121,7 +123,7 @@ def test_an_upload_that_the_server_judged_is_not_sent_again(api: FakeApi, client
 
 def test_an_upload_cut_off_half_way_is_sent_again(api: FakeApi, client: Client) -> None:
     content = bytes(5_000_000)
-    api.on("POST", "/files", Answer(read=1000, then="reset"), {"uuid": UUID.format(1), "shareUrl": "x"})
+    api.on("POST", "/files", FakeResponse(read=1000, then="reset"), {"uuid": UUID.format(1), "shareUrl": "x"})
     client.files.upload(io.BytesIO(content), "a.pdf")
     assert [len(heard.body) > 5_000_000 for heard in api.asked("POST", "/files")] == [False, True]
     assert api.asked("GET", "/files") == []
@@ -130,7 +132,7 @@ def test_an_upload_cut_off_half_way_is_sent_again(api: FakeApi, client: Client) 
 def test_a_server_that_always_hangs_up_during_the_upload_gets_a_hint_about_the_size(
     api: FakeApi, client: Client
 ) -> None:
-    api.on("POST", "/files", Answer(read=1000, then="reset"))
+    api.on("POST", "/files", FakeResponse(read=1000, then="reset"))
     with pytest.raises(ConnectionLost) as caught:
         client.files.upload(io.BytesIO(bytes(5_000_000)), "a.pdf")
     assert "larger than the plan allows" in caught.value.hint

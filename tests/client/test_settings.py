@@ -9,14 +9,14 @@ import pytest
 from docshare.client import Client
 from docshare.client.errors import Refused
 from docshare.contract.problems import Problem
-from tests.support.fakefeed import UUID, Answer, FakeApi, problem
+from tests.support.fake_api import UUID, FakeApi, FakeResponse, problem
 
 ID = UUID.format(1)
 PATH = f"/files/{ID}/settings"
 
 
 def test_settings_are_written_as_json_and_the_empty_answer_is_success(api: FakeApi, client: Client) -> None:
-    api.on("PUT", PATH, Answer(b"", headers={"Content-Type": "application/json"}))
+    api.on("PUT", PATH, FakeResponse(b"", headers={"Content-Type": "application/json"}))
     client.settings.write(ID, {"slug": "q3", "password": "öffne", "viewLimit": 3})
     (heard,) = api.asked("PUT", PATH)
     assert json.loads(heard.body) == {"slug": "q3", "password": "öffne", "viewLimit": 3}
@@ -24,9 +24,9 @@ def test_settings_are_written_as_json_and_the_empty_answer_is_success(api: FakeA
     assert heard.headers["Content-Length"] == str(len(heard.body))
 
 
-@pytest.mark.parametrize("lost", [problem(500, "internal"), problem(503, "unavailable"), Answer(then="drop")])
-def test_a_write_is_repeated_since_twice_is_once(api: FakeApi, client: Client, lost: Answer) -> None:
-    api.on("PUT", PATH, lost, Answer(b""))
+@pytest.mark.parametrize("lost", [problem(500, "internal"), problem(503, "unavailable"), FakeResponse(then="drop")])
+def test_a_write_is_repeated_since_twice_is_once(api: FakeApi, client: Client, lost: FakeResponse) -> None:
+    api.on("PUT", PATH, lost, FakeResponse(b""))
     client.settings.write(ID, {"slug": "q3"})
     assert [json.loads(heard.body) for heard in api.asked("PUT", PATH)] == [{"slug": "q3"}] * 2
 

@@ -17,18 +17,18 @@ from docshare.client import Client
 from docshare.client.errors import BadAddress, ConnectionLost, NotAnApi, NotConnected, Redirected, Refused, TimedOut
 from docshare.contract.problems import Problem
 from tests.client.conftest import TOKEN
-from tests.support.fakefeed import Answer, FakeApi, FakeTime, fake_api, problem
+from tests.support.fake_api import FakeApi, FakeResponse, FakeTime, fake_api, problem
 
 Connect = Callable[..., Client]
 
 
-def authorization(api: FakeApi) -> list[str | None]:
+def sent_credentials(api: FakeApi) -> list[str | None]:
     return [heard.headers["Authorization"] for heard in api.heard]
 
 
 def test_a_call_carries_the_token_and_the_program_s_name(api: FakeApi, client: Client) -> None:
     client.account.show()
-    assert authorization(api) == [f"Bearer {TOKEN}"]
+    assert sent_credentials(api) == [f"Bearer {TOKEN}"]
     assert api.heard[0].headers["User-Agent"].startswith("docshare/")
 
 
@@ -37,7 +37,7 @@ def test_a_callable_is_asked_for_the_token_before_each_request(api: FakeApi, con
     client = connect(token=lambda: next(tokens))
     client.account.show()
     client.account.show()
-    assert authorization(api) == ["Bearer first", "Bearer second"]
+    assert sent_credentials(api) == ["Bearer first", "Bearer second"]
 
 
 @pytest.mark.parametrize(("token", "sent"), [(TOKEN, f"Bearer {TOKEN}"), (None, None)])
@@ -49,7 +49,7 @@ def test_a_netrc_entry_for_the_host_never_replaces_the_credential(
     netrc.chmod(0o600)
     monkeypatch.setenv("NETRC", str(netrc))
     connect(token=token).account.show()
-    assert authorization(api) == [sent]
+    assert sent_credentials(api) == [sent]
 
 
 def test_a_token_with_a_line_break_is_refused_before_anything_is_sent(api: FakeApi, connect: Connect) -> None:
@@ -60,7 +60,7 @@ def test_a_token_with_a_line_break_is_refused_before_anything_is_sent(api: FakeA
 
 
 def test_cookies_of_a_server_are_not_kept(api: FakeApi, client: Client) -> None:
-    api.on("GET", "/user", Answer({}, headers={"Set-Cookie": "a=b; Path=/"}))
+    api.on("GET", "/user", FakeResponse({}, headers={"Set-Cookie": "a=b; Path=/"}))
     client.account.show()
     client.account.show()
     assert api.heard[1].headers["Cookie"] is None
@@ -68,7 +68,7 @@ def test_cookies_of_a_server_are_not_kept(api: FakeApi, client: Client) -> None:
 
 def test_a_redirect_is_an_error_and_the_token_goes_nowhere_else(api: FakeApi, client: Client) -> None:
     with fake_api() as other:
-        api.on("GET", "/user", Answer(b"", 301, {"Location": other.url + "/api/v1/user"}))
+        api.on("GET", "/user", FakeResponse(b"", 301, {"Location": other.url + "/api/v1/user"}))
         with pytest.raises(Redirected) as caught:
             client.account.show()
         assert other.heard == []
@@ -122,7 +122,7 @@ def test_an_address_is_read_as_origin_and_base(base: str, origin: str, shown: st
 
 def test_a_problem_document_arrives_with_all_that_it_says(api: FakeApi, client: Client) -> None:
     body = {"status": 403, "code": "insufficient_scope", "detail": "needs profile", "hint": "ask", "scope": "profile"}
-    api.on("GET", "/user", Answer(body, 403, {"WWW-Authenticate": "Bearer"}))
+    api.on("GET", "/user", FakeResponse(body, 403, {"WWW-Authenticate": "Bearer"}))
     with pytest.raises(Refused) as caught:
         client.account.show()
     refusal = caught.value
@@ -139,7 +139,7 @@ def test_a_problem_document_arrives_with_all_that_it_says(api: FakeApi, client: 
      (418, "bad_request"), (501, "not_implemented"), (599, "internal")],
 )  # fmt: skip
 def test_an_error_without_a_code_gets_that_of_its_status(api: FakeApi, client: Client, status: int, code: str) -> None:
-    api.on("GET", "/user", Answer("<h1>no</h1>", status, {"Content-Type": "text/html"}))
+    api.on("GET", "/user", FakeResponse("<h1>no</h1>", status, {"Content-Type": "text/html"}))
     with pytest.raises(Refused) as caught:
         client.account.show()
     assert (caught.value.code, caught.value.status, caught.value.plain) == (code, status, True)
@@ -147,13 +147,13 @@ def test_an_error_without_a_code_gets_that_of_its_status(api: FakeApi, client: C
 
 
 def test_an_error_in_plain_text_keeps_its_words(api: FakeApi, client: Client) -> None:
-    api.on("GET", "/user", Answer("Entity too large", 413, {"Content-Type": "text/plain; charset=utf-8"}))
+    api.on("GET", "/user", FakeResponse("Entity too large", 413, {"Content-Type": "text/plain; charset=utf-8"}))
     with pytest.raises(Refused, match="Entity too large"):
         client.account.show()
 
 
 def test_a_huge_error_answer_is_not_read_to_its_end(api: FakeApi, client: Client) -> None:
-    api.on("GET", "/user", Answer(b" " * 50_000_000, 404, {"Content-Type": "text/plain"}, then="close"))
+    api.on("GET", "/user", FakeResponse(b" " * 50_000_000, 404, {"Content-Type": "text/plain"}, then="close"))
     with pytest.raises(Refused) as caught:
         client.account.show()
     assert caught.value.status == 404
@@ -161,7 +161,7 @@ def test_a_huge_error_answer_is_not_read_to_its_end(api: FakeApi, client: Client
 
 @pytest.mark.parametrize("body", [b"<html>hello</html>", b"", b"[" * 100_000, b"[1, 2]", b'"text"'])
 def test_an_answer_of_another_kind_of_server_is_said_to_be_one(api: FakeApi, client: Client, body: bytes) -> None:
-    api.on("GET", "/user", Answer(body))
+    api.on("GET", "/user", FakeResponse(body))
     with pytest.raises(NotAnApi, match="did not answer with"):
         client.account.show()
 
@@ -190,13 +190,13 @@ def test_a_silent_server_is_a_timeout(time: FakeTime) -> None:
 
 
 def test_an_answer_that_breaks_off_is_a_lost_connection(api: FakeApi, connect: Connect) -> None:
-    api.on("GET", "/user", Answer(b"{", headers={"Content-Length": "100"}, then="close"))
+    api.on("GET", "/user", FakeResponse(b"{", headers={"Content-Length": "100"}, then="close"))
     with pytest.raises(ConnectionLost):
         connect(retries=0).account.show()
 
 
 def test_an_untrusted_certificate_is_tried_once_only(time: FakeTime, tmp_path: Path) -> None:
-    with tls_server(tmp_path) as url, pytest.raises(NotConnected) as caught:
+    with make_tls_server(tmp_path) as url, pytest.raises(NotConnected) as caught:
         Client(url, TOKEN, clock=time.clock()).account.show()
     assert "certificate" in caught.value.detail
     assert "--ca-bundle" in caught.value.hint
@@ -204,12 +204,12 @@ def test_an_untrusted_certificate_is_tried_once_only(time: FakeTime, tmp_path: P
 
 
 def test_a_certificate_bundle_makes_it_trusted(time: FakeTime, tmp_path: Path) -> None:
-    with tls_server(tmp_path) as url:
+    with make_tls_server(tmp_path) as url:
         bundle = str(tmp_path / "cert.pem")
         assert Client(url, TOKEN, verify=bundle, clock=time.clock()).account.show()["tier"] == "pro"
 
 
-def tls_server(folder: Path) -> Any:
+def make_tls_server(folder: Path) -> Any:
     """``fake_api`` behind TLS with a certificate that only ``folder/cert.pem`` vouches for."""
     import ssl
     from contextlib import contextmanager

@@ -13,32 +13,32 @@ from docshare.client import Client
 from docshare.client.errors import NotAnApi, Refused, TimedOut, UnknownOutcome
 from docshare.contract.problems import Problem
 from docshare.contract.wire import instant
-from tests.support.fakefeed import BASE, UUID, Answer, FakeApi, FakeTime, problem
+from tests.support.fake_api import BASE, UUID, FakeApi, FakeResponse, FakeTime, problem
 
 FILE = "aB3dE5fG7hJ9"
 LIST = f"/files/{FILE}/variants"
 ONE = f"{LIST}/{UUID.format(1)}"
-DROP = Answer(then="drop")
+DROP = FakeResponse(then="drop")
 
 
-def variant(number: int = 1, label: str | None = "Ann", **more: Any) -> dict[str, Any]:
+def make_variant(number: int = 1, label: str | None = "Ann", **more: Any) -> dict[str, Any]:
     row = {"uuid": UUID.format(number), "shortId": "vB3dE5fG7hJ9", "url": "https://d.example/v", "overrides": {}}
     row |= {} if label is None else {"label": label}
     return row | {"createdAt": instant(int(BASE * 1000)), **more}
 
 
-def posts(api: FakeApi) -> int:
+def count_posts(api: FakeApi) -> int:
     return len(api.asked("POST", LIST))
 
 
 def test_each_call_is_its_route(api: FakeApi, client: Client) -> None:
-    api.on("GET", LIST, {"variants": [variant()]})
-    api.on("POST", LIST, Answer(variant(), 201))
-    api.on("PUT", ONE, variant(label="Bob"))
-    api.on("DELETE", ONE, Answer(b"", 204))
-    assert client.variants.list(FILE) == [variant()]
-    assert client.variants.create(FILE, "Ann", {"allowDownload": False}) == variant()
-    assert client.variants.update(FILE, UUID.format(1), {"label": "Bob"}) == variant(label="Bob")
+    api.on("GET", LIST, {"variants": [make_variant()]})
+    api.on("POST", LIST, FakeResponse(make_variant(), 201))
+    api.on("PUT", ONE, make_variant(label="Bob"))
+    api.on("DELETE", ONE, FakeResponse(b"", 204))
+    assert client.variants.list(FILE) == [make_variant()]
+    assert client.variants.create(FILE, "Ann", {"allowDownload": False}) == make_variant()
+    assert client.variants.update(FILE, UUID.format(1), {"label": "Bob"}) == make_variant(label="Bob")
     client.variants.delete(FILE, UUID.format(1))
     client.variants.redact(FILE, UUID.format(1))
     bodies = [json.loads(heard.body) if heard.body else heard.query for heard in api.heard]
@@ -53,7 +53,7 @@ def test_each_call_is_its_route(api: FakeApi, client: Client) -> None:
 
 
 def test_a_variant_for_nobody_sends_an_empty_object(api: FakeApi, client: Client) -> None:
-    api.on("POST", LIST, Answer(variant(label=None), 201))
+    api.on("POST", LIST, FakeResponse(make_variant(label=None), 201))
     client.variants.create(FILE)
     assert json.loads(api.heard[0].body) == {}
 
@@ -75,45 +75,45 @@ def test_a_list_of_another_shape_is_no_api(api: FakeApi, client: Client, answer:
 
 
 @pytest.mark.parametrize(
-    "answer", [DROP, Answer(then="reset"), problem(502, "x"), problem(504, "x"), Answer(b"<html>")]
+    "answer", [DROP, FakeResponse(then="reset"), problem(502, "x"), problem(504, "x"), FakeResponse(b"<html>")]
 )
-def test_the_one_new_variant_of_that_label_is_the_result(api: FakeApi, client: Client, answer: Answer) -> None:
+def test_the_one_new_variant_of_that_label_is_the_result(api: FakeApi, client: Client, answer: FakeResponse) -> None:
     api.on("POST", LIST, answer)
-    api.on("GET", LIST, {"variants": [variant(2, "Bob"), variant()]})
-    assert client.variants.create(FILE, " Ann ") == variant() | {"recovered": True}
-    assert posts(api) == 1
+    api.on("GET", LIST, {"variants": [make_variant(2, "Bob"), make_variant()]})
+    assert client.variants.create(FILE, " Ann ") == make_variant() | {"recovered": True}
+    assert count_posts(api) == 1
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        variant(label="Anna"),
-        variant(label=None),
-        variant(overrides={"allowDownload": True}),
-        variant(createdAt=instant(int((BASE - 60) * 1000))),
-        variant(9),
+        make_variant(label="Anna"),
+        make_variant(label=None),
+        make_variant(overrides={"allowDownload": True}),
+        make_variant(createdAt=instant(int((BASE - 60) * 1000))),
+        make_variant(9),
     ],
 )
 def test_a_variant_that_is_not_it_leads_to_a_second_sending(
     api: FakeApi, client: Client, time: FakeTime, other: dict[str, Any]
 ) -> None:
-    api.on("POST", LIST, DROP, Answer(variant(2), 201))
+    api.on("POST", LIST, DROP, FakeResponse(make_variant(2), 201))
     api.on("GET", LIST, {"variants": [other]})
-    assert client.variants.create(FILE, "Ann", known=[UUID.format(9)]) == variant(2)
-    assert posts(api) == 2
+    assert client.variants.create(FILE, "Ann", known=[UUID.format(9)]) == make_variant(2)
+    assert count_posts(api) == 2
     assert time.slept == [2.0, 5.0]
 
 
 def test_a_variant_that_this_client_made_before_is_not_it(api: FakeApi, client: Client) -> None:
-    api.on("POST", LIST, Answer(variant(1), 201), DROP, Answer(variant(2), 201))
-    api.on("GET", LIST, {"variants": [variant(1)]})
+    api.on("POST", LIST, FakeResponse(make_variant(1), 201), DROP, FakeResponse(make_variant(2), 201))
+    api.on("GET", LIST, {"variants": [make_variant(1)]})
     assert client.variants.create(FILE, "Ann")["uuid"] == UUID.format(1)
     assert client.variants.create(FILE, "Ann")["uuid"] == UUID.format(2)
 
 
 def test_two_that_fit_are_an_unknown_outcome(api: FakeApi, client: Client) -> None:
     api.on("POST", LIST, DROP)
-    api.on("GET", LIST, {"variants": [variant(1), variant(2)]})
+    api.on("GET", LIST, {"variants": [make_variant(1), make_variant(2)]})
     with pytest.raises(UnknownOutcome) as caught:
         client.variants.create(FILE, "Ann")
     assert [each["uuid"] for each in caught.value.candidates] == [UUID.format(1), UUID.format(2)]
@@ -130,7 +130,7 @@ def test_silence_is_not_answered_by_a_second_sending(
         connect(timeout=0.2).variants.create(FILE, "Ann")
     over.set()
     assert isinstance(caught.value.__cause__, TimedOut)
-    assert posts(api) == 1
+    assert count_posts(api) == 1
 
 
 @pytest.mark.parametrize(("status", "code"), [(400, "bad_request"), (403, "plan_required"), (500, "internal")])
@@ -142,15 +142,15 @@ def test_a_refusal_is_final(api: FakeApi, client: Client, status: int, code: str
 
 
 def test_a_busy_server_is_asked_again(api: FakeApi, client: Client, time: FakeTime) -> None:
-    api.on("POST", LIST, problem(503, "unavailable", Retry_After="2"), Answer(variant(), 201))
-    assert client.variants.create(FILE, "Ann") == variant()
+    api.on("POST", LIST, problem(503, "unavailable", Retry_After="2"), FakeResponse(make_variant(), 201))
+    assert client.variants.create(FILE, "Ann") == make_variant()
     assert time.slept == [2.0]
 
 
 @pytest.mark.parametrize("call", ["update", "delete", "redact"])
 def test_changes_are_repeated_after_a_lost_answer(api: FakeApi, client: Client, call: str) -> None:
-    api.on("PUT", ONE, DROP, variant())
-    api.on("DELETE", ONE, DROP, Answer(b"", 204))
+    api.on("PUT", ONE, DROP, make_variant())
+    api.on("DELETE", ONE, DROP, FakeResponse(b"", 204))
     arguments: list[Any] = [{"revoked": True}] if call == "update" else []
     getattr(client.variants, call)(FILE, UUID.format(1), *arguments)
     assert len(api.heard) == 2

@@ -13,47 +13,47 @@ from docshare.client import Client
 from docshare.client.errors import ConnectionLost, NotAnApi, Refused, TimedOut, UnknownOutcome
 from docshare.contract.problems import Problem
 from docshare.contract.wire import instant
-from tests.support.fakefeed import BASE, UUID, Answer, FakeApi, FakeTime, problem
+from tests.support.fake_api import BASE, UUID, FakeApi, FakeResponse, FakeTime, problem
 
 URL = "https://hooks.example.com/d"
 SECRET = "whsec_" + "5" * 64
 LIST = "/webhooks"
 ONE = f"{LIST}/{UUID.format(1)}"
-DROP = Answer(then="drop")
+DROP = FakeResponse(then="drop")
 
 
-def webhook(number: int = 1, **more: Any) -> dict[str, Any]:
+def make_webhook(number: int = 1, **more: Any) -> dict[str, Any]:
     row = {"uuid": UUID.format(number), "url": URL, "events": ["file.viewed"], "format": "json", "active": True}
     return row | {"createdAt": instant(int(BASE * 1000)), **more}
 
 
-def made(number: int = 1, **more: Any) -> Answer:
-    return Answer({"webhook": webhook(number, **more), "secret": SECRET}, 201)
+def created_answer(number: int = 1, **more: Any) -> FakeResponse:
+    return FakeResponse({"webhook": make_webhook(number, **more), "secret": SECRET}, 201)
 
 
-def delivery(number: int, **more: Any) -> dict[str, Any]:
+def make_delivery(number: int, **more: Any) -> dict[str, Any]:
     row = {"id": number, "event": "file.viewed", "createdAt": instant(int(BASE * 1000)), "state": "delivered"}
     return row | {"attempts": [], **more}
 
 
-def posts(api: FakeApi) -> int:
+def count_posts(api: FakeApi) -> int:
     return len(api.asked("POST", LIST))
 
 
 def test_each_call_is_its_route(api: FakeApi, client: Client) -> None:
-    api.on("GET", LIST, {"webhooks": [webhook()]})
-    api.on("POST", LIST, made())
-    api.on("DELETE", ONE, Answer(b"", 204))
+    api.on("GET", LIST, {"webhooks": [make_webhook()]})
+    api.on("POST", LIST, created_answer())
+    api.on("DELETE", ONE, FakeResponse(b"", 204))
     api.on("POST", f"{ONE}/test", {"delivered": True, "status": 200, "latencyMs": 9})
-    api.on("POST", f"{ONE}/enable", webhook())
-    api.on("GET", f"{ONE}/deliveries", [delivery(7)])
-    api.on("POST", f"{ONE}/deliveries/7/redeliver", Answer(delivery(7, state="queued"), 202))
-    assert client.webhooks.list() == [webhook()]
-    assert client.webhooks.create(URL, ["file.viewed"]) == {"webhook": webhook(), "secret": SECRET}
+    api.on("POST", f"{ONE}/enable", make_webhook())
+    api.on("GET", f"{ONE}/deliveries", [make_delivery(7)])
+    api.on("POST", f"{ONE}/deliveries/7/redeliver", FakeResponse(make_delivery(7, state="queued"), 202))
+    assert client.webhooks.list() == [make_webhook()]
+    assert client.webhooks.create(URL, ["file.viewed"]) == {"webhook": make_webhook(), "secret": SECRET}
     client.webhooks.delete(UUID.format(1))
     assert client.webhooks.test(UUID.format(1)) == {"delivered": True, "status": 200, "latencyMs": 9}
-    assert client.webhooks.enable(UUID.format(1)) == webhook()
-    assert client.webhooks.deliveries(UUID.format(1)).page(limit=5) == [delivery(7)]
+    assert client.webhooks.enable(UUID.format(1)) == make_webhook()
+    assert client.webhooks.deliveries(UUID.format(1)).page(limit=5) == [make_delivery(7)]
     assert client.webhooks.redeliver(UUID.format(1), 7)["state"] == "queued"
     bodies = [json.loads(heard.body) if heard.body else heard.query for heard in api.heard]
     assert bodies == [
@@ -62,15 +62,15 @@ def test_each_call_is_its_route(api: FakeApi, client: Client) -> None:
 
 
 def test_format_and_file_are_sent_as_given(api: FakeApi, client: Client) -> None:
-    api.on("POST", LIST, made())
+    api.on("POST", LIST, created_answer())
     client.webhooks.create(URL, ["file.viewed"], "slack", "aB3dE5fG7hJ9")
     sent = {"url": URL, "events": ["file.viewed"], "format": "slack", "fileUuid": "aB3dE5fG7hJ9"}
     assert json.loads(api.heard[0].body) == sent
 
 
 def test_a_bare_array_is_a_list_too(api: FakeApi, client: Client) -> None:
-    api.on("GET", LIST, [webhook()])
-    assert client.webhooks.list() == [webhook()]
+    api.on("GET", LIST, [make_webhook()])
+    assert client.webhooks.list() == [make_webhook()]
 
 
 @pytest.mark.parametrize("answer", [{"webhooks": None}, {"webhooks": ["x"]}, {}, ["x"], "x", None])
@@ -82,7 +82,7 @@ def test_a_list_of_another_shape_is_no_api(api: FakeApi, client: Client, answer:
 
 @pytest.mark.parametrize("answer", [{}, {"webhook": None, "secret": SECRET}, {"webhook": {}, "secret": SECRET}])
 def test_an_answer_without_the_webhook_is_no_api(api: FakeApi, client: Client, answer: Any) -> None:
-    api.on("POST", LIST, Answer(answer, 201))
+    api.on("POST", LIST, FakeResponse(answer, 201))
     with pytest.raises(NotAnApi):
         client.webhooks.create(URL, ["file.viewed"])
 
@@ -100,62 +100,62 @@ def test_only_a_uuid_becomes_part_of_a_path(api: FakeApi, client: Client, call: 
 
 
 @pytest.mark.parametrize(
-    "answer", [DROP, Answer(then="reset"), problem(502, "x"), problem(504, "x"), Answer(b"<html>")]
+    "answer", [DROP, FakeResponse(then="reset"), problem(502, "x"), problem(504, "x"), FakeResponse(b"<html>")]
 )
 def test_the_one_new_webhook_like_that_is_the_result_without_its_secret(
-    api: FakeApi, client: Client, answer: Answer
+    api: FakeApi, client: Client, answer: FakeResponse
 ) -> None:
     api.on("POST", LIST, answer)
-    api.on("GET", LIST, {"webhooks": [webhook(2, url="https://other.example/"), webhook()]})
-    assert client.webhooks.create(URL, ["file.viewed"]) == {"webhook": webhook(), "recovered": True}
-    assert posts(api) == 1
+    api.on("GET", LIST, {"webhooks": [make_webhook(2, url="https://other.example/"), make_webhook()]})
+    assert client.webhooks.create(URL, ["file.viewed"]) == {"webhook": make_webhook(), "recovered": True}
+    assert count_posts(api) == 1
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        webhook(url=f"{URL}/"),
-        webhook(events=["file.viewed", "file.burned"]),
-        webhook(events=None),
-        webhook(format="slack"),
-        webhook(fileUuid=UUID.format(8)),
-        webhook(createdAt=instant(int((BASE - 60) * 1000))),
-        webhook(9),
+        make_webhook(url=f"{URL}/"),
+        make_webhook(events=["file.viewed", "file.burned"]),
+        make_webhook(events=None),
+        make_webhook(format="slack"),
+        make_webhook(fileUuid=UUID.format(8)),
+        make_webhook(createdAt=instant(int((BASE - 60) * 1000))),
+        make_webhook(9),
     ],
 )
 def test_a_webhook_that_is_not_it_leads_to_a_second_sending(
     api: FakeApi, client: Client, time: FakeTime, other: dict[str, Any]
 ) -> None:
-    api.on("POST", LIST, DROP, made(2))
+    api.on("POST", LIST, DROP, created_answer(2))
     api.on("GET", LIST, {"webhooks": [other]})
     assert client.webhooks.create(URL, ["file.viewed"], known=[UUID.format(9)])["secret"] == SECRET
-    assert posts(api) == 2
+    assert count_posts(api) == 2
     assert time.slept == [2.0, 5.0]
 
 
 def test_the_order_of_the_kinds_does_not_matter(api: FakeApi, client: Client) -> None:
     api.on("POST", LIST, DROP)
-    api.on("GET", LIST, {"webhooks": [webhook(events=["file.burned", "file.viewed"])]})
+    api.on("GET", LIST, {"webhooks": [make_webhook(events=["file.burned", "file.viewed"])]})
     found = client.webhooks.create(URL, ["file.viewed", "file.burned", "file.viewed"])
     assert found["recovered"] is True
 
 
 def test_a_webhook_for_a_file_is_known_by_having_one(api: FakeApi, client: Client) -> None:
     api.on("POST", LIST, DROP)
-    api.on("GET", LIST, {"webhooks": [webhook(fileUuid=UUID.format(8))]})
+    api.on("GET", LIST, {"webhooks": [make_webhook(fileUuid=UUID.format(8))]})
     assert client.webhooks.create(URL, ["file.viewed"], file="aB3dE5fG7hJ9")["recovered"] is True
 
 
 def test_a_webhook_that_this_client_made_before_is_not_it(api: FakeApi, client: Client) -> None:
-    api.on("POST", LIST, made(1), DROP, made(2))
-    api.on("GET", LIST, {"webhooks": [webhook(1)]})
+    api.on("POST", LIST, created_answer(1), DROP, created_answer(2))
+    api.on("GET", LIST, {"webhooks": [make_webhook(1)]})
     client.webhooks.create(URL, ["file.viewed"])
     assert client.webhooks.create(URL, ["file.viewed"])["webhook"]["uuid"] == UUID.format(2)
 
 
 def test_two_that_fit_are_an_unknown_outcome(api: FakeApi, client: Client) -> None:
     api.on("POST", LIST, DROP)
-    api.on("GET", LIST, {"webhooks": [webhook(1), webhook(2)]})
+    api.on("GET", LIST, {"webhooks": [make_webhook(1), make_webhook(2)]})
     with pytest.raises(UnknownOutcome) as caught:
         client.webhooks.create(URL, ["file.viewed"])
     assert [each["uuid"] for each in caught.value.candidates] == [UUID.format(1), UUID.format(2)]
@@ -169,7 +169,7 @@ def test_silence_is_not_answered_by_a_second_sending(api: FakeApi, connect: Call
         connect(timeout=0.2).webhooks.create(URL, ["file.viewed"])
     over.set()
     assert isinstance(caught.value.__cause__, TimedOut)
-    assert posts(api) == 1
+    assert count_posts(api) == 1
 
 
 @pytest.mark.parametrize(("status", "code"), [(400, "bad_request"), (404, "not_found"), (500, "internal")])
@@ -183,8 +183,8 @@ def test_a_refusal_is_final(api: FakeApi, client: Client, status: int, code: str
 @pytest.mark.parametrize(("call", "times"), [("delete", 2), ("enable", 2), ("test", 1)])
 def test_only_what_can_be_done_twice_is_repeated(api: FakeApi, client: Client, call: str, times: int) -> None:
     """A second test event would reach the receiver."""
-    api.on("DELETE", ONE, DROP, Answer(b"", 204))
-    api.on("POST", f"{ONE}/enable", DROP, webhook())
+    api.on("DELETE", ONE, DROP, FakeResponse(b"", 204))
+    api.on("POST", f"{ONE}/enable", DROP, make_webhook())
     api.on("POST", f"{ONE}/test", DROP, {"delivered": True, "status": 200, "latencyMs": 9})
     if times == 1:
         with pytest.raises(ConnectionLost):
@@ -205,7 +205,7 @@ def test_a_redelivery_whose_answer_is_lost_is_not_sent_again(api: FakeApi, clien
 
 
 def test_the_log_is_walked_to_its_end(api: FakeApi, client: Client) -> None:
-    rows = [delivery(number) for number in range(2, 203)]
+    rows = [make_delivery(number) for number in range(2, 203)]
 
     def page(heard: Any) -> Any:
         since, limit = int(heard.query.get("since", 0)), int(heard.query["limit"])

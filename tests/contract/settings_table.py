@@ -18,7 +18,7 @@ FORM = [
 CTA = {"label": "Book a call", "url": "https://example.com/call"}
 
 
-class Case(NamedTuple):
+class SettingCase(NamedTuple):
     """``sent`` stores, if the owner's plan is ``plan`` or higher, and the File then has ``shown``; ``taken_back`` is
     sent on any plan and leads to ``left``; each of ``wrong`` is a bad request on every plan."""
 
@@ -31,63 +31,64 @@ class Case(NamedTuple):
     wrong: tuple[Any, ...]
 
 
-def _switch(name: str, plan: str) -> Case:
-    return Case(name, plan, True, {name: True}, False, {name: False}, (0, 1, "true", None, [], {}))
+def _switch_case(name: str, plan: str) -> SettingCase:
+    return SettingCase(name, plan, True, {name: True}, False, {name: False}, (0, 1, "true", None, [], {}))
 
 
-CASES: tuple[Case, ...] = (
-    Case("viewerMode", "free", "flipbook", {"viewerMode": "flipbook"}, "standard", {"viewerMode": "standard"},
+CASES: tuple[SettingCase, ...] = (
+    SettingCase("viewerMode", "free", "flipbook", {"viewerMode": "flipbook"}, "standard", {"viewerMode": "standard"},
          ("book", "Flipbook", "", None, 1, [], {})),
-    Case("password", "basic", "s3cret", {"protected": True}, "", {"protected": False},
+    SettingCase("password", "basic", "s3cret", {"protected": True}, "", {"protected": False},
          (None, 1, False, [], {}, "a\nb", "a\tb", "a\rb", "x" * 129, "ß" * 65)),
-    Case("allowDownload", "free", False, {"allowDownload": False}, True, {"allowDownload": True}, (0, "no", None)),
-    Case("showExpiry", "free", False, {"showExpiry": False}, True, {"showExpiry": True}, (0, "no", None)),
-    _switch("requireEmail", "pro"),
-    _switch("notifyOnView", "basic"),
-    Case("deleteAt", "free", "2031-05-06T09:08:09.5+02:00", {"deleteAt": "2031-05-06T07:08:09.500Z"},
+    SettingCase("allowDownload", "free", False, {"allowDownload": False}, True, {"allowDownload": True}, (0, "no",
+        None)),
+    SettingCase("showExpiry", "free", False, {"showExpiry": False}, True, {"showExpiry": True}, (0, "no", None)),
+    _switch_case("requireEmail", "pro"),
+    _switch_case("notifyOnView", "basic"),
+    SettingCase("deleteAt", "free", "2031-05-06T09:08:09.5+02:00", {"deleteAt": "2031-05-06T07:08:09.500Z"},
          "2032-01-01T00:00:00Z", {"deleteAt": "2032-01-01T00:00:00.000Z"},
          ("", None, 0, 1_900_000_000, "tomorrow", "2031-02-30T00:00:00Z", "2031-05-06", "2031-05-06T07:08:09", [], {})),
-    Case("neverExpire", "free", True, {"deleteAt": ABSENT}, False, {"deleteAt": ABSENT}, (0, 1, "true", None)),
-    Case("viewLimit", "basic", 10, {"viewLimit": 10}, 0, {"viewLimit": ABSENT},
+    SettingCase("neverExpire", "free", True, {"deleteAt": ABSENT}, False, {"deleteAt": ABSENT}, (0, 1, "true", None)),
+    SettingCase("viewLimit", "basic", 10, {"viewLimit": 10}, 0, {"viewLimit": ABSENT},
          (-1, 1_000_001, 2.0, "3", None, True, False, [], {})),
-    Case("pageRange", "pro", {"from": 2, "to": 3}, {"pageRange": {"from": 2, "to": 3}}, {"from": 0, "to": 0},
+    SettingCase("pageRange", "pro", {"from": 2, "to": 3}, {"pageRange": {"from": 2, "to": 3}}, {"from": 0, "to": 0},
          {"pageRange": ABSENT},
          (None, [], {}, {"from": 1}, {"to": 2}, {"from": 0, "to": 1}, {"from": 2, "to": 1}, {"from": -1, "to": 1},
           {"from": 1.0, "to": 2}, {"from": "1", "to": "2"}, {"from": False, "to": False}, {"from": None, "to": None})),
-    Case("gateFields", "pro", FORM, {"gateFields": FORM, "requireEmail": True}, None, {"gateFields": ABSENT},
+    SettingCase("gateFields", "pro", FORM, {"gateFields": FORM, "requireEmail": True}, None, {"gateFields": ABSENT},
          ({}, "x", 0, False, [None], [{}], FORM * 3, [FORM[0], FORM[0]], [FORM[1]],
           [{**FORM[0], "key": "Mail"}], [{**FORM[0], "key": "a" * 41}], [{**FORM[0], "label": " "}],
           [{**FORM[0], "label": "x" * 61}], [{**FORM[0], "type": "date"}], [{**FORM[0], "required": 1}])),
-    Case("gateDomains", "pro", ["Example.com", "b.example"], {"gateDomains": ["example.com", "b.example"]}, [],
+    SettingCase("gateDomains", "pro", ["Example.com", "b.example"], {"gateDomains": ["example.com", "b.example"]}, [],
          {"gateDomains": ABSENT},
          (None, "example.com", {}, [""], ["com"], ["a b.example"], ["@a.example"], ["*.a.example"], [1],
           [f"a{number}.example" for number in range(21)], ["a" * 250 + ".com"])),
-    _switch("askReceipt", "basic"),
-    _switch("commentsEnabled", "pro"),
-    _switch("commentsAllowPublic", "pro"),
-    _switch("notifyOnComment", "pro"),
-    _switch("marksEnabled", "pro"),
-    _switch("annotationsEnabled", "pro"),
-    _switch("watermark", "pro"),
-    Case("slug", "pro", "q3-report", {"slug": "q3-report"}, "", {"slug": ABSENT},
+    _switch_case("askReceipt", "basic"),
+    _switch_case("commentsEnabled", "pro"),
+    _switch_case("commentsAllowPublic", "pro"),
+    _switch_case("notifyOnComment", "pro"),
+    _switch_case("marksEnabled", "pro"),
+    _switch_case("annotationsEnabled", "pro"),
+    _switch_case("watermark", "pro"),
+    SettingCase("slug", "pro", "q3-report", {"slug": "q3-report"}, "", {"slug": ABSENT},
          (None, 1, [], {}, "Q3", "a b", "a_b", "ä", "a/b", "a.b", "x" * 65, "a\n", "api", "embed", "static", "oauth",
           "account", "readership", "login", "logout", "oembed", "healthz", "problems",
           "6f1d3c1e-9d3b-4f0a-8f57-0a1b2c3d4e5f")),
-    Case("viewerSettings", "basic", {"flip": {"rtl": True}}, {"viewerSettings": {"flip": {"rtl": True}}}, {},
+    SettingCase("viewerSettings", "basic", {"flip": {"rtl": True}}, {"viewerSettings": {"flip": {"rtl": True}}}, {},
          {"viewerSettings": {}},
          (None, "x", 1, True, [1], {"background": {"color": "#12345"}}, {"background": {"color": "red"}},
           {"background": {"assetId": "x"}}, {"logo": {"assetId": "../x"}}, {"logo": {"linkUrl": "http://a.example"}},
           {"logo": {"linkUrl": "javascript:alert(1)"}}, {"ga4Id": "UA-1"}, {"brand": {"accentColor": "#GGGGGG"}},
           {"cta": {"label": "Go"}}, {"cta": {"url": "https://a.example"}}, {"cta": {**CTA, "url": "http://a.example"}},
           {"cta": {**CTA, "label": "x" * 41}}, {"cta": {**CTA, "label": " "}}, {"cta": {**CTA, "color": "blue"}})),
-    Case("detachDesignToolDesign", "free", True, {"detachDesignToolDesign": ABSENT}, False,
+    SettingCase("detachDesignToolDesign", "free", True, {"detachDesignToolDesign": ABSENT}, False,
          {"detachDesignToolDesign": ABSENT}, (0, 1, "true", None)),
-    _switch("designToolUpdatesEnabled", "free"),
+    _switch_case("designToolUpdatesEnabled", "free"),
 )  # fmt: skip
 """One row a setting, in the order of the specification."""
 
 
-class Look(NamedTuple):
+class LookCase(NamedTuple):
     """``deviation`` is a value of ``viewerSettings`` that needs ``plan``; ``plain`` the same block at its defaults;
     ``filled`` the whole block as a share page on Pro has it."""
 
@@ -121,56 +122,56 @@ DEFAULT_LOOKS: dict[str, Any] = {
 """What a reader gets where nothing is set, or nothing that the plan allows."""
 
 
-def _look(plan: str, block: str, key: str, value: Any) -> Look:
+def _look_case(plan: str, block: str, key: str, value: Any) -> LookCase:
     default = DEFAULT_LOOKS[block]
     plain = {key: default[key]} if key in default else {}
-    return Look(f"{block}.{key}", plan, {block: {key: value}}, {block: plain}, {**default, key: value})
+    return LookCase(f"{block}.{key}", plan, {block: {key: value}}, {block: plain}, {**default, key: value})
 
 
-LOOKS: tuple[Look, ...] = (
-    _look("basic", "background", "type", "gradient"),
-    _look("basic", "background", "color", "#1a2B3c"),
-    _look("basic", "background", "preset", "dusk"),
-    _look("basic", "background", "assetId", ASSET),
-    _look("basic", "background", "fit", "contain"),
-    _look("basic", "background", "blur", 20),
-    _look("basic", "background", "dim", 80),
-    _look("basic", "logo", "assetId", ASSET),
-    _look("basic", "logo", "position", "tl"),
-    _look("basic", "logo", "size", "xl"),
-    _look("basic", "logo", "linkUrl", "https://example.com/"),
-    _look("basic", "logo", "hideBadge", True),
-    _look("basic", "page", "shadow", 0),
-    _look("basic", "page", "rounded", 3),
-    _look("basic", "page", "edges", True),
-    _look("basic", "page", "coverAlone", False),
-    _look("basic", "flip", "speedMs", 1200),
-    _look("basic", "flip", "sound", True),
-    _look("basic", "flip", "rtl", True),
-    _look("basic", "flip", "layout", "double"),
-    _look("basic", "swipe", "autoAdvance", True),
-    _look("basic", "swipe", "intervalMs", 3000),
-    _look("basic", "protect", "contextMenu", True),
-    _look("basic", "protect", "print", True),
-    _look("basic", "protect", "select", True),
-    _look("pro", "protect", "blurOnLeave", True),
-    Look("ga4Id", "pro", {"ga4Id": "G-AB12CD34EF"}, {}, {}),
-    _look("pro", "brand", "accentColor", "#ff0080"),
-    _look("pro", "brand", "toolbarTheme", "dark"),
-    _look("pro", "brand", "badgePosition", "tr"),
-    Look("cta.label", "pro", {"cta": CTA}, {"cta": {}}, _CTA),
-    Look("cta.url", "pro", {"cta": CTA}, {"cta": []}, _CTA),
-    Look("cta.style", "pro", {"cta": {**CTA, "style": "outline"}}, {"cta": {}}, {**_CTA, "style": "outline"}),
-    Look("cta.color", "pro", {"cta": {**CTA, "color": "#00FF00"}}, {"cta": {}}, {**_CTA, "color": "#00FF00"}),
-    Look("cta.position", "pro", {"cta": {**CTA, "position": "bar"}}, {"cta": {}}, {**_CTA, "position": "bar"}),
-    _look("pro", "watermarkStyle", "opacity", 0.5),
-    _look("pro", "watermarkStyle", "density", "sparse"),
+LOOKS: tuple[LookCase, ...] = (
+    _look_case("basic", "background", "type", "gradient"),
+    _look_case("basic", "background", "color", "#1a2B3c"),
+    _look_case("basic", "background", "preset", "dusk"),
+    _look_case("basic", "background", "assetId", ASSET),
+    _look_case("basic", "background", "fit", "contain"),
+    _look_case("basic", "background", "blur", 20),
+    _look_case("basic", "background", "dim", 80),
+    _look_case("basic", "logo", "assetId", ASSET),
+    _look_case("basic", "logo", "position", "tl"),
+    _look_case("basic", "logo", "size", "xl"),
+    _look_case("basic", "logo", "linkUrl", "https://example.com/"),
+    _look_case("basic", "logo", "hideBadge", True),
+    _look_case("basic", "page", "shadow", 0),
+    _look_case("basic", "page", "rounded", 3),
+    _look_case("basic", "page", "edges", True),
+    _look_case("basic", "page", "coverAlone", False),
+    _look_case("basic", "flip", "speedMs", 1200),
+    _look_case("basic", "flip", "sound", True),
+    _look_case("basic", "flip", "rtl", True),
+    _look_case("basic", "flip", "layout", "double"),
+    _look_case("basic", "swipe", "autoAdvance", True),
+    _look_case("basic", "swipe", "intervalMs", 3000),
+    _look_case("basic", "protect", "contextMenu", True),
+    _look_case("basic", "protect", "print", True),
+    _look_case("basic", "protect", "select", True),
+    _look_case("pro", "protect", "blurOnLeave", True),
+    LookCase("ga4Id", "pro", {"ga4Id": "G-AB12CD34EF"}, {}, {}),
+    _look_case("pro", "brand", "accentColor", "#ff0080"),
+    _look_case("pro", "brand", "toolbarTheme", "dark"),
+    _look_case("pro", "brand", "badgePosition", "tr"),
+    LookCase("cta.label", "pro", {"cta": CTA}, {"cta": {}}, _CTA),
+    LookCase("cta.url", "pro", {"cta": CTA}, {"cta": []}, _CTA),
+    LookCase("cta.style", "pro", {"cta": {**CTA, "style": "outline"}}, {"cta": {}}, {**_CTA, "style": "outline"}),
+    LookCase("cta.color", "pro", {"cta": {**CTA, "color": "#00FF00"}}, {"cta": {}}, {**_CTA, "color": "#00FF00"}),
+    LookCase("cta.position", "pro", {"cta": {**CTA, "position": "bar"}}, {"cta": {}}, {**_CTA, "position": "bar"}),
+    _look_case("pro", "watermarkStyle", "opacity", 0.5),
+    _look_case("pro", "watermarkStyle", "density", "sparse"),
 )
 """One row a field of ``viewerSettings``, in the order of the specification."""
 
 PLANS = ("free", "basic", "pro")
 
 
-def allows(plan: str, needed: str) -> bool:
+def is_allowed(plan: str, needed: str) -> bool:
     """Whether ``plan`` is ``needed`` or higher."""
     return PLANS.index(plan) >= PLANS.index(needed)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from docshare.contract import fields
 from docshare.contract.problems import Problem
-from tests.contract.junk import HOSTILE, answer, junk, refusals
+from tests.contract.hostile_values import HOSTILE_VALUES, json_values, refusal_codes, run_parser
 
 UUID = "6f1d3c1e-9d3b-4f0a-8f57-0a1b2c3d4e5f"
 ROUTE_WORDS = (
@@ -193,18 +193,18 @@ REFUSED: list[tuple[str, Any]] = [
 ]
 
 
-def label(value: object) -> str:
+def short_repr(value: object) -> str:
     return ascii(value)[:40]
 
 
-@pytest.mark.parametrize(("parser", "value", "kept"), ACCEPTED, ids=label)
+@pytest.mark.parametrize(("parser", "value", "kept"), ACCEPTED, ids=short_repr)
 def test_a_parser_takes_what_is_allowed(parser: str, value: Any, kept: Any) -> None:
     found = PARSERS[parser]("field", value)
     assert found == kept
     assert type(found) is type(kept)
 
 
-@pytest.mark.parametrize(("parser", "value"), REFUSED, ids=label)
+@pytest.mark.parametrize(("parser", "value"), REFUSED, ids=short_repr)
 def test_a_parser_refuses_the_rest_and_names_the_field(parser: str, value: Any) -> None:
     with pytest.raises(Problem) as caught:
         PARSERS[parser]("field", value)
@@ -215,12 +215,12 @@ def test_a_parser_refuses_the_rest_and_names_the_field(parser: str, value: Any) 
 
 @pytest.mark.parametrize("parser", PARSERS)
 def test_hostile_values_meet_nothing_but_a_problem(parser: str) -> None:
-    assert refusals(lambda value: PARSERS[parser]("field", value)) == {"bad_request"}
+    assert refusal_codes(lambda value: PARSERS[parser]("field", value)) == {"bad_request"}
 
 
-@given(st.sampled_from(sorted(PARSERS)), junk(["from", "to", "key", "label", "type", "required"]))
+@given(st.sampled_from(sorted(PARSERS)), json_values(["from", "to", "key", "label", "type", "required"]))
 def test_any_json_meets_nothing_but_a_problem(parser: str, value: Any) -> None:
-    accepted, found = answer(PARSERS[parser], "field", value)
+    accepted, found = run_parser(PARSERS[parser], "field", value)
     assert accepted or found == "bad_request"
 
 
@@ -244,7 +244,7 @@ def test_any_json_meets_nothing_but_a_problem(parser: str, value: Any) -> None:
         (float("inf"), 0, 20, None),
         ([], 0, 20, None),
     ],
-    ids=label,
+    ids=short_repr,
 )
 def test_a_clamped_number_is_the_nearest(value: Any, low: float, high: float, nearest: float | None) -> None:
     found = fields.clamped(value, low, high)
@@ -258,4 +258,4 @@ def test_the_shape_of_a_short_id(value: str, known: bool) -> None:
 
 
 def test_hostile_values_are_no_ids() -> None:
-    assert not any(fields.is_uuid(value) or fields.is_short_id(value) for value in HOSTILE)
+    assert not any(fields.is_uuid(value) or fields.is_short_id(value) for value in HOSTILE_VALUES)

@@ -17,11 +17,11 @@ JPEG = b"\xff\xd8\xff\xe0\0\x10JFIF\0"
 WEBP = b"RIFF\x24\0\0\0WEBPVP8 "
 
 
-def utf16(name: str) -> bytes:
+def encode_utf16(name: str) -> bytes:
     return b"".join(bytes([ord(letter), 0]) for letter in name)
 
 
-def archive(*names: str) -> bytes:
+def make_archive(*names: str) -> bytes:
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w") as packed:
         for name in names:
@@ -103,12 +103,12 @@ def test_a_marker_that_ends_later_makes_no_pdf(offset: int) -> None:
 @pytest.mark.parametrize(
     ("head", "kind"),
     [
-        (archive("[Content_Types].xml", "_rels/.rels", "word/document.xml"), "docx"),
-        (archive("[Content_Types].xml", "ppt/presentation.xml", "docProps/app.xml"), "pptx"),
-        (archive("[Content_Types].xml", "_rels/.rels"), "zip"),
-        (archive("xl/workbook.xml"), "zip"),
-        (archive("keywords/word/x"), "zip"),
-        (archive("word/document.xml", "ppt/presentation.xml"), "zip"),
+        (make_archive("[Content_Types].xml", "_rels/.rels", "word/document.xml"), "docx"),
+        (make_archive("[Content_Types].xml", "ppt/presentation.xml", "docProps/app.xml"), "pptx"),
+        (make_archive("[Content_Types].xml", "_rels/.rels"), "zip"),
+        (make_archive("xl/workbook.xml"), "zip"),
+        (make_archive("keywords/word/x"), "zip"),
+        (make_archive("word/document.xml", "ppt/presentation.xml"), "zip"),
         (b"PK\x03\x04", "zip"),
         (b"PK\x05\x06" + bytes(18), None),
         (OLE, "ole"),
@@ -116,9 +116,9 @@ def test_a_marker_that_ends_later_makes_no_pdf(offset: int) -> None:
         (OLE + b"\x00\x6e\x1e\xf0", "ppt"),
         (OLE + b"\x0f\x00\xe8\x03", "ppt"),
         (OLE + b"\xa0\x46\x1d\xf0", "ppt"),
-        (OLE + utf16("Root Entry").ljust(128, b"\0") + utf16("WordDocument"), "doc"),
-        (OLE + utf16("Root Entry").ljust(128, b"\0") + utf16("PowerPoint Document"), "ppt"),
-        (OLE + utf16("Root Entry").ljust(128, b"\0") + utf16("Workbook"), "ole"),
+        (OLE + encode_utf16("Root Entry").ljust(128, b"\0") + encode_utf16("WordDocument"), "doc"),
+        (OLE + encode_utf16("Root Entry").ljust(128, b"\0") + encode_utf16("PowerPoint Document"), "ppt"),
+        (OLE + encode_utf16("Root Entry").ljust(128, b"\0") + encode_utf16("Workbook"), "ole"),
         (b"{\\rtf1", None),
         (b"%!PS-Adobe-3.0", None),
         (b"<html>", None),

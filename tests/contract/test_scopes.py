@@ -13,7 +13,7 @@ from docshare.contract.scopes import (
     scope_problem,
 )
 
-FIVE = {"files:read", "files:write", "readership:read", "webhooks:manage", "profile"}
+EXPECTED_SCOPES = {"files:read", "files:write", "readership:read", "webhooks:manage", "profile"}
 DAY = 86_400_000
 
 # name, method, path, scope, addition
@@ -92,29 +92,29 @@ OTHER_LANES = {
 }
 
 
-def routes() -> dict[str, list[str]]:
+def parse_routes() -> dict[str, list[str]]:
     return {line.split()[0]: line.split()[1:] for line in ROUTES.strip().splitlines()}
 
 
 def test_there_are_five_scopes_each_with_a_sentence_for_the_consent_page() -> None:
-    assert set(SCOPES) == FIVE
+    assert set(SCOPES) == EXPECTED_SCOPES
     assert all(SCOPES.values())
 
 
-@pytest.mark.parametrize("name", routes())
+@pytest.mark.parametrize("name", parse_routes())
 def test_a_route_asks_for_its_scope(name: str) -> None:
     row = OPERATIONS[name]
     shown = [row.method, row.path, row.scope or "-", "yes" if row.addition else "no"]
-    assert shown == routes()[name]
+    assert shown == parse_routes()[name]
 
 
 def test_no_route_is_missing_from_this_table() -> None:
-    assert set(OPERATIONS) == set(routes())
+    assert set(OPERATIONS) == set(parse_routes())
 
 
-@pytest.mark.parametrize("name", routes())
+@pytest.mark.parametrize("name", parse_routes())
 def test_a_route_knows_its_credentials(name: str) -> None:
-    public = set() if routes()[name][2] == "-" else KEY_OR_TOKEN
+    public = set() if parse_routes()[name][2] == "-" else KEY_OR_TOKEN
     assert OPERATIONS[name].lanes == OTHER_LANES.get(name, public)
 
 
@@ -147,8 +147,8 @@ def test_a_credential_has_at_least_128_random_bits() -> None:
 
 
 def test_an_api_key_holds_every_scope() -> None:
-    assert held_scopes(Lane.API_KEY) == FIVE
-    assert held_scopes(Lane.API_KEY, ["profile"]) == FIVE
+    assert held_scopes(Lane.API_KEY) == EXPECTED_SCOPES
+    assert held_scopes(Lane.API_KEY, ["profile"]) == EXPECTED_SCOPES
 
 
 def test_an_access_token_holds_only_what_was_granted_and_exists() -> None:
@@ -158,7 +158,7 @@ def test_an_access_token_holds_only_what_was_granted_and_exists() -> None:
 
 @pytest.mark.parametrize("lane", [Lane.REFRESH, Lane.MANAGE, Lane.CLAIM, Lane.DESIGN])
 def test_the_other_credentials_hold_no_scope(lane: Lane) -> None:
-    assert held_scopes(lane, FIVE) == frozenset()
+    assert held_scopes(lane, EXPECTED_SCOPES) == frozenset()
 
 
 def test_a_missing_scope_is_named_in_detail_and_challenge() -> None:

@@ -16,7 +16,7 @@ from docshare.contract.settings import (
     parse_value,
     plan_needed,
 )
-from tests.contract.junk import answer, junk, refusals
+from tests.contract.hostile_values import json_values, refusal_codes, run_parser
 
 ASSET = "6f1d3c1e-9d3b-4f0a-8f57-0a1b2c3d4e5f"
 FORM = [{"key": "mail", "label": "Mail", "type": "email", "required": True}]
@@ -183,12 +183,12 @@ def test_a_body_that_is_no_object_is_a_bad_request(body: Any) -> None:
 
 @pytest.mark.parametrize("name", [row[0] for row in ROWS])
 def test_hostile_values_meet_nothing_but_a_problem(name: str) -> None:
-    assert refusals(lambda value: parse_settings({name: value})) == {"bad_request"}
+    assert refusal_codes(lambda value: parse_settings({name: value})) == {"bad_request"}
 
 
-@given(junk([row[0] for row in ROWS]))
+@given(json_values([row[0] for row in ROWS]))
 def test_any_json_meets_nothing_but_a_problem(body: Any) -> None:
-    accepted, found = answer(parse_settings, body)
+    accepted, found = run_parser(parse_settings, body)
     assert (
         all(plan_needed(name, value) in Plan for name, value in found.items()) if accepted else found == "bad_request"
     )

@@ -8,13 +8,13 @@ from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 from docshare.contract.settings import SETTINGS, parse_value, plan_needed
 from docshare.contract.viewer import VIEWER_BLOCKS, ViewerField
-from tests.contract.settings_table import CASES, LOOKS, Case, Look
+from tests.contract.settings_table import CASES, LOOKS, LookCase, SettingCase
 
 WRONG = [(case.name, value) for case in CASES for value in case.wrong]
 
 
-def by_name(value: Any) -> str | None:
-    return value.name if isinstance(value, Case) else value.field if isinstance(value, Look) else None
+def case_name(value: Any) -> str | None:
+    return value.name if isinstance(value, SettingCase) else value.field if isinstance(value, LookCase) else None
 
 
 def test_every_setting_has_its_row() -> None:
@@ -28,14 +28,14 @@ def test_every_viewer_setting_has_its_row() -> None:
     assert [look.field for look in LOOKS] == fields
 
 
-@pytest.mark.parametrize("case", CASES, ids=by_name)
-def test_a_setting_needs_its_plan_and_taking_it_back_needs_none(case: Case) -> None:
+@pytest.mark.parametrize("case", CASES, ids=case_name)
+def test_a_setting_needs_its_plan_and_taking_it_back_needs_none(case: SettingCase) -> None:
     assert plan_needed(case.name, parse_value(case.name, case.sent)).tier == case.plan
     assert plan_needed(case.name, parse_value(case.name, case.taken_back)) is Plan.FREE
 
 
-@pytest.mark.parametrize("look", LOOKS, ids=by_name)
-def test_a_viewer_setting_needs_its_plan_and_its_default_needs_none(look: Look) -> None:
+@pytest.mark.parametrize("look", LOOKS, ids=case_name)
+def test_a_viewer_setting_needs_its_plan_and_its_default_needs_none(look: LookCase) -> None:
     assert plan_needed("viewerSettings", parse_value("viewerSettings", look.deviation)).tier == look.plan
     assert parse_value("viewerSettings", look.plain) == {}
 

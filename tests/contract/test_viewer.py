@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 from docshare.contract.viewer import VIEWER_BLOCKS, VIEWER_MODES, ViewerField, normalise
-from tests.contract.junk import answer, junk, refusals
+from tests.contract.hostile_values import json_values, refusal_codes, run_parser
 
 ASSET = "6f1d3c1e-9d3b-4f0a-8f57-0a1b2c3d4e5f"
 CTA = {"label": "Book a call", "url": "https://example.com/call"}
@@ -58,7 +58,7 @@ ROWS = [line.split() for line in TABLE.strip().splitlines()]
 KEYS = sorted({word for row in ROWS for word in row[:2]} | {"gradient"})
 
 
-def shown(block: str, key: str, row: ViewerField) -> list[str]:
+def format_row(block: str, key: str, row: ViewerField) -> list[str]:
     default = "-" if row.default is None else str(row.default)
     span = [f"{row.low}..{row.high}"] if row.high else []
     return [block, key, row.kind, default, row.plan.tier, *row.words, *span]
@@ -68,7 +68,7 @@ def test_the_table_of_blocks() -> None:
     found = []
     for block, table in VIEWER_BLOCKS.items():
         rows = {"-": table} if isinstance(table, ViewerField) else table
-        found += [shown(block, key, row) for key, row in rows.items()]
+        found += [format_row(block, key, row) for key, row in rows.items()]
     assert found == ROWS
 
 
@@ -213,22 +213,22 @@ def test_what_is_no_object_is_a_bad_request(value: Any) -> None:
 @pytest.mark.parametrize(("block", "key"), [row[:2] for row in ROWS])
 def test_hostile_values_in_a_field_meet_nothing_but_a_problem(block: str, key: str) -> None:
     others = CTA if block == "cta" else {}
-    assert refusals(lambda value: normalise({block: value if key == "-" else {**others, key: value}})) <= {
+    assert refusal_codes(lambda value: normalise({block: value if key == "-" else {**others, key: value}})) <= {
         "bad_request"
     }
 
 
 @pytest.mark.parametrize("block", sorted({row[0] for row in ROWS}))
 def test_hostile_blocks_meet_nothing_but_a_problem(block: str) -> None:
-    assert refusals(lambda value: normalise({block: value})) <= {"bad_request"}
+    assert refusal_codes(lambda value: normalise({block: value})) <= {"bad_request"}
 
 
 WORDS = sorted({word for row in ROWS for word in row[5:]})
 VALID = st.sampled_from([*WORDS, "#aBcDeF", "#ffffff", ASSET, "https://example.com", "G-AB12CD34EF", 450, 0.12, True])
-BLOCKS = st.dictionaries(st.sampled_from(KEYS), VALID | st.integers() | st.floats() | junk(KEYS), max_size=8)
+BLOCKS = st.dictionaries(st.sampled_from(KEYS), VALID | st.integers() | st.floats() | json_values(KEYS), max_size=8)
 
 
-@given(st.dictionaries(st.sampled_from(KEYS), BLOCKS | VALID) | junk(KEYS))
+@given(st.dictionaries(st.sampled_from(KEYS), BLOCKS | VALID) | json_values(KEYS))
 def test_any_json_is_normalised_to_what_stays_the_same_or_refused(value: Any) -> None:
-    accepted, found = answer(normalise, value)
+    accepted, found = run_parser(normalise, value)
     assert normalise(found.values) == found if accepted else found == "bad_request"

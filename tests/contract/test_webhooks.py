@@ -8,7 +8,7 @@ from hypothesis import given
 from docshare.contract import webhooks
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
-from tests.contract.junk import HOSTILE, answer, junk
+from tests.contract.hostile_values import HOSTILE_VALUES, json_values, run_parser
 
 # kind -> keys always there, keys when they apply, an acting visitor, plan at event time
 KINDS: dict[str, tuple[list[str], list[str], bool, Plan]] = {
@@ -101,14 +101,16 @@ def test_a_list_of_kinds_is_taken_in_order_and_each_once() -> None:
     assert webhooks.event_kinds("events", sent) == ["note.created", "file.viewed"]
 
 
-@pytest.mark.parametrize("value", [["webhook.test"], ["notion"], ["access.denied"], ["file.viewed", "x"], *HOSTILE])
+@pytest.mark.parametrize(
+    "value", [["webhook.test"], ["notion"], ["access.denied"], ["file.viewed", "x"], *HOSTILE_VALUES]
+)
 def test_any_other_value_of_events_is_a_bad_request(value: object) -> None:
     with pytest.raises(Problem) as caught:
         webhooks.event_kinds("events", value)
     assert (caught.value.code, "events" in caught.value.detail) == ("bad_request", True)
 
 
-@given(junk(list(KINDS)))
+@given(json_values(list(KINDS)))
 def test_hostile_events_meet_nothing_but_a_problem(value: Any) -> None:
-    accepted, found = answer(webhooks.event_kinds, "events", value)
+    accepted, found = run_parser(webhooks.event_kinds, "events", value)
     assert set(found) <= set(KINDS) if accepted else found == "bad_request"

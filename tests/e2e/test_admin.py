@@ -9,48 +9,48 @@ import pytest
 import requests
 
 from tests.support.pdfs import simple_pdf
-from tests.support.served import docshare, home, served
+from tests.support.server_process import make_env, run_docshare, run_server
 
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
 
 @pytest.fixture
 def env(tmp_path: Path) -> dict[str, str]:
-    return home(tmp_path)
+    return make_env(tmp_path)
 
 
-def admin(env: dict[str, str], *args: str) -> Any:
-    done = docshare("admin", *args, "--json", env=env)
+def run_admin(env: dict[str, str], *args: str) -> Any:
+    done = run_docshare("admin", *args, "--json", env=env)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
 def test_accounts_and_keys_without_a_server(env: dict[str, str]) -> None:
-    made = admin(env, "account", "create", "ada@example.com", "--name", "Ada", "--tier", "basic")
+    made = run_admin(env, "account", "create", "ada@example.com", "--name", "Ada", "--tier", "basic")
     assert made.keys() == {"uuid", "email", "name", "tier", "apiKey"}
     assert (made["email"], made["name"], made["tier"]) == ("ada@example.com", "Ada", "basic")
-    assert admin(env, "account", "list") == [{key: made[key] for key in ("uuid", "email", "name", "tier")}]
-    assert admin(env, "account", "set-tier", "ada@example.com", "free")["tier"] == "free"
-    key = admin(env, "key", "create", "ada@example.com", "--name", "ci")
+    assert run_admin(env, "account", "list") == [{key: made[key] for key in ("uuid", "email", "name", "tier")}]
+    assert run_admin(env, "account", "set-tier", "ada@example.com", "free")["tier"] == "free"
+    key = run_admin(env, "key", "create", "ada@example.com", "--name", "ci")
     assert key.keys() == {"uuid", "key"}
-    assert key["key"] not in json.dumps(admin(env, "key", "list", "ada@example.com"))
-    assert admin(env, "account", "delete", "ada@example.com", "--yes")["email"] == "ada@example.com"
-    assert admin(env, "account", "list") == []
+    assert key["key"] not in json.dumps(run_admin(env, "key", "list", "ada@example.com"))
+    assert run_admin(env, "account", "delete", "ada@example.com", "--yes")["email"] == "ada@example.com"
+    assert run_admin(env, "account", "list") == []
 
 
 def test_the_same_commands_reach_a_running_server(tmp_path: Path, env: dict[str, str]) -> None:
-    with served(tmp_path) as server:
-        made = admin(env, "account", "create", "ada@example.com")
+    with run_server(tmp_path) as server:
+        made = run_admin(env, "account", "create", "ada@example.com")
         headers = {"Authorization": f"Bearer {made['apiKey']}"}
         assert requests.get(f"{server.url}/api/v1/user", headers=headers, timeout=10).json()["tier"] == "pro"
-        key = next(row for row in admin(env, "key", "list", "ada@example.com"))
-        admin(env, "key", "revoke", key["uuid"], "--yes")
+        key = next(row for row in run_admin(env, "key", "list", "ada@example.com"))
+        run_admin(env, "key", "revoke", key["uuid"], "--yes")
         assert requests.get(f"{server.url}/api/v1/user", headers=headers, timeout=10).status_code == 401
 
 
 def test_a_plan_change_holds_at_once(tmp_path: Path, env: dict[str, str]) -> None:
-    with served(tmp_path) as server:
-        admin(env, "account", "set-tier", "owner@example.com", "free")
+    with run_server(tmp_path) as server:
+        run_admin(env, "account", "set-tier", "owner@example.com", "free")
         user = requests.get(f"{server.url}/api/v1/user", headers=server.headers, timeout=10).json()
         assert (user["tier"], user["limits"]["maxActiveFiles"]) == ("free", 3)
 
@@ -68,32 +68,32 @@ def test_a_plan_change_holds_at_once(tmp_path: Path, env: dict[str, str]) -> Non
     ],
 )
 def test_refusals_are_one_line_with_the_right_code(env: dict[str, str], args: tuple[str, ...], code: int) -> None:
-    admin(env, "account", "create", "bob@example.com")
-    done = docshare("admin", *args, env=env)
+    run_admin(env, "account", "create", "bob@example.com")
+    done = run_docshare("admin", *args, env=env)
     assert (done.returncode, done.stdout) == (code, "")
     assert done.stderr.startswith("error: ")
     assert "Traceback" not in done.stderr
 
 
 def test_a_taken_address_is_a_conflict(env: dict[str, str]) -> None:
-    admin(env, "account", "create", "ada@example.com")
-    assert docshare("admin", "account", "create", "ADA@example.com", env=env).returncode == 7
+    run_admin(env, "account", "create", "ada@example.com")
+    assert run_docshare("admin", "account", "create", "ADA@example.com", env=env).returncode == 7
 
 
 def test_check_finds_what_is_missing(tmp_path: Path, env: dict[str, str]) -> None:
-    with served(tmp_path) as server:
+    with run_server(tmp_path) as server:
         answer = requests.post(
             f"{server.url}/api/v1/files", headers=server.headers, files={"file": ("a.pdf", simple_pdf())}, timeout=20
         )
         assert answer.status_code == 200, answer.text
-        assert [row["detail"] for row in admin(env, "check") if not row["ok"]] == []
+        assert [row["detail"] for row in run_admin(env, "check") if not row["ok"]] == []
     (blob,) = [path for path in (tmp_path / "data" / "blobs").rglob("*") if path.is_file()]
     blob.write_bytes(b"short")
-    done = docshare("admin", "check", "--json", env=env)
+    done = run_docshare("admin", "check", "--json", env=env)
     assert done.returncode == 13
     assert any("5 bytes" in row["detail"] for row in json.loads(done.stdout) if not row["ok"])
     blob.unlink()
-    assert docshare("admin", "check", env=env).returncode == 13
+    assert run_docshare("admin", "check", env=env).returncode == 13
 
 
 @pytest.mark.parametrize(
@@ -104,17 +104,17 @@ def test_a_directory_without_data_is_told_and_not_made(
     tmp_path: Path, env: dict[str, str], args: tuple[str, ...]
 ) -> None:
     nowhere = tmp_path / "nowhere"
-    done = docshare("admin", *args, "--data", str(nowhere), env=env)
+    done = run_docshare("admin", *args, "--data", str(nowhere), env=env)
     assert (done.returncode, done.stdout, nowhere.exists()) == (2, "", False)
     assert f"there is no docshare data in {nowhere}" in done.stderr
 
 
 def test_sweep_reports_counts(env: dict[str, str]) -> None:
-    admin(env, "account", "create", "bob@example.com")
-    assert admin(env, "sweep") == {"burned": 0, "purged": 0, "expired": 0, "removed": 0}
+    run_admin(env, "account", "create", "bob@example.com")
+    assert run_admin(env, "sweep") == {"burned": 0, "purged": 0, "expired": 0, "removed": 0}
 
 
-def upload(server: Any) -> dict[str, Any]:
+def upload_document(server: Any) -> dict[str, Any]:
     answer = requests.post(
         f"{server.url}/api/v1/files", headers=server.headers, files={"file": ("a.pdf", simple_pdf())}, timeout=20
     )
@@ -126,56 +126,56 @@ def upload(server: Any) -> dict[str, Any]:
 def test_the_trash_is_listed_given_back_and_emptied(tmp_path: Path, env: dict[str, str]) -> None:
     """``trash list EMAIL``, ``trash restore FILE``: ``{uuid, ...}``, with a running server and without one."""
     email = "owner@example.com"
-    with served(tmp_path) as server:
-        kept, lost = upload(server), upload(server)
-        assert admin(env, "trash", "list", email) == []
+    with run_server(tmp_path) as server:
+        kept, lost = upload_document(server), upload_document(server)
+        assert run_admin(env, "trash", "list", email) == []
         for made in (kept, lost):
             requests.delete(f"{server.url}/api/v1/files/{made['uuid']}", headers=server.headers, timeout=10)
-        rows = admin(env, "trash", "list", email)
+        rows = run_admin(env, "trash", "list", email)
         assert [row["uuid"] for row in rows] == [lost["uuid"], kept["uuid"]]
         assert rows[0].keys() == {"uuid", "shortId", "originalName", "size", "trashedAt", "purgeAt"}
-        assert admin(env, "trash", "restore", kept["shortId"])["uuid"] == kept["uuid"]
+        assert run_admin(env, "trash", "restore", kept["shortId"])["uuid"] == kept["uuid"]
         assert requests.get(kept["shareUrl"], timeout=10).status_code == 200
-    assert docshare("admin", "trash", "purge", lost["uuid"], env=env).returncode == 2
-    assert admin(env, "trash", "purge", lost["uuid"], "--confirm", lost["uuid"])["uuid"] == lost["uuid"]
-    assert admin(env, "trash", "list", email) == []
+    assert run_docshare("admin", "trash", "purge", lost["uuid"], env=env).returncode == 2
+    assert run_admin(env, "trash", "purge", lost["uuid"], "--confirm", lost["uuid"])["uuid"] == lost["uuid"]
+    assert run_admin(env, "trash", "list", email) == []
     for command in ("restore", "purge"):
         for name in (lost["uuid"], kept["uuid"], "nonsense"):
-            assert docshare("admin", "trash", command, name, "--yes", env=env).returncode == 3
-    assert docshare("admin", "trash", "list", "nobody@example.com", env=env).returncode == 3
+            assert run_docshare("admin", "trash", command, name, "--yes", env=env).returncode == 3
+    assert run_docshare("admin", "trash", "list", "nobody@example.com", env=env).returncode == 3
 
 
 def test_a_sign_in_link_points_at_the_running_server(tmp_path: Path, env: dict[str, str]) -> None:
-    with served(tmp_path) as server:
-        link = admin(env, "login-link", "owner@example.com")["url"]
+    with run_server(tmp_path) as server:
+        link = run_admin(env, "login-link", "owner@example.com")["url"]
         assert link.startswith(f"{server.url}/login/")
         assert requests.get(link, timeout=10).status_code == 200
 
 
 def test_a_sign_in_link_without_a_server_says_that_none_runs(tmp_path: Path, env: dict[str, str]) -> None:
-    with served(tmp_path):
-        running = docshare("admin", "login-link", "owner@example.com", env=env)
-    alone = docshare("admin", "login-link", "owner@example.com", env=env)
+    with run_server(tmp_path):
+        running = run_docshare("admin", "login-link", "owner@example.com", env=env)
+    alone = run_docshare("admin", "login-link", "owner@example.com", env=env)
     assert (running.returncode, alone.returncode) == (0, 0)
     assert ("no server runs" in running.stderr, "no server runs" in alone.stderr) == (False, True)
 
 
 def test_a_reported_link_is_frozen_as_it_was_reported(tmp_path: Path, env: dict[str, str]) -> None:
-    with served(tmp_path) as server:
+    with run_server(tmp_path) as server:
         files = {"file": ("a.pdf", simple_pdf())}
         made = requests.post(f"{server.url}/api/v1/files", headers=server.headers, files=files, timeout=10).json()
         settings = f"{server.url}/api/v1/files/{made['uuid']}/settings"
         assert requests.put(settings, headers=server.headers, json={"slug": "offer"}, timeout=10).ok
         for word in (made["shareUrl"], f"{server.url}/offer", "slug:offer", "offer", made["uuid"], made["shortId"]):
-            assert "frozenAt" in admin(env, "freeze", word)
+            assert "frozenAt" in run_admin(env, "freeze", word)
             assert requests.get(f"{server.url}/offer", timeout=10).status_code == 403
-            assert "frozenAt" not in admin(env, "unfreeze", word)
+            assert "frozenAt" not in run_admin(env, "unfreeze", word)
         assert requests.get(f"{server.url}/offer", timeout=10).status_code == 200
 
 
 def test_secrets_are_stored_as_hashes_only(tmp_path: Path, env: dict[str, str]) -> None:
-    made = admin(env, "account", "create", "ada@example.com")
-    link = admin(env, "login-link", "ada@example.com")["url"].rsplit("/", 1)[1]
+    made = run_admin(env, "account", "create", "ada@example.com")
+    link = run_admin(env, "login-link", "ada@example.com")["url"].rsplit("/", 1)[1]
     stored = "\n".join(sqlite3.connect(tmp_path / "data" / "docshare.db").iterdump())
     assert made["apiKey"] not in stored
     assert link not in stored
@@ -189,7 +189,7 @@ class TestTheChannel:
         return requests.post(f"{server.url}/_admin", json=body, headers=headers, timeout=10)
 
     def test_it_opens_to_the_instance_key_only(self, tmp_path: Path) -> None:
-        with served(tmp_path) as server:
+        with run_server(tmp_path) as server:
             key = {"Authorization": f"Instance {(server.data_dir / 'instance.key').read_text().strip()}"}
             assert self.post(server, key).status_code == 200
             assert self.post(server, {}).status_code == 404
@@ -203,41 +203,43 @@ class TestTheChannel:
 
     @pytest.mark.parametrize("raw", [b"[" * 60_000, b'{"command": "owner", "args": {"a": "\\ud800"}}', b"\xff", b""])
     def test_a_body_that_two_parsers_would_read_differently_is_400(self, tmp_path: Path, raw: bytes) -> None:
-        with served(tmp_path) as server:
+        with run_server(tmp_path) as server:
             key = {"Authorization": f"Instance {(server.data_dir / 'instance.key').read_text().strip()}"}
             answer = requests.post(f"{server.url}/_admin", data=raw, headers=key, timeout=10)
         assert (answer.status_code, answer.json()["code"]) == (400, "bad_request")
 
 
-def of_mail(text: str) -> list[str]:
+def stable_mail_lines(text: str) -> list[str]:
     """The lines of a mail that stay the same whenever it is shown: its date and its boundaries do not."""
     return [line for line in text.splitlines() if "==" not in line and not line.startswith("Date:")]
 
 
 def test_an_invitation_and_its_mail_with_and_without_a_server(tmp_path: Path, env: dict[str, str]) -> None:
-    with served(tmp_path) as server:
+    with run_server(tmp_path) as server:
         upload = {"file": ("offer.pdf", simple_pdf(pages=1))}
         made = requests.post(f"{server.url}/api/v1/files", headers=server.headers, files=upload, timeout=30).json()
-        row = admin(env, "invite", made["shortId"], "ann@example.com", "--name", "Ann")
+        row = run_admin(env, "invite", made["shortId"], "ann@example.com", "--name", "Ann")
         assert row["uuid"]
         assert requests.get(row["url"], timeout=10).status_code == 200
-    (mail,) = admin(env, "outbox", "list")
+    (mail,) = run_admin(env, "outbox", "list")
     assert (mail["to"], mail["state"]) == ("ann@example.com", "kept")
-    table = docshare("admin", "outbox", "list", "--format", "table", env=env | {"COLUMNS": "80"}).stdout.splitlines()
+    table = run_docshare(
+        "admin", "outbox", "list", "--format", "table", env=env | {"COLUMNS": "80"}
+    ).stdout.splitlines()
     assert table[0].split()[-1] == "MAIL"
     assert mail["subject"] in table[1]
     assert table[1].split()[-1] == mail["uuid"][:8]
-    shown = docshare("admin", "outbox", "show", mail["uuid"], env=env)
+    shown = run_docshare("admin", "outbox", "show", mail["uuid"], env=env)
     assert shown.stdout.startswith("From: ")
     assert row["url"] in shown.stdout
-    again = docshare("admin", "outbox", "show", mail["uuid"][:8], env=env)
-    assert of_mail(again.stdout) == of_mail(shown.stdout)
-    assert docshare("admin", "outbox", "show", UNKNOWN, env=env).returncode == 3
-    assert docshare("admin", "outbox", "show", UNKNOWN[:8], env=env).returncode == 3
+    again = run_docshare("admin", "outbox", "show", mail["uuid"][:8], env=env)
+    assert stable_mail_lines(again.stdout) == stable_mail_lines(shown.stdout)
+    assert run_docshare("admin", "outbox", "show", UNKNOWN, env=env).returncode == 3
+    assert run_docshare("admin", "outbox", "show", UNKNOWN[:8], env=env).returncode == 3
     for name in (made["shareUrl"], made["uuid"].upper()):
-        assert admin(env, "invite", name, "ann@example.com")["uuid"] == row["uuid"]
-    slug = docshare("admin", "invite", "https://docs.example/offer", "ann@example.com", env=env)
+        assert run_admin(env, "invite", name, "ann@example.com")["uuid"] == row["uuid"]
+    slug = run_docshare("admin", "invite", "https://docs.example/offer", "ann@example.com", env=env)
     assert (slug.returncode, "UUID, short id, share link or @last" in slug.stderr) == (2, True)
-    unknown = docshare("admin", "invite", "aB3dE5fG7hJ9", "ann@example.com", env=env)
+    unknown = run_docshare("admin", "invite", "aB3dE5fG7hJ9", "ann@example.com", env=env)
     assert (unknown.returncode, "other accounts" in unknown.stderr) == (3, False)
-    assert docshare("admin", "invite", made["shortId"], "nobody", env=env).returncode == 9
+    assert run_docshare("admin", "invite", made["shortId"], "nobody", env=env).returncode == 9

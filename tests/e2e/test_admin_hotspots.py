@@ -7,26 +7,26 @@ from typing import Any
 import pytest
 import requests
 
-from tests.support.images import frame
+from tests.support.images import make_mp3_frame
 from tests.support.pdfs import simple_pdf
-from tests.support.served import Served, docshare, home, served
+from tests.support.server_process import ServerProcess, make_env, run_docshare, run_server
 
 UNKNOWN = "6f1c2e9a-3b0d-4d53-9a51-0c8d3f5f8f10"
-PLACE = ("--page", "2", "--rect", "0.1, 0.2,.3,0.4")
+PLACE_OPTIONS = ("--page", "2", "--rect", "0.1, 0.2,.3,0.4")
 
 
 @pytest.fixture
 def env(tmp_path: Path) -> dict[str, str]:
-    return home(tmp_path)
+    return make_env(tmp_path)
 
 
-def hotspot(env: dict[str, str], *args: str) -> Any:
-    done = docshare("admin", "hotspot", *args, "--json", env=env)
+def run_hotspot(env: dict[str, str], *args: str) -> Any:
+    done = run_docshare("admin", "hotspot", *args, "--json", env=env)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
-def post(server: Served, path: str, name: str, content: bytes, **fields: str) -> dict[str, Any]:
+def post_file(server: ServerProcess, path: str, name: str, content: bytes, **fields: str) -> dict[str, Any]:
     address = f"{server.url}/api/v1/files{path}"
     answer = requests.post(address, headers=server.headers, files={"file": (name, content)}, data=fields, timeout=20)
     assert answer.status_code == 200, answer.text
@@ -36,24 +36,28 @@ def post(server: Served, path: str, name: str, content: bytes, **fields: str) ->
 
 def test_a_hotspot_is_placed_listed_and_removed(tmp_path: Path, env: dict[str, str]) -> None:
     """``hotspot add|list|remove``: ``{uuid, ...}``; a running server is asked, without one it works in process."""
-    with served(tmp_path) as server:
-        file = post(server, "", "a.pdf", simple_pdf(pages=3))
-        made = hotspot(env, "add", file["shortId"], *PLACE, "--link", "https://example.com/prices")
+    with run_server(tmp_path) as server:
+        file = post_file(server, "", "a.pdf", simple_pdf(pages=3))
+        made = run_hotspot(env, "add", file["shortId"], *PLACE_OPTIONS, "--link", "https://example.com/prices")
         assert made.keys() == {"uuid", "fileUuid", "page", "rect", "label", "url", "createdAt"}
         assert (made["fileUuid"], made["page"], made["url"]) == (file["uuid"], 2, "https://example.com/prices")
         assert made["rect"] == {"x": 0.1, "y": 0.2, "width": 0.3, "height": 0.4}
         assert made["label"] == "example.com"
         assert made["uuid"] in requests.get(file["shareUrl"], timeout=10).text
-        sound = post(server, f"/{file['uuid']}/assets", "a.mp3", frame(1) * 4, kind="hotspot-audio")["assetId"]
-    first = hotspot(env, "add", file["uuid"], "--page", "1", "--rect", "0,0,1,1", "--label", " Hi ", "--audio", sound)
+        sound = post_file(server, f"/{file['uuid']}/assets", "a.mp3", make_mp3_frame(1) * 4, kind="hotspot-audio")[
+            "assetId"
+        ]
+    first = run_hotspot(
+        env, "add", file["uuid"], "--page", "1", "--rect", "0,0,1,1", "--label", " Hi ", "--audio", sound
+    )
     assert first.keys() == {"uuid", "fileUuid", "page", "rect", "label", "assetId", "createdAt"}
     assert (first["label"], first["assetId"]) == ("Hi", sound)
-    assert hotspot(env, "list", file["uuid"]) == [first, made]
-    assert hotspot(env, "remove", made["uuid"].upper()) == made
-    assert hotspot(env, "list", file["shortId"]) == [first]
-    listed = docshare("admin", "hotspot", "list", file["uuid"], env=env)
+    assert run_hotspot(env, "list", file["uuid"]) == [first, made]
+    assert run_hotspot(env, "remove", made["uuid"].upper()) == made
+    assert run_hotspot(env, "list", file["shortId"]) == [first]
+    listed = run_docshare("admin", "hotspot", "list", file["uuid"], env=env)
     assert listed.stdout.split("\t")[:3] == [first["uuid"], "1", "Hi"]
-    removed = docshare("admin", "hotspot", "remove", first["uuid"], env=env).stdout.splitlines()
+    removed = run_docshare("admin", "hotspot", "remove", first["uuid"], env=env).stdout.splitlines()
     assert [line.split("\t")[0] for line in removed] == [
         "uuid", "page", "label", "assetId", "rect.x", "rect.y", "rect.width", "rect.height", "fileUuid", "createdAt",
     ]  # fmt: skip
@@ -61,31 +65,31 @@ def test_a_hotspot_is_placed_listed_and_removed(tmp_path: Path, env: dict[str, s
 
 def test_a_file_can_be_named_by_its_link_or_as_the_last_upload(tmp_path: Path, env: dict[str, str]) -> None:
     (tmp_path / "a.pdf").write_bytes(simple_pdf(pages=3))
-    with served(tmp_path) as server:
+    with run_server(tmp_path) as server:
         mine = env | {"DOCSHARE_URL": server.url, "DOCSHARE_TOKEN": server.token}
-        assert docshare("admin", "hotspot", "list", "@last", env=mine).returncode == 2
-        link = docshare("upload", str(tmp_path / "a.pdf"), env=mine).stdout.strip()
-        made = hotspot(mine, "add", "@last", *PLACE, "--link", "https://example.com/prices")
-        assert hotspot(mine, "list", link) == [made]
+        assert run_docshare("admin", "hotspot", "list", "@last", env=mine).returncode == 2
+        link = run_docshare("upload", str(tmp_path / "a.pdf"), env=mine).stdout.strip()
+        made = run_hotspot(mine, "add", "@last", *PLACE_OPTIONS, "--link", "https://example.com/prices")
+        assert run_hotspot(mine, "list", link) == [made]
 
 
 def test_a_long_address_reaches_a_running_server(tmp_path: Path, env: dict[str, str]) -> None:
     url = "https://example.com/".ljust(2_048, "x")
-    with served(tmp_path) as server:
-        file = post(server, "", "a.pdf", simple_pdf(pages=3))
-        assert hotspot(env, "add", file["uuid"], *PLACE, "--link", url)["url"] == url
+    with run_server(tmp_path) as server:
+        file = post_file(server, "", "a.pdf", simple_pdf(pages=3))
+        assert run_hotspot(env, "add", file["uuid"], *PLACE_OPTIONS, "--link", url)["url"] == url
 
 
 BAD = [
     # arguments behind the file, exit code, words of the refusal
-    ([*PLACE], 2, "either --link or --audio"),
-    ([*PLACE, "--link", "https://a.example", "--audio", UNKNOWN], 2, "either --link or --audio"),
-    ([*PLACE, "--link", "http://a.example"], 9, "link must be"),
-    ([*PLACE, "--link", "javascript:alert(1)"], 9, "link must be"),
-    ([*PLACE, "--link", "https://u:p@a.example"], 9, "link must be"),
-    ([*PLACE, "--audio", UNKNOWN], 9, "no sound of this file"),
-    ([*PLACE, "--audio", "x"], 9, "audio must be"),
-    ([*PLACE, "--link", "https://a.example", "--label", "x" * 101], 9, "label must be"),
+    ([*PLACE_OPTIONS], 2, "either --link or --audio"),
+    ([*PLACE_OPTIONS, "--link", "https://a.example", "--audio", UNKNOWN], 2, "either --link or --audio"),
+    ([*PLACE_OPTIONS, "--link", "http://a.example"], 9, "link must be"),
+    ([*PLACE_OPTIONS, "--link", "javascript:alert(1)"], 9, "link must be"),
+    ([*PLACE_OPTIONS, "--link", "https://u:p@a.example"], 9, "link must be"),
+    ([*PLACE_OPTIONS, "--audio", UNKNOWN], 9, "no sound of this file"),
+    ([*PLACE_OPTIONS, "--audio", "x"], 9, "audio must be"),
+    ([*PLACE_OPTIONS, "--link", "https://a.example", "--label", "x" * 101], 9, "label must be"),
     (["--page", "4", "--rect", "0,0,1,1", "--link", "https://a.example"], 9, "1 to 3"),
     (["--page", "0", "--rect", "0,0,1,1", "--link", "https://a.example"], 9, "1 to 3"),
     (["--page", "1", "--rect", "0,0,1", "--link", "https://a.example"], 9, "X,Y,W,H"),
@@ -96,18 +100,18 @@ BAD = [
 
 
 def test_what_cannot_be_a_hotspot_is_refused_in_one_line(tmp_path: Path, env: dict[str, str]) -> None:
-    with served(tmp_path) as server:
-        file = post(server, "", "a.pdf", simple_pdf(pages=3))["uuid"]
+    with run_server(tmp_path) as server:
+        file = post_file(server, "", "a.pdf", simple_pdf(pages=3))["uuid"]
         for arguments, code, words in BAD:
-            done = docshare("admin", "hotspot", "add", file, *arguments, env=env)
+            done = run_docshare("admin", "hotspot", "add", file, *arguments, env=env)
             assert (done.returncode, done.stdout) == (code, ""), (arguments, done.stderr)
             assert words in done.stderr
             assert "Traceback" not in done.stderr
-        for arguments in (["add", UNKNOWN, *PLACE, "--link", "https://a.example"], ["list", UNKNOWN],
+        for arguments in (["add", UNKNOWN, *PLACE_OPTIONS, "--link", "https://a.example"], ["list", UNKNOWN],
                           ["remove", UNKNOWN], ["remove", "x"]):  # fmt: skip
-            done = docshare("admin", "hotspot", *arguments, env=env)
+            done = run_docshare("admin", "hotspot", *arguments, env=env)
             assert done.returncode == 3
             assert "other accounts" not in done.stderr
-        assert hotspot(env, "list", file) == []
-        done = docshare("admin", "hotspot", "list", "slug", env=env)
+        assert run_hotspot(env, "list", file) == []
+        done = run_docshare("admin", "hotspot", "list", "slug", env=env)
         assert (done.returncode, "UUID, short id, share link or @last" in done.stderr) == (2, True)

@@ -13,23 +13,23 @@ from typing import Any
 import pytest
 import requests
 
-from tests.support.served import COMMAND, Served, docshare, home, served
+from tests.support.server_process import COMMAND, ServerProcess, make_env, run_docshare, run_server
 from tests.support.terminal import Terminal
 
 OWNER = "owner@example.com"
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with served(tmp_path_factory.mktemp("server")) as running:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    with run_server(tmp_path_factory.mktemp("server")) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def browser(server: Served) -> requests.Session:
+def browser(server: ServerProcess) -> requests.Session:
     """The owner's browser, signed in."""
-    env = home(server.data_dir.parent)
-    made = docshare("admin", "--data", str(server.data_dir), "login-link", OWNER, "--json", env=env)
+    env = make_env(server.data_dir.parent)
+    made = run_docshare("admin", "--data", str(server.data_dir), "login-link", OWNER, "--json", env=env)
     session = requests.Session()
     assert session.post(json.loads(made.stdout)["url"], timeout=10).status_code == 200
     return session
@@ -38,10 +38,10 @@ def browser(server: Served) -> requests.Session:
 @pytest.fixture
 def env(tmp_path: Path) -> dict[str, str]:
     """A home of its own, on another machine as far as the server is concerned."""
-    return home(tmp_path)
+    return make_env(tmp_path)
 
 
-def pressed(browser: requests.Session, address: str, decision: str = "approve") -> str:
+def press_consent_button(browser: requests.Session, address: str, decision: str = "approve") -> str:
     """Where the browser is sent after the owner pressed a button on the consent page."""
     page = browser.get(address, timeout=10)
     found = re.search(r'name="csrf" value="([^"]+)"', page.text)
@@ -50,7 +50,7 @@ def pressed(browser: requests.Session, address: str, decision: str = "approve") 
     return browser.post(address, data=data, timeout=10, allow_redirects=False).headers["Location"]
 
 
-def begin(server: Served, env: dict[str, str], *args: str) -> tuple[Any, str]:
+def begin_sign_in(server: ServerProcess, env: dict[str, str], *args: str) -> tuple[Any, str]:
     """A sign-in that waits, and the address it shows."""
     process = subprocess.Popen(
         [*COMMAND, "auth", "login", "--url", server.url, "--no-browser", *args],
@@ -67,24 +67,24 @@ def begin(server: Served, env: dict[str, str], *args: str) -> tuple[Any, str]:
     raise AssertionError(f"no address was shown; ended with {process.wait(10)}")
 
 
-def signed_in(server: Served, browser: requests.Session, env: dict[str, str], *args: str) -> str:
+def sign_in(server: ServerProcess, browser: requests.Session, env: dict[str, str], *args: str) -> str:
     """Sign in; returns what was said on standard error after the address."""
-    process, address = begin(server, env, *args)
-    answer = requests.get(pressed(browser, address), timeout=10)
+    process, address = begin_sign_in(server, env, *args)
+    answer = requests.get(press_consent_button(browser, address), timeout=10)
     assert "You are signed in" in answer.text
     out, err = process.communicate(timeout=30)
     assert (process.returncode, out) == (0, ""), err
     return str(err)
 
 
-def saved(env: dict[str, str]) -> dict[str, Any]:
+def read_credentials(env: dict[str, str]) -> dict[str, Any]:
     path = Path(env["DOCSHARE_CONFIG_DIR"]) / "credentials.json"
     assert path.stat().st_mode & 0o777 == 0o600
     ((_, found),) = json.loads(path.read_text())["profiles"].items()
     return dict(found)
 
 
-def write(env: dict[str, str], **changes: Any) -> None:
+def change_credentials(env: dict[str, str], **changes: Any) -> None:
     path = Path(env["DOCSHARE_CONFIG_DIR"]) / "credentials.json"
     whole = json.loads(path.read_text())
     for row in whole["profiles"].values():
@@ -93,33 +93,35 @@ def write(env: dict[str, str], **changes: Any) -> None:
 
 
 def test_signing_in_by_the_browser_makes_a_profile_that_works(
-    server: Served, browser: requests.Session, env: dict[str, str]
+    server: ServerProcess, browser: requests.Session, env: dict[str, str]
 ) -> None:
-    assert f"as {OWNER}; profile 127-0-0-1" in signed_in(server, browser, env)
-    assert docshare("whoami", "--fields", "email", env=env).stdout == f"{OWNER}\n"
-    status = json.loads(docshare("auth", "status", "--json", env=env).stdout)
+    assert f"as {OWNER}; profile 127-0-0-1" in sign_in(server, browser, env)
+    assert run_docshare("whoami", "--fields", "email", env=env).stdout == f"{OWNER}\n"
+    status = json.loads(run_docshare("auth", "status", "--json", env=env).stdout)
     assert status["account"] == OWNER
     assert status["origin"] == server.url
     assert status["kind"].startswith("OAuth, ends in ")
     assert status["scopes"] == ["files:read", "files:write", "readership:read", "webhooks:manage", "profile"]
-    token = saved(env)["token"]
-    assert docshare("auth", "token", env=env).stdout == f"{token}\n"
-    for shown in (docshare("auth", "status", env=env), docshare("whoami", "-vv", env=env)):
+    token = read_credentials(env)["token"]
+    assert run_docshare("auth", "token", env=env).stdout == f"{token}\n"
+    for shown in (run_docshare("auth", "status", env=env), run_docshare("whoami", "-vv", env=env)):
         assert token not in shown.stdout + shown.stderr
 
 
 def test_a_narrow_sign_in_may_do_what_it_asked_for_and_no_more(
-    server: Served, browser: requests.Session, env: dict[str, str]
+    server: ServerProcess, browser: requests.Session, env: dict[str, str]
 ) -> None:
-    signed_in(server, browser, env, "--scope", "files:read", "--profile", "ci")
-    assert docshare("files", "list", env=env).returncode == 0
-    assert docshare("whoami", env=env).returncode == 5
-    assert docshare("auth", "status", env=env).returncode == 0
+    sign_in(server, browser, env, "--scope", "files:read", "--profile", "ci")
+    assert run_docshare("files", "list", env=env).returncode == 0
+    assert run_docshare("whoami", env=env).returncode == 5
+    assert run_docshare("auth", "status", env=env).returncode == 0
 
 
-def test_a_refusal_in_the_browser_saves_nothing(server: Served, browser: requests.Session, env: dict[str, str]) -> None:
-    process, address = begin(server, env)
-    assert "Nothing was granted" in requests.get(pressed(browser, address, "deny"), timeout=10).text
+def test_a_refusal_in_the_browser_saves_nothing(
+    server: ServerProcess, browser: requests.Session, env: dict[str, str]
+) -> None:
+    process, address = begin_sign_in(server, env)
+    assert "Nothing was granted" in requests.get(press_consent_button(browser, address, "deny"), timeout=10).text
     _, err = process.communicate(timeout=30)
     assert process.returncode == 4
     assert "access was not granted" in err
@@ -127,10 +129,10 @@ def test_a_refusal_in_the_browser_saves_nothing(server: Served, browser: request
 
 
 def test_an_answer_to_another_sign_in_is_not_taken(
-    server: Served, browser: requests.Session, env: dict[str, str]
+    server: ServerProcess, browser: requests.Session, env: dict[str, str]
 ) -> None:
-    process, address = begin(server, env)
-    back = pressed(browser, address)
+    process, address = begin_sign_in(server, env)
+    back = press_consent_button(browser, address)
     forged = re.sub(r"state=[^&]+", "state=forged", back)
     for wrong in (forged, back.replace("/callback", "/other"), back.partition("?")[0]):
         answer = requests.get(wrong, timeout=10)
@@ -142,10 +144,10 @@ def test_an_answer_to_another_sign_in_is_not_taken(
 
 
 def test_an_answer_that_names_another_server_is_not_taken(
-    server: Served, browser: requests.Session, env: dict[str, str]
+    server: ServerProcess, browser: requests.Session, env: dict[str, str]
 ) -> None:
-    process, address = begin(server, env)
-    back = pressed(browser, address)
+    process, address = begin_sign_in(server, env)
+    back = press_consent_button(browser, address)
     requests.get(re.sub(r"iss=[^&]+", "iss=https%3A%2F%2Fevil.example.com", back), timeout=10)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 4
@@ -153,7 +155,7 @@ def test_an_answer_that_names_another_server_is_not_taken(
 
 
 def test_the_address_of_a_browser_on_another_machine_can_be_pasted(
-    server: Served, browser: requests.Session, env: dict[str, str]
+    server: ServerProcess, browser: requests.Session, env: dict[str, str]
 ) -> None:
     argv = [*COMMAND, "auth", "login", "--url", server.url, "--no-browser"]
     with Terminal(argv, {**env, "CI": ""}, columns=600) as terminal:
@@ -162,31 +164,33 @@ def test_the_address_of_a_browser_on_another_machine_can_be_pasted(
         assert address is not None
         terminal.type("https://docs.example.com/callback?code=x&state=y\n")
         terminal.until("Paste it whole")
-        terminal.type(pressed(browser, address[0]) + "\n")
+        terminal.type(press_consent_button(browser, address[0]) + "\n")
         assert terminal.end().code == 0
-    assert docshare("whoami", env=env).returncode == 0
+    assert run_docshare("whoami", env=env).returncode == 0
 
 
 def test_a_credential_whose_time_is_over_is_renewed_by_the_next_command(
-    server: Served, browser: requests.Session, env: dict[str, str]
+    server: ServerProcess, browser: requests.Session, env: dict[str, str]
 ) -> None:
-    signed_in(server, browser, env)
-    before = saved(env)
-    write(env, expires_at=int(time.time() * 1000) + 59_000)
-    assert docshare("files", "list", env=env).returncode == 0
-    after = saved(env)
+    sign_in(server, browser, env)
+    before = read_credentials(env)
+    change_credentials(env, expires_at=int(time.time() * 1000) + 59_000)
+    assert run_docshare("files", "list", env=env).returncode == 0
+    after = read_credentials(env)
     assert before["token"] != after["token"]
     assert before["refresh"] != after["refresh"]
     assert after["expires_at"] > int(time.time() * 1000) + 3_000_000
 
 
-def test_commands_that_renew_at_once_do_it_once(server: Served, browser: requests.Session, env: dict[str, str]) -> None:
-    signed_in(server, browser, env)
-    write(env, expires_at=0)
+def test_commands_that_renew_at_once_do_it_once(
+    server: ServerProcess, browser: requests.Session, env: dict[str, str]
+) -> None:
+    sign_in(server, browser, env)
+    change_credentials(env, expires_at=0)
     codes: list[int] = []
 
     def run() -> None:
-        codes.append(docshare("files", "list", env=env).returncode)
+        codes.append(run_docshare("files", "list", env=env).returncode)
 
     threads = [threading.Thread(target=run) for _ in range(6)]
     for thread in threads:
@@ -194,44 +198,46 @@ def test_commands_that_renew_at_once_do_it_once(server: Served, browser: request
     for thread in threads:
         thread.join()
     assert codes == [0] * 6
-    assert docshare("auth", "refresh", env=env).returncode == 0
+    assert run_docshare("auth", "refresh", env=env).returncode == 0
 
 
 def test_a_sign_in_that_has_ended_says_so_and_keeps_the_file(
-    server: Served, browser: requests.Session, env: dict[str, str]
+    server: ServerProcess, browser: requests.Session, env: dict[str, str]
 ) -> None:
-    signed_in(server, browser, env)
-    write(env, expires_at=0, refresh="ds_rt_" + "0" * 32)
-    before = saved(env)
-    done = docshare("files", "list", env=env)
+    sign_in(server, browser, env)
+    change_credentials(env, expires_at=0, refresh="ds_rt_" + "0" * 32)
+    before = read_credentials(env)
+    done = run_docshare("files", "list", env=env)
     assert (done.returncode, done.stdout) == (4, "")
     assert "docshare auth login" in done.stderr
-    assert saved(env) == before
+    assert read_credentials(env) == before
 
 
-def test_signing_out_ends_it_on_the_server_too(server: Served, browser: requests.Session, env: dict[str, str]) -> None:
-    signed_in(server, browser, env)
-    token = saved(env)["token"]
-    done = docshare("auth", "logout", env=env)
+def test_signing_out_ends_it_on_the_server_too(
+    server: ServerProcess, browser: requests.Session, env: dict[str, str]
+) -> None:
+    sign_in(server, browser, env)
+    token = read_credentials(env)["token"]
+    done = run_docshare("auth", "logout", env=env)
     assert done.returncode == 0
     assert "the server was not told" not in done.stderr
     answer = requests.get(f"{server.url}/api/v1/files", headers={"Authorization": f"Bearer {token}"}, timeout=10)
     assert answer.status_code == 401
-    assert docshare("files", "list", env=env).returncode == 4
-    assert docshare("auth", "logout", env=env).returncode == 3
+    assert run_docshare("files", "list", env=env).returncode == 4
+    assert run_docshare("auth", "logout", env=env).returncode == 3
 
 
 def test_signing_out_works_where_the_server_is_gone(
-    server: Served, browser: requests.Session, env: dict[str, str]
+    server: ServerProcess, browser: requests.Session, env: dict[str, str]
 ) -> None:
-    signed_in(server, browser, env)
-    write(env, origin="http://127.0.0.1:9")
-    done = docshare("auth", "logout", env=env)
+    sign_in(server, browser, env)
+    change_credentials(env, origin="http://127.0.0.1:9")
+    done = run_docshare("auth", "logout", env=env)
     assert done.returncode == 0
     assert "the server was not told" in done.stderr
 
 
-def test_a_key_on_stdin_is_checked_before_it_is_kept(server: Served, env: dict[str, str]) -> None:
+def test_a_key_on_stdin_is_checked_before_it_is_kept(server: ServerProcess, env: dict[str, str]) -> None:
     login = [*COMMAND, "auth", "login", "--url", server.url, "--with-token"]
     wrong = subprocess.run(login, env=env, input="ds_live_wrong\n", capture_output=True, text=True, check=False)
     assert wrong.returncode == 4
@@ -239,19 +245,19 @@ def test_a_key_on_stdin_is_checked_before_it_is_kept(server: Served, env: dict[s
     right = subprocess.run(login, env=env, input=f"{server.token}\n", capture_output=True, text=True, check=False)
     assert (right.returncode, right.stdout) == (0, "")
     assert server.token not in right.stderr
-    assert docshare("whoami", "--fields", "email", env=env).stdout == f"{OWNER}\n"
-    renewed = docshare("auth", "refresh", env=env)
+    assert run_docshare("whoami", "--fields", "email", env=env).stdout == f"{OWNER}\n"
+    renewed = run_docshare("auth", "refresh", env=env)
     assert renewed.returncode == 2
-    out = docshare("auth", "logout", env=env)
+    out = run_docshare("auth", "logout", env=env)
     assert "the API key itself stays valid" in out.stderr
 
 
 def test_the_environment_wins_and_status_says_so(
-    server: Served, browser: requests.Session, env: dict[str, str]
+    server: ServerProcess, browser: requests.Session, env: dict[str, str]
 ) -> None:
-    signed_in(server, browser, env)
+    sign_in(server, browser, env)
     env |= {"DOCSHARE_TOKEN": server.token}
-    status = json.loads(docshare("auth", "status", "--json", env=env).stdout)
+    status = json.loads(run_docshare("auth", "status", "--json", env=env).stdout)
     assert (status["source"], status["kind"]) == ("env DOCSHARE_TOKEN", f"API key, ends in {server.token[-4:]}")
     assert "scopes" not in status
 
@@ -264,15 +270,15 @@ def test_the_environment_wins_and_status_says_so(
         (("--callback-port", "70000"), "70000"),
     ],
 )
-def test_what_cannot_be_asked_for(server: Served, env: dict[str, str], args: tuple[str, ...], told: str) -> None:
-    done = docshare("auth", "login", "--url", server.url, "--no-browser", *args, env=env)
+def test_what_cannot_be_asked_for(server: ServerProcess, env: dict[str, str], args: tuple[str, ...], told: str) -> None:
+    done = run_docshare("auth", "login", "--url", server.url, "--no-browser", *args, env=env)
     assert done.returncode == 2
     assert told in done.stderr
 
 
-def test_a_port_that_is_taken_is_said(server: Served, env: dict[str, str]) -> None:
+def test_a_port_that_is_taken_is_said(server: ServerProcess, env: dict[str, str]) -> None:
     port = server.url.rpartition(":")[2]
-    done = docshare("auth", "login", "--url", server.url, "--no-browser", "--callback-port", port, env=env)
+    done = run_docshare("auth", "login", "--url", server.url, "--no-browser", "--callback-port", port, env=env)
     assert done.returncode == 2
     assert f"cannot listen on port {port}" in done.stderr
 
@@ -287,7 +293,7 @@ def test_a_server_without_sign_in_wants_a_key(env: dict[str, str]) -> None:
         assert other.stdout is not None
         port = re.search(r"port (\d+)", other.stdout.readline())
         assert port is not None
-        done = docshare("auth", "login", "--url", f"http://127.0.0.1:{port[1]}", env=env)
+        done = run_docshare("auth", "login", "--url", f"http://127.0.0.1:{port[1]}", env=env)
         other.terminate()
     assert done.returncode == 2
     assert "offers no sign-in in the browser" in done.stderr

@@ -1,13 +1,13 @@
-"""A server killed in the middle of writes loses nothing it acknowledged (the long run: tests/benchmarks/kills.py)."""
+"""A server killed in the middle of writes loses nothing it acknowledged (the long run: tests/benchmarks/upload_kills.py)."""
 
 from pathlib import Path
 
-from tests.support.killing import kill_rounds
-from tests.support.replace_kills import kill_replacements
+from tests.support.replace_kills import kill_during_replacements
+from tests.support.upload_kills import kill_during_uploads
 
 
 def test_a_dozen_kills_lose_no_acknowledged_upload(tmp_path: Path) -> None:
-    tally = kill_rounds(tmp_path, 12, seed=2026)
+    tally = kill_during_uploads(tmp_path, 12, seed=2026)
     assert tally.kills == 12
     assert len(tally.acknowledged) >= 3, "the kills came before anything was uploaded"
     assert (tally.lost, tally.damaged, tally.orphans, tally.partials) == ([], [], 0, 0)
@@ -15,6 +15,6 @@ def test_a_dozen_kills_lose_no_acknowledged_upload(tmp_path: Path) -> None:
 
 def test_half_a_dozen_kills_leave_every_replacement_whole_or_undone(tmp_path: Path) -> None:
     """0 acknowledged writes lost, 0 applied twice, contentVersion without gaps (hardening G1)."""
-    tally = kill_replacements(tmp_path, 6, seed=2026)
+    tally = kill_during_replacements(tmp_path, 6, seed=2026)
     assert (tally.kills, tally.wrong) == (6, [])
     assert tally.replaced >= 6, "the kills came before anything was replaced"

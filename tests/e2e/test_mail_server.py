@@ -12,27 +12,27 @@ from pathlib import Path
 import pytest
 import requests
 
-from tests.support.mailbox import Mailbox, text_of
+from tests.support.mail_server import FakeMailServer, read_part
 from tests.support.pdfs import simple_pdf
-from tests.support.served import Served, docshare, home, served
+from tests.support.server_process import ServerProcess, make_env, run_docshare, run_server
 
-PATIENCE = 30  # seconds until the server leaves a mail server that drips
+TIMEOUT_S = 30  # seconds until the server leaves a mail server that drips
 
 
-def share(server: Served) -> str:
+def upload_document(server: ServerProcess) -> str:
     upload = {"file": ("Größe – Q3.pdf", simple_pdf(pages=1))}
     made = requests.post(f"{server.url}/api/v1/files", headers=server.headers, files=upload, timeout=30).json()
     return str(made["uuid"])
 
 
-def invite(server: Served, uuid: str, email: str) -> str:
+def invite(server: ServerProcess, uuid: str, email: str) -> str:
     body = {"email": email, "name": "Änne"}
     answer = requests.post(f"{server.url}/api/v1/files/{uuid}/invites", headers=server.headers, json=body, timeout=30)
     assert answer.status_code == 201, answer.text
     return str(answer.json()["url"])
 
 
-def slowest(server: Served, uuid: str, seconds: float) -> float:
+def measure_slowest(server: ServerProcess, uuid: str, seconds: float) -> float:
     """Invite people and ask for the file for so long; returns what the slowest answer took."""
     worst, number, end = 0.0, 0, time.monotonic() + seconds
     while time.monotonic() < end:
@@ -46,28 +46,28 @@ def slowest(server: Served, uuid: str, seconds: float) -> float:
 
 @pytest.mark.parametrize("kind", ["hangs", "dead"])
 def test_no_request_waits_for_a_mail_server_that(tmp_path: Path, kind: str) -> None:
-    with Mailbox(drips=True) as box, socket.socket() as nobody:
+    with FakeMailServer(drips=True) as box, socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))  # and never listens
         url = box.url if kind == "hangs" else f"smtp://127.0.0.1:{nobody.getsockname()[1]}"
-        with served(tmp_path, DOCSHARE_SMTP_URL=url, DOCSHARE_RATE_LIMIT="100000") as server:
-            uuid = share(server)
-            assert slowest(server, uuid, 8) < PATIENCE / 10
-            rows = json.loads(docshare("admin", "outbox", "list", "--json", env=home(tmp_path)).stdout)
+        with run_server(tmp_path, DOCSHARE_SMTP_URL=url, DOCSHARE_RATE_LIMIT="100000") as server:
+            uuid = upload_document(server)
+            assert measure_slowest(server, uuid, 8) < TIMEOUT_S / 10
+            rows = json.loads(run_docshare("admin", "outbox", "list", "--json", env=make_env(tmp_path)).stdout)
     assert {row["state"] for row in rows} == {"queued"}
     assert any(row["attempts"] for row in rows)
     assert kind == "hangs" or any("refused" in row.get("error", "") for row in rows)
 
 
 def test_what_the_outbox_shows_is_an_eml_file(tmp_path: Path) -> None:
-    with served(tmp_path) as server:
-        link = invite(server, share(server), "ann@example.com")
-    env = home(tmp_path)
-    (uuid,) = docshare("admin", "outbox", "list", "--format", "ids", env=env).stdout.split()
-    shown = docshare("admin", "outbox", "show", uuid, env=env, text=False)
+    with run_server(tmp_path) as server:
+        link = invite(server, upload_document(server), "ann@example.com")
+    env = make_env(tmp_path)
+    (uuid,) = run_docshare("admin", "outbox", "list", "--format", "ids", env=env).stdout.split()
+    shown = run_docshare("admin", "outbox", "show", uuid, env=env, text=False)
     assert shown.returncode == 0
     message = message_from_bytes(shown.stdout, policy=policy.default)  # type: ignore[arg-type]
     assert isinstance(message, EmailMessage)
     assert (message["To"], message.defects) == ("ann@example.com", [])
     assert "Größe – Q3.pdf" in message["Subject"]
-    assert text_of(message).startswith("Hello Änne,\n")
-    assert link in text_of(message)
+    assert read_part(message).startswith("Hello Änne,\n")
+    assert link in read_part(message)

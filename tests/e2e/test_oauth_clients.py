@@ -13,7 +13,7 @@ import requests
 from authlib.integrations.requests_client import OAuth2Session as AuthlibSession
 from requests_oauthlib import OAuth2Session as OauthlibSession
 
-from tests.support.served import Served, docshare, home, served
+from tests.support.server_process import ServerProcess, make_env, run_docshare, run_server
 
 REDIRECT = "http://127.0.0.1/callback"
 SCOPES = ["files:read", "profile"]
@@ -27,42 +27,42 @@ def plain_http(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with served(tmp_path_factory.mktemp("oauth"), DOCSHARE_ADDRESS_LIMIT="100000") as running:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    with run_server(tmp_path_factory.mktemp("oauth"), DOCSHARE_ADDRESS_LIMIT="100000") as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def metadata(server: Served) -> dict[str, Any]:
+def metadata(server: ServerProcess) -> dict[str, Any]:
     """What an app learns of the server, and all it is told."""
     root = requests.get(f"{server.url}/api/v1", timeout=10).json()
     found: dict[str, Any] = requests.get(root["authentication"]["oauth"]["authorizationServer"], timeout=10).json()
     return found
 
 
-def admin(server: Served, *args: str) -> Any:
-    done = docshare("admin", "--data", str(server.data_dir), *args, "--json", env=home(server.data_dir.parent))
+def run_admin(server: ServerProcess, *args: str) -> Any:
+    done = run_docshare("admin", "--data", str(server.data_dir), *args, "--json", env=make_env(server.data_dir.parent))
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
 @pytest.fixture(scope="module")
-def client(server: Served) -> dict[str, str]:
+def client(server: ServerProcess) -> dict[str, str]:
     """An app with a secret, registered on the command line."""
-    made: dict[str, str] = admin(server, "client", "create", "Reports", "--redirect-uri", REDIRECT)
+    made: dict[str, str] = run_admin(server, "client", "create", "Reports", "--redirect-uri", REDIRECT)
     return made
 
 
 @pytest.fixture(scope="module")
-def browser(server: Served) -> requests.Session:
+def browser(server: ServerProcess) -> requests.Session:
     """The owner's browser, signed in."""
     session = requests.Session()
-    url = admin(server, "login-link", "owner@example.com")["url"]
+    url = run_admin(server, "login-link", "owner@example.com")["url"]
     assert session.post(url, timeout=10).status_code == 200
     return session
 
 
-def approved(browser: requests.Session, address: str) -> str:
+def approve(browser: requests.Session, address: str) -> str:
     """Where the owner's browser is sent after pressing "Allow"."""
     page = browser.get(address, timeout=10)
     found = re.search(r'name="csrf" value="([^"]+)"', page.text)
@@ -74,7 +74,7 @@ def approved(browser: requests.Session, address: str) -> str:
 
 
 def test_authlib_gets_refreshes_and_revokes(
-    server: Served, client: dict[str, str], browser: requests.Session, metadata: dict[str, Any]
+    server: ServerProcess, client: dict[str, str], browser: requests.Session, metadata: dict[str, Any]
 ) -> None:
     verifier = "authlib-" + "v" * 50
     with AuthlibSession(
@@ -86,7 +86,7 @@ def test_authlib_gets_refreshes_and_revokes(
         token_endpoint=metadata["token_endpoint"],
     ) as app:
         address, state = app.create_authorization_url(metadata["authorization_endpoint"], code_verifier=verifier)
-        back = approved(browser, address)
+        back = approve(browser, address)
         assert parse_qs(urlsplit(back).query)["iss"] == [metadata["issuer"]]
         first = app.fetch_token(authorization_response=back, state=state, code_verifier=verifier)
         assert app.get(f"{server.url}/api/v1/user", timeout=10).json()["email"] == "owner@example.com"
@@ -99,15 +99,15 @@ def test_authlib_gets_refreshes_and_revokes(
 
 
 def test_requests_oauthlib_gets_and_refreshes(
-    server: Served, browser: requests.Session, metadata: dict[str, Any]
+    server: ServerProcess, browser: requests.Session, metadata: dict[str, Any]
 ) -> None:
-    made = admin(server, "client", "create", "Script", "--redirect-uri", REDIRECT, "--public")
+    made = run_admin(server, "client", "create", "Script", "--redirect-uri", REDIRECT, "--public")
     assert "clientSecret" not in made
     with OauthlibSession(
         made["clientId"], scope=SCOPES, redirect_uri="http://127.0.0.1:49152/callback", pkce="S256"
     ) as app:
         address, _ = app.authorization_url(metadata["authorization_endpoint"])
-        back = approved(browser, address)
+        back = approve(browser, address)
         assert back.startswith("http://127.0.0.1:49152/callback?")
         first = app.fetch_token(
             metadata["token_endpoint"], authorization_response=back, include_client_id=True, timeout=10
@@ -134,7 +134,7 @@ def test_of_twenty_that_refresh_at_once_one_wins_and_the_grant_lives(
         token_endpoint=metadata["token_endpoint"],
     ) as app:
         address, _ = app.create_authorization_url(metadata["authorization_endpoint"], code_verifier=verifier)
-        token = app.fetch_token(authorization_response=approved(browser, address), code_verifier=verifier)
+        token = app.fetch_token(authorization_response=approve(browser, address), code_verifier=verifier)
     auth = (client["clientId"], client["clientSecret"])
     for _ in range(3):
         answers: list[requests.Response] = []
@@ -155,14 +155,14 @@ def test_of_twenty_that_refresh_at_once_one_wins_and_the_grant_lives(
         (token,) = (answer.json() for answer in answers if answer.status_code == 200)
 
 
-def test_the_operator_lists_and_removes_apps(server: Served, browser: requests.Session) -> None:
-    made = admin(server, "client", "create", "Short lived", "--redirect-uri", "https://app.example.com/cb")
-    listed = {row["clientId"]: row for row in admin(server, "client", "list")}
+def test_the_operator_lists_and_removes_apps(server: ServerProcess, browser: requests.Session) -> None:
+    made = run_admin(server, "client", "create", "Short lived", "--redirect-uri", "https://app.example.com/cb")
+    listed = {row["clientId"]: row for row in run_admin(server, "client", "list")}
     assert listed["docshare-cli"]["public"] is True
     assert listed[made["clientId"]]["redirectUris"] == ["https://app.example.com/cb"]
     assert "clientSecret" not in listed[made["clientId"]]
-    assert admin(server, "client", "remove", made["clientId"], "--yes")["name"] == "Short lived"
-    assert made["clientId"] not in {row["clientId"] for row in admin(server, "client", "list")}
+    assert run_admin(server, "client", "remove", made["clientId"], "--yes")["name"] == "Short lived"
+    assert made["clientId"] not in {row["clientId"] for row in run_admin(server, "client", "list")}
 
 
 @pytest.mark.parametrize(
@@ -174,8 +174,8 @@ def test_the_operator_lists_and_removes_apps(server: Served, browser: requests.S
         (("remove", "docshare-cli"), 2, "--yes"),
     ],
 )
-def test_what_the_operator_cannot_do(server: Served, args: tuple[str, ...], code: int, told: str) -> None:
+def test_what_the_operator_cannot_do(server: ServerProcess, args: tuple[str, ...], code: int, told: str) -> None:
     folder: Path = server.data_dir.parent
-    done = docshare("admin", "--data", str(server.data_dir), "client", *args, env=home(folder))
+    done = run_docshare("admin", "--data", str(server.data_dir), "client", *args, env=make_env(folder))
     assert (done.returncode, done.stdout) == (code, "")
     assert told in done.stderr

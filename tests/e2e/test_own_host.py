@@ -12,13 +12,13 @@ import requests
 
 from docshare.contract.local import HEADER, prove
 from tests.support.pdfs import simple_pdf
-from tests.support.served import docshare, home, start
+from tests.support.server_process import make_env, run_docshare, start_server
 
 PUBLIC = "https://docs.example.test"  # where nothing answers
 LIMIT = 5
 
 
-class House:
+class LocalServerProcess:
     """A running server under a public address, and the environment of who started it."""
 
     def __init__(self, env: dict[str, str], folder: Path) -> None:
@@ -26,7 +26,7 @@ class House:
         self.data = folder / "data"
 
     def run(self, *words: str, **env: str) -> Any:
-        return docshare(*words, env={**self.env, **env})
+        return run_docshare(*words, env={**self.env, **env})
 
     @property
     def url(self) -> str:
@@ -47,17 +47,19 @@ class House:
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
-    env = home(tmp_path, DOCSHARE_RATE_LIMIT=str(LIMIT), HTTP_PROXY="http://127.0.0.1:9")
-    process, _ = start("--port", "0", "--base-url", PUBLIC, env=env)
+def house(tmp_path: Path) -> Iterator[LocalServerProcess]:
+    env = make_env(tmp_path, DOCSHARE_RATE_LIMIT=str(LIMIT), HTTP_PROXY="http://127.0.0.1:9")
+    process, _ = start_server("--port", "0", "--base-url", PUBLIC, env=env)
     try:
-        yield House(env, tmp_path)
+        yield LocalServerProcess(env, tmp_path)
     finally:
         process.terminate()
         process.communicate(timeout=30)
 
 
-def test_profile_local_comes_by_loopback_unlimited_and_prints_public_links(house: House, tmp_path: Path) -> None:
+def test_profile_local_comes_by_loopback_unlimited_and_prints_public_links(
+    house: LocalServerProcess, tmp_path: Path
+) -> None:
     names = [tmp_path / f"report-{number}.pdf" for number in range(3 * LIMIT)]
     for number, name in enumerate(names):
         name.write_bytes(simple_pdf(pages=1 + number))
@@ -73,7 +75,7 @@ def test_profile_local_comes_by_loopback_unlimited_and_prints_public_links(house
     assert "200" in where
 
 
-def test_another_address_is_asked_for_is_asked(house: House) -> None:
+def test_another_address_is_asked_for_is_asked(house: LocalServerProcess) -> None:
     assert house.run("ls", "--url", PUBLIC, "--timeout", "1s", "--retries", "0").returncode == 11
     other = house.run("ls", DOCSHARE_URL=house.url, DOCSHARE_TOKEN=house.token)
     assert other.returncode == 0, other.stderr
@@ -92,28 +94,28 @@ def test_another_address_is_asked_for_is_asked(house: House) -> None:
         lambda house: {HEADER: prove(house.key, f"Bearer {house.token}"), "Forwarded": "for=127.0.0.1"},
     ],
 )
-def test_who_merely_reaches_loopback_is_limited(house: House, spoof: Any) -> None:
+def test_who_merely_reaches_loopback_is_limited(house: LocalServerProcess, spoof: Any) -> None:
     assert [house.ask(**spoof(house)) for _ in range(LIMIT + 1)] == [200] * LIMIT + [429]
     true = {HEADER: prove(house.key, f"Bearer {house.token}")}
     assert house.ask(**true) == 200, "the operator gets through all the same"
 
 
-def test_a_proof_is_no_credential(house: House) -> None:
+def test_a_proof_is_no_credential(house: LocalServerProcess) -> None:
     proof = {HEADER: prove(house.key, "Bearer ds_live_nobody"), "Authorization": "Bearer ds_live_nobody"}
     assert house.ask(**proof) == 401
 
 
 def test_where_no_server_runs_nothing_is_sent_to_whoever_has_its_port(tmp_path: Path) -> None:
-    from tests.support.fakefeed import fake_api
+    from tests.support.fake_api import fake_api
 
-    env = home(tmp_path)
-    process, url = start("--port", "0", env=env)
+    env = make_env(tmp_path)
+    process, url = start_server("--port", "0", env=env)
     process.terminate()
     process.communicate(timeout=30)
     told = json.loads((tmp_path / "data" / "server.json").read_text())
     with fake_api() as stranger:
         told["url"] = stranger.url
         (tmp_path / "data" / "server.json").write_text(json.dumps(told))
-        assert docshare("ls", "--retries", "0", env=env).returncode == 11
+        assert run_docshare("ls", "--retries", "0", env=env).returncode == 11
         assert stranger.heard == []
     assert url

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from tests.support.browsing import at_page, launch, visitor
-from tests.support.served import COMMAND, home
+from tests.support.browser import launch, visitor, wait_for_page
+from tests.support.server_process import COMMAND, make_env
 from tests.test_docs import README
 
 PROGRAM = ".venv/bin/docshare"  # as the README calls what its first command installs
@@ -20,14 +20,14 @@ INSTALLS = [
 ]
 
 
-def commands() -> list[str]:
+def readme_commands() -> list[str]:
     """What the README says to type in "Try it": one line each."""
     section = README.split("\n## Try it\n")[1].split("\n## ")[0]
     blocks = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
     return [line for block in blocks for line in block.splitlines()]
 
 
-def installed(line: str) -> list[str]:
+def use_installed_program(line: str) -> list[str]:
     """``line`` with the program that is there instead of the one that would have been installed, on any free port."""
     program, *words = shlex.split(line)
     assert program == PROGRAM
@@ -43,22 +43,22 @@ def read_to_page_three(link: str) -> None:
             page.wait_for_timeout(2_000)
             for number in (2, 3):
                 page.keyboard.press("ArrowRight")
-                at_page(page, number)
+                wait_for_page(page, number)
                 page.wait_for_timeout(2_000)
             page.close(run_before_unload=True)
         browser.close()
 
 
 def test_two_commands_lead_to_somebody_read_page_three(tmp_path: Path) -> None:
-    first, second = commands()
+    first, second = readme_commands()
     *installing, serving = first.split(" && ")
     assert installing == INSTALLS
-    env = home(tmp_path)
-    with subprocess.Popen(installed(serving), env=env, stdout=subprocess.PIPE, text=True) as server:
+    env = make_env(tmp_path)
+    with subprocess.Popen(use_installed_program(serving), env=env, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         try:
             _, link = (server.stdout.readline().strip() for _ in range(2))
-            waiting = [*installed(second), "--timeout", "3m"]
+            waiting = [*use_installed_program(second), "--timeout", "3m"]
             with subprocess.Popen(waiting, env=env, stdout=subprocess.PIPE, text=True) as waiter:
                 read_to_page_three(link)
                 said, _ = waiter.communicate(timeout=200)

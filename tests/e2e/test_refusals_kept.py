@@ -8,10 +8,10 @@ import requests
 
 from tests.support.pdfs import simple_pdf
 from tests.support.reader import DESKTOP
-from tests.support.served import Served, served
+from tests.support.server_process import ServerProcess, run_server
 
 
-def revoked_link(server: Served) -> str:
+def create_revoked_link(server: ServerProcess) -> str:
     """The address of a variant whose link was taken back."""
     files = f"{server.url}/api/v1/files"
     body = {"file": ("report.pdf", simple_pdf(), "application/pdf")}
@@ -24,8 +24,8 @@ def revoked_link(server: Served) -> str:
 
 
 def test_a_refused_opening_just_before_a_stop_is_not_forgotten(tmp_path: Path) -> None:
-    with served(tmp_path) as server:
-        link = revoked_link(server)
+    with run_server(tmp_path) as server:
+        link = create_revoked_link(server)
         for _ in range(3):
             assert requests.get(link, headers={"User-Agent": DESKTOP}, timeout=30).status_code == 404
     with closing(sqlite3.connect(server.data_dir / "docshare.db")) as database:

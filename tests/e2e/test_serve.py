@@ -18,28 +18,28 @@ import requests
 
 from tests.support.pdfs import simple_pdf
 from tests.support.reader import DESKTOP
-from tests.support.served import COMMAND, docshare, home, served, start
+from tests.support.server_process import COMMAND, make_env, run_docshare, run_server, start_server
 
 
 @pytest.fixture
 def env(tmp_path: Path) -> dict[str, str]:
-    return home(tmp_path)
+    return make_env(tmp_path)
 
 
-def stop(process: subprocess.Popen[str], number: int = signal.SIGTERM) -> tuple[int, str]:
+def stop_process(process: subprocess.Popen[str], number: int = signal.SIGTERM) -> tuple[int, str]:
     process.send_signal(number)
     rest, _ = process.communicate(timeout=30)
     return process.returncode, rest
 
 
 def test_the_first_run_sets_up_everything_for_the_other_terminal(env: dict[str, str], tmp_path: Path) -> None:
-    process, url = start("--port", "0", env=env)
+    process, url = start_server("--port", "0", env=env)
     try:
         (tmp_path / "report.pdf").write_bytes(simple_pdf(pages=3))
-        uploaded = docshare("upload", str(tmp_path / "report.pdf"), env=env)
-        account = json.loads(docshare("whoami", "--json", env=env).stdout)
+        uploaded = run_docshare("upload", str(tmp_path / "report.pdf"), env=env)
+        account = json.loads(run_docshare("whoami", "--json", env=env).stdout)
     finally:
-        code, rest = stop(process)
+        code, rest = stop_process(process)
     assert uploaded.returncode == 0, uploaded.stderr
     assert uploaded.stdout.startswith(url + "/")
     assert len(uploaded.stdout.splitlines()) == 1
@@ -48,29 +48,29 @@ def test_the_first_run_sets_up_everything_for_the_other_terminal(env: dict[str, 
 
 
 def test_the_second_run_reuses_what_the_first_made_on_another_port(env: dict[str, str], tmp_path: Path) -> None:
-    process, _ = start("--port", "0", env=env)
+    process, _ = start_server("--port", "0", env=env)
     (tmp_path / "report.pdf").write_bytes(simple_pdf())
-    docshare("upload", str(tmp_path / "report.pdf"), env=env)
-    stop(process)
-    process, url = start("--port", "0", env=env)
+    run_docshare("upload", str(tmp_path / "report.pdf"), env=env)
+    stop_process(process)
+    process, url = start_server("--port", "0", env=env)
     try:
-        listed = json.loads(docshare("files", "list", "--json", env=env).stdout)
+        listed = json.loads(run_docshare("files", "list", "--json", env=env).stdout)
     finally:
-        stop(process)
+        stop_process(process)
     assert [row["originalName"] for row in listed] == ["report.pdf"]
     assert listed[0]["shareUrl"].startswith(url)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_stops_cleanly(env: dict[str, str], number: int) -> None:
-    process, url = start("--port", "0", env=env)
+    process, url = start_server("--port", "0", env=env)
     assert requests.get(f"{url}/healthz", timeout=10).status_code == 200
-    assert stop(process, number) == (0, "")
+    assert stop_process(process, number) == (0, "")
 
 
 def test_a_stop_finishes_running_uploads(env: dict[str, str], tmp_path: Path) -> None:
     """SIGTERM and Ctrl-C stop accepting, finish running requests (10 s), and exit 0."""
-    with served(tmp_path) as server:
+    with run_server(tmp_path) as server:
         body = simple_pdf()
         boundary = "b0undary"
         head = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="slow.pdf"\r\n\r\n'.encode()
@@ -97,21 +97,21 @@ def test_with_files_the_links_follow_the_base_url(env: dict[str, str], tmp_path:
     (tmp_path / "a.pdf").write_bytes(simple_pdf(pages=1))
     (tmp_path / "b.pdf").write_bytes(simple_pdf(pages=2))
     files = [str(tmp_path / "a.pdf"), str(tmp_path / "b.pdf")]
-    process, url = start(*files, "--port", "0", env=env)
+    process, url = start_server(*files, "--port", "0", env=env)
     assert process.stdout is not None
     links = [process.stdout.readline().strip() for _ in files]
     try:
         assert all(link.startswith(url + "/") for link in links)
         assert [requests.get(link, timeout=10).status_code for link in links] == [200, 200]
     finally:
-        code, _ = stop(process)
+        code, _ = stop_process(process)
     assert code == 0
 
 
 def test_with_files_their_readers_are_shown_as_they_come(env: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_bytes(simple_pdf(pages=1))
     words = (str(tmp_path / "a.pdf"), "--data", str(tmp_path / "own"), "--port", "0")
-    process, _ = start(*words, env=env, errors=subprocess.PIPE)
+    process, _ = start_server(*words, env=env, errors=subprocess.PIPE)
     try:
         assert any("following view" in line for line in process.stderr)
         with closing(sqlite3.connect(tmp_path / "own" / "docshare.db", timeout=10)) as database, database:
@@ -121,7 +121,7 @@ def test_with_files_their_readers_are_shown_as_they_come(env: dict[str, str], tm
             )
         link, view = (process.stdout.readline() for _ in range(2))
     finally:
-        code, _ = stop(process)
+        code, _ = stop_process(process)
     assert code == 0
     assert link.startswith("http")
     assert view.split("\t")[:1] + view.split("\t")[4:6] == ["view", "a.pdf", "DE"]
@@ -131,44 +131,44 @@ def test_a_document_served_again_keeps_its_link(env: dict[str, str], tmp_path: P
     (tmp_path / "a.pdf").write_bytes(simple_pdf(pages=1))
     paths = []
     for _ in range(2):
-        process, url = start(str(tmp_path / "a.pdf"), "--port", "0", env=env)
+        process, url = start_server(str(tmp_path / "a.pdf"), "--port", "0", env=env)
         assert process.stdout is not None
         paths.append(process.stdout.readline().strip().removeprefix(url))
-        stop(process)
+        stop_process(process)
     assert paths[0] == paths[1]
 
 
 def test_a_second_server_is_refused_but_files_are_shared_through_the_first(env: dict[str, str], tmp_path: Path) -> None:
     """If a server already owns the directory, serve FILE uses it instead of failing."""
     (tmp_path / "a.pdf").write_bytes(simple_pdf(pages=1))
-    first, url = start("--port", "0", env=env)
+    first, url = start_server("--port", "0", env=env)
     try:
-        refused = docshare("serve", "--port", "0", env=env)
-        second, second_url = start(str(tmp_path / "a.pdf"), "--port", "0", env=env)
+        refused = run_docshare("serve", "--port", "0", env=env)
+        second, second_url = start_server(str(tmp_path / "a.pdf"), "--port", "0", env=env)
         assert second.stdout is not None
         link = second.stdout.readline().strip()
-        stop(second)
+        stop_process(second)
         assert requests.get(link, timeout=10).status_code == 200
     finally:
-        stop(first)
+        stop_process(first)
     assert (refused.returncode, refused.stdout) == (7, "")
     assert url in refused.stderr
     assert second_url == url
 
 
 def test_the_demo_is_served_from_the_package(env: dict[str, str]) -> None:
-    process, _ = start("--demo", "--port", "0", env=env)
+    process, _ = start_server("--demo", "--port", "0", env=env)
     assert process.stdout is not None
     link = process.stdout.readline().strip()
     try:
         assert "docshare-tour" in requests.get(link, timeout=10).text
     finally:
-        stop(process)
+        stop_process(process)
 
 
 def test_the_demo_and_a_waiting_terminal_both_tell_who_has_read(env: dict[str, str]) -> None:
     """The README's first commands, and a reader who closes the page after four seconds."""
-    process, _ = start("--demo", "--port", "0", env=env)
+    process, _ = start_server("--demo", "--port", "0", env=env)
     link = process.stdout.readline().strip()
     waiting = subprocess.Popen([*COMMAND, "wait", "@last", "--page", "3"], env=env, stdout=subprocess.PIPE, text=True)
     try:
@@ -189,7 +189,7 @@ def test_the_demo_and_a_waiting_terminal_both_tell_who_has_read(env: dict[str, s
         assert process.stdout.readline().startswith("view\t")
     finally:
         waiting.kill()
-        stop(process)
+        stop_process(process)
 
 
 def test_exec_lends_the_server_and_returns_its_exit_code(env: dict[str, str], tmp_path: Path) -> None:
@@ -201,7 +201,7 @@ def test_exec_lends_the_server_and_returns_its_exit_code(env: dict[str, str], tm
         "assert sys.argv[1:] == ['--json', 'two words'], sys.argv\n"
         "sys.exit(5)\n"
     )
-    done = docshare(
+    done = run_docshare(
         "serve", "--ephemeral", "--port", "0", "--exec", sys.executable, "-c", script, "--json", "two words", env=env
     )
     assert done.returncode == 5, done.stderr
@@ -212,14 +212,14 @@ def test_exec_lends_the_server_and_returns_its_exit_code(env: dict[str, str], tm
 def test_a_data_directory_that_is_none_and_a_damaged_database_are_told_in_words(
     env: dict[str, str], tmp_path: Path
 ) -> None:
-    done = docshare("serve", "--data", "/dev/null", "--port", "0", env=env)
+    done = run_docshare("serve", "--data", "/dev/null", "--port", "0", env=env)
     assert (done.returncode, "Errno" in done.stderr, "/dev/null is not a directory" in done.stderr) == (2, False, True)
-    assert docshare("admin", "account", "create", "ada@example.com", env=env).returncode == 0
+    assert run_docshare("admin", "account", "create", "ada@example.com", env=env).returncode == 0
     database = tmp_path / "data" / "docshare.db"
     content = database.read_bytes()
     database.write_bytes(content[:100] + b"Z" * 32_000 + content[32_100:])
     for line in (["serve", "--port", "0"], ["admin", "account", "list"]):
-        done = docshare(*line, env=env)
+        done = run_docshare(*line, env=env)
         assert (done.returncode, "docshare admin check --data" in done.stderr) == (13, True), done.stderr
     database.write_bytes(content)
     with closing(sqlite3.connect(database)) as whole:
@@ -227,7 +227,7 @@ def test_a_data_directory_that_is_none_and_a_damaged_database_are_told_in_words(
     for name in ("accounts", "oauth_clients"):  # read after the database has been opened
         at = (pages[name] - 1) * 4096
         database.write_bytes(content[:at] + b"Z" * 4096 + content[at + 4096 :])
-        done = docshare("serve", "--port", "0", env=env)
+        done = run_docshare("serve", "--port", "0", env=env)
         assert (done.returncode, "docshare admin check --data" in done.stderr) == (13, True), done.stderr
     assert not (tmp_path / "state" / "crash.log").exists()
 
@@ -240,9 +240,9 @@ def test_a_start_on_a_read_only_file_system_is_told_in_words(env: dict[str, str]
         pytest.skip("may not mount")
     try:
         for line in (["admin", "account", "create", "ada@example.com"],):
-            assert docshare(*line, "--data", str(disk / "data"), env=env).returncode == 0
+            assert run_docshare(*line, "--data", str(disk / "data"), env=env).returncode == 0
         subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
-        done = docshare("serve", "--data", str(disk / "data"), "--port", "0", env=env)
+        done = run_docshare("serve", "--data", str(disk / "data"), "--port", "0", env=env)
     finally:
         subprocess.run(["umount", "-l", str(disk)], check=True)
     assert (done.returncode, "read-only" in done.stderr, "Errno" in done.stderr) == (11, True, False), done.stderr
@@ -256,7 +256,7 @@ def test_an_ephemeral_server_leaves_no_trace_and_knows_its_own_uploads(env: dict
     script = (
         f"{program} upload {report} && {program} ls && {program} show @last --json && {program} trigger file.viewed"
     )
-    done = docshare("serve", "--ephemeral", "--port", "0", "--exec", "sh", "-c", f"{script} --file @last", env=env)
+    done = run_docshare("serve", "--ephemeral", "--port", "0", "--exec", "sh", "-c", f"{script} --file @last", env=env)
     assert done.returncode == 0, done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["report.pdf"]
 
@@ -266,38 +266,38 @@ def test_what_is_shared_by_another_server_stays_the_last_upload_of_this_one(
 ) -> None:
     report = tmp_path / "report.pdf"
     report.write_bytes(simple_pdf(pages=3))
-    process, _ = start("--port", "0", env=env)
+    process, _ = start_server("--port", "0", env=env)
     try:
-        link = docshare("upload", str(report), env=env).stdout.strip()
-        docshare("serve", "--ephemeral", "--port", "0", "--exec", *COMMAND, "upload", str(report), env=env)
-        shown = docshare("show", "@last", "--fields", "shareUrl", env=env)
+        link = run_docshare("upload", str(report), env=env).stdout.strip()
+        run_docshare("serve", "--ephemeral", "--port", "0", "--exec", *COMMAND, "upload", str(report), env=env)
+        shown = run_docshare("show", "@last", "--fields", "shareUrl", env=env)
     finally:
-        stop(process)
+        stop_process(process)
     assert (shown.returncode, shown.stdout.strip()) == (0, link), shown.stderr
-    process, url = start("--port", "0", env=env)  # at another port, which is another origin
+    process, url = start_server("--port", "0", env=env)  # at another port, which is another origin
     try:
-        shown = docshare("show", "@last", "--fields", "shareUrl", env=env)
+        shown = run_docshare("show", "@last", "--fields", "shareUrl", env=env)
     finally:
-        stop(process)
+        stop_process(process)
     assert shown.stdout.strip() == f"{url}/{link.rsplit('/', 1)[1]}"
 
 
 def test_exec_of_an_unknown_program_is_a_usage_error(env: dict[str, str]) -> None:
-    done = docshare("serve", "--ephemeral", "--port", "0", "--exec", "no-such-program-here", env=env)
+    done = run_docshare("serve", "--ephemeral", "--port", "0", "--exec", "no-such-program-here", env=env)
     assert done.returncode == 2
     assert "no-such-program-here" in done.stderr
 
 
 def test_the_ready_file_holds_the_base_url(env: dict[str, str], tmp_path: Path) -> None:
-    process, url = start("--port", "0", "--ready-file", str(tmp_path / "ready"), env=env)
-    stop(process)
+    process, url = start_server("--port", "0", "--ready-file", str(tmp_path / "ready"), env=env)
+    stop_process(process)
     assert (tmp_path / "ready").read_text() == url + "\n"
 
 
 def test_a_data_directory_of_its_own_leaves_the_profile_alone(env: dict[str, str], tmp_path: Path) -> None:
     with (tmp_path / "errors").open("w") as errors:
-        process, url = start("--data", str(tmp_path / "other"), "--port", "0", env=env, errors=errors)
-        stop(process)
+        process, url = start_server("--data", str(tmp_path / "other"), "--port", "0", env=env, errors=errors)
+        stop_process(process)
     assert not (tmp_path / "config" / "config.toml").exists()
     assert "ds_live_" in (tmp_path / "errors").read_text(), "the new owner's key is shown once"
     assert f"docshare profile add NAME --url {url} --with-token" in (tmp_path / "errors").read_text()
@@ -305,11 +305,11 @@ def test_a_data_directory_of_its_own_leaves_the_profile_alone(env: dict[str, str
 
 
 def test_a_taken_port_is_said_in_one_line(env: dict[str, str]) -> None:
-    process, url = start("--port", "0", env=env)
+    process, url = start_server("--port", "0", env=env)
     try:
-        done = docshare("serve", "--ephemeral", "--port", url.rsplit(":", 1)[1], env=env)
+        done = run_docshare("serve", "--ephemeral", "--port", url.rsplit(":", 1)[1], env=env)
     finally:
-        stop(process)
+        stop_process(process)
     assert (done.returncode, done.stdout) == (7, "")
     assert "--port 0" in done.stderr
     assert "Traceback" not in done.stderr
@@ -318,7 +318,7 @@ def test_a_taken_port_is_said_in_one_line(env: dict[str, str]) -> None:
 def test_a_bad_setting_stops_the_start_and_is_named(env: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "config.toml").write_text("rate_limits = 5\n")
-    done = docshare("serve", "--port", "0", env=env)
+    done = run_docshare("serve", "--port", "0", env=env)
     assert (done.returncode, done.stdout) == (2, "")
     assert "rate_limits" in done.stderr
 
@@ -326,11 +326,11 @@ def test_a_bad_setting_stops_the_start_and_is_named(env: dict[str, str], tmp_pat
 def test_the_log_names_no_link_and_no_secret(env: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_bytes(simple_pdf(pages=1))
     with (tmp_path / "log").open("w") as errors:
-        process, url = start("--port", "0", "--log", "json", env=env, errors=errors)
-        link = docshare("upload", str(tmp_path / "a.pdf"), env=env).stdout.strip()
+        process, url = start_server("--port", "0", "--log", "json", env=env, errors=errors)
+        link = run_docshare("upload", str(tmp_path / "a.pdf"), env=env).stdout.strip()
         requests.get(link, timeout=10)
         requests.get(f"{url}/api/v1/files", headers={"Authorization": "Bearer ds_live_wrongwrongwrong"}, timeout=10)
-        stop(process)
+        stop_process(process)
     log = (tmp_path / "log").read_text()
     lines = [json.loads(line) for line in log.splitlines()]
     asked = [line for line in lines if line["message"] == "request"]
@@ -347,13 +347,13 @@ def test_the_log_names_no_link_and_no_secret(env: dict[str, str], tmp_path: Path
 def test_each_line_of_a_log_in_json_is_json_whatever_happens(env: dict[str, str], tmp_path: Path) -> None:
     with (tmp_path / "log").open("w") as errors:
         line = ("--data", str(tmp_path / "other"), "--host", "0.0.0.0", "--port", "0", "--log", "json", "--dev")
-        process, _ = start(*line, env=env, errors=errors)
-        stop(process)
+        process, _ = start_server(*line, env=env, errors=errors)
+        stop_process(process)
     log = (tmp_path / "log").read_text()
     lines = [json.loads(each) for each in log.splitlines()]
     assert [each["level"] for each in lines if "TLS" in each["message"]] == ["warning"]
     assert "ds_live_" not in log
-    refused = docshare("serve", "--log=json", "--data", "/dev/null", env=env)
+    refused = run_docshare("serve", "--log=json", "--data", "/dev/null", env=env)
     assert (refused.returncode, json.loads(refused.stderr)["error"]["exit"]) == (2, 2)
 
 
@@ -372,12 +372,12 @@ def test_closed_standard_streams_do_no_harm(env: dict[str, str], tmp_path: Path)
 
 
 def test_exec_without_a_command_is_a_usage_error(env: dict[str, str]) -> None:
-    done = docshare("serve", "--ephemeral", "--port", "0", "--exec", env=env)
+    done = run_docshare("serve", "--ephemeral", "--port", "0", "--exec", env=env)
     assert (done.returncode, done.stdout) == (2, "")
 
 
 def test_a_file_that_is_no_document_is_refused_before_the_server_starts(env: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "fake.pdf").write_bytes(b"no document at all")
-    done = docshare("serve", str(tmp_path / "fake.pdf"), "--port", "0", env=env)
+    done = run_docshare("serve", str(tmp_path / "fake.pdf"), "--port", "0", env=env)
     assert (done.returncode, done.stdout) == (2, "")
     assert "fake.pdf" in done.stderr

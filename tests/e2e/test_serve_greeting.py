@@ -8,20 +8,20 @@ from pathlib import Path
 import pytest
 
 from tests.support.pdfs import simple_pdf
-from tests.support.served import COMMAND, docshare, home
+from tests.support.server_process import COMMAND, make_env, run_docshare
 from tests.support.terminal import Terminal
 
 
 @pytest.fixture
 def env(tmp_path: Path) -> dict[str, str]:
     (tmp_path / "report.pdf").write_bytes(simple_pdf(pages=3))
-    return home(tmp_path, TERM="xterm", COLUMNS="100")
+    return make_env(tmp_path, TERM="xterm", COLUMNS="100")
 
 
 def test_a_person_is_told_what_to_type_and_it_works(env: dict[str, str], tmp_path: Path) -> None:
     with Terminal([*COMMAND, "serve", str(tmp_path / "report.pdf"), "--port", "0"], env, columns=100) as server:
         shown = server.until("Readers appear here")
-        found = docshare("show", "@last", "--json", env=env)
+        found = run_docshare("show", "@last", "--json", env=env)
         server.type("\x03")
         assert server.end().code == 0
     for words in (
@@ -51,12 +51,12 @@ def test_what_an_ephemeral_server_shares_is_not_the_last_upload_of_another(env: 
 
 
 def test_without_a_profile_a_person_is_told_how_to_make_one_and_it_works(env: dict[str, str]) -> None:
-    docshare("admin", "account", "create", "ada@example.com", env=env)
+    run_docshare("admin", "account", "create", "ada@example.com", env=env)
     with Terminal([*COMMAND, "serve", "--port", "0"], env, columns=100) as server:
         shown = server.until("--with-token").replace("\r", "")
         told = shown[shown.index("docshare admin key create") : shown.index("--with-token") + len("--with-token")]
         typed = told.replace("docshare ", f"{shlex.join(COMMAND)} ")
         subprocess.run(["sh", "-c", typed], env=env, check=True, timeout=30)
-        assert json.loads(docshare("whoami", "--json", env=env).stdout)["email"] == "ada@example.com"
+        assert json.loads(run_docshare("whoami", "--json", env=env).stdout)["email"] == "ada@example.com"
         server.type("\x03")
         assert server.end().code == 0

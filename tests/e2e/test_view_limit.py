@@ -7,14 +7,14 @@ from typing import Any
 import requests
 
 from tests.support.pdfs import simple_pdf
-from tests.support.served import served
+from tests.support.server_process import run_server
 
 READERS = 200
 UNITS = 10
 
 
 def test_exactly_as_many_of_200_readers_at_once_as_there_are_units_get_in(tmp_path: Path) -> None:
-    with served(tmp_path) as server:
+    with run_server(tmp_path) as server:
         files = {"file": ("report.pdf", simple_pdf(pages=1))}
         made = requests.post(f"{server.url}/api/v1/files", headers=server.headers, files=files, timeout=30).json()
         api = f"{server.url}/api/v1/files/{made['uuid']}"

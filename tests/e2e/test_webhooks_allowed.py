@@ -8,34 +8,34 @@ import requests
 
 from docshare.contract.signing import verify
 from docshare.server.runtime import clock
-from tests.support.receivers import receiver_at
-from tests.support.served import Served, docshare, home, served
+from tests.support.receivers import open_receiver
+from tests.support.server_process import ServerProcess, make_env, run_docshare, run_server
 
 
-def create(server: Served, url: str) -> requests.Response:
+def post_webhook(server: ServerProcess, url: str) -> requests.Response:
     body = {"url": url, "events": ["file.viewed"]}
     return requests.post(f"{server.url}/api/v1/webhooks", json=body, headers=server.headers, timeout=20)
 
 
-def try_out(server: Served, made: requests.Response) -> Any:
+def send_test(server: ServerProcess, made: requests.Response) -> Any:
     uuid = made.json()["webhook"]["uuid"]
     return requests.post(f"{server.url}/api/v1/webhooks/{uuid}/test", headers=server.headers, timeout=20).json()
 
 
 def test_with_dev_webhooks_may_call_this_machine(tmp_path: Path) -> None:
-    with served(tmp_path, "--dev") as server, receiver_at() as receiver:
+    with run_server(tmp_path, "--dev") as server, open_receiver() as receiver:
         for url in (receiver.url, receiver.url.replace("127.0.0.1", "localhost")):
-            made = create(server, url)
+            made = post_webhook(server, url)
             assert made.status_code == 201, made.text
-            assert try_out(server, made)["delivered"] is True
+            assert send_test(server, made)["delivered"] is True
             hit = receiver.hits[-1]
             assert verify(made.json()["secret"], hit.body, hit.headers["x-service-signature"], clock())
-        assert create(server, "http://10.0.0.1/").status_code == 400
-        assert create(server, "http://169.254.169.254/").status_code == 400
+        assert post_webhook(server, "http://10.0.0.1/").status_code == 400
+        assert post_webhook(server, "http://169.254.169.254/").status_code == 400
 
 
 def test_every_answer_of_a_server_for_development_says_so(tmp_path: Path) -> None:
-    with served(tmp_path, "--dev") as server:
+    with run_server(tmp_path, "--dev") as server:
         answers = [
             requests.get(f"{server.url}/healthz", timeout=10),
             requests.post(f"{server.url}/api/v1/files", data=b"x" * 4096, timeout=10),  # refused before the application
@@ -47,27 +47,27 @@ def test_every_answer_of_a_server_for_development_says_so(tmp_path: Path) -> Non
 
 
 def test_dev_adds_to_what_the_operator_allowed(tmp_path: Path) -> None:
-    with served(tmp_path):
+    with run_server(tmp_path):
         pass
     (tmp_path / "data" / "config.toml").write_text('webhook_allow = ["10.0.0.0/8"]\n')
-    with served(tmp_path, "--dev") as server:
-        assert create(server, "http://10.0.0.1/").status_code == 201
-        assert create(server, "http://127.0.0.1:9/").status_code == 201
+    with run_server(tmp_path, "--dev") as server:
+        assert post_webhook(server, "http://10.0.0.1/").status_code == 201
+        assert post_webhook(server, "http://127.0.0.1:9/").status_code == 201
 
 
 def test_otherwise_they_may_not(tmp_path: Path) -> None:
-    with served(tmp_path) as server, receiver_at() as receiver:
+    with run_server(tmp_path) as server, open_receiver() as receiver:
         assert "X-Docshare-Dev" not in requests.get(f"{server.url}/healthz", timeout=10).headers
         for url in (receiver.url, receiver.url.replace("http", "https"), "https://localhost/"):
-            assert create(server, url).status_code == 400
+            assert post_webhook(server, url).status_code == 400
         assert receiver.hits == []
 
 
 def test_the_secret_is_nowhere_in_the_data_directory(tmp_path: Path) -> None:
     """Hardening M29: sealed under a key outside the database."""
-    with served(tmp_path, DOCSHARE_WEBHOOK_ALLOW="127.0.0.0/8") as server, receiver_at() as receiver:
-        made = create(server, receiver.url)
-        assert try_out(server, made)["delivered"] is True
+    with run_server(tmp_path, DOCSHARE_WEBHOOK_ALLOW="127.0.0.0/8") as server, open_receiver() as receiver:
+        made = post_webhook(server, receiver.url)
+        assert send_test(server, made)["delivered"] is True
         digits = made.json()["secret"].removeprefix("whsec_")
     stored = b"".join(path.read_bytes() for path in server.data_dir.rglob("*") if path.is_file())
     assert receiver.url.encode() in stored
@@ -77,8 +77,8 @@ def test_the_secret_is_nowhere_in_the_data_directory(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("flags", [[], ["--dev"]])
 def test_what_cannot_be_allowed_stops_the_start_and_is_named(tmp_path: Path, flags: list[str]) -> None:
-    env = home(tmp_path, DOCSHARE_WEBHOOK_ALLOW="https://receiver.lan")
-    ended = docshare("serve", "--ephemeral", "--port", "0", *flags, env=env)
+    env = make_env(tmp_path, DOCSHARE_WEBHOOK_ALLOW="https://receiver.lan")
+    ended = run_docshare("serve", "--ephemeral", "--port", "0", *flags, env=env)
     assert ended.returncode == 2
     assert "DOCSHARE_WEBHOOK_ALLOW" in ended.stderr
     assert "https://receiver.lan" in ended.stderr

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from tests.http.rig import Rig
+from tests.http.harness import ListenerHarness
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., Rig]]:
+def start(tmp_path: Path) -> Iterator[Callable[..., ListenerHarness]]:
     """A function that starts a listener; settings of ``make_server`` are its keyword arguments."""
-    started: list[Rig] = []
+    started: list[ListenerHarness] = []
 
-    def build(**settings: Any) -> Rig:
-        started.append(Rig(tmp_path / f"data{len(started)}", **settings))
+    def build(**settings: Any) -> ListenerHarness:
+        started.append(ListenerHarness(tmp_path / f"data{len(started)}", **settings))
         return started[-1]
 
     yield build
@@ -24,6 +24,6 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Rig]]:
 
 
 @pytest.fixture
-def rig(start: Callable[..., Rig]) -> Rig:
+def rig(start: Callable[..., ListenerHarness]) -> ListenerHarness:
     """A listener with the usual settings."""
     return start()

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from docshare.server.store.blobs import Blobs, Swept
-from tests.http.rig import sha256
+from tests.http.harness import sha256
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def blobs(tmp_path: Path) -> Blobs:
     return Blobs(tmp_path / "blobs", tmp_path / "tmp", lambda: f"{next(numbers) % 7:02d}blob{next(numbers):014d}")
 
 
-def store(blobs: Blobs, content: bytes) -> str:
+def store_content(blobs: Blobs, content: bytes) -> str:
     part = blobs.part()
     part.write(content)
     return blobs.keep(part)
@@ -36,13 +36,13 @@ def test_a_part_knows_its_size_hash_and_head(blobs: Blobs) -> None:
 
 
 def test_equal_bytes_have_two_blobs(blobs: Blobs) -> None:
-    first, second = store(blobs, b"same"), store(blobs, b"same")
+    first, second = store_content(blobs, b"same"), store_content(blobs, b"same")
     assert first != second
     assert blobs.path(first).read_bytes() == blobs.path(second).read_bytes() == b"same"
 
 
 def test_a_kept_blob_is_found_until_it_is_deleted(blobs: Blobs) -> None:
-    key = store(blobs, b"x")
+    key = store_content(blobs, b"x")
     assert blobs.exists(key)
     assert blobs.path(key) == blobs.root / key[:2] / key
     blobs.delete(key)
@@ -60,7 +60,7 @@ def test_a_kept_part_survives_being_discarded(blobs: Blobs) -> None:
 
 
 def test_directories_and_files_are_private(blobs: Blobs) -> None:
-    key = store(blobs, b"x")
+    key = store_content(blobs, b"x")
     modes = {path: path.stat().st_mode & 0o777 for path in (blobs.root, blobs.tmp, blobs.path(key).parent)}
     assert set(modes.values()) == {0o700}
     assert blobs.path(key).stat().st_mode & 0o777 == 0o600
@@ -83,7 +83,7 @@ def test_the_bytes_are_on_the_disk_before_the_name_and_the_name_before_the_key_i
 
     monkeypatch.setattr(os, "fsync", fsync)
     monkeypatch.setattr(os, "rename", rename)
-    store(blobs, b"x")
+    store_content(blobs, b"x")
     # The partial, the root (for the new shelf), the rename, the shelf.
     assert steps == ["fsync tmp, level 2", "fsync blobs, level 1", "rename", "fsync blobs, level 2"]
 
@@ -106,7 +106,7 @@ def test_a_part_that_could_not_be_kept_can_be_discarded(blobs: Blobs, monkeypatc
 
 def test_many_threads_may_keep_at_once(blobs: Blobs) -> None:
     keys: list[str] = []
-    threads = [threading.Thread(target=lambda: keys.append(store(blobs, b"x"))) for _ in range(16)]
+    threads = [threading.Thread(target=lambda: keys.append(store_content(blobs, b"x"))) for _ in range(16)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -123,7 +123,7 @@ def test_a_string_that_is_no_key_reaches_no_file(blobs: Blobs, key: str) -> None
 
 
 def test_the_sweep_removes_partials_and_blobs_without_a_row_and_nothing_else(blobs: Blobs, tmp_path: Path) -> None:
-    known, orphan = store(blobs, b"known"), store(blobs, b"orphan")
+    known, orphan = store_content(blobs, b"known"), store_content(blobs, b"orphan")
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "precious").write_bytes(b"x")
@@ -171,7 +171,7 @@ def test_a_growing_part_stops_before_the_disk_is_full(blobs: Blobs, monkeypatch:
     assert list(blobs.tmp.iterdir()) == []
 
 
-def nested(place: Path, depth: int) -> None:
+def make_nested_directories(place: Path, depth: int) -> None:
     """Directories in each other, deeper than a path can say or a function can call itself."""
     handle = os.open(place, os.O_RDONLY)
     for _ in range(depth):
@@ -189,7 +189,7 @@ def test_a_start_removes_what_a_hostile_document_left(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "kept").touch()
-    nested(left, 3_000)
+    make_nested_directories(left, 3_000)
     (left / "link").symlink_to(outside)
     closed = left / "closed"
     (closed / "in").mkdir(parents=True)

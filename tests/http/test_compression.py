@@ -6,24 +6,24 @@ import pytest
 
 from docshare.server.http.compression import pack, pack_well, takes_gzip
 
-TAKEN = [
+GZIP_ACCEPTED = [
     "gzip", "GZIP", "x-gzip", "gzip, deflate, br", "deflate,gzip", "br;q=1.0, gzip;q=0.8, *;q=0.1", "gzip;q=0.001",
     "*", "*;q=0.5", "identity;q=0, *;q=0.5", "gzip;q=0.5, identity;q=0.5", "identity;q=0.5, gzip;q=1.0", "gzip ; q=1",
     "gzip;Q=0.5", " gzip ",
 ]  # fmt: skip
-NOT_TAKEN = [
+GZIP_NOT_ACCEPTED = [
     None, "", "identity", "br", "deflate", "gzip;q=0", "gzip;q=0.000", "gzip;q=0, *", "*;q=0", "identity, gzip;q=0.9",
     "identity;q=1, *;q=0.5", "gzip;q=2", "gzip;q=-1", "gzip;q=abc", "gzip;level=9", "gzipp", "xgzip", ";q=1", ",,",
     "gzip;q=0.0001", "gzip," + "x" * 300,
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("header", TAKEN)
+@pytest.mark.parametrize("header", GZIP_ACCEPTED)
 def test_a_client_that_takes_gzip_gets_it(header: str) -> None:
     assert takes_gzip(header)
 
 
-@pytest.mark.parametrize("header", NOT_TAKEN)
+@pytest.mark.parametrize("header", GZIP_NOT_ACCEPTED)
 def test_a_client_that_does_not_ask_for_it_or_prefers_the_plain_answer_does_not(header: str | None) -> None:
     assert not takes_gzip(header)
 

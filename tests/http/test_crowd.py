@@ -15,19 +15,28 @@ from docshare.server.http.channel import Channel
 from docshare.server.http.crowd import STEP_BYTES, Phase, network_of
 from docshare.server.http.event_loop import EventLoop
 from docshare.server.http.listener import Listener
-from tests.http.rig import BIG, Rig, Wire, eventually, form, part, request, upload
+from tests.http.harness import (
+    BIG,
+    ListenerHarness,
+    RawConnection,
+    build_form,
+    build_part,
+    build_request,
+    build_upload,
+    wait_until,
+)
 
-Connect = Callable[..., Wire]
+Connect = Callable[..., RawConnection]
 
 
 @pytest.fixture
 def connect() -> Iterator[Connect]:
     """Opens connections, and closes them at the end."""
     with ExitStack() as stack:
-        yield lambda *where, **how: stack.enter_context(Wire(*where, **how))
+        yield lambda *where, **how: stack.enter_context(RawConnection(*where, **how))
 
 
-class Clock:
+class MonotonicClock:
     """Monotonic seconds that pass when a test says so."""
 
     def __init__(self) -> None:
@@ -38,11 +47,11 @@ class Clock:
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> MonotonicClock:
+    return MonotonicClock()
 
 
-def is_closed(wire: Wire) -> bool:
+def is_closed(wire: RawConnection) -> bool:
     """Whether the other end has closed; nothing else may have come from it."""
     if not select.select([wire.socket], [], [], 0)[0]:
         return False
@@ -52,40 +61,40 @@ def is_closed(wire: Wire) -> bool:
         return True
 
 
-def ask(wire: Wire, path: str = "/ping") -> bool:
-    wire.send(request("GET", path))
+def ping(wire: RawConnection, path: str = "/ping") -> bool:
+    wire.send(build_request("GET", path))
     return wire.answer().status == 200
 
 
-def is_moving(rig: Rig) -> bool:
+def is_moving(rig: ListenerHarness) -> bool:
     """Whether an answer is leaving or a body arriving."""
     return any(channel.phase is Phase.MOVING for channel in rig.server._channels())
 
 
-def received(rig: Rig) -> int:
+def count_received_bytes(rig: ListenerHarness) -> int:
     """How many bytes the server has read from the connections it holds."""
     return sum(channel.delivered() for channel in rig.server._channels())
 
 
-def pass_time(rig: Rig, clock: Clock, seconds: float) -> None:
+def advance_time(rig: ListenerHarness, clock: MonotonicClock, seconds: float) -> None:
     """Let ``seconds`` pass, and the server look at its deadlines."""
     clock.now += seconds
-    assert eventually(lambda: rig.server._check_at > clock.now)
+    assert wait_until(lambda: rig.server._check_at > clock.now)
 
 
 def test_at_the_limit_the_longest_idle_makes_room_and_then_who_has_asked_nothing(
-    start: Callable[..., Rig], connect: Connect
+    start: Callable[..., ListenerHarness], connect: Connect
 ) -> None:
     rig = start(connections=4, is_exempt=lambda peer: True)
     running, silent, first, second = (connect(rig.port) for _ in range(4))
-    assert ask(first)
-    assert ask(second)
-    running.send(request("GET", "/slow"))
+    assert ping(first)
+    assert ping(second)
+    running.send(build_request("GET", "/slow"))
     assert rig.entered.wait(10)
     others = [silent, first, second]
     for gone in (first, second, silent):
         newcomer = connect(rig.port)
-        assert eventually(lambda gone=gone: is_closed(gone))  # type: ignore[misc]
+        assert wait_until(lambda gone=gone: is_closed(gone))  # type: ignore[misc]
         others.remove(gone)
         assert not any(is_closed(wire) for wire in others)
         newcomer.send(b"GET /x HTTP/1.1\r\n")
@@ -95,38 +104,40 @@ def test_at_the_limit_the_longest_idle_makes_room_and_then_who_has_asked_nothing
     assert running.answer().status == 200
 
 
-def test_a_crowd_of_silent_connections_keeps_nobody_out(start: Callable[..., Rig], connect: Connect) -> None:
+def test_a_crowd_of_silent_connections_keeps_nobody_out(
+    start: Callable[..., ListenerHarness], connect: Connect
+) -> None:
     rig = start(connections=20, is_exempt=lambda peer: True)
     crowd = []
     for _ in range(60):
         crowd.append(connect(rig.port))
-        with Wire(rig.port) as visitor:
-            assert ask(visitor)
+        with RawConnection(rig.port) as visitor:
+            assert ping(visitor)
     assert len(rig.server.crowd) <= 20
 
 
 def test_an_address_beyond_its_share_loses_its_own_oldest_connection(
-    start: Callable[..., Rig], clock: Clock, connect: Connect
+    start: Callable[..., ListenerHarness], clock: MonotonicClock, connect: Connect
 ) -> None:
     rig = start(connections=64, clock=clock)
-    with Wire(rig.port, "127.0.0.2") as visitor:
-        assert ask(visitor)
+    with RawConnection(rig.port, "127.0.0.2") as visitor:
+        assert ping(visitor)
         crowd = [connect(rig.port) for _ in range(16)]
-        assert eventually(lambda: len(rig.server.crowd) == 17)
+        assert wait_until(lambda: len(rig.server.crowd) == 17)
         # Too fast: what it holds has come a moment ago.
         assert connect(rig.port).rest() == b""
         clock.now += 2
         newcomer = connect(rig.port)
-        assert ask(newcomer)
+        assert ping(newcomer)
         assert crowd[0].rest() == b""
         assert not any(is_closed(wire) for wire in crowd[1:])
-        assert ask(visitor)
+        assert ping(visitor)
 
 
-def test_a_trusted_proxy_may_hold_them_all(start: Callable[..., Rig], connect: Connect) -> None:
+def test_a_trusted_proxy_may_hold_them_all(start: Callable[..., ListenerHarness], connect: Connect) -> None:
     rig = start(connections=64, is_exempt=lambda peer: peer == "127.0.0.1")
     crowd = [connect(rig.port) for _ in range(60)]
-    assert all(ask(wire) for wire in crowd)
+    assert all(ping(wire) for wire in crowd)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +154,7 @@ def test_an_ipv6_network_is_one_address(one: str, other: str, same: bool) -> Non
 
 
 def test_idle_connections_follow_the_monotonic_clock(
-    start: Callable[..., Rig], clock: Clock, monkeypatch: pytest.MonkeyPatch
+    start: Callable[..., ListenerHarness], clock: MonotonicClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Tomorrow:
         @staticmethod
@@ -151,95 +162,95 @@ def test_idle_connections_follow_the_monotonic_clock(
             return 2e9 + 86_400
 
     rig = start(clock=clock)
-    with Wire(rig.port) as wire:
-        assert ask(wire)
+    with RawConnection(rig.port) as wire:
+        assert ping(wire)
         for module in (waitress.channel, waitress.server):
             monkeypatch.setattr(module, "time", Tomorrow)
-        pass_time(rig, clock, 100)
-        pass_time(rig, clock, 10)
+        advance_time(rig, clock, 100)
+        advance_time(rig, clock, 10)
         assert not is_closed(wire)
-        assert ask(wire)
-        pass_time(rig, clock, 1)
-        pass_time(rig, clock, 130)
-        assert eventually(lambda: is_closed(wire))
+        assert ping(wire)
+        advance_time(rig, clock, 1)
+        advance_time(rig, clock, 130)
+        assert wait_until(lambda: is_closed(wire))
 
 
 def test_a_connection_that_never_asks_is_closed_after_the_time_of_a_header_block(
-    start: Callable[..., Rig], clock: Clock
+    start: Callable[..., ListenerHarness], clock: MonotonicClock
 ) -> None:
     rig = start(clock=clock)
-    with Wire(rig.port) as wire:
-        assert eventually(lambda: len(rig.server.crowd) == 1)
-        pass_time(rig, clock, 29)
+    with RawConnection(rig.port) as wire:
+        assert wait_until(lambda: len(rig.server.crowd) == 1)
+        advance_time(rig, clock, 29)
         assert not is_closed(wire)
-        pass_time(rig, clock, 2)
-        assert eventually(lambda: is_closed(wire))
+        advance_time(rig, clock, 2)
+        assert wait_until(lambda: is_closed(wire))
 
 
-def test_an_answer_that_nobody_reads_is_given_up(start: Callable[..., Rig], clock: Clock) -> None:
+def test_an_answer_that_nobody_reads_is_given_up(start: Callable[..., ListenerHarness], clock: MonotonicClock) -> None:
     rig = start(clock=clock)
-    with Wire(rig.port, receive=4096) as wire:
-        wire.send(request("GET", "/big"))
-        assert eventually(lambda: rig.calls == ["/big"] and is_moving(rig))
-        pass_time(rig, clock, 119)
+    with RawConnection(rig.port, receive=4096) as wire:
+        wire.send(build_request("GET", "/big"))
+        assert wait_until(lambda: rig.calls == ["/big"] and is_moving(rig))
+        advance_time(rig, clock, 119)
         assert len(rig.server.crowd) == 1
-        pass_time(rig, clock, 2)
-        assert eventually(lambda: len(rig.server.crowd) == 0)
+        advance_time(rig, clock, 2)
+        assert wait_until(lambda: len(rig.server.crowd) == 0)
 
 
-def test_a_slow_reader_gets_all_of_a_big_answer(start: Callable[..., Rig], clock: Clock) -> None:
+def test_a_slow_reader_gets_all_of_a_big_answer(start: Callable[..., ListenerHarness], clock: MonotonicClock) -> None:
     rig = start(clock=clock)
-    with Wire(rig.port, receive=100_000) as wire:
-        wire.send(request("GET", "/big"))
-        assert eventually(lambda: rig.calls == ["/big"] and is_moving(rig))
+    with RawConnection(rig.port, receive=100_000) as wire:
+        wire.send(build_request("GET", "/big"))
+        assert wait_until(lambda: rig.calls == ["/big"] and is_moving(rig))
         for _ in range(4):
             # The system has taken megabytes of the answer, so the server itself sends nothing meanwhile.
             for _ in range(20):
                 wire.buffer += wire.socket.recv(STEP_BYTES)
-            pass_time(rig, clock, 100)
+            advance_time(rig, clock, 100)
         assert wire.answer().body == BIG
 
 
-def test_a_body_that_does_not_arrive_is_given_up(start: Callable[..., Rig], clock: Clock) -> None:
+def test_a_body_that_does_not_arrive_is_given_up(start: Callable[..., ListenerHarness], clock: MonotonicClock) -> None:
     rig = start(clock=clock)
-    with Wire(rig.port) as wire:
-        raw = upload(form(part(b"x" * 100_000)))
+    with RawConnection(rig.port) as wire:
+        raw = build_upload(build_form(build_part(b"x" * 100_000)))
         wire.send(raw[:1000])
-        assert eventually(lambda: len(rig.partials()) == 1)
+        assert wait_until(lambda: len(rig.partials()) == 1)
         for sent in range(4):
-            pass_time(rig, clock, 35)
+            advance_time(rig, clock, 35)
             if sent < 3:
                 wire.send(b"x")
-        assert eventually(lambda: is_closed(wire))
-        assert eventually(lambda: rig.partials() == [])
+        assert wait_until(lambda: is_closed(wire))
+        assert wait_until(lambda: rig.partials() == [])
 
 
-def test_a_body_that_moves_on_may_take_hours(start: Callable[..., Rig], clock: Clock) -> None:
+def test_a_body_that_moves_on_may_take_hours(start: Callable[..., ListenerHarness], clock: MonotonicClock) -> None:
     rig = start(clock=clock)
-    raw = upload(form(part(b"x" * 400_000)))
-    with Wire(rig.port) as wire:
+    raw = build_upload(build_form(build_part(b"x" * 400_000)))
+    with RawConnection(rig.port) as wire:
         for at in range(0, len(raw) - 50_000, 50_000):
             wire.send(raw[at : at + 50_000])
-            assert eventually(lambda at=at: received(rig) >= at + 50_000)  # type: ignore[misc]
-            pass_time(rig, clock, 100)
+            assert wait_until(lambda at=at: count_received_bytes(rig) >= at + 50_000)  # type: ignore[misc]
+            advance_time(rig, clock, 100)
         wire.send(raw[at + 50_000 :])
         assert wire.answer().facts["files"]["file"]["size"] == 400_000
 
 
-def test_pipelined_requests_are_read_one_by_one(rig: Rig) -> None:
-    with Wire(rig.port) as wire:
-        wire.send(request("GET", "/slow") + b"".join(request("GET", f"/{number}") for number in range(300)))
+def test_pipelined_requests_are_read_one_by_one(rig: ListenerHarness) -> None:
+    with RawConnection(rig.port) as wire:
+        wire.send(build_request("GET", "/slow") + b"".join(build_request("GET", f"/{number}") for number in range(300)))
         assert rig.entered.wait(10)
-        with Wire(rig.port) as other:
-            assert ask(other)
+        with RawConnection(rig.port) as other:
+            assert ping(other)
         assert [head.path for head in rig.heads] == ["/slow", "/ping"]
         rig.gate.set()
         assert [wire.answer().facts["path"] for _ in range(301)] == ["/slow", *(f"/{number}" for number in range(300))]
 
 
-def test_a_client_that_sends_no_more_gets_its_answers(rig: Rig) -> None:
-    with Wire(rig.port) as wire:
-        wire.send(request("GET", "/slow") + request("GET", "/b"))
+def test_a_client_that_sends_no_more_gets_its_answers(rig: ListenerHarness) -> None:
+    with RawConnection(rig.port) as wire:
+        wire.send(build_request("GET", "/slow") + build_request("GET", "/b"))
         wire.socket.shutdown(socket.SHUT_WR)
         assert rig.entered.wait(10)
         rig.gate.set()
@@ -248,26 +259,26 @@ def test_a_client_that_sends_no_more_gets_its_answers(rig: Rig) -> None:
 
 
 def test_silent_connections_cost_the_others_nothing(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch, connect: Connect
+    rig: ListenerHarness, monkeypatch: pytest.MonkeyPatch, connect: Connect
 ) -> None:
     crowd = [connect(rig.port) for _ in range(200)]
-    with Wire(rig.port) as wire:
-        assert ask(wire)
+    with RawConnection(rig.port) as wire:
+        assert ping(wire)
         asked, woken = [], []
         readable, wake = Channel.readable, Listener.wake
         monkeypatch.setattr(Channel, "readable", lambda self: asked.append(self) or readable(self))
         monkeypatch.setattr(Listener, "wake", lambda self, *more: woken.append(self) or wake(self, *more))
         for _ in range(20):
-            assert ask(wire)
+            assert ping(wire)
             # A request that comes while the thread still finishes the one before it does wake the loop.
-            assert eventually(lambda: not any(channel.requests for channel in rig.server._channels()))
+            assert wait_until(lambda: not any(channel.requests for channel in rig.server._channels()))
     assert len({id(channel) for channel in asked}) == 1
     assert len(woken) <= 2  # a thread may be interrupted between its last steps
     assert not any(is_closed(other) for other in crowd)
 
 
 def test_many_newcomers_are_accepted_in_one_turn(
-    start: Callable[..., Rig], monkeypatch: pytest.MonkeyPatch, connect: Connect
+    start: Callable[..., ListenerHarness], monkeypatch: pytest.MonkeyPatch, connect: Connect
 ) -> None:
     turns: list[int] = []
     turn = EventLoop.turn
@@ -275,21 +286,21 @@ def test_many_newcomers_are_accepted_in_one_turn(
     rig = start(run=False)
     crowd = [connect(rig.port) for _ in range(150)]
     rig.thread.start()
-    assert ask(crowd[-1])
+    assert ping(crowd[-1])
     assert sum(before < 150 for before in turns) <= 4
 
 
-def test_one_address_waits_behind_itself_only(start: Callable[..., Rig], connect: Connect) -> None:
+def test_one_address_waits_behind_itself_only(start: Callable[..., ListenerHarness], connect: Connect) -> None:
     rig = start(threads=1)
-    with Wire(rig.port) as first, Wire(rig.port, "127.0.0.2") as visitor:
-        first.send(request("GET", "/slow"))
+    with RawConnection(rig.port) as first, RawConnection(rig.port, "127.0.0.2") as visitor:
+        first.send(build_request("GET", "/slow"))
         assert rig.entered.wait(10)
         crowd = [connect(rig.port) for _ in range(30)]
         for number, wire in enumerate(crowd):
-            wire.send(request("GET", f"/{number}"))
-        assert eventually(lambda: len(rig.heads) == 31)
-        visitor.send(request("GET", "/visitor"))
-        assert eventually(lambda: len(rig.heads) == 32)
+            wire.send(build_request("GET", f"/{number}"))
+        assert wait_until(lambda: len(rig.heads) == 31)
+        visitor.send(build_request("GET", "/visitor"))
+        assert wait_until(lambda: len(rig.heads) == 32)
         rig.gate.set()
         assert visitor.answer().status == 200
         assert all(wire.answer().status == 200 for wire in crowd)
@@ -298,24 +309,24 @@ def test_one_address_waits_behind_itself_only(start: Callable[..., Rig], connect
 
 @pytest.mark.parametrize(("path", "status"), [("/busy", 503), ("/often", 429)])
 def test_who_asks_too_much_is_told_half_a_second_late_and_holds_up_nobody_else(
-    start: Callable[..., Rig], clock: Clock, path: str, status: int
+    start: Callable[..., ListenerHarness], clock: MonotonicClock, path: str, status: int
 ) -> None:
     rig = start(clock=clock, threads=1)
-    with Wire(rig.port) as first, Wire(rig.port) as second, Wire(rig.port) as other:
+    with RawConnection(rig.port) as first, RawConnection(rig.port) as second, RawConnection(rig.port) as other:
         for wire in (first, second):
-            wire.send(request("GET", path))
-        assert eventually(lambda: rig.calls == [path, path])
-        assert ask(other)
+            wire.send(build_request("GET", path))
+        assert wait_until(lambda: rig.calls == [path, path])
+        assert ping(other)
         clock.now += 0.4
-        assert ask(other)
+        assert ping(other)
         assert not select.select([first.socket, second.socket], [], [], 0)[0]
         clock.now += 0.2
         for wire in (first, second):
             assert wire.answer().status == status
-            assert ask(wire)
+            assert ping(wire)
 
 
-class Exhausted:
+class ExhaustedSocket:
     """A listening socket of a system without a descriptor to spare, while ``full``."""
 
     def __init__(self, sock: socket.socket) -> None:
@@ -334,20 +345,20 @@ class Exhausted:
 
 
 def test_without_a_descriptor_an_idle_connection_makes_room_and_the_loop_does_not_spin(
-    start: Callable[..., Rig], clock: Clock
+    start: Callable[..., ListenerHarness], clock: MonotonicClock
 ) -> None:
     rig = start(clock=clock)
-    with Wire(rig.port) as idle, Wire(rig.port) as running:
-        assert ask(idle)
+    with RawConnection(rig.port) as idle, RawConnection(rig.port) as running:
+        assert ping(idle)
         # The client has its answer a moment before the loop knows that this connection is idle.
-        assert eventually(lambda: [channel.phase for channel in rig.server._channels()].count(Phase.IDLE) == 1)
-        running.send(request("GET", "/slow"))
+        assert wait_until(lambda: [channel.phase for channel in rig.server._channels()].count(Phase.IDLE) == 1)
+        running.send(build_request("GET", "/slow"))
         assert rig.entered.wait(10)
         listener = rig.server._listeners[0]
-        exhausted = listener.socket = Exhausted(listener.socket)
-        with Wire(rig.port) as newcomer:
-            assert eventually(lambda: is_closed(idle))
-            assert eventually(lambda: listener.watched == 0)
+        exhausted = listener.socket = ExhaustedSocket(listener.socket)
+        with RawConnection(rig.port) as newcomer:
+            assert wait_until(lambda: is_closed(idle))
+            assert wait_until(lambda: listener.watched == 0)
             calls = exhausted.calls
             assert calls <= 6
             rig.gate.set()
@@ -355,4 +366,4 @@ def test_without_a_descriptor_an_idle_connection_makes_room_and_the_loop_does_no
             assert exhausted.calls == calls
             exhausted.full = False
             clock.now += 1
-            assert ask(newcomer)
+            assert ping(newcomer)

@@ -14,21 +14,33 @@ from docshare.server.store import reserve
 from tests.support.cast import World
 
 
-def of_sqlite(name: str) -> peewee.OperationalError:
+def make_sqlite_error(name: str) -> peewee.OperationalError:
     inner = sqlite3.OperationalError("disk I/O error")
     inner.sqlite_errorcode = getattr(sqlite3, name)
     return peewee.OperationalError(inner, "disk I/O error")
 
 
 FAULTS = {
-    "full": [OSError(errno.ENOSPC, ""), OSError(errno.EDQUOT, ""), OSError(errno.EFBIG, ""), of_sqlite("SQLITE_FULL")],
-    "fails": [OSError(errno.EIO, ""), of_sqlite("SQLITE_IOERR"), of_sqlite("SQLITE_IOERR_FSYNC")],
-    "read-only": [OSError(errno.EROFS, ""), of_sqlite("SQLITE_READONLY"), of_sqlite("SQLITE_READONLY_DBMOVED")],
+    "full": [
+        OSError(errno.ENOSPC, ""),
+        OSError(errno.EDQUOT, ""),
+        OSError(errno.EFBIG, ""),
+        make_sqlite_error("SQLITE_FULL"),
+    ],
+    "fails": [OSError(errno.EIO, ""), make_sqlite_error("SQLITE_IOERR"), make_sqlite_error("SQLITE_IOERR_FSYNC")],
+    "read-only": [
+        OSError(errno.EROFS, ""),
+        make_sqlite_error("SQLITE_READONLY"),
+        make_sqlite_error("SQLITE_READONLY_DBMOVED"),
+    ],
     "descriptors": [OSError(errno.EMFILE, ""), OSError(errno.ENFILE, "")],
-    "memory": [MemoryError(), OSError(errno.ENOMEM, ""), of_sqlite("SQLITE_NOMEM")],
-    "damaged": [of_sqlite("SQLITE_CORRUPT"), peewee.DatabaseError(of_sqlite("SQLITE_NOTADB"), "while connecting")],
-    "open its database": [of_sqlite("SQLITE_CANTOPEN")],
-    "busy": [of_sqlite("SQLITE_BUSY")],
+    "memory": [MemoryError(), OSError(errno.ENOMEM, ""), make_sqlite_error("SQLITE_NOMEM")],
+    "damaged": [
+        make_sqlite_error("SQLITE_CORRUPT"),
+        peewee.DatabaseError(make_sqlite_error("SQLITE_NOTADB"), "while connecting"),
+    ],
+    "open its database": [make_sqlite_error("SQLITE_CANTOPEN")],
+    "busy": [make_sqlite_error("SQLITE_BUSY")],
 }
 
 
@@ -43,7 +55,12 @@ def test_a_fault_of_the_host_is_unavailable(word: str, error: Exception) -> None
 
 @pytest.mark.parametrize(
     "error",
-    [ValueError(), FileNotFoundError(errno.ENOENT, ""), of_sqlite("SQLITE_CONSTRAINT"), peewee.IntegrityError()],
+    [
+        ValueError(),
+        FileNotFoundError(errno.ENOENT, ""),
+        make_sqlite_error("SQLITE_CONSTRAINT"),
+        peewee.IntegrityError(),
+    ],
 )
 def test_other_exceptions_are_not(error: Exception) -> None:
     assert faults.as_problem(error) is None
@@ -68,7 +85,7 @@ def test_bytes_whose_commit_may_come_back_are_kept(world: World) -> None:
         part = world.rt.blobs.part()
         part.write(b"%PDF-")
         kept[name] = world.rt.blobs.keep(part)
-        intake.abandon(world.rt, kept[name], of_sqlite(name))
+        intake.abandon(world.rt, kept[name], make_sqlite_error(name))
     assert world.rt.blobs.exists(kept["SQLITE_IOERR_FSYNC"])
     assert not world.rt.blobs.exists(kept["SQLITE_FULL"])
 

@@ -9,15 +9,15 @@ import pytest
 from docshare.server.http.probing import Forwarders
 from docshare.server.services.operations import diagnosis
 from tests.support.cast import World
-from tests.support.owner import signed_in
+from tests.support.owner import sign_in_browser
 
 
-def ask(world: World, peer: str, path: str = "/", forwarded: str | None = "203.0.113.7") -> None:
+def request_through(world: World, peer: str, path: str = "/", forwarded: str | None = "203.0.113.7") -> None:
     headers = {} if forwarded is None else {"X-Forwarded-For": forwarded}
     world.http.get(path, headers=headers, environ_overrides={"REMOTE_ADDR": peer})
 
 
-def finding(world: World) -> dict[str, object]:
+def proxy_finding(world: World) -> dict[str, object]:
     (row,) = (row for row in diagnosis.run(world.rt, {}) if row["check"] == "proxies")
     return row
 
@@ -28,18 +28,18 @@ def test_a_neighbor_that_says_for_whom_it_asks_is_named(
 ) -> None:
     caplog.set_level(logging.WARNING)
     for path in ("/", "/api/files/000000000000/metadata", "/0" * 3):
-        ask(world, peer, path)
+        request_through(world, peer, path)
     (line,) = (record for record in caplog.records if record.message == "proxy not trusted")
     assert (line.peer, line.fix) == (peer, f"DOCSHARE_TRUSTED_PROXIES={peer}")
-    row = finding(world)
+    row = proxy_finding(world)
     assert row["level"] == "error"
     assert f"DOCSHARE_TRUSTED_PROXIES={peer}" in str(row["fix"])
-    assert f"<code>DOCSHARE_TRUSTED_PROXIES={peer}</code>" in signed_in(world, world.fay).get("/files").text
+    assert f"<code>DOCSHARE_TRUSTED_PROXIES={peer}</code>" in sign_in_browser(world, world.fay).get("/files").text
     world.clock.advance(minutes=59)
-    ask(world, peer)
+    request_through(world, peer)
     assert len([record for record in caplog.records if record.message == "proxy not trusted"]) == 1
     world.clock.advance(minutes=1)
-    ask(world, peer)
+    request_through(world, peer)
     assert len([record for record in caplog.records if record.message == "proxy not trusted"]) == 2
 
 
@@ -54,23 +54,23 @@ def test_a_neighbor_that_says_for_whom_it_asks_is_named(
     ids=["no header", "a reader", "doctor", "nobody"],
 )
 def test_nobody_else_is(world: World, peer: str, path: str, forwarded: str | None) -> None:
-    ask(world, peer, path, forwarded)
-    assert finding(world)["level"] == "info"
-    assert "DOCSHARE_TRUSTED_PROXIES" not in signed_in(world, world.fay).get("/files").text
+    request_through(world, peer, path, forwarded)
+    assert proxy_finding(world)["level"] == "info"
+    assert "DOCSHARE_TRUSTED_PROXIES" not in sign_in_browser(world, world.fay).get("/files").text
 
 
 def test_a_trusted_proxy_is_not_named(make: Callable[..., World]) -> None:
     world = make(trusted_proxies=(ipaddress.ip_network("127.0.0.0/8"),))
-    ask(world, "127.0.0.1")
-    assert finding(world)["ok"]
-    ask(world, "10.0.0.1")
+    request_through(world, "127.0.0.1")
+    assert proxy_finding(world)["ok"]
+    request_through(world, "10.0.0.1")
     value = "DOCSHARE_TRUSTED_PROXIES=127.0.0.0/8,10.0.0.1"
-    assert value in str(finding(world)["fix"])
-    assert f"<code>{value}</code>" in signed_in(world, world.fay).get("/files").text
+    assert value in str(proxy_finding(world)["fix"])
+    assert f"<code>{value}</code>" in sign_in_browser(world, world.fay).get("/files").text
 
 
 def test_a_proxy_is_forgotten_after_a_day(world: World) -> None:
-    ask(world, "127.0.0.1")
+    request_through(world, "127.0.0.1")
     world.clock.advance(days=1)
     assert world.rt.forwarders.known(world.clock.now) == []
 

@@ -6,102 +6,105 @@ from types import SimpleNamespace
 import pytest
 
 from docshare.server.http import framing
-from tests.http.rig import SMALL_BODY, Rig, Wire, chunks, request
+from tests.http.harness import SMALL_BODY, ListenerHarness, RawConnection, build_request, encode_chunks
 
 # What an attacker hides behind the request that is refused.
 HIDDEN = b"GET /hidden HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
-def post(*lines: str, first: str = "POST /x HTTP/1.1", host: str = "Host: localhost", body: str = "") -> bytes:
+def build_post(*lines: str, first: str = "POST /x HTTP/1.1", host: str = "Host: localhost", body: str = "") -> bytes:
     return "\r\n".join([first, *([host] if host else []), *lines, "", body]).encode("latin-1")
 
 
 BAD_HEADS = {
-    "two Transfer-Encoding": (post("Transfer-Encoding: chunked", "Transfer-Encoding: chunked", body="0\r\n\r\n"), 400),
-    "chunked twice in one": (post("Transfer-Encoding: chunked, chunked", body="0\r\n\r\n"), 400),
-    "TE then CL": (post("Transfer-Encoding: chunked", "Content-Length: 5", body="0\r\n\r\n"), 400),
-    "CL then TE": (post("Content-Length: 5", "Transfer-Encoding: chunked", body="0\r\n\r\n"), 400),
-    "CL zero with TE": (post("Content-Length: 0", "Transfer-Encoding: chunked", body="0\r\n\r\n"), 400),
-    "identity": (post("Transfer-Encoding: identity", body="0\r\n\r\n"), 501),
-    "identity then chunked": (post("Transfer-Encoding: identity", "Transfer-Encoding: chunked"), 400),
-    "gzip, chunked": (post("Transfer-Encoding: gzip, chunked", body="0\r\n\r\n"), 501),
-    "chunked, gzip": (post("Transfer-Encoding: chunked, gzip", body="0\r\n\r\n"), 501),
-    "xchunked": (post("Transfer-Encoding: xchunked", body="0\r\n\r\n"), 501),
-    "quoted chunked": (post('Transfer-Encoding: "chunked"', body="0\r\n\r\n"), 501),
-    "chunked with parameter": (post("Transfer-Encoding: chunked;q=1", body="0\r\n\r\n"), 501),
-    "empty Transfer-Encoding": (post("Transfer-Encoding:", body="0\r\n\r\n"), 400),
-    "comma in Transfer-Encoding": (post("Transfer-Encoding: ,chunked", body="0\r\n\r\n"), 400),
-    "vertical tab before chunked": (post("Transfer-Encoding: \x0bchunked", body="0\r\n\r\n"), 400),
-    "no-break space after chunked": (post("Transfer-Encoding: chunked\xa0", body="0\r\n\r\n"), 501),
-    "space before colon": (post("Transfer-Encoding : chunked", body="0\r\n\r\n"), 400),
-    "tab before colon": (post("Transfer-Encoding\t: chunked", body="0\r\n\r\n"), 400),
-    "folded header": (post("X-A: b", " Transfer-Encoding: chunked", body="0\r\n\r\n"), 400),
-    "folded Transfer-Encoding": (post("Transfer-Encoding:", "\tchunked", body="0\r\n\r\n"), 400),
-    "fold on the first header": (post(" X: y", host=""), 400),
-    "Transfer_Encoding": (post("Transfer_Encoding: chunked", body="0\r\n\r\n"), 400),
-    "Content_Length": (post("Content_Length: 5", body="hello"), 400),
-    "TE in HTTP/1.0": (post("Transfer-Encoding: chunked", first="POST /x HTTP/1.0", body="0\r\n\r\n"), 400),
-    "two equal Content-Length": (post("Content-Length: 5", "Content-Length: 5", body="hello"), 400),
-    "two Content-Length": (post("Content-Length: 5", "Content-Length: 0", body="hello"), 400),
-    "list of Content-Length": (post("Content-Length: 5, 5", body="hello"), 400),
-    "plus sign": (post("Content-Length: +5", body="hello"), 400),
-    "minus sign": (post("Content-Length: -5", body="hello"), 400),
-    "hexadecimal length": (post("Content-Length: 0x5", body="hello"), 400),
-    "inner space": (post("Content-Length: 5 5", body="hello"), 400),
-    "underscore in length": (post("Content-Length: 1_0", body="hello"), 400),
-    "empty Content-Length": (post("Content-Length:", body="hello"), 400),
-    "other digits": (post("Content-Length: \xb2", body="hello"), 400),
-    "19 digits": (post("Content-Length: " + "9" * 19), 413),
-    "5,000 digits": (post("Content-Length: " + "9" * 5000), 413),
-    "no Host": (post(host=""), 400),
-    "two Host": (post("Host: evil"), 400),
-    "two equal Host": (post("Host: localhost"), 400),
-    "two in one Host": (post(host="Host: a, b"), 400),
-    "Host with space": (post(host="Host: a b"), 400),
-    "Host with slash": (post(host="Host: a/b"), 400),
-    "Host with user": (post(host="Host: a@b"), 400),
-    "Host with word as port": (post(host="Host: a:http"), 400),
-    "empty Host": (post(host="Host:"), 400),
-    "two Host in HTTP/1.0": (post("Host: evil", first="POST /x HTTP/1.0"), 400),
-    "no version": (post(first="GET /x"), 400),
-    "HTTP/2.0": (post(first="GET /x HTTP/2.0"), 400),
-    "HTTP/1.2": (post(first="GET /x HTTP/1.2"), 400),
-    "HTTP/1.10": (post(first="GET /x HTTP/1.10"), 400),
-    "lower-case version": (post(first="GET /x http/1.1"), 400),
-    "two spaces": (post(first="GET  /x HTTP/1.1"), 400),
-    "space in the address": (post(first="GET /x y HTTP/1.1"), 400),
-    "tab as separator": (post(first="GET\t/x\tHTTP/1.1"), 400),
-    "trailing space": (post(first="GET /x HTTP/1.1 "), 400),
-    "lower-case method": (post(first="get /x HTTP/1.1"), 400),
-    "control character in the address": (post(first="GET /x\x01 HTTP/1.1"), 400),
-    "raw bytes in the address": (post(first="GET /\xe9 HTTP/1.1"), 400),
-    "fragment": (post(first="GET /x#y HTTP/1.1"), 400),
-    "relative address": (post(first="GET x HTTP/1.1"), 400),
-    "other scheme": (post(first="GET ftp://localhost/x HTTP/1.1"), 400),
-    "CONNECT": (post(first="CONNECT localhost:80 HTTP/1.1"), 400),
-    "asterisk without OPTIONS": (post(first="GET * HTTP/1.1"), 400),
+    "two Transfer-Encoding": (
+        build_post("Transfer-Encoding: chunked", "Transfer-Encoding: chunked", body="0\r\n\r\n"),
+        400,
+    ),
+    "chunked twice in one": (build_post("Transfer-Encoding: chunked, chunked", body="0\r\n\r\n"), 400),
+    "TE then CL": (build_post("Transfer-Encoding: chunked", "Content-Length: 5", body="0\r\n\r\n"), 400),
+    "CL then TE": (build_post("Content-Length: 5", "Transfer-Encoding: chunked", body="0\r\n\r\n"), 400),
+    "CL zero with TE": (build_post("Content-Length: 0", "Transfer-Encoding: chunked", body="0\r\n\r\n"), 400),
+    "identity": (build_post("Transfer-Encoding: identity", body="0\r\n\r\n"), 501),
+    "identity then chunked": (build_post("Transfer-Encoding: identity", "Transfer-Encoding: chunked"), 400),
+    "gzip, chunked": (build_post("Transfer-Encoding: gzip, chunked", body="0\r\n\r\n"), 501),
+    "chunked, gzip": (build_post("Transfer-Encoding: chunked, gzip", body="0\r\n\r\n"), 501),
+    "xchunked": (build_post("Transfer-Encoding: xchunked", body="0\r\n\r\n"), 501),
+    "quoted chunked": (build_post('Transfer-Encoding: "chunked"', body="0\r\n\r\n"), 501),
+    "chunked with parameter": (build_post("Transfer-Encoding: chunked;q=1", body="0\r\n\r\n"), 501),
+    "empty Transfer-Encoding": (build_post("Transfer-Encoding:", body="0\r\n\r\n"), 400),
+    "comma in Transfer-Encoding": (build_post("Transfer-Encoding: ,chunked", body="0\r\n\r\n"), 400),
+    "vertical tab before chunked": (build_post("Transfer-Encoding: \x0bchunked", body="0\r\n\r\n"), 400),
+    "no-break space after chunked": (build_post("Transfer-Encoding: chunked\xa0", body="0\r\n\r\n"), 501),
+    "space before colon": (build_post("Transfer-Encoding : chunked", body="0\r\n\r\n"), 400),
+    "tab before colon": (build_post("Transfer-Encoding\t: chunked", body="0\r\n\r\n"), 400),
+    "folded header": (build_post("X-A: b", " Transfer-Encoding: chunked", body="0\r\n\r\n"), 400),
+    "folded Transfer-Encoding": (build_post("Transfer-Encoding:", "\tchunked", body="0\r\n\r\n"), 400),
+    "fold on the first header": (build_post(" X: y", host=""), 400),
+    "Transfer_Encoding": (build_post("Transfer_Encoding: chunked", body="0\r\n\r\n"), 400),
+    "Content_Length": (build_post("Content_Length: 5", body="hello"), 400),
+    "TE in HTTP/1.0": (build_post("Transfer-Encoding: chunked", first="POST /x HTTP/1.0", body="0\r\n\r\n"), 400),
+    "two equal Content-Length": (build_post("Content-Length: 5", "Content-Length: 5", body="hello"), 400),
+    "two Content-Length": (build_post("Content-Length: 5", "Content-Length: 0", body="hello"), 400),
+    "list of Content-Length": (build_post("Content-Length: 5, 5", body="hello"), 400),
+    "plus sign": (build_post("Content-Length: +5", body="hello"), 400),
+    "minus sign": (build_post("Content-Length: -5", body="hello"), 400),
+    "hexadecimal length": (build_post("Content-Length: 0x5", body="hello"), 400),
+    "inner space": (build_post("Content-Length: 5 5", body="hello"), 400),
+    "underscore in length": (build_post("Content-Length: 1_0", body="hello"), 400),
+    "empty Content-Length": (build_post("Content-Length:", body="hello"), 400),
+    "other digits": (build_post("Content-Length: \xb2", body="hello"), 400),
+    "19 digits": (build_post("Content-Length: " + "9" * 19), 413),
+    "5,000 digits": (build_post("Content-Length: " + "9" * 5000), 413),
+    "no Host": (build_post(host=""), 400),
+    "two Host": (build_post("Host: evil"), 400),
+    "two equal Host": (build_post("Host: localhost"), 400),
+    "two in one Host": (build_post(host="Host: a, b"), 400),
+    "Host with space": (build_post(host="Host: a b"), 400),
+    "Host with slash": (build_post(host="Host: a/b"), 400),
+    "Host with user": (build_post(host="Host: a@b"), 400),
+    "Host with word as port": (build_post(host="Host: a:http"), 400),
+    "empty Host": (build_post(host="Host:"), 400),
+    "two Host in HTTP/1.0": (build_post("Host: evil", first="POST /x HTTP/1.0"), 400),
+    "no version": (build_post(first="GET /x"), 400),
+    "HTTP/2.0": (build_post(first="GET /x HTTP/2.0"), 400),
+    "HTTP/1.2": (build_post(first="GET /x HTTP/1.2"), 400),
+    "HTTP/1.10": (build_post(first="GET /x HTTP/1.10"), 400),
+    "lower-case version": (build_post(first="GET /x http/1.1"), 400),
+    "two spaces": (build_post(first="GET  /x HTTP/1.1"), 400),
+    "space in the address": (build_post(first="GET /x y HTTP/1.1"), 400),
+    "tab as separator": (build_post(first="GET\t/x\tHTTP/1.1"), 400),
+    "trailing space": (build_post(first="GET /x HTTP/1.1 "), 400),
+    "lower-case method": (build_post(first="get /x HTTP/1.1"), 400),
+    "control character in the address": (build_post(first="GET /x\x01 HTTP/1.1"), 400),
+    "raw bytes in the address": (build_post(first="GET /\xe9 HTTP/1.1"), 400),
+    "fragment": (build_post(first="GET /x#y HTTP/1.1"), 400),
+    "relative address": (build_post(first="GET x HTTP/1.1"), 400),
+    "other scheme": (build_post(first="GET ftp://localhost/x HTTP/1.1"), 400),
+    "CONNECT": (build_post(first="CONNECT localhost:80 HTTP/1.1"), 400),
+    "asterisk without OPTIONS": (build_post(first="GET * HTTP/1.1"), 400),
     "HTTP/2 preface": (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
     "TLS": (bytes.fromhex("16030100c8010000c40303") + b"\x00" * 64, 400),
-    "space first": (b" " + post(), 400),
-    "two empty lines first": (b"\r\n\r\n" + post(), 400),
+    "space first": (b" " + build_post(), 400),
+    "two empty lines first": (b"\r\n\r\n" + build_post(), 400),
     "bare LF": (b"POST /x HTTP/1.1\nHost: localhost\n\n", 400),
     "bare LF in one line": (b"POST /x HTTP/1.1\r\nHost: localhost\nX: y\r\n\r\n", 400),
     "bare CR": (b"POST /x HTTP/1.1\r\nHost: localhost\rX: y\r\n\r\n", 400),
-    "NUL": (post("X: a\x00b"), 400),
-    "DEL": (post("X: a\x7fb"), 400),
-    "no colon": (post("Nonsense"), 400),
-    "no name": (post(": value"), 400),
-    "space in a name": (post("X Y: z"), 400),
-    "headers too long": (post(*(f"X-{number}: {'y' * 1000}" for number in range(70))), 431),
+    "NUL": (build_post("X: a\x00b"), 400),
+    "DEL": (build_post("X: a\x7fb"), 400),
+    "no colon": (build_post("Nonsense"), 400),
+    "no name": (build_post(": value"), 400),
+    "space in a name": (build_post("X Y: z"), 400),
+    "headers too long": (build_post(*(f"X-{number}: {'y' * 1000}" for number in range(70))), 431),
     "endless request line": (b"GET /" + b"y" * 70_000, 431),
     "endless header": (b"POST /x HTTP/1.1\r\nX: " + b"y" * 70_000, 431),
 }
 
 
 @pytest.mark.parametrize("name", BAD_HEADS)
-def test_a_bad_head_is_answered_once_and_nothing_behind_it_is_read(rig: Rig, name: str) -> None:
+def test_a_bad_head_is_answered_once_and_nothing_behind_it_is_read(rig: ListenerHarness, name: str) -> None:
     raw, status = BAD_HEADS[name]
-    with Wire(rig.port) as wire:
+    with RawConnection(rig.port) as wire:
         wire.send(raw + HIDDEN)
         answer = wire.answer()
         assert (answer.status, answer.facts["status"]) == (status, status)
@@ -136,9 +139,9 @@ BAD_CHUNKS = {
 
 
 @pytest.mark.parametrize("name", BAD_CHUNKS)
-def test_a_bad_chunk_is_answered_once_and_nothing_behind_it_is_read(rig: Rig, name: str) -> None:
-    with Wire(rig.port) as wire:
-        wire.send(post("Transfer-Encoding: chunked") + BAD_CHUNKS[name] + HIDDEN)
+def test_a_bad_chunk_is_answered_once_and_nothing_behind_it_is_read(rig: ListenerHarness, name: str) -> None:
+    with RawConnection(rig.port) as wire:
+        wire.send(build_post("Transfer-Encoding: chunked") + BAD_CHUNKS[name] + HIDDEN)
         answer = wire.answer()
         assert answer.status == 400
         assert answer.headers["connection"] == "close"
@@ -148,19 +151,19 @@ def test_a_bad_chunk_is_answered_once_and_nothing_behind_it_is_read(rig: Rig, na
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
-def test_a_chunked_body_arrives_whole_however_it_is_cut(rig: Rig, size: int) -> None:
+def test_a_chunked_body_arrives_whole_however_it_is_cut(rig: ListenerHarness, size: int) -> None:
     body = bytes(range(256)) * 4
-    raw = post("Transfer-Encoding: chunked") + chunks(body, 100)
-    with Wire(rig.port) as wire:
+    raw = build_post("Transfer-Encoding: chunked") + encode_chunks(body, 100)
+    with RawConnection(rig.port) as wire:
         for at in range(0, len(raw), size):
             wire.send(raw[at : at + size])
         assert wire.answer().facts["body"].encode("latin-1") == body
 
 
-def test_extensions_and_trailers_of_a_chunked_body_are_dropped(rig: Rig) -> None:
-    with Wire(rig.port) as wire:
+def test_extensions_and_trailers_of_a_chunked_body_are_dropped(rig: ListenerHarness) -> None:
+    with RawConnection(rig.port) as wire:
         body = b'5;a="b;c"\r\nhello\r\n0;z\r\nX-Sum: 1\r\nX-More: 2\r\n\r\n'
-        wire.send(post("Transfer-Encoding: chunked") + body + request("GET", "/next"))
+        wire.send(build_post("Transfer-Encoding: chunked") + body + build_request("GET", "/next"))
         assert wire.answer().facts["body"] == "hello"
         assert wire.answer().facts["path"] == "/next"
     assert "HTTP_X_SUM" not in rig.environs[0]
@@ -168,15 +171,15 @@ def test_extensions_and_trailers_of_a_chunked_body_are_dropped(rig: Rig) -> None
     assert rig.environs[0]["CONTENT_LENGTH"] == "5"
 
 
-def test_a_chunked_body_beyond_its_limit_is_413(rig: Rig) -> None:
-    with Wire(rig.port) as wire:
-        wire.send(post("Transfer-Encoding: chunked") + chunks(b"x" * (SMALL_BODY + 1), 1000))
+def test_a_chunked_body_beyond_its_limit_is_413(rig: ListenerHarness) -> None:
+    with RawConnection(rig.port) as wire:
+        wire.send(build_post("Transfer-Encoding: chunked") + encode_chunks(b"x" * (SMALL_BODY + 1), 1000))
         assert wire.answer().status == 413
     assert rig.calls == []
 
 
-def test_http_1_0_needs_no_host(rig: Rig) -> None:
-    with Wire(rig.port) as wire:
+def test_http_1_0_needs_no_host(rig: ListenerHarness) -> None:
+    with RawConnection(rig.port) as wire:
         wire.send(b"GET /old HTTP/1.0\r\n\r\n")
         assert wire.answer().facts["path"] == "/old"
         assert wire.rest() == b""
@@ -185,68 +188,70 @@ def test_http_1_0_needs_no_host(rig: Rig) -> None:
 @pytest.mark.parametrize(
     "host", ["localhost", "127.0.0.1:8787", "[::1]:8787", "docs.example.org.", "xn--bcher-kva.example"]
 )
-def test_ordinary_hosts_are_accepted(rig: Rig, host: str) -> None:
-    with Wire(rig.port) as wire:
+def test_ordinary_hosts_are_accepted(rig: ListenerHarness, host: str) -> None:
+    with RawConnection(rig.port) as wire:
         wire.send(f"GET /x HTTP/1.1\r\nhOSt:{host}   \r\n\r\n".encode())
         assert wire.answer().status == 200
     assert rig.heads[0].headers["host"] == host
 
 
-def test_an_empty_line_before_a_request_is_skipped(rig: Rig) -> None:
-    with Wire(rig.port) as wire:
-        wire.send(b"\r\n" + request("POST", "/x", b"hello") + b"\r\n" + request("GET", "/y"))
+def test_an_empty_line_before_a_request_is_skipped(rig: ListenerHarness) -> None:
+    with RawConnection(rig.port) as wire:
+        wire.send(b"\r\n" + build_request("POST", "/x", b"hello") + b"\r\n" + build_request("GET", "/y"))
         assert wire.answer().facts["body"] == "hello"
         assert wire.answer().facts["path"] == "/y"
 
 
-def test_an_address_with_scheme_and_host_is_judged_by_its_path(rig: Rig) -> None:
-    with Wire(rig.port) as wire:
-        wire.send(request("GET", "http://evil.example/refuse?x=1"))
+def test_an_address_with_scheme_and_host_is_judged_by_its_path(rig: ListenerHarness) -> None:
+    with RawConnection(rig.port) as wire:
+        wire.send(build_request("GET", "http://evil.example/refuse?x=1"))
         assert wire.answer().status == 401
     assert (rig.heads[0].path, rig.heads[0].query) == ("/refuse", "x=1")
 
 
 @pytest.mark.parametrize("target", ["//refuse", "/%72efuse", "///refuse?x", "http://h//refuse"])
-def test_judge_and_application_see_the_same_path(rig: Rig, target: str) -> None:
-    with Wire(rig.port) as wire:
-        wire.send(request("GET", target))
+def test_judge_and_application_see_the_same_path(rig: ListenerHarness, target: str) -> None:
+    with RawConnection(rig.port) as wire:
+        wire.send(build_request("GET", target))
         assert wire.answer().status == 401
 
 
-def test_repeated_headers_reach_the_judge_joined(rig: Rig) -> None:
-    with Wire(rig.port) as wire:
-        wire.send(request("GET", "/x", b"", "Authorization: Bearer a", "AUTHORIZATION: Bearer b", "X_Y: z"))
+def test_repeated_headers_reach_the_judge_joined(rig: ListenerHarness) -> None:
+    with RawConnection(rig.port) as wire:
+        wire.send(build_request("GET", "/x", b"", "Authorization: Bearer a", "AUTHORIZATION: Bearer b", "X_Y: z"))
         wire.answer()
     assert rig.heads[0].headers["authorization"] == "Bearer a, Bearer b"
     assert rig.heads[0].peer == "127.0.0.1"
     assert not [name for name in rig.heads[0].headers if "x" in name]
 
 
-def test_an_error_names_the_path_it_could_read(rig: Rig) -> None:
-    with Wire(rig.port) as wire:
-        wire.send(post("Content-Length: x", first="POST /api/v1/f%69les?secret=1 HTTP/1.1"))
+def test_an_error_names_the_path_it_could_read(rig: ListenerHarness) -> None:
+    with RawConnection(rig.port) as wire:
+        wire.send(build_post("Content-Length: x", first="POST /api/v1/f%69les?secret=1 HTTP/1.1"))
         assert wire.answer().facts["path"] == "/api/v1/files"
-    with Wire(rig.port) as wire:
+    with RawConnection(rig.port) as wire:
         wire.send(b"\x16\x03\x01")
         assert wire.answer().facts["path"] is None
 
 
-def test_white_space_around_a_value_costs_no_time(rig: Rig) -> None:
+def test_white_space_around_a_value_costs_no_time(rig: ListenerHarness) -> None:
     begun = time.monotonic()
-    with Wire(rig.port) as wire:
-        wire.send(request("GET", "/x", b"", "X: " + " " * 60_000 + "a", "Y:" + "\t " * 100 + "b"))
+    with RawConnection(rig.port) as wire:
+        wire.send(build_request("GET", "/x", b"", "X: " + " " * 60_000 + "a", "Y:" + "\t " * 100 + "b"))
         assert wire.answer().status == 200
     assert time.monotonic() - begun < 3
     assert rig.heads[0].headers["x"] == "a"
 
 
-def test_a_line_without_an_end_is_not_searched_for_its_path(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_without_an_end_is_not_searched_for_its_path(
+    rig: ListenerHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A pattern took five milliseconds for it, and hundreds of such requests everybody's time."""
     searched: list[int] = []
     pattern = framing._TARGET_OF_ANY
     fake = SimpleNamespace(match=lambda head: searched.append(len(head)) or pattern.match(head))
     monkeypatch.setattr(framing, "_TARGET_OF_ANY", fake)
-    with Wire(rig.port) as wire:
+    with RawConnection(rig.port) as wire:
         wire.send(b"GET /" + b"y" * 70_000)
         assert wire.answer().status == 431
     assert searched == []

@@ -8,24 +8,38 @@ from pathlib import Path
 import pytest
 
 from docshare.server.store.blobs import Part
-from tests.http.rig import MB, Rig, Wire, chunks, eventually, form, form_type, part, request, sha256, upload
+from tests.http.harness import (
+    MB,
+    ListenerHarness,
+    RawConnection,
+    build_form,
+    build_part,
+    build_request,
+    build_upload,
+    encode_chunks,
+    form_content_type,
+    sha256,
+    wait_until,
+)
 
 PDF = b"%PDF-1.7\n" + bytes(range(256)) * 8
 
 
-def half_of_an_upload(wire: Wire, content: bytes = b"x" * 500_000) -> None:
-    raw = upload(form(part(content)))
+def send_half_upload(wire: RawConnection, content: bytes = b"x" * 500_000) -> None:
+    raw = build_upload(build_form(build_part(content)))
     wire.send(raw[: len(raw) // 2])
 
 
-def test_a_form_reaches_the_application_taken_apart(rig: Rig) -> None:
-    with Wire(rig.port) as wire:
+def test_a_form_reaches_the_application_taken_apart(rig: ListenerHarness) -> None:
+    with RawConnection(rig.port) as wire:
         wire.send(
-            upload(
-                form(
-                    part(b"lo\xc3\xa4go", 'form-data; name="kind"'),
-                    part(PDF, 'form-data; name="file"; filename="r\xe9sum\xe9 1.pdf"', "Content-Type: application/pdf"),
-                    part(b"", 'form-data; name="empty"'),
+            build_upload(
+                build_form(
+                    build_part(b"lo\xc3\xa4go", 'form-data; name="kind"'),
+                    build_part(
+                        PDF, 'form-data; name="file"; filename="r\xe9sum\xe9 1.pdf"', "Content-Type: application/pdf"
+                    ),
+                    build_part(b"", 'form-data; name="empty"'),
                 ),
             )
         )
@@ -44,146 +58,155 @@ def test_a_form_reaches_the_application_taken_apart(rig: Rig) -> None:
     assert rig.environs[0]["CONTENT_LENGTH"] == "0"
 
 
-def test_a_kept_file_lies_in_the_store_and_nothing_in_the_temporary_directory(rig: Rig) -> None:
-    with Wire(rig.port) as wire:
-        wire.send(upload(form(part(PDF)), "/files?keep"))
+def test_a_kept_file_lies_in_the_store_and_nothing_in_the_temporary_directory(rig: ListenerHarness) -> None:
+    with RawConnection(rig.port) as wire:
+        wire.send(build_upload(build_form(build_part(PDF)), "/files?keep"))
         key = wire.answer().facts["key"]
     assert rig.blobs.path(key).read_bytes() == PDF
     assert rig.blobs.path(key).stat().st_mode & 0o777 == 0o600
-    assert eventually(lambda: rig.partials() == [])
+    assert wait_until(lambda: rig.partials() == [])
     assert rig.stored() == [rig.blobs.path(key)]
 
 
-def test_a_file_that_is_not_kept_is_gone_after_the_answer(rig: Rig) -> None:
-    with Wire(rig.port) as wire:
-        wire.send(upload(form(part(PDF))))
+def test_a_file_that_is_not_kept_is_gone_after_the_answer(rig: ListenerHarness) -> None:
+    with RawConnection(rig.port) as wire:
+        wire.send(build_upload(build_form(build_part(PDF))))
         assert wire.answer().status == 200
-        assert eventually(lambda: rig.partials() == [])
+        assert wait_until(lambda: rig.partials() == [])
     assert rig.stored() == []
 
 
-def test_a_file_of_an_application_that_fails_is_removed(start: Callable[..., Rig]) -> None:
+def test_a_file_of_an_application_that_fails_is_removed(start: Callable[..., ListenerHarness]) -> None:
     rig = start()
     rig.facts = lambda environ: 1 / 0  # type: ignore[method-assign, assignment]
-    with Wire(rig.port) as wire:
-        wire.send(upload(form(part(PDF))))
+    with RawConnection(rig.port) as wire:
+        wire.send(build_upload(build_form(build_part(PDF))))
         assert wire.answer().status == 500
-    assert eventually(lambda: rig.partials() == [])
+    assert wait_until(lambda: rig.partials() == [])
 
 
-def test_the_bytes_of_an_upload_are_written_once(start: Callable[..., Rig]) -> None:
+def test_the_bytes_of_an_upload_are_written_once(start: Callable[..., ListenerHarness]) -> None:
     rig = start(max_file=64 * MB)
     content = b"0123456789abcdef" * (2 * MB)
-    raw = upload(form(part(content)), "/files?keep")
+    raw = build_upload(build_form(build_part(content)), "/files?keep")
 
     def written() -> int:
         return int(Path("/proc/self/io").read_text().split("wchar:")[1].split()[0])
 
     before = written()
-    with Wire(rig.port) as wire:
+    with RawConnection(rig.port) as wire:
         wire.send(raw)
         assert wire.answer().facts["files"]["file"]["sha256"] == sha256(content)
     assert len(content) <= written() - before <= len(content) * 1.01
 
 
 @pytest.mark.parametrize("size", [1, 5, 4096, 1_000_000])
-def test_an_upload_in_chunks_arrives_whole(rig: Rig, size: int) -> None:
+def test_an_upload_in_chunks_arrives_whole(rig: ListenerHarness, size: int) -> None:
     content = PDF * (20 if size > 10 else 1)
-    body = form(part(b"a", 'form-data; name="kind"'), part(content))
-    with Wire(rig.port) as wire:
-        wire.send(request("POST", "/files", b"", form_type(), "Transfer-Encoding: chunked") + chunks(body, size))
+    body = build_form(build_part(b"a", 'form-data; name="kind"'), build_part(content))
+    with RawConnection(rig.port) as wire:
+        wire.send(
+            build_request("POST", "/files", b"", form_content_type(), "Transfer-Encoding: chunked")
+            + encode_chunks(body, size)
+        )
         assert wire.answer().facts["files"]["file"]["sha256"] == sha256(content)
-        wire.send(request("GET", "/x"))
+        wire.send(build_request("GET", "/x"))
         assert wire.answer().status == 200
 
 
-def test_a_file_of_exactly_the_largest_size_is_taken(start: Callable[..., Rig]) -> None:
+def test_a_file_of_exactly_the_largest_size_is_taken(start: Callable[..., ListenerHarness]) -> None:
     rig = start(max_file=100_000)
-    with Wire(rig.port) as wire:
-        wire.send(upload(form(part(b"x" * 100_000))))
+    with RawConnection(rig.port) as wire:
+        wire.send(build_upload(build_form(build_part(b"x" * 100_000))))
         assert wire.answer().facts["files"]["file"]["size"] == 100_000
 
 
 @pytest.mark.parametrize("framing", ["declared", "chunked"])
-def test_a_file_one_byte_too_large_is_413_and_leaves_nothing(start: Callable[..., Rig], framing: str) -> None:
+def test_a_file_one_byte_too_large_is_413_and_leaves_nothing(
+    start: Callable[..., ListenerHarness], framing: str
+) -> None:
     rig = start(max_file=100_000)
-    body = form(part(b"x" * 100_001))
-    chunked = request("POST", "/files", b"", form_type(), "Transfer-Encoding: chunked") + chunks(body, 999)
-    with Wire(rig.port) as wire:
-        wire.send(upload(body) if framing == "declared" else chunked)
+    body = build_form(build_part(b"x" * 100_001))
+    chunked = build_request("POST", "/files", b"", form_content_type(), "Transfer-Encoding: chunked") + encode_chunks(
+        body, 999
+    )
+    with RawConnection(rig.port) as wire:
+        wire.send(build_upload(body) if framing == "declared" else chunked)
         answer = wire.answer()
         assert (answer.status, answer.body) == (413, b"more than the plan allows")
     assert rig.calls == []
-    assert eventually(lambda: rig.partials() == [])
+    assert wait_until(lambda: rig.partials() == [])
 
 
-def test_a_file_too_large_is_413_although_the_sender_has_stopped_in_the_middle(start: Callable[..., Rig]) -> None:
+def test_a_file_too_large_is_413_although_the_sender_has_stopped_in_the_middle(
+    start: Callable[..., ListenerHarness],
+) -> None:
     rig = start(max_file=100_000)
-    with Wire(rig.port) as wire:
-        wire.send(upload(form(part(b"x" * 1_000_000)))[:200_000])
+    with RawConnection(rig.port) as wire:
+        wire.send(build_upload(build_form(build_part(b"x" * 1_000_000)))[:200_000])
         answer = wire.answer()
         assert (answer.status, answer.headers["connection"]) == (413, "close")
         assert wire.rest() == b""
-    assert eventually(lambda: rig.partials() == [])
+    assert wait_until(lambda: rig.partials() == [])
 
 
-def test_an_endless_body_in_chunks_is_cut_off(start: Callable[..., Rig]) -> None:
+def test_an_endless_body_in_chunks_is_cut_off(start: Callable[..., ListenerHarness]) -> None:
     rig = start(max_file=100_000)
-    with Wire(rig.port) as wire:
-        wire.send(request("POST", "/files", b"", form_type(), "Transfer-Encoding: chunked"))
-        wire.send(chunks(part(b"")[:-2], 4096)[:-5])
+    with RawConnection(rig.port) as wire:
+        wire.send(build_request("POST", "/files", b"", form_content_type(), "Transfer-Encoding: chunked"))
+        wire.send(encode_chunks(build_part(b"")[:-2], 4096)[:-5])
         assert wire.push(b"10000\r\n" + b"x" * 65536 + b"\r\n", 200 * MB) < 32 * MB
         assert wire.answer().status == 413
 
 
-def test_a_length_shorter_than_the_form_is_a_broken_form_and_its_rest_is_never_a_request(rig: Rig) -> None:
-    body = form(part(PDF))
-    with Wire(rig.port) as wire:
-        wire.send(request("POST", "/files", b"", form_type(), f"Content-Length: {len(body) - 20}") + body)
+def test_a_length_shorter_than_the_form_is_a_broken_form_and_its_rest_is_never_a_request(rig: ListenerHarness) -> None:
+    body = build_form(build_part(PDF))
+    with RawConnection(rig.port) as wire:
+        wire.send(build_request("POST", "/files", b"", form_content_type(), f"Content-Length: {len(body) - 20}") + body)
         assert wire.answer().facts["form_error"] == "The form ends before its last boundary."
         assert wire.answer().status == 400
         assert wire.rest() == b""
     assert rig.calls == ["/files"]
-    assert eventually(lambda: rig.partials() == [])
+    assert wait_until(lambda: rig.partials() == [])
 
 
-def test_a_length_longer_than_the_form_keeps_the_server_waiting_and_leaves_nothing(rig: Rig) -> None:
-    body = form(part(PDF))
-    with Wire(rig.port) as wire:
-        wire.send(request("POST", "/files", b"", form_type(), f"Content-Length: {len(body) + 20}") + body)
-        assert eventually(lambda: len(rig.partials()) == 1)
-    assert eventually(lambda: rig.partials() == [])
+def test_a_length_longer_than_the_form_keeps_the_server_waiting_and_leaves_nothing(rig: ListenerHarness) -> None:
+    body = build_form(build_part(PDF))
+    with RawConnection(rig.port) as wire:
+        wire.send(build_request("POST", "/files", b"", form_content_type(), f"Content-Length: {len(body) + 20}") + body)
+        assert wait_until(lambda: len(rig.partials()) == 1)
+    assert wait_until(lambda: rig.partials() == [])
     assert rig.calls == []
 
 
-def test_a_sender_who_disconnects_leaves_no_partial(rig: Rig) -> None:
-    with Wire(rig.port) as wire:
-        half_of_an_upload(wire)
-        assert eventually(lambda: len(rig.partials()) == 1)
-    assert eventually(lambda: rig.partials() == [])
+def test_a_sender_who_disconnects_leaves_no_partial(rig: ListenerHarness) -> None:
+    with RawConnection(rig.port) as wire:
+        send_half_upload(wire)
+        assert wait_until(lambda: len(rig.partials()) == 1)
+    assert wait_until(lambda: rig.partials() == [])
     assert rig.calls == []
 
 
-def test_a_silent_sender_is_cut_off_and_leaves_no_partial(start: Callable[..., Rig]) -> None:
+def test_a_silent_sender_is_cut_off_and_leaves_no_partial(start: Callable[..., ListenerHarness]) -> None:
     rig = start(idle_seconds=1)
-    with Wire(rig.port) as wire:
-        half_of_an_upload(wire)
+    with RawConnection(rig.port) as wire:
+        send_half_upload(wire)
         assert wire.rest() == b""
-    assert eventually(lambda: rig.partials() == [])
+    assert wait_until(lambda: rig.partials() == [])
 
 
-def test_a_broken_form_reaches_the_application_as_an_error(rig: Rig) -> None:
-    with Wire(rig.port) as wire:
-        wire.send(upload(form(part(PDF)).replace(b"form-data", b"attachment")))
+def test_a_broken_form_reaches_the_application_as_an_error(rig: ListenerHarness) -> None:
+    with RawConnection(rig.port) as wire:
+        wire.send(build_upload(build_form(build_part(PDF)).replace(b"form-data", b"attachment")))
         assert wire.answer().facts["form_error"] == "A part has no name."
     assert "docshare.form" not in rig.environs[0]
-    assert eventually(lambda: rig.partials() == [])
+    assert wait_until(lambda: rig.partials() == [])
 
 
-def test_a_broken_form_is_answered_although_the_sender_has_stopped_in_the_middle(rig: Rig) -> None:
-    body = form(part(PDF * 100)).replace(b"form-data", b"attachment")
-    with Wire(rig.port) as wire:
-        wire.send(upload(body)[:1000])
+def test_a_broken_form_is_answered_although_the_sender_has_stopped_in_the_middle(rig: ListenerHarness) -> None:
+    body = build_form(build_part(PDF * 100)).replace(b"form-data", b"attachment")
+    with RawConnection(rig.port) as wire:
+        wire.send(build_upload(body)[:1000])
         assert wire.answer().facts["form_error"] == "A part has no name."
         assert wire.rest() == b""
 
@@ -198,14 +221,14 @@ def test_a_broken_form_is_answered_although_the_sender_has_stopped_in_the_middle
         ("X-No: type", "The body must be multipart/form-data."),
     ],
 )
-def test_a_body_that_is_no_form_is_not_read(rig: Rig, content_type: str, error: str) -> None:
-    with Wire(rig.port) as wire:
-        wire.send(request("POST", "/files", b"", content_type, "Content-Length: 5000000"))
+def test_a_body_that_is_no_form_is_not_read(rig: ListenerHarness, content_type: str, error: str) -> None:
+    with RawConnection(rig.port) as wire:
+        wire.send(build_request("POST", "/files", b"", content_type, "Content-Length: 5000000"))
         assert wire.answer().facts["form_error"] == error
         assert wire.rest() == b""
 
 
-class FullDisk(Part):
+class FullDiskPart(Part):
     """The disk is full after 100,000 bytes."""
 
     def write(self, block: bytes | memoryview) -> None:
@@ -215,31 +238,31 @@ class FullDisk(Part):
 
 
 @pytest.mark.parametrize("sent", [0.5, 1.0])
-def test_a_full_disk_is_503_and_the_server_goes_on(rig: Rig, sent: float) -> None:
-    rig.parts = lambda: FullDisk(rig.blobs.tmp / "full.part")
-    raw = upload(form(part(b"x" * 500_000)))
-    with Wire(rig.port) as wire:
+def test_a_full_disk_is_503_and_the_server_goes_on(rig: ListenerHarness, sent: float) -> None:
+    rig.parts = lambda: FullDiskPart(rig.blobs.tmp / "full.part")
+    raw = build_upload(build_form(build_part(b"x" * 500_000)))
+    with RawConnection(rig.port) as wire:
         wire.send(raw[: int(len(raw) * sent)])
         assert wire.answer().status == 503
     assert rig.calls == []
-    assert eventually(lambda: rig.partials() == [])
+    assert wait_until(lambda: rig.partials() == [])
     rig.parts = rig.blobs.part
-    with Wire(rig.port) as wire:
+    with RawConnection(rig.port) as wire:
         wire.send(raw)
         assert wire.answer().status == 200
 
 
-def test_a_disk_that_takes_no_new_file_is_503(rig: Rig) -> None:
+def test_a_disk_that_takes_no_new_file_is_503(rig: ListenerHarness) -> None:
     def broken() -> Part:
         raise OSError(errno.EROFS, "Read-only file system")
 
     rig.parts = broken
-    with Wire(rig.port) as wire:
-        wire.send(upload(form(part(PDF))))
+    with RawConnection(rig.port) as wire:
+        wire.send(build_upload(build_form(build_part(PDF))))
         assert wire.answer().status == 503
 
 
-def test_a_sender_faster_than_the_disk_is_held_up_and_nobody_else(start: Callable[..., Rig]) -> None:
+def test_a_sender_faster_than_the_disk_is_held_up_and_nobody_else(start: Callable[..., ListenerHarness]) -> None:
     rig = start(max_file=64 * MB)
 
     class StuckDisk(Part):
@@ -249,14 +272,14 @@ def test_a_sender_faster_than_the_disk_is_held_up_and_nobody_else(start: Callabl
 
     rig.parts = lambda: StuckDisk(rig.blobs.tmp / "stuck.part")
     content = b"x" * (64 * MB)
-    raw = memoryview(upload(form(part(content))))
-    with Wire(rig.port) as wire, Wire(rig.port) as other:
+    raw = memoryview(build_upload(build_form(build_part(content))))
+    with RawConnection(rig.port) as wire, RawConnection(rig.port) as other:
         sent = 0
         while sent < len(raw) and select.select([], [wire.socket], [], 0.5)[1]:
             sent += wire.socket.send(raw[sent : sent + 65536])
         # The rest fits into the buffers of the kernel; the server's program has stopped reading.
         assert sent < 32 * MB
-        other.send(request("GET", "/ping"))
+        other.send(build_request("GET", "/ping"))
         assert other.answer().status == 200
         rig.gate.set()
         wire.send(bytes(raw[sent:]))

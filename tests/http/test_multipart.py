@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from docshare.server.http.multipart import FileTooLargeError, FormError, FormParser, form_boundary
 from docshare.server.store.blobs import Blobs, Part
-from tests.http.rig import BOUNDARY, form, part
+from tests.http.harness import BOUNDARY, build_form, build_part
 
 DELIMITER = b"\r\n--" + BOUNDARY.encode()
 
@@ -33,7 +33,7 @@ def blobs(tmp_path_factory: pytest.TempPathFactory) -> Blobs:
     return Blobs(root / "blobs", root / "tmp", lambda: f"part{next(numbers):016d}")
 
 
-def parse(blobs: Blobs, body: bytes, cuts: list[int] | None = None, max_file: int | None = None) -> Any:
+def parse_form(blobs: Blobs, body: bytes, cuts: list[int] | None = None, max_file: int | None = None) -> Any:
     """Fields and files of a body that comes in pieces, or the class and text of the error."""
     parser = FormParser(BOUNDARY.encode(), blobs.part, max_file)
     edges = [0, *sorted(cut % (len(body) + 1) for cut in cuts or []), len(body)]
@@ -41,7 +41,7 @@ def parse(blobs: Blobs, body: bytes, cuts: list[int] | None = None, max_file: in
         for begin, end in pairwise(edges):
             parser.feed(body[begin:end])
         result = parser.finish()
-        files = {name: (file.filename, file.content_type, content(file.part)) for name, file in result.files.items()}
+        files = {name: (file.filename, file.content_type, read_part(file.part)) for name, file in result.files.items()}
         return result.fields, files
     except (FormError, FileTooLargeError) as error:
         return type(error), str(error)
@@ -50,7 +50,7 @@ def parse(blobs: Blobs, body: bytes, cuts: list[int] | None = None, max_file: in
         assert list(blobs.tmp.iterdir()) == []
 
 
-def content(part: Part) -> bytes:
+def read_part(part: Part) -> bytes:
     found = part.path.read_bytes()
     assert len(found) == part.size
     assert part.head == found[:1024]
@@ -79,10 +79,12 @@ def test_any_cut_gives_the_parts_that_were_sent(
 ) -> None:
     fields.pop("the file", None)
     fields = {name: value for name, value in fields.items() if DELIMITER not in b"\r\n" + value.encode()}
-    parts = [part(value.encode(), f'form-data; name="{name}"') for name, value in fields.items()]
-    parts.append(part(file, f'form-data; name="the file"; filename="{filename}"', "Content-Type: application/pdf"))
-    body = preamble + form(*parts) + epilogue
-    assert parse(blobs, body, cuts) == (fields, {"the file": (filename, "application/pdf", file)})
+    parts = [build_part(value.encode(), f'form-data; name="{name}"') for name, value in fields.items()]
+    parts.append(
+        build_part(file, f'form-data; name="the file"; filename="{filename}"', "Content-Type: application/pdf")
+    )
+    body = preamble + build_form(*parts) + epilogue
+    assert parse_form(blobs, body, cuts) == (fields, {"the file": (filename, "application/pdf", file)})
 
 
 @given(
@@ -97,8 +99,8 @@ def test_any_cut_of_any_bytes_gives_the_same_form_or_the_same_error(
     blobs: Blobs, body: bytes, cuts: list[int], max_file: int | None
 ) -> None:
     body = b"--" + BOUNDARY.encode() + b"\r\n" + body
-    assert parse(blobs, body, cuts, max_file) == parse(blobs, body, None, max_file)
-    assert parse(blobs, body, list(range(len(body))), max_file) == parse(blobs, body, None, max_file)
+    assert parse_form(blobs, body, cuts, max_file) == parse_form(blobs, body, None, max_file)
+    assert parse_form(blobs, body, list(range(len(body))), max_file) == parse_form(blobs, body, None, max_file)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +111,7 @@ def test_any_cut_of_any_bytes_gives_the_same_form_or_the_same_error(
 def test_hostile_bytes_take_no_longer_than_others(blobs: Blobs, pattern: bytes) -> None:
     block = (pattern * (65536 // len(pattern) + 1))[:65536]
     parser = FormParser(BOUNDARY.encode(), blobs.part)
-    parser.feed(part(b"")[:-2])
+    parser.feed(build_part(b"")[:-2])
     begun = time.process_time()
     for _ in range(256):
         parser.feed(block)
@@ -121,7 +123,7 @@ def test_hostile_bytes_take_no_longer_than_others(blobs: Blobs, pattern: bytes) 
 def test_bytes_that_come_one_by_one_take_linear_time(blobs: Blobs) -> None:
     parser = FormParser(BOUNDARY.encode(), blobs.part)
     begun = time.process_time()
-    for byte in form(part(b"\r" * 20_000, 'form-data; name="a"')):
+    for byte in build_form(build_part(b"\r" * 20_000, 'form-data; name="a"')):
         parser.feed(bytes([byte]))
     assert time.process_time() - begun < 3
     assert parser.finish().fields == {"a": "\r" * 20_000}
@@ -152,110 +154,122 @@ def test_bytes_that_come_one_by_one_take_linear_time(blobs: Blobs) -> None:
     ],
 )
 def test_file_names_are_read_as_clients_send_them(blobs: Blobs, disposition: str, filename: str) -> None:
-    assert parse(blobs, form(part(b"x", disposition))) == ({}, {"file": (filename, "application/octet-stream", b"x")})
+    assert parse_form(blobs, build_form(build_part(b"x", disposition))) == (
+        {},
+        {"file": (filename, "application/octet-stream", b"x")},
+    )
 
 
 def test_a_part_without_a_file_name_is_a_field(blobs: Blobs) -> None:
-    body = form(part(b"%PDF-1.7", 'form-data; name="file"', "Content-Type: application/pdf"))
-    assert parse(blobs, body) == ({"file": "%PDF-1.7"}, {})
+    body = build_form(build_part(b"%PDF-1.7", 'form-data; name="file"', "Content-Type: application/pdf"))
+    assert parse_form(blobs, body) == ({"file": "%PDF-1.7"}, {})
 
 
 def test_an_empty_part_may_share_its_line_break_with_the_boundary(blobs: Blobs) -> None:
-    body = form(part(b"")[:-2], part(b"b", 'form-data; name="b"'))
+    body = build_form(build_part(b"")[:-2], build_part(b"b", 'form-data; name="b"'))
     for cut in range(len(body)):
-        assert parse(blobs, body, [cut]) == ({"b": "b"}, {"file": ("a.pdf", "application/octet-stream", b"")})
+        assert parse_form(blobs, body, [cut]) == ({"b": "b"}, {"file": ("a.pdf", "application/octet-stream", b"")})
 
 
 def test_blanks_may_follow_a_boundary(blobs: Blobs) -> None:
-    body = form(part(b"x", 'form-data; name="a"')).replace(b"x7Kp\r\n", b"x7Kp \t\r\n", 1)
-    assert parse(blobs, body, [8, 9, 10, 11, 12]) == ({"a": "x"}, {})
+    body = build_form(build_part(b"x", 'form-data; name="a"')).replace(b"x7Kp\r\n", b"x7Kp \t\r\n", 1)
+    assert parse_form(blobs, body, [8, 9, 10, 11, 12]) == ({"a": "x"}, {})
 
 
 def test_ten_parts_are_read(blobs: Blobs) -> None:
-    fields, _ = parse(blobs, form(*(part(b"", f'form-data; name="{number}"') for number in range(10))))
+    fields, _ = parse_form(blobs, build_form(*(build_part(b"", f'form-data; name="{number}"') for number in range(10))))
     assert len(fields) == 10
 
 
 def test_the_longest_field_is_read(blobs: Blobs) -> None:
-    fields, _ = parse(blobs, form(part(b"x" * 65536, 'form-data; name="a"')), [100, 40_000])
+    fields, _ = parse_form(blobs, build_form(build_part(b"x" * 65536, 'form-data; name="a"')), [100, 40_000])
     assert fields == {"a": "x" * 65536}
 
 
-A = part(b"x", 'form-data; name="a"')
-KIND = part(b"logo", 'form-data; name="kind"')
+A = build_part(b"x", 'form-data; name="a"')
+KIND = build_part(b"logo", 'form-data; name="kind"')
 
 
 def test_parts_that_no_route_asks_for_are_ignored_whatever_is_in_them(blobs: Blobs) -> None:
     """Multipart part names other than these are ignored (gap choices: Upload, import, claim, assets)."""
-    latin = part(b"caf\xe9", 'form-data; name="note"')
-    twice = part(b"again", 'form-data; name="a"; filename="a.txt"')
-    assert parse(blobs, form(A, latin, twice, KIND, A)) == ({"a": "x", "kind": "logo"}, {})
+    latin = build_part(b"caf\xe9", 'form-data; name="note"')
+    twice = build_part(b"again", 'form-data; name="a"; filename="a.txt"')
+    assert parse_form(blobs, build_form(A, latin, twice, KIND, A)) == ({"a": "x", "kind": "logo"}, {})
 
 
-BROKEN = {
+BROKEN_FORMS = {
     "empty": (b"", "The form ends before its last boundary."),
     "no boundary at all": (b"hello", "The form ends before its last boundary."),
-    "cut in the headers": (form(A)[:20], "The form ends before its last boundary."),
-    "cut in a part": (form(A)[:-12], "The form ends before its last boundary."),
-    "cut before the last dashes": (form(A)[:-4], "The form ends before its last boundary."),
-    "long preamble": (b"x" * 9000 + b"\r\n" + form(A), "The form has too many bytes outside its parts."),
-    "long epilogue": (form(A) + b"x" * 9000, "The form has too many bytes outside its parts."),
+    "cut in the headers": (build_form(A)[:20], "The form ends before its last boundary."),
+    "cut in a part": (build_form(A)[:-12], "The form ends before its last boundary."),
+    "cut before the last dashes": (build_form(A)[:-4], "The form ends before its last boundary."),
+    "long preamble": (b"x" * 9000 + b"\r\n" + build_form(A), "The form has too many bytes outside its parts."),
+    "long epilogue": (build_form(A) + b"x" * 9000, "The form has too many bytes outside its parts."),
     "eleven parts": (
-        form(*(part(b"", f'form-data; name="{number}"') for number in range(11))),
+        build_form(*(build_part(b"", f'form-data; name="{number}"') for number in range(11))),
         "The form has more than 10 parts.",
     ),
-    "two parts of one name": (form(KIND, KIND), "Two parts of the form have the same name."),
+    "two parts of one name": (build_form(KIND, KIND), "Two parts of the form have the same name."),
     "a field and a file of one name": (
-        form(KIND, part(b"", 'form-data; name="kind"; filename="b"')),
+        build_form(KIND, build_part(b"", 'form-data; name="kind"; filename="b"')),
         "Two parts of the form have the same name.",
     ),
     "long field": (
-        form(part(b"x" * 65537, 'form-data; name="a"')),
+        build_form(build_part(b"x" * 65537, 'form-data; name="a"')),
         "A field of the form is longer than 65536 bytes.",
     ),
-    "field not UTF-8": (form(part(b"\xff", 'form-data; name="kind"')), "A field of the form is not UTF-8 text."),
-    "no headers": (b"--" + BOUNDARY.encode() + b"\r\n\r\nx" + form(), "The headers of a part cannot be read."),
-    "only another header": (b"--" + BOUNDARY.encode() + b"\r\nX: y\r\n\r\nx\r\n" + form(), "A part has no name."),
-    "no name": (form(part(b"", 'form-data; filename="a"')), "A part has no name."),
-    "other disposition": (form(part(b"", 'attachment; name="a"')), "A part has no name."),
+    "field not UTF-8": (
+        build_form(build_part(b"\xff", 'form-data; name="kind"')),
+        "A field of the form is not UTF-8 text.",
+    ),
+    "no headers": (b"--" + BOUNDARY.encode() + b"\r\n\r\nx" + build_form(), "The headers of a part cannot be read."),
+    "only another header": (b"--" + BOUNDARY.encode() + b"\r\nX: y\r\n\r\nx\r\n" + build_form(), "A part has no name."),
+    "no name": (build_form(build_part(b"", 'form-data; filename="a"')), "A part has no name."),
+    "other disposition": (build_form(build_part(b"", 'attachment; name="a"')), "A part has no name."),
     "parameter twice": (
-        form(part(b"", 'form-data; name="a"; name="b"')),
+        build_form(build_part(b"", 'form-data; name="a"; name="b"')),
         "A header of the form names a parameter twice.",
     ),
-    "open quotation": (form(part(b"", 'form-data; name="a')), "A header of the form cannot be read."),
-    "text behind a quotation": (form(part(b"", 'form-data; name="a"b')), "A header of the form cannot be read."),
+    "open quotation": (build_form(build_part(b"", 'form-data; name="a')), "A header of the form cannot be read."),
+    "text behind a quotation": (
+        build_form(build_part(b"", 'form-data; name="a"b')),
+        "A header of the form cannot be read.",
+    ),
     "header twice": (
-        form(part(b"", 'form-data; name="a"', 'Content-Disposition: form-data; name="b"')),
+        build_form(build_part(b"", 'form-data; name="a"', 'Content-Disposition: form-data; name="b"')),
         "The headers of a part cannot be read.",
     ),
-    "folded header": (form(part(b"", 'form-data;\r\n name="a"')), "The headers of a part cannot be read."),
-    "bare LF": (form(part(b"", 'form-data; name="a"\nX: y')), "The headers of a part cannot be read."),
-    "NUL": (form(part(b"", 'form-data; name="a\0b"')), "The headers of a part cannot be read."),
-    "long headers": (form(part(b"", f'form-data; name="{"a" * 8192}"')), "The headers of a part are too long."),
+    "folded header": (build_form(build_part(b"", 'form-data;\r\n name="a"')), "The headers of a part cannot be read."),
+    "bare LF": (build_form(build_part(b"", 'form-data; name="a"\nX: y')), "The headers of a part cannot be read."),
+    "NUL": (build_form(build_part(b"", 'form-data; name="a\0b"')), "The headers of a part cannot be read."),
+    "long headers": (
+        build_form(build_part(b"", f'form-data; name="{"a" * 8192}"')),
+        "The headers of a part are too long.",
+    ),
     "endless headers": (
-        form(part(b"", 'form-data; name="a'))[:-20] + b"a" * 9000,
+        build_form(build_part(b"", 'form-data; name="a'))[:-20] + b"a" * 9000,
         "The headers of a part are too long.",
     ),
     "base64": (
-        form(part(b"eA==", 'form-data; name="a"', "Content-Transfer-Encoding: base64")),
+        build_form(build_part(b"eA==", 'form-data; name="a"', "Content-Transfer-Encoding: base64")),
         "A part has a Content-Transfer-Encoding; send the bytes as they are.",
     ),
     "boundary with a tail": (
-        form(part(b"x" + DELIMITER + b"tail", 'form-data; name="a"')),
+        build_form(build_part(b"x" + DELIMITER + b"tail", 'form-data; name="a"')),
         "A boundary line of the form is malformed.",
     ),
     "boundary with much padding": (
-        form(A).replace(b"x7Kp\r\n", b"x7Kp" + b" " * 65 + b"\r\n", 1),
+        build_form(A).replace(b"x7Kp\r\n", b"x7Kp" + b" " * 65 + b"\r\n", 1),
         "A boundary line of the form is malformed.",
     ),
 }
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.parametrize("name", BROKEN_FORMS)
 def test_a_broken_form_is_refused_with_its_reason(blobs: Blobs, name: str) -> None:
-    body, reason = BROKEN[name]
-    assert parse(blobs, body) == (FormError, reason)
-    assert parse(blobs, body, list(range(0, len(body), 7))) == (FormError, reason)
+    body, reason = BROKEN_FORMS[name]
+    assert parse_form(blobs, body) == (FormError, reason)
+    assert parse_form(blobs, body, list(range(0, len(body), 7))) == (FormError, reason)
 
 
 @pytest.mark.parametrize(
@@ -292,8 +306,8 @@ def test_a_content_type_without_a_sound_boundary_is_refused(content_type: str) -
 
 
 def test_a_file_beyond_its_limit_is_noticed_before_it_is_written(blobs: Blobs) -> None:
-    assert parse(blobs, form(part(b"x" * 11)), None, 10) == (FileTooLargeError, "")
-    assert parse(blobs, form(part(b"x" * 10)), None, 10)[1]["file"][2] == b"x" * 10
+    assert parse_form(blobs, build_form(build_part(b"x" * 11)), None, 10) == (FileTooLargeError, "")
+    assert parse_form(blobs, build_form(build_part(b"x" * 10)), None, 10)[1]["file"][2] == b"x" * 10
 
 
 def test_parts_are_private_files(blobs: Blobs, tmp_path: Path) -> None:

@@ -18,8 +18,20 @@ from docshare.contract.problems import Problem
 from docshare.server.http.listener import Accept, Refuse, make_server
 from docshare.server.http.uploads import IntakeRequest, received
 from docshare.server.store.blobs import Blobs
-from tests.http.rig import BOUNDARY, MB, Wire, chunks, describe, eventually, form, form_type, part, sha256, upload
-from tests.http.rig import request as raw_request
+from tests.http.harness import (
+    BOUNDARY,
+    MB,
+    RawConnection,
+    build_form,
+    build_part,
+    build_upload,
+    describe_file,
+    encode_chunks,
+    form_content_type,
+    sha256,
+    wait_until,
+)
+from tests.http.harness import build_request as raw_request
 
 CONTENT_TYPE = f"multipart/form-data; boundary={BOUNDARY}"
 PDF = b"%PDF-1.7\n" + bytes(range(256)) * 2000
@@ -43,7 +55,7 @@ def app(blobs: Blobs) -> Flask:
         form = received(request, LIMIT)
         assert received(request, LIMIT) is form
         facts: dict[str, Any] = {"fields": form.fields, "files": {}}
-        facts["files"] = {name: describe(file) for name, file in form.files.items()}
+        facts["files"] = {name: describe_file(file) for name, file in form.files.items()}
         facts["partials"] = len(list(blobs.tmp.iterdir()))
         if "keep" in request.args:
             facts["key"] = blobs.keep(form.files["file"].part)
@@ -61,29 +73,29 @@ def app(blobs: Blobs) -> Flask:
 Send = Callable[[bytes], dict[str, Any]]
 
 
-def facts_of(raw: bytes, port: int) -> dict[str, Any]:
-    with Wire(port) as wire:
+def send_and_read_facts(raw: bytes, port: int) -> dict[str, Any]:
+    with RawConnection(port) as wire:
         wire.send(raw)
         answer = wire.answer()
         return {**answer.facts, "status": answer.status}
 
 
-class Quiet(WSGIRequestHandler):
+class QuietHandler(WSGIRequestHandler):
     def log_message(self, *_: Any) -> None:
         """Tests have no use for an access log."""
 
 
-def by_wsgiref(app: Flask, blobs: Blobs) -> Iterator[Send]:
-    server: WSGIServer = make_wsgiref("127.0.0.1", 0, app, handler_class=Quiet)
+def serve_by_wsgiref(app: Flask, blobs: Blobs) -> Iterator[Send]:
+    server: WSGIServer = make_wsgiref("127.0.0.1", 0, app, handler_class=QuietHandler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
-    yield lambda raw: facts_of(raw, server.server_port)
+    yield lambda raw: send_and_read_facts(raw, server.server_port)
     server.shutdown()
     thread.join()
     server.server_close()
 
 
-def by_waitress(app: Flask, blobs: Blobs) -> Iterator[Send]:
+def serve_by_waitress(app: Flask, blobs: Blobs) -> Iterator[Send]:
     server: Any = create_server(app, host="127.0.0.1", port=0, clear_untrusted_proxy_headers=True)
     running = True
 
@@ -93,7 +105,7 @@ def by_waitress(app: Flask, blobs: Blobs) -> Iterator[Send]:
 
     thread = threading.Thread(target=run)
     thread.start()
-    yield lambda raw: facts_of(raw, server.effective_port)
+    yield lambda raw: send_and_read_facts(raw, server.effective_port)
     running = False
     thread.join()
     server.task_dispatcher.shutdown()
@@ -102,7 +114,7 @@ def by_waitress(app: Flask, blobs: Blobs) -> Iterator[Send]:
     server.close()
 
 
-def by_listener(app: Flask, blobs: Blobs) -> Iterator[Send]:
+def serve_by_listener(app: Flask, blobs: Blobs) -> Iterator[Send]:
     server = make_server(
         app,
         "127.0.0.1",
@@ -113,12 +125,12 @@ def by_listener(app: Flask, blobs: Blobs) -> Iterator[Send]:
     )
     thread = threading.Thread(target=server.run)
     thread.start()
-    yield lambda raw: facts_of(raw, server.port)
+    yield lambda raw: send_and_read_facts(raw, server.port)
     server.stop()
     thread.join()
 
 
-SERVERS = {"wsgiref": by_wsgiref, "plain waitress": by_waitress, "the bundled listener": by_listener}
+SERVERS = {"wsgiref": serve_by_wsgiref, "plain waitress": serve_by_waitress, "the bundled listener": serve_by_listener}
 
 
 @pytest.fixture(params=SERVERS)
@@ -127,11 +139,11 @@ def send(request: pytest.FixtureRequest, app: Flask, blobs: Blobs) -> Iterator[S
 
 
 def test_every_server_gives_the_application_the_same_form(send: Send) -> None:
-    body = form(
-        part(b"lo\xc3\xa4go", 'form-data; name="kind"'),
-        part(PDF, "form-data; name=\"file\"; filename*=UTF-8''%C3%A4.pdf", "Content-Type: application/pdf"),
+    body = build_form(
+        build_part(b"lo\xc3\xa4go", 'form-data; name="kind"'),
+        build_part(PDF, "form-data; name=\"file\"; filename*=UTF-8''%C3%A4.pdf", "Content-Type: application/pdf"),
     )
-    assert send(upload(body)) == {
+    assert send(build_upload(body)) == {
         "status": 200,
         "fields": {"kind": "loägo"},
         "files": {
@@ -148,11 +160,11 @@ def test_every_server_gives_the_application_the_same_form(send: Send) -> None:
 
 
 def test_every_server_keeps_what_is_kept_and_removes_the_rest(send: Send, blobs: Blobs) -> None:
-    key = send(upload(form(part(PDF)), "/files?keep"))["key"]
+    key = send(build_upload(build_form(build_part(PDF)), "/files?keep"))["key"]
     assert blobs.path(key).read_bytes() == PDF
-    assert send(upload(form(part(PDF))))["status"] == 200
-    assert send(upload(form(part(PDF)), "/files?fail"))["code"] == "conflict"
-    assert eventually(lambda: list(blobs.tmp.iterdir()) == [])
+    assert send(build_upload(build_form(build_part(PDF))))["status"] == 200
+    assert send(build_upload(build_form(build_part(PDF)), "/files?fail"))["code"] == "conflict"
+    assert wait_until(lambda: list(blobs.tmp.iterdir()) == [])
 
 
 @pytest.mark.parametrize(
@@ -160,31 +172,31 @@ def test_every_server_keeps_what_is_kept_and_removes_the_rest(send: Send, blobs:
     [
         (raw_request("POST", "/files", b"hello", "Content-Type: text/plain"), "The body must be multipart/form-data."),
         (raw_request("POST", "/files"), "The body must be multipart/form-data."),
-        (upload(form(part(PDF))[:-10]), "The form ends before its last boundary."),
-        (upload(form(part(PDF), part(b""))), "Two parts of the form have the same name."),
-        (raw_request("POST", "/files", b"", form_type()), "The form ends before its last boundary."),
+        (build_upload(build_form(build_part(PDF))[:-10]), "The form ends before its last boundary."),
+        (build_upload(build_form(build_part(PDF), build_part(b""))), "Two parts of the form have the same name."),
+        (raw_request("POST", "/files", b"", form_content_type()), "The form ends before its last boundary."),
     ],
 )
 def test_every_server_says_the_same_about_a_broken_form(send: Send, blobs: Blobs, raw: bytes, detail: str) -> None:
     assert send(raw) == {"status": 400, "code": "bad_request", "detail": detail}
-    assert eventually(lambda: list(blobs.tmp.iterdir()) == [])
+    assert wait_until(lambda: list(blobs.tmp.iterdir()) == [])
 
 
 def test_every_server_refuses_a_file_beyond_the_limit(send: Send, blobs: Blobs) -> None:
-    answer = send(upload(form(part(b"x" * (LIMIT + 1)))))
+    answer = send(build_upload(build_form(build_part(b"x" * (LIMIT + 1)))))
     assert (answer["status"], answer["code"]) == (413, "payload_too_large")
-    assert eventually(lambda: list(blobs.tmp.iterdir()) == [])
-    assert send(upload(form(part(b"x" * LIMIT))))["files"]["file"]["size"] == LIMIT
+    assert wait_until(lambda: list(blobs.tmp.iterdir()) == [])
+    assert send(build_upload(build_form(build_part(b"x" * LIMIT))))["files"]["file"]["size"] == LIMIT
 
 
 @pytest.mark.parametrize("send", ["plain waitress", "the bundled listener"], indirect=True)
 def test_servers_that_know_chunks_take_an_upload_in_chunks(send: Send) -> None:
-    raw = raw_request("POST", "/files", b"", form_type(), "Transfer-Encoding: chunked")
-    assert send(raw + chunks(form(part(PDF)), 3000))["files"]["file"]["sha256"] == sha256(PDF)
-    assert send(raw + chunks(form(part(b"x" * (LIMIT + 1))), 30_000))["status"] == 413
+    raw = raw_request("POST", "/files", b"", form_content_type(), "Transfer-Encoding: chunked")
+    assert send(raw + encode_chunks(build_form(build_part(PDF)), 3000))["files"]["file"]["sha256"] == sha256(PDF)
+    assert send(raw + encode_chunks(build_form(build_part(b"x" * (LIMIT + 1))), 30_000))["status"] == 413
 
 
-def post(app: Flask, body: Any, **environ: Any) -> Response:
+def post_form(app: Flask, body: Any, **environ: Any) -> Response:
     answer: Response = app.test_client().post("/files", input_stream=body, content_type=CONTENT_TYPE, **environ)
     return answer
 
@@ -201,8 +213,8 @@ def test_the_body_is_read_in_blocks_and_written_as_it_comes(app: Flask, blobs: B
             sizes.append(-1 if size is None else size)
             return super().read(size)
 
-    body = form(part(PDF * 3))
-    answer = post(app, Stream(body))
+    body = build_form(build_part(PDF * 3))
+    answer = post_form(app, Stream(body))
     assert answer.get_json()["files"]["file"]["sha256"] == sha256(PDF * 3)
     assert len(sizes) > len(body) // (256 * 1024)
     assert all(0 <= size <= 256 * 1024 for size in sizes)
@@ -210,8 +222,8 @@ def test_the_body_is_read_in_blocks_and_written_as_it_comes(app: Flask, blobs: B
 
 @pytest.mark.parametrize("declared", [10, LIMIT * 4])
 def test_a_wrong_length_gets_nobody_past_the_limit(app: Flask, blobs: Blobs, declared: int) -> None:
-    body = form(part(b"x" * LIMIT * 2))
-    assert post(app, BytesIO(body), environ_overrides={"CONTENT_LENGTH": str(declared)}).status_code in (400, 413)
+    body = build_form(build_part(b"x" * LIMIT * 2))
+    assert post_form(app, BytesIO(body), environ_overrides={"CONTENT_LENGTH": str(declared)}).status_code in (400, 413)
     assert list(blobs.tmp.iterdir()) == []
 
 
@@ -222,26 +234,28 @@ def test_an_endless_body_is_cut_off(app: Flask, blobs: Blobs) -> None:
         def read(self, size: int | None = -1) -> bytes:
             Endless.given += size or 0
             return (
-                part(b"", "form-data; name=unknown; filename=x")[:-2] if Endless.given == size else b"x" * (size or 0)
+                build_part(b"", "form-data; name=unknown; filename=x")[:-2]
+                if Endless.given == size
+                else b"x" * (size or 0)
             )
 
-    answer = post(app, Endless(), environ_overrides={"wsgi.input_terminated": True})
+    answer = post_form(app, Endless(), environ_overrides={"wsgi.input_terminated": True})
     assert (answer.status_code, answer.get_json()["code"]) == (413, "payload_too_large")
     assert Endless.given < LIMIT * 2
     assert list(blobs.tmp.iterdir()) == []
 
 
 def test_many_files_together_do_not_get_past_the_limit(app: Flask, blobs: Blobs) -> None:
-    body = form(*(part(b"x" * MB, f"form-data; name=unknown{number}; filename=x") for number in range(4)))
-    assert post(app, BytesIO(body), environ_overrides={"CONTENT_LENGTH": str(LIMIT * 4)}).status_code == 413
+    body = build_form(*(build_part(b"x" * MB, f"form-data; name=unknown{number}; filename=x") for number in range(4)))
+    assert post_form(app, BytesIO(body), environ_overrides={"CONTENT_LENGTH": str(LIMIT * 4)}).status_code == 413
     endless = {"CONTENT_LENGTH": "", "wsgi.input_terminated": True}
-    assert post(app, BytesIO(body), environ_overrides=endless).status_code == 413
+    assert post_form(app, BytesIO(body), environ_overrides=endless).status_code == 413
     assert list(blobs.tmp.iterdir()) == []
 
 
 def test_a_sender_who_disconnects_leaves_no_partial(app: Flask, blobs: Blobs) -> None:
-    body = form(part(PDF))
-    answer = post(app, BytesIO(body[:5000]), environ_overrides={"CONTENT_LENGTH": str(len(body))})
+    body = build_form(build_part(PDF))
+    answer = post_form(app, BytesIO(body[:5000]), environ_overrides={"CONTENT_LENGTH": str(len(body))})
     assert (answer.status_code, answer.get_json()["detail"]) == (400, "The body ended early.")
     assert list(blobs.tmp.iterdir()) == []
 
@@ -251,7 +265,7 @@ def test_a_full_disk_is_503(app: Flask, blobs: Blobs) -> None:
         raise OSError(28, "No space left on device")
 
     app.extensions["docshare"] = SimpleNamespace(blobs=SimpleNamespace(part=full))
-    answer = post(app, BytesIO(form(part(PDF))))
+    answer = post_form(app, BytesIO(build_form(build_part(PDF))))
     assert (answer.status_code, answer.get_json()["code"]) == (503, "unavailable")
 
 

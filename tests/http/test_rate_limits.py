@@ -7,22 +7,22 @@ import pytest
 
 from docshare.contract.limits import RatePolicy
 from docshare.server.http.rate_limits import Limits, address_key
-from tests.support.clock import Clock
+from tests.support.clock import FakeClock
 
 MINUTE = RatePolicy("minute", 5, 60_000, "token")
 
 
-def test_the_limit_passes_and_one_more_does_not(clock: Clock) -> None:
+def test_the_limit_passes_and_one_more_does_not(clock: FakeClock) -> None:
     limits = Limits(clock)
     assert [limits.hit(MINUTE, "a", 3).allowed for _ in range(5)] == [True, True, True, False, False]
 
 
-def test_remaining_counts_down_to_zero(clock: Clock) -> None:
+def test_remaining_counts_down_to_zero(clock: FakeClock) -> None:
     limits = Limits(clock)
     assert [limits.hit(MINUTE, "a", 3).remaining for _ in range(4)] == [2, 1, 0, 0]
 
 
-def test_the_window_moves(clock: Clock) -> None:
+def test_the_window_moves(clock: FakeClock) -> None:
     """At most the limit in any 60 seconds, not from minute to minute."""
     limits = Limits(clock)
     assert limits.hit(MINUTE, "a", 2).allowed
@@ -35,7 +35,7 @@ def test_the_window_moves(clock: Clock) -> None:
     assert not limits.hit(MINUTE, "a", 2).allowed
 
 
-def test_waiting_as_long_as_told_is_enough(clock: Clock) -> None:
+def test_waiting_as_long_as_told_is_enough(clock: FakeClock) -> None:
     limits = Limits(clock)
     limits.hit(MINUTE, "a", 1)
     clock.advance(seconds=12, milliseconds=345)
@@ -45,7 +45,7 @@ def test_waiting_as_long_as_told_is_enough(clock: Clock) -> None:
     assert limits.hit(MINUTE, "a", 1).allowed
 
 
-def test_a_refused_request_does_not_lengthen_the_wait(clock: Clock) -> None:
+def test_a_refused_request_does_not_lengthen_the_wait(clock: FakeClock) -> None:
     limits = Limits(clock)
     limits.hit(MINUTE, "a", 1)
     for _ in range(60):
@@ -55,14 +55,14 @@ def test_a_refused_request_does_not_lengthen_the_wait(clock: Clock) -> None:
     assert limits.hit(MINUTE, "a", 1).allowed
 
 
-def test_looking_costs_nothing(clock: Clock) -> None:
+def test_looking_costs_nothing(clock: FakeClock) -> None:
     limits = Limits(clock)
     assert [limits.look(MINUTE, "a", 1).allowed for _ in range(9)] == [True] * 9
     assert limits.hit(MINUTE, "a", 1).allowed
     assert not limits.look(MINUTE, "a", 1).allowed
 
 
-def test_keys_and_policies_do_not_share(clock: Clock) -> None:
+def test_keys_and_policies_do_not_share(clock: FakeClock) -> None:
     limits = Limits(clock)
     other = RatePolicy("other", 5, 60_000, "token")
     assert limits.hit(MINUTE, "a", 1).allowed
@@ -70,21 +70,21 @@ def test_keys_and_policies_do_not_share(clock: Clock) -> None:
     assert limits.hit(other, "a", 1).allowed
 
 
-def test_exactly_the_limit_passes_among_sixteen_threads(clock: Clock) -> None:
+def test_exactly_the_limit_passes_among_sixteen_threads(clock: FakeClock) -> None:
     limits = Limits(clock)
     with ThreadPoolExecutor(16) as pool:
         passed = sum(pool.map(lambda _: limits.hit(MINUTE, "a", 120).allowed, range(2000)))
     assert passed == 120
 
 
-def test_a_clock_that_was_set_back_locks_nobody_out(clock: Clock) -> None:
+def test_a_clock_that_was_set_back_locks_nobody_out(clock: FakeClock) -> None:
     limits = Limits(clock)
     limits.hit(MINUTE, "a", 1)
     clock.advance(hours=-1)
     assert limits.hit(MINUTE, "a", 1).allowed
 
 
-def test_a_million_keys_stay_in_a_bounded_memory(clock: Clock) -> None:
+def test_a_million_keys_stay_in_a_bounded_memory(clock: FakeClock) -> None:
     """1,000,000 distinct Authorization values: limiter <= 50 MB. A tenth of them shows the bound as well."""
     limits = Limits(clock)
     tracemalloc.start()
@@ -97,7 +97,7 @@ def test_a_million_keys_stay_in_a_bounded_memory(clock: Clock) -> None:
     assert used < 50 * 1024 * 1024
 
 
-def test_the_key_that_was_silent_longest_is_forgotten_first(clock: Clock) -> None:
+def test_the_key_that_was_silent_longest_is_forgotten_first(clock: FakeClock) -> None:
     limits = Limits(clock, max_keys=2)
     for key in ("busy", "silent", "busy", "new"):
         limits.hit(MINUTE, key, 2)

@@ -16,53 +16,70 @@ import pytest
 
 from docshare.server.http.channel import Channel
 from docshare.server.http.listener import Accept, Refuse, make_server
-from tests.http.rig import SMALL_BODY, Rig, Wire, eventually, form, part, request, upload
+from tests.http.harness import (
+    SMALL_BODY,
+    ListenerHarness,
+    RawConnection,
+    build_form,
+    build_part,
+    build_request,
+    build_upload,
+    wait_until,
+)
 from tests.support.repository import ROOT
 
 
-def test_a_connection_is_kept_for_the_next_request(rig: Rig) -> None:
-    with Wire(rig.port) as wire:
-        for raw, path in ((upload(form(part(b"%PDF-"))), "/files"), (request("POST", "/b", b"x" * 60_000), "/b")) * 3:
+def test_a_connection_is_kept_for_the_next_request(rig: ListenerHarness) -> None:
+    with RawConnection(rig.port) as wire:
+        for raw, path in (
+            (build_upload(build_form(build_part(b"%PDF-"))), "/files"),
+            (build_request("POST", "/b", b"x" * 60_000), "/b"),
+        ) * 3:
             wire.send(raw)
             assert wire.answer().facts["path"] == path
 
 
-def test_a_small_answer_is_one_send(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_small_answer_is_one_send(rig: ListenerHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[bytes] = []
     send = Channel.send
     monkeypatch.setattr(
         Channel, "send", lambda self, data, **more: sent.append(bytes(data)) or send(self, data, **more)
     )
-    with Wire(rig.port) as wire:
+    with RawConnection(rig.port) as wire:
         for _ in range(2):
-            wire.send(request("GET", "/a"))
+            wire.send(build_request("GET", "/a"))
             assert wire.answer().facts["path"] == "/a"
     assert [block[:12] for block in sent] == [b"HTTP/1.1 200"] * 2
     assert all(block.endswith(b"}") for block in sent)
 
 
-def test_a_connection_that_asks_to_be_closed_is_closed(rig: Rig) -> None:
-    with Wire(rig.port) as wire:
-        wire.send(request("GET", "/a", b"", "Connection: close"))
+def test_a_connection_that_asks_to_be_closed_is_closed(rig: ListenerHarness) -> None:
+    with RawConnection(rig.port) as wire:
+        wire.send(build_request("GET", "/a", b"", "Connection: close"))
         assert wire.answer().headers["connection"] == "close"
         assert wire.rest() == b""
 
 
-def test_pipelined_requests_are_answered_in_order(rig: Rig) -> None:
-    first, second = upload(form(part(b"1" * 300_000))), upload(form(part(b"2" * 30)))
-    with Wire(rig.port) as wire:
-        wire.send(request("GET", "/a") + first + second + request("POST", "/b", b"b") + request("GET", "/c"))
+def test_pipelined_requests_are_answered_in_order(rig: ListenerHarness) -> None:
+    first, second = (
+        build_upload(build_form(build_part(b"1" * 300_000))),
+        build_upload(build_form(build_part(b"2" * 30))),
+    )
+    with RawConnection(rig.port) as wire:
+        wire.send(
+            build_request("GET", "/a") + first + second + build_request("POST", "/b", b"b") + build_request("GET", "/c")
+        )
         answers = [wire.answer().facts for _ in range(5)]
     assert [facts["path"] for facts in answers] == ["/a", "/files", "/files", "/b", "/c"]
     assert [facts["files"]["file"]["size"] for facts in answers[1:3]] == [300_000, 30]
-    assert eventually(lambda: rig.partials() == [])
+    assert wait_until(lambda: rig.partials() == [])
 
 
-def test_a_pipelined_upload_that_waits_for_100_continue_gets_it_in_its_turn(rig: Rig) -> None:
-    body = form(part(b"%PDF-"))
-    head, _, _ = upload(body, "/files", "Expect: 100-continue").partition(b"\r\n\r\n")
-    with Wire(rig.port) as wire:
-        wire.send(request("GET", "/slow") + head + b"\r\n\r\n")
+def test_a_pipelined_upload_that_waits_for_100_continue_gets_it_in_its_turn(rig: ListenerHarness) -> None:
+    body = build_form(build_part(b"%PDF-"))
+    head, _, _ = build_upload(body, "/files", "Expect: 100-continue").partition(b"\r\n\r\n")
+    with RawConnection(rig.port) as wire:
+        wire.send(build_request("GET", "/slow") + head + b"\r\n\r\n")
         assert rig.entered.wait(10)
         rig.gate.set()
         assert wire.answer().facts["path"] == "/slow"
@@ -71,55 +88,59 @@ def test_a_pipelined_upload_that_waits_for_100_continue_gets_it_in_its_turn(rig:
         assert wire.answer().facts["path"] == "/files"
 
 
-def test_a_small_body_reaches_the_application(rig: Rig) -> None:
-    with Wire(rig.port) as wire:
-        wire.send(request("PUT", "/x", b"x" * SMALL_BODY))
+def test_a_small_body_reaches_the_application(rig: ListenerHarness) -> None:
+    with RawConnection(rig.port) as wire:
+        wire.send(build_request("PUT", "/x", b"x" * SMALL_BODY))
         assert wire.answer().facts["body"] == "x" * SMALL_BODY
 
 
-def test_proxy_headers_reach_judge_and_application(rig: Rig) -> None:
-    with Wire(rig.port) as wire:
-        wire.send(request("GET", "/x", b"", "X-Forwarded-For: 198.51.100.7"))
+def test_proxy_headers_reach_judge_and_application(rig: ListenerHarness) -> None:
+    with RawConnection(rig.port) as wire:
+        wire.send(build_request("GET", "/x", b"", "X-Forwarded-For: 198.51.100.7"))
         wire.answer()
     assert rig.heads[0].headers["x-forwarded-for"] == "198.51.100.7"
     assert rig.environs[0]["HTTP_X_FORWARDED_FOR"] == "198.51.100.7"
 
 
-def test_slow_senders_hold_no_worker(start: Callable[..., Rig]) -> None:
+def test_slow_senders_hold_no_worker(start: Callable[..., ListenerHarness]) -> None:
     rig = start(threads=1)
-    slow = [Wire(rig.port) for _ in range(60)]
+    slow = [RawConnection(rig.port) for _ in range(60)]
     for number, wire in enumerate(slow):
-        wire.send(upload(form(part(b"x" * 10_000)))[: 300 + number] if number % 2 else b"GET /x HTTP/1.1\r\nHost: a")
-    with Wire(rig.port) as other:
+        wire.send(
+            build_upload(build_form(build_part(b"x" * 10_000)))[: 300 + number]
+            if number % 2
+            else b"GET /x HTTP/1.1\r\nHost: a"
+        )
+    with RawConnection(rig.port) as other:
         for _ in range(20):
-            other.send(request("GET", "/ping"))
+            other.send(build_request("GET", "/ping"))
             assert other.answer().status == 200
     for wire in slow:
         wire.socket.close()
-    assert eventually(lambda: rig.partials() == [])
+    assert wait_until(lambda: rig.partials() == [])
 
 
-def test_a_body_sent_byte_by_byte_arrives(rig: Rig) -> None:
-    raw = upload(form(part(b"%PDF-\r\n--" + b"\r" * 30)))
-    with Wire(rig.port) as wire:
+def test_a_body_sent_byte_by_byte_arrives(rig: ListenerHarness) -> None:
+    raw = build_upload(build_form(build_part(b"%PDF-\r\n--" + b"\r" * 30)))
+    with RawConnection(rig.port) as wire:
         wire.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for byte in raw:
             wire.send(bytes([byte]))
         assert wire.answer().facts["files"]["file"]["size"] == 39
 
 
-def test_a_header_block_that_takes_too_long_ends_the_connection(start: Callable[..., Rig]) -> None:
+def test_a_header_block_that_takes_too_long_ends_the_connection(start: Callable[..., ListenerHarness]) -> None:
     rig = start(header_seconds=0.5)
-    with Wire(rig.port) as patient, Wire(rig.port) as wire:
-        patient.send(request("GET", "/slow"))
+    with RawConnection(rig.port) as patient, RawConnection(rig.port) as wire:
+        patient.send(build_request("GET", "/slow"))
         wire.send(b"GET /x HTTP/1.1\r\nX: ")
         wire.socket.setblocking(False)
-        assert eventually(lambda: closed(wire), 10)
+        assert wait_until(lambda: is_closed(wire), 10)
         rig.gate.set()
         assert patient.answer().status == 200
 
 
-def closed(wire: Wire) -> bool:
+def is_closed(wire: RawConnection) -> bool:
     """Whether the other side has closed, while this side goes on sending."""
     try:
         wire.socket.send(b"y")
@@ -130,26 +151,26 @@ def closed(wire: Wire) -> bool:
         return True
 
 
-def test_more_connections_are_allowed_than_most_systems_allow_descriptors(rig: Rig) -> None:
+def test_more_connections_are_allowed_than_most_systems_allow_descriptors(rig: ListenerHarness) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     assert soft >= min(4512, hard)
-    crowd = [Wire(rig.port) for _ in range(400)]
-    with Wire(rig.port) as other:
-        other.send(request("GET", "/ping"))
+    crowd = [RawConnection(rig.port) for _ in range(400)]
+    with RawConnection(rig.port) as other:
+        other.send(build_request("GET", "/ping"))
         assert other.answer().status == 200
     for wire in crowd:
         wire.socket.close()
 
 
-def test_stopping_finishes_what_runs_and_refuses_what_is_new(rig: Rig) -> None:
-    with Wire(rig.port) as wire, Wire(rig.port) as idle:
-        idle.send(request("GET", "/ping"))
+def test_stopping_finishes_what_runs_and_refuses_what_is_new(rig: ListenerHarness) -> None:
+    with RawConnection(rig.port) as wire, RawConnection(rig.port) as idle:
+        idle.send(build_request("GET", "/ping"))
         idle.answer()
-        wire.send(request("GET", "/slow"))
+        wire.send(build_request("GET", "/slow"))
         assert rig.entered.wait(10)
         rig.server.stop(20)
         assert idle.rest() == b""
-        assert eventually(lambda: refused(rig.port))
+        assert wait_until(lambda: is_refused(rig.port))
         assert rig.thread.is_alive()
         rig.gate.set()
         assert wire.answer().facts["path"] == "/slow"
@@ -158,13 +179,13 @@ def test_stopping_finishes_what_runs_and_refuses_what_is_new(rig: Rig) -> None:
     assert not rig.thread.is_alive()
 
 
-def test_stopping_lets_an_upload_that_has_begun_arrive(rig: Rig) -> None:
-    raw = upload(form(part(b"x" * 500_000)), "/files?keep")
-    with Wire(rig.port) as wire:
+def test_stopping_lets_an_upload_that_has_begun_arrive(rig: ListenerHarness) -> None:
+    raw = build_upload(build_form(build_part(b"x" * 500_000)), "/files?keep")
+    with RawConnection(rig.port) as wire:
         wire.send(raw[:250_000])
-        assert eventually(lambda: len(rig.partials()) == 1)
+        assert wait_until(lambda: len(rig.partials()) == 1)
         rig.server.stop(20)
-        assert eventually(lambda: refused(rig.port))
+        assert wait_until(lambda: is_refused(rig.port))
         wire.send(raw[250_000:])
         answer = wire.answer()
         assert answer.facts["files"]["file"]["size"] == 500_000
@@ -173,12 +194,12 @@ def test_stopping_lets_an_upload_that_has_begun_arrive(rig: Rig) -> None:
     assert len(rig.stored()) == 1
 
 
-def test_stopping_gives_up_on_what_takes_too_long(rig: Rig) -> None:
-    with Wire(rig.port) as wire, Wire(rig.port) as sender:
-        wire.send(request("GET", "/slow"))
-        sender.send(upload(form(part(b"x" * 500_000)))[:250_000])
+def test_stopping_gives_up_on_what_takes_too_long(rig: ListenerHarness) -> None:
+    with RawConnection(rig.port) as wire, RawConnection(rig.port) as sender:
+        wire.send(build_request("GET", "/slow"))
+        sender.send(build_upload(build_form(build_part(b"x" * 500_000)))[:250_000])
         assert rig.entered.wait(10)
-        assert eventually(lambda: len(rig.partials()) == 1)
+        assert wait_until(lambda: len(rig.partials()) == 1)
         begun = time.monotonic()
         rig.server.stop(0.2)
         rig.thread.join(10)
@@ -187,7 +208,7 @@ def test_stopping_gives_up_on_what_takes_too_long(rig: Rig) -> None:
         assert wire.rest() == b""
 
 
-def test_stopping_before_running_is_remembered(rig: Rig) -> None:
+def test_stopping_before_running_is_remembered(rig: ListenerHarness) -> None:
     rig.close()
 
     def never(*_: object) -> list[bytes]:
@@ -206,7 +227,7 @@ def test_stopping_before_running_is_remembered(rig: Rig) -> None:
     server.stop()
 
 
-def refused(port: int) -> bool:
+def is_refused(port: int) -> bool:
     try:
         socket.create_connection(("127.0.0.1", port), timeout=5).close()
     except ConnectionError:  # refused, or reset in the moment it closes
@@ -217,9 +238,9 @@ def refused(port: int) -> bool:
 PROGRAM = """
 import signal, sys
 from pathlib import Path
-from tests.http.rig import Rig
+from tests.http.harness import ListenerHarness
 
-class Loud(Rig):
+class Loud(ListenerHarness):
     def application(self, *arguments):
         print("entered", flush=True)
         return super().application(*arguments)
@@ -237,7 +258,7 @@ print("stopped", flush=True)
 
 
 @contextmanager
-def program(root: Path, descriptors: int = 5000) -> Iterator[subprocess.Popen[str]]:
+def run_program(root: Path, descriptors: int = 5000) -> Iterator[subprocess.Popen[str]]:
     command = f'ulimit -n {descriptors}; exec "$0" "$@"'
     child = subprocess.Popen(
         ["sh", "-c", command, sys.executable, "-c", PROGRAM, str(root)],
@@ -253,45 +274,45 @@ def program(root: Path, descriptors: int = 5000) -> Iterator[subprocess.Popen[st
             child.kill()
 
 
-def line(child: subprocess.Popen[str]) -> str:
+def read_line(child: subprocess.Popen[str]) -> str:
     assert child.stdout is not None
     return child.stdout.readline()
 
 
 def test_a_signal_handler_may_stop_the_server(tmp_path: Path) -> None:
-    with program(tmp_path) as child, Wire(int(line(child))) as wire:
-        wire.send(request("GET", "/slow"))
-        assert line(child) == "entered\n"
+    with run_program(tmp_path) as child, RawConnection(int(read_line(child))) as wire:
+        wire.send(build_request("GET", "/slow"))
+        assert read_line(child) == "entered\n"
         child.send_signal(signal.SIGTERM)
         assert wire.answer().facts["path"] == "/slow"
-        assert line(child) == "stopped\n"
+        assert read_line(child) == "stopped\n"
         assert child.wait(20) == 0
 
 
 def test_a_crowd_leaves_descriptors_for_uploads_on_a_system_that_allows_few(tmp_path: Path) -> None:
-    with program(tmp_path, descriptors=700) as child:
-        port = int(line(child))
-        crowd = [Wire(port, f"127.1.0.{1 + number % 200}") for number in range(800)]
+    with run_program(tmp_path, descriptors=700) as child:
+        port = int(read_line(child))
+        crowd = [RawConnection(port, f"127.1.0.{1 + number % 200}") for number in range(800)]
         for wire in crowd[-50:]:
-            wire.send(upload(form(part(b"x" * 100_000)))[:50_000])
-        with Wire(port) as wire:
-            wire.send(upload(form(part(b"x" * 100_000))))
+            wire.send(build_upload(build_form(build_part(b"x" * 100_000)))[:50_000])
+        with RawConnection(port) as wire:
+            wire.send(build_upload(build_form(build_part(b"x" * 100_000))))
             assert wire.answer().status == 200
         for wire in crowd[-50:]:
-            wire.send(upload(form(part(b"x" * 100_000)))[50_000:])
+            wire.send(build_upload(build_form(build_part(b"x" * 100_000)))[50_000:])
             assert wire.answer().status == 200
         for wire in crowd:
             wire.socket.close()
 
 
-def test_a_port_that_is_taken_is_an_error_that_leaves_nothing_open(rig: Rig) -> None:
+def test_a_port_that_is_taken_is_an_error_that_leaves_nothing_open(rig: ListenerHarness) -> None:
     before = len(os.listdir("/proc/self/fd"))
     with pytest.raises(OSError, match="in use"):
-        Rig(rig.blobs.root / "second", run=False, port=rig.port)
+        ListenerHarness(rig.blobs.root / "second", run=False, port=rig.port)
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-def test_port_0_is_one_port_on_all_addresses_of_a_host(rig: Rig) -> None:
+def test_port_0_is_one_port_on_all_addresses_of_a_host(rig: ListenerHarness) -> None:
     rig.close()
     server = make_server(
         rig.application,
@@ -307,7 +328,7 @@ def test_port_0_is_one_port_on_all_addresses_of_a_host(rig: Rig) -> None:
     for family, kind, _, _, _ in socket.getaddrinfo("localhost", 80, type=socket.SOCK_STREAM):
         with socket.socket(family, kind) as client:
             client.connect(("localhost", server.port))
-            client.sendall(request("GET", "/x", b"", "Connection: close"))
+            client.sendall(build_request("GET", "/x", b"", "Connection: close"))
             assert b"\r\nServer: docshare\r\n" in client.recv(65536)
     server.stop()
     thread.join()

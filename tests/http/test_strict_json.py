@@ -15,7 +15,7 @@ from docshare.server.rules.reading import parse_body
 ROOM = 1 << 20
 
 
-def nested(depth: int, opening: str = "[", closing: str = "]") -> bytes:
+def nested_json(depth: int, opening: str = "[", closing: str = "]") -> bytes:
     """An object that holds ``depth - 1`` levels more."""
     return ('{"a":' + opening * (depth - 1) + closing * (depth - 1) + "}").encode()
 
@@ -70,9 +70,9 @@ def nested(depth: int, opening: str = "[", closing: str = "]") -> bytes:
         '{"a":１}'.encode(),
         b"[" * 5000,
         b'{"a":' * 5000,
-        nested(33),
-        nested(33, '{"a":', "}").replace(b":}", b":1}"),
-        nested(5000),
+        nested_json(33),
+        nested_json(33, '{"a":', "}").replace(b":}", b":1}"),
+        nested_json(5000),
     ],
 )
 def test_hostile_json_is_a_bad_request(raw: bytes) -> None:
@@ -109,7 +109,7 @@ def test_honest_json_is_read(raw: bytes, value: dict[str, Any]) -> None:
 
 
 def test_thirty_two_levels_are_read() -> None:
-    assert parse_object(nested(32), ROOM)
+    assert parse_object(nested_json(32), ROOM)
 
 
 def test_a_boolean_stays_a_boolean() -> None:

@@ -31,8 +31,8 @@ def old(program: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, by
     """A .doc and a .ppt, which nothing but an office program can write."""
     room = tmp_path_factory.mktemp("old")
     for name, data, target in (
-        ("word.docx", office.word(), "doc"),
-        ("slides.pptx", office.slides("Old slides"), "ppt"),
+        ("word.docx", office.make_docx(), "doc"),
+        ("slides.pptx", office.make_pptx("Old slides"), "ppt"),
     ):
         (room / name).write_bytes(data)
         command = [
@@ -124,7 +124,7 @@ def fake(tmp_path: Path) -> Callable[[str], Path]:
     return make
 
 
-def processes(data: Path) -> dict[int, str]:
+def list_processes(data: Path) -> dict[int, str]:
     """Number and command line of each process that works in ``data`` or was told about it."""
     found = {}
     for process in Path("/proc").glob("[0-9]*"):
@@ -135,7 +135,7 @@ def processes(data: Path) -> dict[int, str]:
     return found
 
 
-def refused(call: Callable[[], object]) -> Problem:
+def catch_problem(call: Callable[[], object]) -> Problem:
     """The refusal that ``call`` ends in."""
     with pytest.raises(Problem) as caught:
         call()

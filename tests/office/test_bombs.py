@@ -12,15 +12,15 @@ import pytest
 from docshare.server.office.convert import Converter
 from docshare.server.office.detect import kind_of
 from docshare.server.store.blobs import Part
-from tests.office.conftest import refused
+from tests.office.conftest import catch_problem
 from tests.support import office
 
 Put = Callable[[bytes, str], Path]
 MB = 1 << 20
-WORD = office.parts(office.word())
+WORD = office.read_parts(office.make_docx())
 
 
-def packed(*added: tuple[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+def pack_docx(*added: tuple[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
     """A Word document with more parts, also of equal names and of names that are forbidden."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", method) as file:
@@ -31,7 +31,7 @@ def packed(*added: tuple[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> byt
     return out.getvalue()
 
 
-def blown_up(size: int, *, noise: int = 0) -> bytes:
+def inflate_docx(size: int, *, noise: int = 0) -> bytes:
     """A Word document whose text is ``size`` bytes long, and which carries ``noise`` bytes that cannot be packed."""
     text = b"<w:document>" + b" " * size + b"</w:document>"
     out = io.BytesIO()
@@ -41,7 +41,7 @@ def blown_up(size: int, *, noise: int = 0) -> bytes:
     return out.getvalue()
 
 
-def patched(document: bytes, field: int, *values: int, width: str = "<L") -> bytes:
+def patch_directory(document: bytes, field: int, *values: int, width: str = "<L") -> bytes:
     """``document`` with one field of the first directory entries replaced, one by each of ``values``."""
     new, at = bytearray(document), 0
     for value in values:
@@ -50,47 +50,50 @@ def patched(document: bytes, field: int, *values: int, width: str = "<L") -> byt
     return bytes(new)
 
 
-def claiming(*sizes: int, noise: int) -> bytes:
+def make_claiming_docx(*sizes: int, noise: int) -> bytes:
     """A Word document with parts of ``noise`` bytes that say they unpack to ``sizes``."""
     parts = {f"word/media/{number}.bin": b"\x07" * noise for number in range(len(sizes))}
-    return patched(office.zipped(parts, zipfile.ZIP_STORED), SIZE, *sizes)
+    return patch_directory(office.make_zip(parts, zipfile.ZIP_STORED), SIZE, *sizes)
 
 
-def zip64(document: bytes) -> bytes:
+def add_zip64_locator(document: bytes) -> bytes:
     """``document`` with the locator of a second, larger end record, which some readers follow and others do not."""
     at = document.rindex(b"PK\x05\x06")
     return document[:at] + struct.pack("<4sLQL", b"PK\x06\x07", 0, 0, 1) + document[at:]
 
 
 SIZE, METHOD, FLAGS = 24, 10, 8  # places in a directory entry
-BOMB, MANY = "The document unpacks to more than is accepted.", "The document holds too many parts."
+BOMB, TOO_MANY_PARTS = "The document unpacks to more than is accepted.", "The document holds too many parts."
 NAME, LOCKED = "The document holds a part with a forbidden name.", "The document is encrypted."
 DAMAGED = "The document is damaged or cut off."
 
 CONTAINERS: dict[str, tuple[Callable[[], bytes], str]] = {
-    "ratio over 100": (lambda: blown_up(40 * MB), BOMB),
-    "ratio over 100 hidden by padding": (lambda: blown_up(40 * MB, noise=2 * MB), BOMB),
-    "over 512 MB in total by its numbers": (lambda: claiming(*[200 * MB] * 3, noise=3 * MB), BOMB),
-    "over 256 MB in one part by its numbers": (lambda: claiming(257 * MB, noise=3 * MB), BOMB),
-    "10,001 entries": (lambda: packed(*[(f"word/{number}", b"") for number in range(10_001)]), MANY),
-    "a directory of 5 MB": (lambda: packed(*[(f"word/{number:05d}{'n' * 60_000}", b"") for number in range(90)]), MANY),
-    "an entry above": (lambda: packed(("../../etc/passwd", b"x")), NAME),
-    "an entry above, inside": (lambda: packed(("word/../../x", b"x")), NAME),
-    "an absolute entry": (lambda: packed(("/etc/passwd", b"x")), NAME),
-    "a backslash": (lambda: packed(("word\\..\\x", b"x")), NAME),
-    "a drive": (lambda: packed(("C:x", b"x")), NAME),
-    "a line end": (lambda: packed(("word/a\nb", b"x")), NAME),
-    "an empty step": (lambda: packed(("word//x", b"x")), NAME),
-    "the same entry twice": (lambda: packed(("word/document.xmX", b"<a/>")).replace(b"xmX", b"xml"), NAME),
-    "the same entry in other case": (lambda: packed(("WORD/Document.xml", b"<a/>")), NAME),
-    "a name cut by a zero byte": (lambda: packed(("word/xXx", b"x")).replace(b"xXx", b"x\0x"), NAME),
-    "an encrypted entry": (lambda: patched(packed(), FLAGS, 1, width="<H"), LOCKED),
-    "bzip2": (lambda: packed(method=zipfile.ZIP_BZIP2), DAMAGED),
-    "lzma": (lambda: packed(method=zipfile.ZIP_LZMA), DAMAGED),
-    "an unknown method": (lambda: patched(packed(), METHOD, 99, width="<H"), DAMAGED),
-    "two end records": (lambda: zip64(packed()), MANY),
-    "something before it": (lambda: b"PK\x03\x04" + b"\0" * 40 + packed(), DAMAGED),
-    "something behind it": (lambda: packed() + b"PK", DAMAGED),
+    "ratio over 100": (lambda: inflate_docx(40 * MB), BOMB),
+    "ratio over 100 hidden by padding": (lambda: inflate_docx(40 * MB, noise=2 * MB), BOMB),
+    "over 512 MB in total by its numbers": (lambda: make_claiming_docx(*[200 * MB] * 3, noise=3 * MB), BOMB),
+    "over 256 MB in one part by its numbers": (lambda: make_claiming_docx(257 * MB, noise=3 * MB), BOMB),
+    "10,001 entries": (lambda: pack_docx(*[(f"word/{number}", b"") for number in range(10_001)]), TOO_MANY_PARTS),
+    "a directory of 5 MB": (
+        lambda: pack_docx(*[(f"word/{number:05d}{'n' * 60_000}", b"") for number in range(90)]),
+        TOO_MANY_PARTS,
+    ),
+    "an entry above": (lambda: pack_docx(("../../etc/passwd", b"x")), NAME),
+    "an entry above, inside": (lambda: pack_docx(("word/../../x", b"x")), NAME),
+    "an absolute entry": (lambda: pack_docx(("/etc/passwd", b"x")), NAME),
+    "a backslash": (lambda: pack_docx(("word\\..\\x", b"x")), NAME),
+    "a drive": (lambda: pack_docx(("C:x", b"x")), NAME),
+    "a line end": (lambda: pack_docx(("word/a\nb", b"x")), NAME),
+    "an empty step": (lambda: pack_docx(("word//x", b"x")), NAME),
+    "the same entry twice": (lambda: pack_docx(("word/document.xmX", b"<a/>")).replace(b"xmX", b"xml"), NAME),
+    "the same entry in other case": (lambda: pack_docx(("WORD/Document.xml", b"<a/>")), NAME),
+    "a name cut by a zero byte": (lambda: pack_docx(("word/xXx", b"x")).replace(b"xXx", b"x\0x"), NAME),
+    "an encrypted entry": (lambda: patch_directory(pack_docx(), FLAGS, 1, width="<H"), LOCKED),
+    "bzip2": (lambda: pack_docx(method=zipfile.ZIP_BZIP2), DAMAGED),
+    "lzma": (lambda: pack_docx(method=zipfile.ZIP_LZMA), DAMAGED),
+    "an unknown method": (lambda: patch_directory(pack_docx(), METHOD, 99, width="<H"), DAMAGED),
+    "two end records": (lambda: add_zip64_locator(pack_docx()), TOO_MANY_PARTS),
+    "something before it": (lambda: b"PK\x03\x04" + b"\0" * 40 + pack_docx(), DAMAGED),
+    "something behind it": (lambda: pack_docx() + b"PK", DAMAGED),
 }
 
 
@@ -99,14 +102,14 @@ def test_a_dangerous_container_is_refused_by_its_directory(put: Put, name: str) 
     make, detail = CONTAINERS[name]
     path = put(make(), "bomb.docx")
     start = time.monotonic()
-    problem = refused(lambda: kind_of(path))
+    problem = catch_problem(lambda: kind_of(path))
     assert (problem.status, problem.detail) == (422, detail)
     assert time.monotonic() - start < 1
 
 
 def test_many_parts_and_dense_small_ones_are_taken(put: Put) -> None:
     parts = [(f"word/media/{number}.bin", bytes([number % 251]) * 20_000) for number in range(380)]
-    assert kind_of(put(packed(*parts, ("word/folder/", b"")), "dense.docx")) == "docx"
+    assert kind_of(put(pack_docx(*parts, ("word/folder/", b"")), "dense.docx")) == "docx"
 
 
 @pytest.mark.parametrize("name", ["ratio over 100", "10,001 entries", "an entry above", "an encrypted entry"])
@@ -115,7 +118,7 @@ def test_a_bomb_is_refused_without_starting_libreoffice(
 ) -> None:
     path = put(CONTAINERS[name][0](), "bomb.docx")
     start = time.monotonic()
-    assert refused(lambda: converter.convert(path, "docx", part)).status == 422
+    assert catch_problem(lambda: converter.convert(path, "docx", part)).status == 422
     assert time.monotonic() - start < 1
     assert starts == []
 
@@ -124,14 +127,14 @@ def test_a_bomb_is_refused_without_starting_libreoffice(
 def test_a_part_whose_size_is_a_lie_is_refused(
     converter: Converter, put: Put, part: Part, starts: list[list[str]], size: int
 ) -> None:
-    noise = office.zipped({"word/media/noise.bin": b"\x07" * 2_000_000} | WORD, zipfile.ZIP_STORED)
-    lying = patched(noise, SIZE, size)
-    assert refused(lambda: converter.convert(put(lying, "lie.docx"), "docx", part)).status == 422
+    noise = office.make_zip({"word/media/noise.bin": b"\x07" * 2_000_000} | WORD, zipfile.ZIP_STORED)
+    lying = patch_directory(noise, SIZE, size)
+    assert catch_problem(lambda: converter.convert(put(lying, "lie.docx"), "docx", part)).status == 422
     assert starts == []
 
 
 def test_an_honest_document_does_start_libreoffice(
     converter: Converter, put: Put, part: Part, starts: list[list[str]]
 ) -> None:
-    converter.convert(put(office.word(), "honest.docx"), "docx", part)
+    converter.convert(put(office.make_docx(), "honest.docx"), "docx", part)
     assert any("--convert-to" in command for command in starts)

@@ -15,9 +15,9 @@ import pytest
 from docshare.server.office import convert as converting
 from docshare.server.office.convert import Converter
 from docshare.server.store.blobs import Part
-from tests.office.conftest import processes, refused
+from tests.office.conftest import catch_problem, list_processes
 from tests.support import office
-from tests.support.waiting import eventually
+from tests.support.polling import wait_until
 
 Put = Callable[[bytes, str], Path]
 Build = Callable[..., Converter]
@@ -30,10 +30,10 @@ from docshare.server.office.convert import Converter
 data, program, source, made = map(Path, sys.argv[1:])
 Converter(data, program).convert(source, "docx", Part(made))
 """
-NOTHING_CAME = "The document cannot be converted: it is damaged or uses what is not known here."
+NO_PDF_DETAIL = "The document cannot be converted: it is damaged or uses what is not known here."
 
 
-def texts(part: Part) -> list[str]:
+def page_texts(part: Part) -> list[str]:
     """The letters of each page of the PDF in ``part``; where the gaps are depends on the fonts of the host."""
     part.close()
     with pypdfium2.PdfDocument(part.path) as document:
@@ -41,65 +41,67 @@ def texts(part: Part) -> list[str]:
 
 
 def test_a_word_document_becomes_a_pdf(converter: Converter, put: Put, part: Part, data: Path) -> None:
-    converter.convert(put(office.word("Grüße aus Word", pages=3), "letter.docx"), "docx", part)
-    assert texts(part) == ["GrüßeausWord"] * 3
+    converter.convert(put(office.make_docx("Grüße aus Word", pages=3), "letter.docx"), "docx", part)
+    assert page_texts(part) == ["GrüßeausWord"] * 3
     assert part.head.startswith(b"%PDF-")
     assert part.size == part.path.stat().st_size
     assert list(data.iterdir()) == []
 
 
 def test_a_presentation_becomes_a_pdf(converter: Converter, put: Put, part: Part) -> None:
-    converter.convert(put(office.slides("One idea", pages=2), "show.pptx"), "pptx", part)
-    assert texts(part) == ["Oneidea"] * 2
+    converter.convert(put(office.make_pptx("One idea", pages=2), "show.pptx"), "pptx", part)
+    assert page_texts(part) == ["Oneidea"] * 2
 
 
 def test_an_old_presentation_becomes_a_pdf(converter: Converter, put: Put, part: Part, old: dict[str, bytes]) -> None:
     converter.convert(put(old["ppt"], "show.ppt"), "ppt", part)
-    assert texts(part) == ["Oldslides"]
+    assert page_texts(part) == ["Oldslides"]
 
 
 def test_two_documents_are_converted_at_once(converter: Converter, put: Put, tmp_path: Path, data: Path) -> None:
     parts = [Part(tmp_path / f"{name}.part") for name in ("first", "second")]
-    sources = [put(office.word(f"Text {number}"), "same.docx") for number in (0, 1)]
+    sources = [put(office.make_docx(f"Text {number}"), "same.docx") for number in (0, 1)]
     threads = [
         threading.Thread(target=converter.convert, args=(source, "docx", part))
         for source, part in zip(sources, parts, strict=True)
     ]
     for thread in threads:
         thread.start()
-    eventually(lambda: len(list(data.glob("office-*/document.docx"))) == 2, seconds=30)
+    wait_until(lambda: len(list(data.glob("office-*/document.docx"))) == 2, seconds=30)
     for thread in threads:
         thread.join()
-    assert [texts(part) for part in parts] == [["Text0"], ["Text1"]]
+    assert [page_texts(part) for part in parts] == [["Text0"], ["Text1"]]
 
 
 @pytest.mark.parametrize(
     ("kind", "document"),
     [
-        ("ppt", office.compound("PowerPoint Document")),
-        ("docx", office.without(office.word(), "_rels/.rels")),
+        ("ppt", office.make_ole_container("PowerPoint Document")),
+        ("docx", office.remove_part(office.make_docx(), "_rels/.rels")),
     ],
 )
 def test_what_libreoffice_cannot_read_is_refused_though_it_says_nothing(
     converter: Converter, put: Put, part: Part, data: Path, kind: str, document: bytes
 ) -> None:
-    problem = refused(lambda: converter.convert(put(document, "broken"), kind, part))
-    assert (problem.status, problem.detail) == (422, NOTHING_CAME)
+    problem = catch_problem(lambda: converter.convert(put(document, "broken"), kind, part))
+    assert (problem.status, problem.detail) == (422, NO_PDF_DETAIL)
     assert (part.size, list(data.iterdir())) == (0, [])
 
 
 def test_a_document_that_is_cut_off_is_refused(
     converter: Converter, put: Put, part: Part, starts: list[list[str]]
 ) -> None:
-    assert refused(lambda: converter.convert(put(office.word()[:-99], "cut.docx"), "docx", part)).status == 422
+    assert (
+        catch_problem(lambda: converter.convert(put(office.make_docx()[:-99], "cut.docx"), "docx", part)).status == 422
+    )
     assert starts == []
 
 
 def test_a_hostile_document_is_refused_without_starting_libreoffice(
     converter: Converter, put: Put, part: Part, starts: list[list[str]]
 ) -> None:
-    hostile = office.linked_object(office.slides(), "file:///etc/passwd")
-    problem = refused(lambda: converter.convert(put(hostile, "bad.pptx"), "pptx", part))
+    hostile = office.link_object(office.make_pptx(), "file:///etc/passwd")
+    problem = catch_problem(lambda: converter.convert(put(hostile, "bad.pptx"), "pptx", part))
     assert problem.status == 422
     assert starts == []
 
@@ -111,7 +113,7 @@ def test_a_document_over_the_cap_of_its_kind_is_refused(
     path = put(b"PK", "big")
     with path.open("r+b") as file:
         file.truncate((megabytes << 20) + 1)
-    problem = refused(lambda: converter.convert(path, kind, part))
+    problem = catch_problem(lambda: converter.convert(path, kind, part))
     assert (problem.status, problem.detail) == (
         413,
         f"The file is larger than {megabytes} MB, the limit of .{kind} documents.",
@@ -120,7 +122,7 @@ def test_a_document_over_the_cap_of_its_kind_is_refused(
 
 def test_without_libreoffice_the_operator_is_told_what_to_install(build: Build, put: Put, part: Part) -> None:
     without = build(None)
-    problem = refused(lambda: without.convert(put(office.word(), "letter.docx"), "docx", part))
+    problem = catch_problem(lambda: without.convert(put(office.make_docx(), "letter.docx"), "docx", part))
     assert not without.available
     assert (problem.status, problem.headers) == (503, {"Retry-After": "3600"})
     assert "apt install libreoffice-writer-nogui libreoffice-impress-nogui" in problem.hint
@@ -138,7 +140,7 @@ def test_libreoffice_is_found_on_the_search_path(
 
 def test_a_program_that_does_not_start_means_later(build: Build, put: Put, part: Part, tmp_path: Path) -> None:
     broken = build(tmp_path / "soffice")
-    problem = refused(lambda: broken.convert(put(office.word(), "letter.docx"), "docx", part))
+    problem = catch_problem(lambda: broken.convert(put(office.make_docx(), "letter.docx"), "docx", part))
     assert (problem.status, problem.headers) == (503, {"Retry-After": "60"})
 
 
@@ -160,14 +162,14 @@ def test_success_is_a_plain_pdf_file_and_nothing_else(
     build: Build, fake: Callable[[str], Path], put: Put, part: Part, data: Path, behavior: str
 ) -> None:
     converter = build(fake(behavior))
-    assert refused(lambda: converter.convert(put(office.word(), "letter.docx"), "docx", part)).status == 422
+    assert catch_problem(lambda: converter.convert(put(office.make_docx(), "letter.docx"), "docx", part)).status == 422
     assert (part.size, list(data.iterdir())) == (0, [])
 
 
 def test_a_failing_program_that_wrote_its_pdf_has_succeeded(
     build: Build, fake: Callable[[str], Path], put: Put, part: Part
 ) -> None:
-    build(fake("echo %PDF-1.7 > document.pdf; exit 1")).convert(put(office.word(), "letter.docx"), "docx", part)
+    build(fake("echo %PDF-1.7 > document.pdf; exit 1")).convert(put(office.make_docx(), "letter.docx"), "docx", part)
     assert part.path.read_bytes() == b"%PDF-1.7\n"
 
 
@@ -177,67 +179,67 @@ def test_a_conversion_that_takes_too_long_leaves_no_process_and_no_file(
     slow = build(fake("sleep 1000 & trap '' TERM; sleep 1000; sleep 1000"), timeout_s=1.0)
     assert slow.level  # found out before the clock runs
     start = time.monotonic()
-    problem = refused(lambda: slow.convert(put(office.word(), "slow.docx"), "docx", part))
+    problem = catch_problem(lambda: slow.convert(put(office.make_docx(), "slow.docx"), "docx", part))
     assert (problem.status, problem.detail) == (422, "Converting the document takes too long.")
     assert time.monotonic() - start < 5
-    assert processes(data) == {}
+    assert list_processes(data) == {}
     assert (part.size, list(data.iterdir())) == (0, [])
 
 
 def test_what_a_conversion_starts_ends_with_it(
     build: Build, fake: Callable[[str], Path], put: Put, part: Part, data: Path
 ) -> None:
-    build(fake("sleep 1000 & echo %PDF-1.7 > document.pdf")).convert(put(office.word(), "left.docx"), "docx", part)
-    assert processes(data) == {}
+    build(fake("sleep 1000 & echo %PDF-1.7 > document.pdf")).convert(put(office.make_docx(), "left.docx"), "docx", part)
+    assert list_processes(data) == {}
 
 
 def test_a_conversion_ends_with_the_server_however_that_ends(
     fake: Callable[[str], Path], put: Put, data: Path, tmp_path: Path
 ) -> None:
-    source, program = put(office.word(), "letter.docx"), fake("sleep 1000")
+    source, program = put(office.make_docx(), "letter.docx"), fake("sleep 1000")
     server = subprocess.Popen(
         [sys.executable, "-c", SERVER, str(data), str(program), str(source), str(tmp_path / "made.part")],
         env={"PYTHONPATH": os.pathsep.join(sys.path)},
     )
     with server:
-        eventually(lambda: [line for line in processes(data).values() if line.startswith("sleep 1000")])
+        wait_until(lambda: [line for line in list_processes(data).values() if line.startswith("sleep 1000")])
         server.kill()
-    eventually(lambda: not processes(data))
+    wait_until(lambda: not list_processes(data))
 
 
 def test_a_conversion_ends_with_its_launcher(
     build: Build, fake: Callable[[str], Path], put: Put, part: Part, data: Path
 ) -> None:
     converter, outcomes = build(fake("sleep 1000")), []
-    source = put(office.word(), "letter.docx")
+    source = put(office.make_docx(), "letter.docx")
     thread = threading.Thread(
-        target=lambda: outcomes.append(refused(lambda: converter.convert(source, "docx", part)).status)
+        target=lambda: outcomes.append(catch_problem(lambda: converter.convert(source, "docx", part)).status)
     )
     thread.start()
-    eventually(lambda: [line for line in processes(data).values() if line.startswith("sleep 1000")])
-    launcher = next(number for number, line in processes(data).items() if "docshare.server.office.jail" in line)
+    wait_until(lambda: [line for line in list_processes(data).values() if line.startswith("sleep 1000")])
+    launcher = next(number for number, line in list_processes(data).items() if "docshare.server.office.jail" in line)
     os.kill(launcher, signal.SIGKILL)  # as the kernel does when memory runs out
     thread.join()
     assert outcomes == [503]
-    eventually(lambda: not processes(data))
+    wait_until(lambda: not list_processes(data))
 
 
 def test_a_slot_is_given_back(build: Build, fake: Callable[[str], Path], put: Put, part: Part) -> None:
     converter = build(fake("exit 0"), slots=1, max_waiting=0)
-    source = put(office.word(), "letter.docx")
+    source = put(office.make_docx(), "letter.docx")
     for _ in range(3):
-        assert refused(lambda: converter.convert(source, "docx", part)).status == 422
+        assert catch_problem(lambda: converter.convert(source, "docx", part)).status == 422
 
 
 def test_who_waits_too_long_for_a_slot_is_sent_away(
     build: Build, fake: Callable[[str], Path], put: Put, part: Part, tmp_path: Path, data: Path
 ) -> None:
     busy = build(fake("until [ -e go ]; do sleep 0.05; done; echo %PDF-1.7 > document.pdf"), slots=1, patience_s=0.2)
-    source, other = put(office.word(), "letter.docx"), Part(tmp_path / "other.part")
+    source, other = put(office.make_docx(), "letter.docx"), Part(tmp_path / "other.part")
     thread = threading.Thread(target=busy.convert, args=(source, "docx", part))
     thread.start()
-    eventually(lambda: list(data.glob("office-*/document.docx")))
-    problem = refused(lambda: busy.convert(source, "docx", other))
+    wait_until(lambda: list(data.glob("office-*/document.docx")))
+    problem = catch_problem(lambda: busy.convert(source, "docx", other))
     assert (problem.status, problem.headers) == (503, {"Retry-After": "30"})
     next(data.glob("office-*/document.docx")).with_name("go").touch()
     thread.join()
@@ -249,13 +251,13 @@ def test_who_comes_when_enough_wait_is_sent_away_at_once(
     build: Build, fake: Callable[[str], Path], put: Put, part: Part, data: Path
 ) -> None:
     busy = build(fake("sleep 1000"), slots=1, max_waiting=0, patience_s=1000)
-    source, outcomes = put(office.word(), "letter.docx"), []
+    source, outcomes = put(office.make_docx(), "letter.docx"), []
     thread = threading.Thread(
-        target=lambda: outcomes.append(refused(lambda: busy.convert(source, "docx", part)).detail)
+        target=lambda: outcomes.append(catch_problem(lambda: busy.convert(source, "docx", part)).detail)
     )
     thread.start()
-    eventually(lambda: list(data.glob("office-*/document.docx")))
-    assert refused(lambda: busy.convert(source, "docx", part)).status == 503
+    wait_until(lambda: list(data.glob("office-*/document.docx")))
+    assert catch_problem(lambda: busy.convert(source, "docx", part)).status == 503
     busy.close()
     thread.join()
     assert outcomes == ["The server is stopping."]
@@ -265,17 +267,19 @@ def test_a_stop_ends_running_conversions_and_sends_the_waiting_away(
     build: Build, fake: Callable[[str], Path], put: Put, part: Part, data: Path
 ) -> None:
     stopping = build(fake("sleep 1000"), slots=1, patience_s=1000)
-    source, outcomes = put(office.word(), "letter.docx"), []
+    source, outcomes = put(office.make_docx(), "letter.docx"), []
     threads = [
-        threading.Thread(target=lambda: outcomes.append(refused(lambda: stopping.convert(source, "docx", part)).detail))
+        threading.Thread(
+            target=lambda: outcomes.append(catch_problem(lambda: stopping.convert(source, "docx", part)).detail)
+        )
         for _ in range(2)
     ]
     for thread in threads:
         thread.start()
-    eventually(lambda: list(data.glob("office-*/document.docx")))
+    wait_until(lambda: list(data.glob("office-*/document.docx")))
     stopping.close()
     for thread in threads:
         thread.join()
     assert outcomes == ["The server is stopping."] * 2
-    assert processes(data) == {}
-    assert refused(lambda: stopping.convert(source, "docx", part)).detail == "The server is stopping."
+    assert list_processes(data) == {}
+    assert catch_problem(lambda: stopping.convert(source, "docx", part)).detail == "The server is stopping."

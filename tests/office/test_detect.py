@@ -8,13 +8,13 @@ import pytest
 
 from docshare.contract.problems import Problem
 from docshare.server.office.detect import kind_of
-from tests.office.conftest import refused
+from tests.office.conftest import catch_problem
 from tests.support import office
 
 Put = Callable[[bytes, str], Path]
 
 
-def judged(path: Path) -> str:
+def judge_file(path: Path) -> str:
     """The kind, or the code of the refusal, within a second."""
     start = time.monotonic()
     try:
@@ -26,39 +26,43 @@ def judged(path: Path) -> str:
 
 
 ZIPS: list[tuple[str, bytes, str]] = [
-    ("a Word document", office.word(), "docx"),
-    ("a Word document with the name of a presentation", office.word(), "docx"),
-    ("a presentation", office.slides(), "pptx"),
+    ("a Word document", office.make_docx(), "docx"),
+    ("a Word document with the name of a presentation", office.make_docx(), "docx"),
+    ("a presentation", office.make_pptx(), "pptx"),
     (
         "word/ far behind",
-        office.zipped({f"custom/{n}": b"x" for n in range(500)} | {"word/document.xml": b"<a/>"}),
+        office.make_zip({f"custom/{n}": b"x" for n in range(500)} | {"word/document.xml": b"<a/>"}),
         "docx",
     ),
 ]
 OLES: list[tuple[str, bytes, str]] = [
-    ("a presentation", office.compound("Current User", "PowerPoint Document"), "ppt"),
-    ("other case", office.compound("POWERPOINT DOCUMENT"), "ppt"),
-    ("a Word document inside a presentation", office.compound("PowerPoint Document", nested="WordDocument"), "ppt"),
+    ("a presentation", office.make_ole_container("Current User", "PowerPoint Document"), "ppt"),
+    ("other case", office.make_ole_container("POWERPOINT DOCUMENT"), "ppt"),
+    (
+        "a Word document inside a presentation",
+        office.make_ole_container("PowerPoint Document", nested="WordDocument"),
+        "ppt",
+    ),
 ]
 REFUSED: list[tuple[str, bytes, str]] = [
     ("nothing", b"", "bad_request"),
     ("text", b"hello", "bad_request"),
     ("rich text", b"{\\rtf1 hello}", "bad_request"),
     ("a PDF", b"%PDF-1.7\n", "bad_request"),
-    ("a spreadsheet", office.zipped({"[Content_Types].xml": b"<a/>", "xl/workbook.xml": b"<a/>"}), "bad_request"),
-    ("an OpenDocument text", office.zipped({"mimetype": b"application/vnd.oasis.opendocument.text"}), "bad_request"),
-    ("both kinds", office.zipped({"word/document.xml": b"<a/>", "ppt/presentation.xml": b"<a/>"}), "bad_request"),
-    ("an old spreadsheet", office.compound("Workbook"), "bad_request"),
-    ("old Word", office.compound("1Table", "WordDocument"), "bad_request"),
-    ("old Word beside slides", office.compound("WordDocument", "PowerPoint Document"), "bad_request"),
-    ("slides inside old Word", office.compound("WordDocument", nested="PowerPoint Document"), "bad_request"),
-    ("old Word, cut off", office.compound("WordDocument", *"ABCDEFGHIJ")[: 3 * 512], "bad_request"),
-    ("old Word, broken", office.compound(directory="WordDocument\0".encode("utf-16-le")), "bad_request"),
-    ("an encrypted document", office.compound("EncryptionInfo", "EncryptedPackage"), "unprocessable"),
-    ("slides, cut off", office.compound("PowerPoint Document")[:600], "unprocessable"),
-    ("slides, only the signature", office.compound("PowerPoint Document")[:8], "unprocessable"),
-    ("a Word document, cut off", office.word()[:-200], "unprocessable"),
-    ("a presentation, cut off early", office.slides()[:3000], "unprocessable"),
+    ("a spreadsheet", office.make_zip({"[Content_Types].xml": b"<a/>", "xl/workbook.xml": b"<a/>"}), "bad_request"),
+    ("an OpenDocument text", office.make_zip({"mimetype": b"application/vnd.oasis.opendocument.text"}), "bad_request"),
+    ("both kinds", office.make_zip({"word/document.xml": b"<a/>", "ppt/presentation.xml": b"<a/>"}), "bad_request"),
+    ("an old spreadsheet", office.make_ole_container("Workbook"), "bad_request"),
+    ("old Word", office.make_ole_container("1Table", "WordDocument"), "bad_request"),
+    ("old Word beside slides", office.make_ole_container("WordDocument", "PowerPoint Document"), "bad_request"),
+    ("slides inside old Word", office.make_ole_container("WordDocument", nested="PowerPoint Document"), "bad_request"),
+    ("old Word, cut off", office.make_ole_container("WordDocument", *"ABCDEFGHIJ")[: 3 * 512], "bad_request"),
+    ("old Word, broken", office.make_ole_container(directory="WordDocument\0".encode("utf-16-le")), "bad_request"),
+    ("an encrypted document", office.make_ole_container("EncryptionInfo", "EncryptedPackage"), "unprocessable"),
+    ("slides, cut off", office.make_ole_container("PowerPoint Document")[:600], "unprocessable"),
+    ("slides, only the signature", office.make_ole_container("PowerPoint Document")[:8], "unprocessable"),
+    ("a Word document, cut off", office.make_docx()[:-200], "unprocessable"),
+    ("a presentation, cut off early", office.make_pptx()[:3000], "unprocessable"),
 ]
 
 
@@ -74,12 +78,12 @@ def test_an_ole_container_is_known_by_its_root(put: Put, document: bytes, kind: 
 
 @pytest.mark.parametrize(("document", "code"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
 def test_what_is_not_taken_is_refused_by_its_content(put: Put, document: bytes, code: str) -> None:
-    assert refused(lambda: kind_of(put(document, "right.docx"))).code == code
+    assert catch_problem(lambda: kind_of(put(document, "right.docx"))).code == code
 
 
 @pytest.mark.parametrize("name", ["letter.doc", "letter.docx", "letter.ppt", "letter.pdf"])
 def test_a_real_old_word_document_is_refused_whatever_its_name(put: Put, old: dict[str, bytes], name: str) -> None:
-    problem = refused(lambda: kind_of(put(old["doc"], name)))
+    problem = catch_problem(lambda: kind_of(put(old["doc"], name)))
     assert (problem.status, problem.detail) == (400, "Old Word documents (.doc) are not accepted.")
 
 
@@ -89,28 +93,28 @@ def test_a_real_old_presentation_is_taken(put: Put, old: dict[str, bytes]) -> No
 
 def test_a_directory_of_64_sectors_in_any_order_is_read(put: Put) -> None:
     streams = [f"Stream {number}" for number in range(250)]
-    assert kind_of(put(office.compound(*streams, "PowerPoint Document"), "big.ppt")) == "ppt"
+    assert kind_of(put(office.make_ole_container(*streams, "PowerPoint Document"), "big.ppt")) == "ppt"
 
 
 @pytest.mark.parametrize("place", [48, 68, 76, 512 + 4])
 def test_a_container_whose_chains_lead_astray_is_refused(put: Put, place: int) -> None:
     # The places of: the directory, the table of tables, the allocation table, the sector after the directory's first.
     for number in (0, 1, 2, 0x7FFFFFFF, 0xFFFFFFFD):
-        document = bytearray(office.compound(*[f"S{number}" for number in range(9)], "PowerPoint Document"))
+        document = bytearray(office.make_ole_container(*[f"S{number}" for number in range(9)], "PowerPoint Document"))
         document[place : place + 4] = number.to_bytes(4, "little")
-        assert judged(put(bytes(document), "astray.ppt")) in ("ppt", "unprocessable", "bad_request")
+        assert judge_file(put(bytes(document), "astray.ppt")) in ("ppt", "unprocessable", "bad_request")
 
 
 def test_a_directory_that_bites_its_tail_is_refused(put: Put) -> None:
-    document = bytearray(office.compound(*[f"S{number}" for number in range(9)], "PowerPoint Document"))
+    document = bytearray(office.make_ole_container(*[f"S{number}" for number in range(9)], "PowerPoint Document"))
     document[512 + 4 : 512 + 8] = (1).to_bytes(4, "little")  # after sector 1 comes sector 1
-    assert refused(lambda: kind_of(put(bytes(document), "loop.ppt"))).code == "unprocessable"
+    assert catch_problem(lambda: kind_of(put(bytes(document), "loop.ppt"))).code == "unprocessable"
 
 
 def test_a_huge_file_costs_nothing_to_judge(put: Put) -> None:
-    path = put(office.word(), "huge.docx")
+    path = put(office.make_docx(), "huge.docx")
     with path.open("r+b") as file:
         file.truncate(2 << 30)  # sparse: takes no room
     start = time.monotonic()
-    assert refused(lambda: kind_of(path)).code == "unprocessable"
+    assert catch_problem(lambda: kind_of(path)).code == "unprocessable"
     assert time.monotonic() - start < 0.5

@@ -18,7 +18,7 @@ from docshare.server.office import convert as converting
 from docshare.server.office.convert import Converter
 from docshare.server.office.prescan import Linked
 from docshare.server.store.blobs import Part
-from tests.office.conftest import processes
+from tests.office.conftest import list_processes
 from tests.support import office
 
 Put = Callable[[bytes, str], Path]
@@ -40,7 +40,7 @@ def look(able: None, build: Build, fake: Callable[[str], Path], put: Put, part: 
 
     def run(script: str) -> str:
         converter = build(fake(f"(echo %PDF-; {script}) > document.pdf 2>&1"))
-        converter.convert(put(office.word(), "letter.docx"), "docx", part)
+        converter.convert(put(office.make_docx(), "letter.docx"), "docx", part)
         return part.path.read_text(encoding="utf-8").removeprefix("%PDF-\n")
 
     return run
@@ -123,14 +123,14 @@ def test_it_starts_with_a_profile_that_trusts_nobody(look: Callable[[str], str])
 
 def test_a_process_that_hides_from_its_group_ends_with_the_others(look: Callable[[str], str], data: Path) -> None:
     look("setsid sleep 1000 > /dev/null &")
-    assert processes(data) == {}
+    assert list_processes(data) == {}
 
 
 @pytest.fixture
 def canary(tmp_path: Path) -> Path:
     """A directory with a picture and a document that must not get into any PDF."""
-    (tmp_path / "canary.png").write_bytes(office.picture(CANARY_SIZE))
-    (tmp_path / "canary.docx").write_bytes(office.word(CANARY_TEXT))
+    (tmp_path / "canary.png").write_bytes(office.make_picture(CANARY_SIZE))
+    (tmp_path / "canary.docx").write_bytes(office.make_docx(CANARY_TEXT))
     return tmp_path
 
 
@@ -144,13 +144,13 @@ def listener() -> Iterator[socket.socket]:
 
 # LibreOffice 7.4 follows the first three with its own settings, and the others with any.
 BAITS: dict[str, Callable[[str, str], bytes]] = {
-    "linked picture.docx": lambda file, web: office.linked_picture(office.word(), f"{file}.png"),
-    "picture in the web.docx": lambda file, web: office.linked_picture(office.word(), f"{web}.png", "hyperlink"),
-    "linked picture.pptx": lambda file, web: office.linked_picture(office.slides(), f"{file}.png", "hyperlink"),
-    "object.pptx": lambda file, web: office.linked_object(office.slides(), f"{file}.docx"),
-    "object in the web.pptx": lambda file, web: office.linked_object(office.slides(), f"{web}.docx"),
-    "drawing.docx": lambda file, web: office.drawn_picture(office.word(), office.svg(f"{file}.png")),
-    "drawing.pptx": lambda file, web: office.drawn_picture(office.slides(), office.svg(f"{file}.png")),
+    "linked picture.docx": lambda file, web: office.link_picture(office.make_docx(), f"{file}.png"),
+    "picture in the web.docx": lambda file, web: office.link_picture(office.make_docx(), f"{web}.png", "hyperlink"),
+    "linked picture.pptx": lambda file, web: office.link_picture(office.make_pptx(), f"{file}.png", "hyperlink"),
+    "object.pptx": lambda file, web: office.link_object(office.make_pptx(), f"{file}.docx"),
+    "object in the web.pptx": lambda file, web: office.link_object(office.make_pptx(), f"{web}.docx"),
+    "drawing.docx": lambda file, web: office.embed_svg(office.make_docx(), office.make_svg(f"{file}.png")),
+    "drawing.pptx": lambda file, web: office.embed_svg(office.make_pptx(), office.make_svg(f"{file}.png")),
 }
 
 

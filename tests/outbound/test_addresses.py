@@ -18,7 +18,7 @@ PRIVATE = [
     # What carries an IPv4 address is for operators only, who know whether their network has such a way.
     "::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:8.8.8.8", "64:ff9b::7f00:1", "64:ff9b::808:808",
 ]  # fmt: skip
-NEVER = [
+ALWAYS_REFUSED = [
     "0.0.0.0", "0.1.2.3", "169.254.0.1", "169.254.169.254", "169.254.170.2", "192.0.0.1", "192.0.0.192", "192.0.2.1",
     "192.31.196.1", "192.52.193.1", "192.88.99.1", "192.175.48.1", "198.18.0.1", "198.19.255.255", "198.51.100.1",
     "203.0.113.1", "224.0.0.1", "239.255.255.250", "240.0.0.1", "255.255.255.255", "100.100.100.200", "168.63.129.16",
@@ -34,7 +34,7 @@ NEVER = [
     [
         *((text, True, True) for text in PUBLIC),
         *((text, False, True) for text in PRIVATE),
-        *((text, False, False) for text in NEVER),
+        *((text, False, False) for text in ALWAYS_REFUSED),
     ],
 )
 def test_an_address_is_for_all_or_for_operators_or_for_nobody(text: str, for_users: bool, for_operators: bool) -> None:

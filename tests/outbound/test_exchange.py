@@ -14,7 +14,16 @@ from docshare.server.outbound.addresses import Address, operator_named, public_o
 from docshare.server.outbound.exchange import Outbound, Request, system_resolve
 from docshare.server.outbound.failures import AddressRefused, OutboundError, Redirected, TimedOut, TooLarge
 from docshare.server.outbound.targets import Target, parse_target
-from tests.support.source import Script, Source, answer, endless, make_certificate, raw, silent, source_at
+from tests.support.import_source import (
+    ImportSource,
+    Script,
+    endless_response,
+    hold_connection,
+    http_response,
+    make_certificate,
+    open_source,
+    raw_response,
+)
 
 HERE = ipaddress.ip_address("127.0.0.1")
 ROOM = 1 << 20
@@ -26,8 +35,8 @@ def cert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def source(cert: Path) -> Iterator[Source]:
-    with source_at(cert) as running:
+def source(cert: Path) -> Iterator[ImportSource]:
+    with open_source(cert) as running:
         yield running
 
 
@@ -45,9 +54,9 @@ def fetch(outbound: Outbound, url: str, *, most: int = ROOM, deadline_s: float =
 # --- whom it connects to ---------------------------------------------------------------------------------------------
 
 
-def test_the_vetted_address_is_the_connected_one_under_the_name(source: Source, outbound: Outbound) -> None:
+def test_the_vetted_address_is_the_connected_one_under_the_name(source: ImportSource, outbound: Outbound) -> None:
     """Connect to the pinned address with SNI and Host of the name; identity encoding, no proxy, no cookies."""
-    source.script = answer(b"hello")
+    source.script = http_response(b"hello")
     assert fetch(outbound, source.url("/a/b?c=d")) == b"hello"
     lines = source.heads[0].decode().split("\r\n")
     assert lines[0] == "GET /a/b?c=d HTTP/1.1"
@@ -56,17 +65,19 @@ def test_the_vetted_address_is_the_connected_one_under_the_name(source: Source, 
     ]  # fmt: skip
 
 
-def test_the_name_is_looked_up_once_so_that_a_second_answer_cannot_differ(source: Source, cert: Path) -> None:
+def test_the_name_is_looked_up_once_so_that_a_second_answer_cannot_differ(source: ImportSource, cert: Path) -> None:
     """Rebinding: what was vetted is what is connected to."""
     answers = [[HERE], [ipaddress.ip_address("169.254.169.254")]]
-    source.script = answer(b"hello")
+    source.script = http_response(b"hello")
     assert fetch(Outbound(cert, resolve=lambda host: answers.pop(0)), source.url()) == b"hello"
     assert len(answers) == 1
 
 
 @pytest.mark.parametrize("bad", ["169.254.169.254", "0.0.0.0", "224.0.0.1", "fe80::1", "::ffff:169.254.169.254"])
 @pytest.mark.parametrize("first", [True, False])
-def test_one_bad_address_among_good_ones_refuses_the_host(source: Source, cert: Path, bad: str, first: bool) -> None:
+def test_one_bad_address_among_good_ones_refuses_the_host(
+    source: ImportSource, cert: Path, bad: str, first: bool
+) -> None:
     """All answers must pass."""
     mixed = [ipaddress.ip_address(bad), HERE] if first else [HERE, ipaddress.ip_address(bad)]
     with pytest.raises(AddressRefused) as caught:
@@ -75,7 +86,7 @@ def test_one_bad_address_among_good_ones_refuses_the_host(source: Source, cert: 
     assert source.connections == 0
 
 
-def test_what_users_supply_may_not_be_on_this_machine(source: Source, outbound: Outbound) -> None:
+def test_what_users_supply_may_not_be_on_this_machine(source: ImportSource, outbound: Outbound) -> None:
     with (
         pytest.raises(AddressRefused),
         outbound.exchange(Request(parse_target(source.url())), public_only, deadline_s=5),
@@ -94,14 +105,14 @@ def test_every_way_to_write_this_machine_is_judged_by_what_it_resolves_to(form: 
         pass
 
 
-def test_the_next_address_is_tried_when_one_does_not_answer(source: Source, cert: Path) -> None:
-    source.script = answer(b"hello")
+def test_the_next_address_is_tried_when_one_does_not_answer(source: ImportSource, cert: Path) -> None:
+    source.script = http_response(b"hello")
     dead = ipaddress.ip_address("127.0.0.2")  # nobody listens there
     assert fetch(Outbound(cert, resolve=lambda host: [dead, HERE]), source.url()) == b"hello"
 
 
 def test_thousands_of_addresses_that_do_not_answer_end_at_the_deadline() -> None:
-    with deaf_port() as port:
+    with open_deaf_port() as port:
         began = time.monotonic()
         with pytest.raises(TimedOut):
             fetch(Outbound(resolve=lambda host: [HERE] * 3000), f"http://files.example:{port}/", deadline_s=0.5)
@@ -109,7 +120,7 @@ def test_thousands_of_addresses_that_do_not_answer_end_at_the_deadline() -> None
 
 
 @contextmanager
-def deaf_port() -> Iterator[int]:
+def open_deaf_port() -> Iterator[int]:
     """A port of this machine that answers no attempt to connect: its queue is full."""
     with socket.socket() as listener, ExitStack() as held:
         listener.bind(("127.0.0.1", 0))
@@ -138,11 +149,11 @@ def test_a_name_without_an_address_is_a_failure_of_its_own(cert: Path, found: li
 
 
 def test_a_proxy_of_the_environment_is_not_used(
-    source: Source, outbound: Outbound, monkeypatch: pytest.MonkeyPatch
+    source: ImportSource, outbound: Outbound, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("https_proxy", "HTTPS_PROXY", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
-    source.script = answer(b"hello")
+    source.script = http_response(b"hello")
     assert fetch(outbound, source.url()) == b"hello"
 
 
@@ -176,26 +187,26 @@ def test_an_address_is_taken_apart_once(url: str, target: Target, header: str) -
 # --- TLS -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_certificate_of_another_name_is_refused(source: Source, outbound: Outbound) -> None:
+def test_a_certificate_of_another_name_is_refused(source: ImportSource, outbound: Outbound) -> None:
     with pytest.raises(OutboundError, match="certificate"):
         fetch(outbound, source.url().replace("files.example", "other.example"))
     assert source.heads == []
 
 
-def test_a_certificate_that_nobody_vouches_for_is_refused(source: Source) -> None:
+def test_a_certificate_that_nobody_vouches_for_is_refused(source: ImportSource) -> None:
     with pytest.raises(OutboundError, match="certificate"):
         fetch(Outbound(resolve=lambda host: [HERE]), source.url())
     assert source.heads == []
 
 
 def test_a_host_that_speaks_no_tls_is_a_failure(outbound: Outbound) -> None:
-    with source_at(None) as plain, pytest.raises(OutboundError):
+    with open_source(None) as plain, pytest.raises(OutboundError):
         fetch(outbound, plain.url(), deadline_s=0.5)
 
 
 def test_an_operators_address_may_be_plain_http(outbound: Outbound) -> None:
-    with source_at(None) as plain:
-        plain.script = answer(b"hello")
+    with open_source(None) as plain:
+        plain.script = http_response(b"hello")
         assert fetch(outbound, plain.url().replace("https:", "http:")) == b"hello"
 
 
@@ -203,8 +214,8 @@ def test_an_operators_address_may_be_plain_http(outbound: Outbound) -> None:
 
 
 @pytest.mark.parametrize("status", [300, 301, 302, 303, 304, 305, 306, 307, 308, 399])
-def test_no_redirect_is_followed(source: Source, outbound: Outbound, status: int) -> None:
-    source.script = answer(b"", f"{status} Elsewhere", f"Location: {source.url('/other')}")
+def test_no_redirect_is_followed(source: ImportSource, outbound: Outbound, status: int) -> None:
+    source.script = http_response(b"", f"{status} Elsewhere", f"Location: {source.url('/other')}")
     with pytest.raises(Redirected) as caught:
         fetch(outbound, source.url())
     assert caught.value.status == status
@@ -215,18 +226,18 @@ _OK = b"HTTP/1.1 200 OK\r\n"
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _PAUSE_S = 0.05
 DRIPS: dict[str, Script] = {
-    "silence": silent,
-    "header": endless(_OK, b"X", _PAUSE_S),
-    "headers": endless(_OK, b"X: y\r\n", _PAUSE_S),
-    "continue": endless(_CONTINUE, _CONTINUE, _PAUSE_S),
-    "body": endless(_OK + b"Content-Length: 99999\r\n\r\n", b"x", _PAUSE_S),
-    "open": endless(_OK + b"\r\n", b"x", _PAUSE_S),
-    "chunks": endless(_OK + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n", _PAUSE_S),
+    "silence": hold_connection,
+    "header": endless_response(_OK, b"X", _PAUSE_S),
+    "headers": endless_response(_OK, b"X: y\r\n", _PAUSE_S),
+    "continue": endless_response(_CONTINUE, _CONTINUE, _PAUSE_S),
+    "body": endless_response(_OK + b"Content-Length: 99999\r\n\r\n", b"x", _PAUSE_S),
+    "open": endless_response(_OK + b"\r\n", b"x", _PAUSE_S),
+    "chunks": endless_response(_OK + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n", _PAUSE_S),
 }
 
 
 @pytest.mark.parametrize("script", DRIPS.values(), ids=DRIPS)
-def test_a_host_that_drips_is_ended_at_the_deadline(source: Source, outbound: Outbound, script: Script) -> None:
+def test_a_host_that_drips_is_ended_at_the_deadline(source: ImportSource, outbound: Outbound, script: Script) -> None:
     """Total deadline: a socket timeout would start anew with every byte."""
     source.script = script
     began = time.monotonic()
@@ -267,21 +278,21 @@ def test_a_name_service_that_never_answers_is_ended_at_the_deadline(cert: Path) 
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n",
     ],
 )
-def test_a_body_without_end_is_cut_at_the_cap(source: Source, outbound: Outbound, head: bytes) -> None:
+def test_a_body_without_end_is_cut_at_the_cap(source: ImportSource, outbound: Outbound, head: bytes) -> None:
     """Size cap while streaming, whatever the head says of the length."""
-    source.script = endless(head, b"x" * 65536)
+    source.script = endless_response(head, b"x" * 65536)
     with pytest.raises(TooLarge):
         fetch(outbound, source.url())
 
 
-def test_a_length_above_the_cap_is_refused_before_the_body(source: Source, outbound: Outbound) -> None:
-    source.script = answer(b"", length=ROOM + 1)
+def test_a_length_above_the_cap_is_refused_before_the_body(source: ImportSource, outbound: Outbound) -> None:
+    source.script = http_response(b"", length=ROOM + 1)
     with pytest.raises(TooLarge):
         fetch(outbound, source.url())
 
 
-def test_the_cap_itself_fits(source: Source, outbound: Outbound) -> None:
-    source.script = answer(b"x" * ROOM)
+def test_the_cap_itself_fits(source: ImportSource, outbound: Outbound) -> None:
+    source.script = http_response(b"x" * ROOM)
     assert len(fetch(outbound, source.url())) == ROOM
 
 
@@ -299,17 +310,17 @@ def test_the_cap_itself_fits(source: Source, outbound: Outbound) -> None:
     ],
     ids=["short", "cut chunk", "no chunk", "status", "long header", "many headers", "other protocol", "nothing"],
 )
-def test_an_answer_that_is_cut_or_none_is_a_failure(source: Source, outbound: Outbound, data: bytes) -> None:
+def test_an_answer_that_is_cut_or_none_is_a_failure(source: ImportSource, outbound: Outbound, data: bytes) -> None:
     """A lying Content-Length, huge headers."""
-    source.script = raw(data)
+    source.script = raw_response(data)
     with pytest.raises(OutboundError) as caught:
         fetch(outbound, source.url())
     assert not isinstance(caught.value, TooLarge)
 
 
-def test_a_body_that_ends_with_the_connection_must_end_properly(source: Source, outbound: Outbound) -> None:
+def test_a_body_that_ends_with_the_connection_must_end_properly(source: ImportSource, outbound: Outbound) -> None:
     """Without a length, only the end of TLS tells a whole body from a cut one."""
-    source.script = raw(b"HTTP/1.1 200 OK\r\n\r\nhello")
+    source.script = raw_response(b"HTTP/1.1 200 OK\r\n\r\nhello")
     assert fetch(outbound, source.url()) == b"hello"
 
     def cut(sock: socket.socket) -> None:
@@ -332,8 +343,10 @@ def test_a_closed_port_is_a_failure_that_names_no_address(outbound: Outbound) ->
 # --- for senders -----------------------------------------------------------------------------------------------------
 
 
-def test_a_body_is_posted_and_only_the_beginning_of_the_answer_is_kept(source: Source, outbound: Outbound) -> None:
-    source.script = endless(b"HTTP/1.1 500 Oops\r\n\r\n", b"x" * 65536)
+def test_a_body_is_posted_and_only_the_beginning_of_the_answer_is_kept(
+    source: ImportSource, outbound: Outbound
+) -> None:
+    source.script = endless_response(b"HTTP/1.1 500 Oops\r\n\r\n", b"x" * 65536)
     request = Request(
         parse_target(source.url()), "POST", {"Content-Type": "application/json", "Host": "other", "X-A": "b"}, b"{}"
     )
@@ -346,8 +359,8 @@ def test_a_body_is_posted_and_only_the_beginning_of_the_answer_is_kept(source: S
     assert [line for line in lines if line.startswith("Host:")] == [f"Host: {source.host}"]
 
 
-def test_nothing_runs_on_after_an_exchange(source: Source, outbound: Outbound) -> None:
-    source.script = answer(b"hello")
+def test_nothing_runs_on_after_an_exchange(source: ImportSource, outbound: Outbound) -> None:
+    source.script = http_response(b"hello")
     for _ in range(5):
         fetch(outbound, source.url(), deadline_s=60)
     for thread in threading.enumerate():

@@ -13,16 +13,16 @@ from joserfc.jwk import RSAKey
 from docshare.server.outbound.exchange import Answer, Request
 from docshare.server.outbound.failures import TimedOut
 from docshare.server.outbound.jwts import Authority, Jwts, KeysUnreachable, Untrusted
-from tests.support.clock import Clock
-from tests.support.forged import FORGED
-from tests.support.jwts import AUDIENCE, ISSUER, Maker
+from tests.support.clock import FakeClock
+from tests.support.forged_tokens import FORGED_TOKENS
+from tests.support.jwts import AUDIENCE, ISSUER, TokenMaker
 
 URL = "https://design.example.com/keys"
 HOUR = 3_600_000
 AUTHORITY = Authority(URL, ISSUER, AUDIENCE)
 
 
-class Network:
+class FakeJwksHost:
     """What stands at the JWKS address; ``asked`` counts how often it was looked at."""
 
     def __init__(self, document: bytes) -> None:
@@ -37,10 +37,10 @@ class Network:
         assert request.target.host_header == "design.example.com"
         if self.down:
             raise TimedOut("did not answer in time")
-        yield _Answer(self.status, self.document)  # type: ignore[misc]
+        yield _JwksResponse(self.status, self.document)  # type: ignore[misc]
 
 
-class _Answer:
+class _JwksResponse:
     def __init__(self, status: int, body: bytes) -> None:
         self.status = status
         self._body = body
@@ -51,26 +51,26 @@ class _Answer:
 
 
 @pytest.fixture(scope="module")
-def keys() -> Maker:
-    return Maker(0)
+def keys() -> TokenMaker:
+    return TokenMaker(0)
 
 
 @pytest.fixture
-def maker(keys: Maker, clock: Clock) -> Maker:
-    return Maker(clock.now // 1000, keys.rsa, keys.ec)
+def maker(keys: TokenMaker, clock: FakeClock) -> TokenMaker:
+    return TokenMaker(clock.now // 1000, keys.rsa, keys.ec)
 
 
 @pytest.fixture
-def network(maker: Maker) -> Network:
-    return Network(maker.published())
+def network(maker: TokenMaker) -> FakeJwksHost:
+    return FakeJwksHost(maker.published())
 
 
 @pytest.fixture
-def jwts(network: Network, clock: Clock) -> Jwts:
+def jwts(network: FakeJwksHost, clock: FakeClock) -> Jwts:
     return Jwts(network, clock)  # type: ignore[arg-type]
 
 
-GOOD: dict[str, Callable[[Maker], str]] = {
+GOOD: dict[str, Callable[[TokenMaker], str]] = {
     "RS256": lambda m: m.token(),
     "ES256": lambda m: m.token(alg="ES256"),
     "several audiences": lambda m: m.token(aud=["other", AUDIENCE]),
@@ -82,22 +82,24 @@ GOOD: dict[str, Callable[[Maker], str]] = {
 
 
 @pytest.mark.parametrize("make", GOOD.values(), ids=GOOD)
-def test_a_good_token_is_believed(jwts: Jwts, maker: Maker, make: Callable[[Maker], str]) -> None:
+def test_a_good_token_is_believed(jwts: Jwts, maker: TokenMaker, make: Callable[[TokenMaker], str]) -> None:
     assert jwts.claims(make(maker), AUTHORITY)["sub"] == "ada"
 
 
 def test_there_are_forty_of_them() -> None:
-    assert len(FORGED) >= 40
+    assert len(FORGED_TOKENS) >= 40
 
 
 @pytest.mark.filterwarnings("ignore::joserfc.errors.SecurityWarning")
-@pytest.mark.parametrize("make", FORGED.values(), ids=FORGED)
-def test_a_forged_or_stale_token_is_not_believed(jwts: Jwts, maker: Maker, make: Callable[[Maker], str]) -> None:
+@pytest.mark.parametrize("make", FORGED_TOKENS.values(), ids=FORGED_TOKENS)
+def test_a_forged_or_stale_token_is_not_believed(
+    jwts: Jwts, maker: TokenMaker, make: Callable[[TokenMaker], str]
+) -> None:
     with pytest.raises(Untrusted):
         jwts.claims(make(maker), AUTHORITY)
 
 
-def test_keys_are_fetched_once(jwts: Jwts, network: Network, maker: Maker, clock: Clock) -> None:
+def test_keys_are_fetched_once(jwts: Jwts, network: FakeJwksHost, maker: TokenMaker, clock: FakeClock) -> None:
     for _ in range(3):
         jwts.claims(maker.token(), AUTHORITY)
         jwts.claims(maker.token(alg="ES256"), AUTHORITY)
@@ -105,7 +107,7 @@ def test_keys_are_fetched_once(jwts: Jwts, network: Network, maker: Maker, clock
 
 
 def test_an_unknown_key_makes_them_be_fetched_again_at_most_once_a_minute(
-    jwts: Jwts, network: Network, maker: Maker, clock: Clock
+    jwts: Jwts, network: FakeJwksHost, maker: TokenMaker, clock: FakeClock
 ) -> None:
     jwts.claims(maker.token(), AUTHORITY)
     strange = maker.token(header={"kid": "stranger"})
@@ -116,9 +118,11 @@ def test_an_unknown_key_makes_them_be_fetched_again_at_most_once_a_minute(
         assert network.asked == asked
 
 
-def test_a_key_that_was_changed_is_found(jwts: Jwts, network: Network, maker: Maker, clock: Clock) -> None:
+def test_a_key_that_was_changed_is_found(
+    jwts: Jwts, network: FakeJwksHost, maker: TokenMaker, clock: FakeClock
+) -> None:
     jwts.claims(maker.token(), AUTHORITY)
-    fresh = Maker(maker.now + 60, RSAKey.generate_key(2048, {"kid": "fresh"}), maker.ec)
+    fresh = TokenMaker(maker.now + 60, RSAKey.generate_key(2048, {"kid": "fresh"}), maker.ec)
     network.document = fresh.published()
     clock.advance(seconds=60)
     assert jwts.claims(fresh.token(), AUTHORITY)["sub"] == "ada"
@@ -127,11 +131,11 @@ def test_a_key_that_was_changed_is_found(jwts: Jwts, network: Network, maker: Ma
 
 
 def test_a_withdrawn_key_is_forgotten_after_twelve_hours(
-    jwts: Jwts, network: Network, maker: Maker, clock: Clock
+    jwts: Jwts, network: FakeJwksHost, maker: TokenMaker, clock: FakeClock
 ) -> None:
     token = maker.token(exp=maker.now + 100_000)
     jwts.claims(token, AUTHORITY)
-    network.document = Maker(0, RSAKey.generate_key(2048, {"kid": "fresh"}), maker.ec).published()
+    network.document = TokenMaker(0, RSAKey.generate_key(2048, {"kid": "fresh"}), maker.ec).published()
     clock.advance(seconds=12 * 3600 - 1)
     jwts.claims(token, AUTHORITY)
     clock.advance(seconds=1)
@@ -154,7 +158,7 @@ def test_a_withdrawn_key_is_forgotten_after_twelve_hours(
     ],
 )
 def test_without_keys_nothing_is_said_of_a_token(
-    jwts: Jwts, network: Network, maker: Maker, break_it: Callable[[Network], None]
+    jwts: Jwts, network: FakeJwksHost, maker: TokenMaker, break_it: Callable[[FakeJwksHost], None]
 ) -> None:
     break_it(network)
     for _ in range(2):
@@ -164,7 +168,7 @@ def test_without_keys_nothing_is_said_of_a_token(
 
 
 def test_keys_that_are_known_do_their_work_while_the_host_is_down(
-    jwts: Jwts, network: Network, maker: Maker, clock: Clock
+    jwts: Jwts, network: FakeJwksHost, maker: TokenMaker, clock: FakeClock
 ) -> None:
     token = maker.token(exp=maker.now + 100_000)
     jwts.claims(token, AUTHORITY)
@@ -182,7 +186,7 @@ def test_keys_that_are_known_do_their_work_while_the_host_is_down(
     assert jwts.claims(token, AUTHORITY)["sub"] == "ada"
 
 
-def test_a_weak_key_is_not_used(jwts: Jwts, network: Network, maker: Maker) -> None:
+def test_a_weak_key_is_not_used(jwts: Jwts, network: FakeJwksHost, maker: TokenMaker) -> None:
     with pytest.warns(match="2048"):
         weak = RSAKey.generate_key(1024, {"kid": "weak"})
     network.document = maker.published(weak.as_dict(private=False))
@@ -190,14 +194,14 @@ def test_a_weak_key_is_not_used(jwts: Jwts, network: Network, maker: Maker) -> N
         jwts.claims(maker.signed_by(weak, "RS256", kid="weak"), AUTHORITY)
 
 
-def test_a_key_for_encryption_signs_nothing(jwts: Jwts, network: Network, maker: Maker) -> None:
+def test_a_key_for_encryption_signs_nothing(jwts: Jwts, network: FakeJwksHost, maker: TokenMaker) -> None:
     other = RSAKey.generate_key(2048, {"kid": "enc"})
     network.document = maker.published({**other.as_dict(private=False), "use": "enc"})
     with pytest.raises(Untrusted):
         jwts.claims(maker.signed_by(other, "RS256", kid="enc"), AUTHORITY)
 
 
-def test_the_only_key_needs_no_name(network: Network, clock: Clock, maker: Maker) -> None:
+def test_the_only_key_needs_no_name(network: FakeJwksHost, clock: FakeClock, maker: TokenMaker) -> None:
     network.document = json.dumps({"keys": [maker.rsa.as_dict(private=False)]}).encode()
     jwts = Jwts(network, clock)  # type: ignore[arg-type]
     assert jwts.claims(maker.token(header={"kid": None}), AUTHORITY)["sub"] == "ada"

@@ -11,10 +11,10 @@ from netaddr import IPSet
 from docshare.server.config import ConfigError
 from docshare.server.outbound.location import locator
 from tests.support.pdfs import simple_pdf
-from tests.support.served import served
+from tests.support.server_process import run_server
 
 
-def database(folder: Path, networks: dict[str, Any]) -> Path:
+def make_country_database(folder: Path, networks: dict[str, Any]) -> Path:
     """A country database as providers ship them, with what is known of each network."""
     writer = MMDBWriter(ip_version=6, ipv4_compatible=True, database_type="Test-Country")
     for network, found in networks.items():
@@ -40,7 +40,7 @@ def database(folder: Path, networks: dict[str, Any]) -> Path:
     ],
 )
 def test_the_code_of_a_country_is_two_letters_or_unknown(tmp_path: Path, found: Any, code: str | None) -> None:
-    locate = locator(database(tmp_path, {"203.0.113.0/24": found}))
+    locate = locator(make_country_database(tmp_path, {"203.0.113.0/24": found}))
     assert locate("203.0.113.7") == code
     assert locate("203.0.114.7") is None
     assert locate("nonsense") is None
@@ -48,15 +48,15 @@ def test_the_code_of_a_country_is_two_letters_or_unknown(tmp_path: Path, found: 
 
 def test_addresses_of_both_families_are_found(tmp_path: Path) -> None:
     networks = {"198.51.100.0/25": {"country": {"iso_code": "NZ"}}, "2001:db8:7::/48": {"country": {"iso_code": "CH"}}}
-    locate = locator(database(tmp_path, networks))
+    locate = locator(make_country_database(tmp_path, networks))
     found = [locate(address) for address in ("198.51.100.1", "198.51.100.200", "2001:db8:7::1", "2001:db8:8::1", "::1")]
     assert found == ["NZ", None, "CH", None, None]
 
 
 def test_a_reader_behind_a_trusted_proxy_is_counted_with_the_country_of_the_database(tmp_path: Path) -> None:
-    geoip = database(tmp_path, {"198.51.100.0/24": {"country": {"iso_code": "NZ"}}})
+    geoip = make_country_database(tmp_path, {"198.51.100.0/24": {"country": {"iso_code": "NZ"}}})
     settings = {"DOCSHARE_GEOIP": str(geoip), "DOCSHARE_TRUSTED_PROXIES": "127.0.0.0/8"}
-    with served(tmp_path / "home", **settings) as server:
+    with run_server(tmp_path / "home", **settings) as server:
         files = {"file": ("a.pdf", simple_pdf(pages=1))}
         shared = requests.post(f"{server.url}/api/v1/files", headers=server.headers, files=files, timeout=30).json()
         reader = {"X-Forwarded-For": "198.51.100.9"}

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 import pytest
 
 from docshare.server.outbound.places import Places
-from tests.support.waiting import eventually
+from tests.support.polling import wait_until
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_a_free_place_goes_to_who_holds_the_fewest(held: ExitStack) -> None:
     threads = [threading.Thread(target=wait, args=(name,)) for name in ("bob", "ann")]
     for number, thread in enumerate(threads, 1):
         thread.start()
-        eventually(lambda number=number: len(places._queue) == number)  # type: ignore[misc]
+        wait_until(lambda number=number: len(places._queue) == number)  # type: ignore[misc]
     first.close()
     threads[1].join(30)
     assert order == [("ann", True)]
@@ -59,13 +59,13 @@ def test_too_many_who_wait_are_refused_at_once(held: ExitStack) -> None:
     threads = [threading.Thread(target=lambda: places.taken("mal", 30).__enter__()) for _ in range(2)]
     for thread in threads:
         thread.start()
-    eventually(lambda: len(places._queue) == 2)
+    wait_until(lambda: len(places._queue) == 2)
     with places.taken("mal", 30) as got:
         assert not got
     with places.taken("bob", 0.01) as got:
         assert not got
     held.close()
-    eventually(lambda: not places._queue)
+    wait_until(lambda: not places._queue)
 
 
 def test_a_full_queue_makes_room_for_who_waits_for_little() -> None:
@@ -81,11 +81,11 @@ def test_a_full_queue_makes_room_for_who_waits_for_little() -> None:
         threads = [threading.Thread(target=wait, args=(name,)) for name in ("mal1", "mal2", "mal3") * 2]
         for number, thread in enumerate(threads, 1):
             thread.start()
-            eventually(lambda number=number: len(places._queue) == number)  # type: ignore[misc]
+            wait_until(lambda number=number: len(places._queue) == number)  # type: ignore[misc]
         innocent = [threading.Thread(target=wait, args=("ann",)) for _ in range(2)]
         for number, thread in enumerate(innocent, 1):
             thread.start()
-            eventually(lambda number=number: len(results) == number)  # type: ignore[misc]
+            wait_until(lambda number=number: len(results) == number)  # type: ignore[misc]
         assert {got for _, got in results} == {False}
         assert "ann" not in [name for name, _ in results]
     for thread in threads + innocent:

@@ -13,7 +13,7 @@ import pytest
 from docshare.contract.problems import Problem
 from docshare.server.pdf.budget import Tenant
 from docshare.server.pdf.engine import Engine
-from tests.support.pdfs import Writer, simple_pdf
+from tests.support.pdfs import PdfWriter, simple_pdf
 
 Put = Callable[..., Path]
 THREADS = 8  # as many as a server has
@@ -22,7 +22,7 @@ THREADS = 8  # as many as a server has
 @pytest.fixture(scope="module")
 def stalling() -> bytes:
     """45,000 pages whose size is looked for in vain, 900 page tree nodes upwards: that takes many seconds."""
-    writer = Writer()
+    writer = PdfWriter()
     root, count = writer.reserve(), 45_000
     nodes = [writer.reserve() for _ in range(900)]
     pages = [writer.add(f"<< /Type /Page /Parent {nodes[-1]} 0 R >>") for _ in range(count)]
@@ -35,7 +35,7 @@ def stalling() -> bytes:
     return writer.finish(root)
 
 
-def status_of(engine: Engine, path: Path) -> int:
+def inspect_status(engine: Engine, path: Path) -> int:
     try:
         engine.inspect(path, Tenant("mal", hashlib.sha256(path.read_bytes()).hexdigest()))
     except Problem as problem:
@@ -47,26 +47,26 @@ def test_stalling_documents_leave_half_of_the_threads_to_others(put: Put, stalli
     paths = [put(stalling + b"%" * extra, f"{extra}.pdf") for extra in range(THREADS)]
     with closing(Engine(timeout_s=20.0)) as engine, ThreadPoolExecutor(THREADS) as pool:
         engine.inspect(put(simple_pdf()))
-        asked = [pool.submit(status_of, engine, path) for path in paths]
+        asked = [pool.submit(inspect_status, engine, path) for path in paths]
         first = [job.result() for job in itertools.islice(as_completed(asked), THREADS - 4)]
         assert first == [503] * (THREADS - 4)
         # The others stall for as long as a job may take, and meanwhile nobody waits behind them.
-        assert [pool.submit(status_of, engine, path).result() for path in paths[:3]] == [503] * 3
+        assert [pool.submit(inspect_status, engine, path).result() for path in paths[:3]] == [503] * 3
         assert sum(job.done() for job in asked) == THREADS - 4
         engine.close()
 
 
 def test_bytes_that_stalled_are_refused_at_once_and_others_are_not(put: Put, stalling: bytes) -> None:
     with closing(Engine(workers=1, timeout_s=4.0)) as engine:
-        assert status_of(engine, put(stalling, "first.pdf")) == 422
+        assert inspect_status(engine, put(stalling, "first.pdf")) == 422
         start = time.monotonic()
-        assert status_of(engine, put(stalling, "second.pdf")) == 422
+        assert inspect_status(engine, put(stalling, "second.pdf")) == 422
         assert time.monotonic() - start < 3.0
         ordinary = simple_pdf()
-        assert status_of(engine, put(ordinary + b"%" * (len(stalling) - len(ordinary)), "as-long.pdf")) == 200
+        assert inspect_status(engine, put(ordinary + b"%" * (len(stalling) - len(ordinary)), "as-long.pdf")) == 200
 
 
 def test_a_burst_of_ordinary_documents_is_taken(put: Put) -> None:
     path = put(simple_pdf())
     with closing(Engine()) as engine, ThreadPoolExecutor(THREADS) as pool:
-        assert list(pool.map(lambda _: status_of(engine, path), range(64))) == [200] * 64
+        assert list(pool.map(lambda _: inspect_status(engine, path), range(64))) == [200] * 64

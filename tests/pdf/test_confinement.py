@@ -14,8 +14,8 @@ from docshare.server.pdf.child import BrokenWorkerError, Child
 from docshare.server.pdf.probe import Confinement
 from docshare.server.pdf.worker.confine import LAYERS
 from tests.support.pdfs import simple_pdf
-from tests.support.served import home, start
-from tests.support.waiting import eventually
+from tests.support.polling import wait_until
+from tests.support.server_process import make_env, start_server
 
 Put = Callable[..., Path]
 Pose = Callable[..., None]
@@ -31,7 +31,7 @@ action = 0x80000000 if sys.argv[1].startswith("kill:") else seccomp.refuse(errno
 seccomp.install({name: seccomp.Rule(action) for name in names}, rest_allowed=True)
 os.execv(sys.argv[2], sys.argv[2:])
 """
-LOOK = """
+RENDER_AND_REPORT = """
 import json, sys
 from docshare.server.pdf.child import BrokenWorkerError, Child
 child = Child(memory_bytes=1 << 30, timeout_s=20.0)
@@ -44,10 +44,10 @@ except BrokenWorkerError as error:
 print(json.dumps({"missing": child.layers.reasons(), "drawn": len(drawn), "refusal": refusal}))
 child.kill()
 """
-OF_STRICT_SERVICES = {"processes", "namespaces", "root", "landlock", "seccomp"}
+STRICT_LAYERS = {"processes", "namespaces", "root", "landlock", "seccomp"}
 
 
-def under_filter(calls: str, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def run_under_filter(calls: str, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run ``command`` where the system calls ``calls`` are not allowed."""
     return subprocess.run(
         [sys.executable, "-c", UNDER_FILTER, calls, *command],
@@ -81,10 +81,10 @@ def test_what_a_worker_says_of_its_layers_is_what_the_host_sees(absent: set[str]
 
 
 def test_health_details_name_the_layers(tmp_path: Path, absent: set[str]) -> None:
-    process, url = start("--port", "0", env=home(tmp_path))
+    process, url = start_server("--port", "0", env=make_env(tmp_path))
     try:
         plain = requests.get(f"{url}/healthz", timeout=10)
-        eventually(lambda: "active" in requests.get(f"{url}/healthz?details", timeout=10).json()["confinement"])
+        wait_until(lambda: "active" in requests.get(f"{url}/healthz?details", timeout=10).json()["confinement"])
         details = requests.get(f"{url}/healthz?details", timeout=10).json()
     finally:
         process.terminate()
@@ -104,7 +104,7 @@ def test_health_details_name_the_layers(tmp_path: Path, absent: set[str]) -> Non
         ("kill:mount", {"root"}),  # as the filter of a systemd unit does
         ("kill:unshare", {"processes", "namespaces", "root"}),
         ("kill:landlock_create_ruleset", {"landlock"}),
-        ("kill:unshare,mount,landlock_create_ruleset,seccomp", OF_STRICT_SERVICES),
+        ("kill:unshare,mount,landlock_create_ruleset,seccomp", STRICT_LAYERS),
         ("seccomp", {"seccomp"}),
         ("unshare,seccomp", {"processes", "namespaces", "root", "seccomp"}),
     ],
@@ -114,7 +114,7 @@ def test_a_worker_does_without_what_the_host_does_not_allow(
 ) -> None:
     document = tmp_path / "document.pdf"
     document.write_bytes(simple_pdf(1))
-    done = under_filter(calls, sys.executable, "-c", LOOK, str(document))
+    done = run_under_filter(calls, sys.executable, "-c", RENDER_AND_REPORT, str(document))
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert set(found["missing"]) == missing | absent
@@ -123,7 +123,7 @@ def test_a_worker_does_without_what_the_host_does_not_allow(
 
 
 def test_a_worker_comes_up_even_without_the_call_that_tells_of_filters(put: Put) -> None:
-    done = under_filter("prctl", sys.executable, "-c", LOOK, str(put(simple_pdf(1))))
+    done = run_under_filter("prctl", sys.executable, "-c", RENDER_AND_REPORT, str(put(simple_pdf(1))))
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert {"processes", "capabilities"} <= set(found["missing"])
@@ -132,7 +132,7 @@ def test_a_worker_comes_up_even_without_the_call_that_tells_of_filters(put: Put)
 
 def test_a_server_that_requires_every_layer_does_not_start_without(tmp_path: Path) -> None:
     command = (sys.executable, "-m", "docshare", "serve", "--port", "0", "--data", str(tmp_path / "data"))
-    done = under_filter("unshare", *command, DOCSHARE_CONFINEMENT="required")
+    done = run_under_filter("unshare", *command, DOCSHARE_CONFINEMENT="required")
     assert done.returncode == 2
     assert done.stdout == ""
     error, hint = done.stderr.strip().splitlines()[-2:]

@@ -14,10 +14,10 @@ from docshare.server.pdf.engine import Derivation, Engine, Mark, Unrenderable
 from docshare.server.pdf.worker import leaks
 from docshare.server.pdf.worker.documents import Refused
 from tests.support import pdfs
-from tests.support.leaky import WINDOW, leaky
+from tests.support.leaky_pdf import WINDOW, leaky_pdf
 
 Put = Callable[..., Path]
-DOCUMENT, WORDS = leaky()
+DOCUMENT, WORDS = leaky_pdf()
 PLAIN: dict[str, Any] = {  # as stored, so that the check has only the content to complain about
     "compress_streams": False,
     "stream_decode_level": pikepdf.StreamDecodeLevel.none,
@@ -31,16 +31,16 @@ def kept(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """Pages 2 and 3 of the leaky document."""
     path = tmp_path_factory.mktemp("leaky") / "leaky.pdf"
     path.write_bytes(DOCUMENT)
-    return derived(engine, path, Derivation(5, *WINDOW))
+    return derive_bytes(engine, path, Derivation(5, *WINDOW))
 
 
-def derived(engine: Engine, path: Path, wanted: Derivation) -> bytes:
+def derive_bytes(engine: Engine, path: Path, wanted: Derivation) -> bytes:
     out = io.BytesIO()
     engine.derive(path, wanted, out)
     return out.getvalue()
 
 
-def unpacked(document: bytes) -> bytes:
+def unpack_document(document: bytes) -> bytes:
     """Everything in ``document``: its bytes as they are, its trailer and objects, and its streams taken apart."""
     parts = [document]
     with pikepdf.open(io.BytesIO(document)) as pdf:
@@ -52,25 +52,25 @@ def unpacked(document: bytes) -> bytes:
     return b"\n".join(parts)
 
 
-def spellings(word: str) -> list[bytes]:
+def word_spellings(word: str) -> list[bytes]:
     """``word`` as a PDF may spell it."""
     raw, wide = word.encode(), word.encode("utf-16-be")
     return [raw, wide, raw.hex().encode(), wide.hex().encode()]
 
 
-def shown(document: bytes, page: int) -> Image.Image:
+def render_page(document: bytes, page: int) -> Image.Image:
     with pypdfium2.PdfDocument(document) as pdf:
         pdf.init_forms()
         picture: Image.Image = pdf[page - 1].render(scale=1, may_draw_forms=True).to_pil().convert("RGB")
         return picture
 
 
-def words_of(document: bytes, page: int) -> str:
+def page_words(document: bytes, page: int) -> str:
     with pypdfium2.PdfDocument(document) as pdf:
         return str(pdf[page - 1].get_textpage().get_text_bounded())
 
 
-def names_of(document: bytes) -> set[str]:
+def document_keys(document: bytes) -> set[str]:
     with pikepdf.open(io.BytesIO(document)) as pdf:
         return set(pdf.Root.keys()) | set(pdf.trailer.keys())
 
@@ -78,9 +78,9 @@ def names_of(document: bytes) -> set[str]:
 @pytest.mark.parametrize("word", WORDS)
 def test_no_word_of_hidden_pages_comes_along(kept: bytes, word: str) -> None:
     """Hardening F13 and G18. The document itself holds each of these words, so that a miss would show."""
-    everything = unpacked(kept)
-    assert any(spelling in unpacked(DOCUMENT) for spelling in spellings(word))
-    assert [spelling for spelling in spellings(word) if spelling in everything] == []
+    everything = unpack_document(kept)
+    assert any(spelling in unpack_document(DOCUMENT) for spelling in word_spellings(word))
+    assert [spelling for spelling in word_spellings(word) if spelling in everything] == []
 
 
 @pytest.mark.parametrize(
@@ -88,11 +88,11 @@ def test_no_word_of_hidden_pages_comes_along(kept: bytes, word: str) -> None:
     ["Page2 words", "Page3 words", "Image", "Glyph", "Look", "Layer", "Off", "Ink", "Link", "Remark"],
 )
 def test_what_kept_pages_need_stays(kept: bytes, word: str) -> None:
-    assert f"KEPT{word}".encode() in unpacked(kept)
+    assert f"KEPT{word}".encode() in unpack_document(kept)
 
 
 def test_nothing_but_pages_and_layers_hangs_on_the_document(kept: bytes) -> None:
-    assert names_of(kept) == {"/Type", "/Pages", "/OCProperties", "/Root", "/Size", "/ID"}
+    assert document_keys(kept) == {"/Type", "/Pages", "/OCProperties", "/Root", "/Size", "/ID"}
     with pikepdf.open(io.BytesIO(kept)) as pdf:
         assert len(pdf.pages) == 2
         kinds = [value.get("/Type") for value in pdf.objects if isinstance(value, pikepdf.Dictionary)]
@@ -101,11 +101,11 @@ def test_nothing_but_pages_and_layers_hangs_on_the_document(kept: bytes) -> None
 
 @pytest.mark.parametrize("page", [1, 2])
 def test_a_kept_page_looks_and_reads_as_before(kept: bytes, page: int) -> None:
-    before, after = shown(DOCUMENT, page + 1), shown(kept, page)
+    before, after = render_page(DOCUMENT, page + 1), render_page(kept, page)
     assert ImageChops.difference(before, after).getbbox() is None
     assert len(after.getcolors(100_000) or []) > 10
-    assert words_of(kept, page) == words_of(DOCUMENT, page + 1)
-    assert f"KEPTPage{page + 1}" in words_of(kept, page)
+    assert page_words(kept, page) == page_words(DOCUMENT, page + 1)
+    assert f"KEPTPage{page + 1}" in page_words(kept, page)
 
 
 def test_links_lead_to_kept_pages_and_to_the_web(kept: bytes) -> None:
@@ -116,19 +116,21 @@ def test_links_lead_to_kept_pages_and_to_the_web(kept: bytes) -> None:
         assert [str(note.A.URI) for note in links if "/A" in note] == ["https://example.com/KEPTLink"]
 
 
-@pytest.mark.parametrize("make", [pdfs.mixed_sizes, pdfs.linked, pdfs.turned_text, pdfs.ligatures, pdfs.filled_form])
+@pytest.mark.parametrize(
+    "make", [pdfs.mixed_sizes_pdf, pdfs.linked_pdf, pdfs.rotated_text_pdf, pdfs.ligatures_pdf, pdfs.filled_form_pdf]
+)
 def test_each_page_alone_looks_and_reads_as_in_its_document(
     engine: Engine, put: Put, make: Callable[[], bytes]
 ) -> None:
-    document = make() if len(pypdfium2.PdfDocument(make())) > 1 else doubled(make())
+    document = make() if len(pypdfium2.PdfDocument(make())) > 1 else append_blank_page(make())
     path, total = put(document), len(pypdfium2.PdfDocument(document))
     for page in range(1, total + 1):
-        alone = derived(engine, path, Derivation(total, page, page))
-        assert ImageChops.difference(shown(document, page), shown(alone, 1)).getbbox() is None
-        assert words_of(alone, 1) == words_of(document, page)
+        alone = derive_bytes(engine, path, Derivation(total, page, page))
+        assert ImageChops.difference(render_page(document, page), render_page(alone, 1)).getbbox() is None
+        assert page_words(alone, 1) == page_words(document, page)
 
 
-def doubled(document: bytes) -> bytes:
+def append_blank_page(document: bytes) -> bytes:
     """A document of one page with a second, empty one."""
     out = io.BytesIO()
     with pikepdf.open(io.BytesIO(document)) as pdf:
@@ -222,35 +224,35 @@ def test_the_check_refuses_a_cut_with_one_thing_too_many(put: Put, kept: bytes, 
 
 
 def test_a_marked_cut_is_checked_too_and_shows_its_mark(engine: Engine, put: Put, kept: bytes) -> None:
-    marked = derived(engine, put(DOCUMENT), Derivation(5, *WINDOW, MARK))
-    assert [word for word in WORDS if word.encode() in unpacked(marked)] == []
-    assert words_of(marked, 1).count(MARK.text) > 3
-    assert ImageChops.difference(shown(kept, 1), shown(marked, 1)).getbbox() is not None
-    assert {"/Outlines", "/AcroForm"} & names_of(marked) == set()
+    marked = derive_bytes(engine, put(DOCUMENT), Derivation(5, *WINDOW, MARK))
+    assert [word for word in WORDS if word.encode() in unpack_document(marked)] == []
+    assert page_words(marked, 1).count(MARK.text) > 3
+    assert ImageChops.difference(render_page(kept, 1), render_page(marked, 1)).getbbox() is not None
+    assert {"/Outlines", "/AcroForm"} & document_keys(marked) == set()
 
 
-@pytest.mark.parametrize("make", [pdfs.simple_pdf, pdfs.mixed_sizes, pdfs.linked])
+@pytest.mark.parametrize("make", [pdfs.simple_pdf, pdfs.mixed_sizes_pdf, pdfs.linked_pdf])
 def test_a_mark_is_on_every_page_and_takes_nothing_away(engine: Engine, put: Put, make: Callable[[], bytes]) -> None:
     document = make()
     total = len(pypdfium2.PdfDocument(document))
-    marked = derived(engine, put(document), Derivation(total, 1, total, MARK))
+    marked = derive_bytes(engine, put(document), Derivation(total, 1, total, MARK))
     for page in range(1, total + 1):
-        assert MARK.text in words_of(marked, page)
-        assert words_of(document, page).split()[0] in words_of(marked, page)
-        assert shown(marked, page).size == shown(document, page).size
+        assert MARK.text in page_words(marked, page)
+        assert page_words(document, page).split()[0] in page_words(marked, page)
+        assert render_page(marked, page).size == render_page(document, page).size
 
 
 @pytest.mark.parametrize(("density", "least", "most"), [("sparse", 3, 9), ("normal", 12, 35), ("dense", 45, 90)])
 def test_a_dense_mark_is_drawn_more_often(engine: Engine, put: Put, density: str, least: int, most: int) -> None:
     wanted = Derivation(3, 1, 1, Mark("Copy", 0.5, density))
-    assert least <= words_of(derived(engine, put(pdfs.simple_pdf(3)), wanted), 1).count("Copy") <= most
+    assert least <= page_words(derive_bytes(engine, put(pdfs.simple_pdf(3)), wanted), 1).count("Copy") <= most
 
 
 def test_a_stronger_mark_is_darker(engine: Engine, put: Put) -> None:
     path = put(pdfs.simple_pdf(3))
     darkest = [
         min(
-            shown(derived(engine, path, Derivation(3, 2, 2, Mark("Copy", opacity, "dense"))), 1)
+            render_page(derive_bytes(engine, path, Derivation(3, 2, 2, Mark("Copy", opacity, "dense"))), 1)
             .crop((0, 200, 600, 700))
             .convert("L")
             .tobytes()
@@ -262,8 +264,8 @@ def test_a_stronger_mark_is_darker(engine: Engine, put: Put) -> None:
 
 
 def test_a_document_that_only_its_owner_may_change_is_cut_all_the_same(engine: Engine, put: Put) -> None:
-    alone = derived(engine, put(pdfs.encrypted(pages=3)), Derivation(3, 2, 2))
-    assert words_of(alone, 1).strip() == "Page 2 of 3"
+    alone = derive_bytes(engine, put(pdfs.encrypted_pdf(pages=3)), Derivation(3, 2, 2))
+    assert page_words(alone, 1).strip() == "Page 2 of 3"
 
 
 @pytest.mark.parametrize(
@@ -272,8 +274,8 @@ def test_a_document_that_only_its_owner_may_change_is_cut_all_the_same(engine: E
         (pdfs.simple_pdf(3), Derivation(4, 1, 2)),
         (pdfs.simple_pdf(3), Derivation(3, 2, 4)),
         (pdfs.simple_pdf(3), Derivation(3, 0, 1)),
-        (pdfs.encrypted(user="secret", pages=3), Derivation(3, 1, 1)),
-        (pdfs.not_a_pdf(), Derivation(3, 1, 1)),
+        (pdfs.encrypted_pdf(user="secret", pages=3), Derivation(3, 1, 1)),
+        (pdfs.html_page(), Derivation(3, 1, 1)),
     ],
     ids=["another count", "past the end", "before the start", "locked", "no PDF"],
 )
@@ -287,11 +289,11 @@ def test_what_cannot_be_cut_is_refused_and_nothing_is_written(
 
 
 def test_a_long_document_is_cut_within_seconds(engine: Engine, put: Put) -> None:
-    alone = derived(engine, put(pdfs.many_pages(2000)), Derivation(2000, 2, 2000))
+    alone = derive_bytes(engine, put(pdfs.many_pages_pdf(2000)), Derivation(2000, 2, 2000))
     assert len(pypdfium2.PdfDocument(alone)) == 1999
 
 
-def described(entry: str, value: Any) -> bytes:
+def set_page_entry(entry: str, value: Any) -> bytes:
     """Five pages that all have ``entry``."""
     with pikepdf.open(io.BytesIO(pdfs.simple_pdf(pages=5))) as pdf:
         for page in pdf.pages:
@@ -310,12 +312,12 @@ def described(entry: str, value: Any) -> bytes:
     ],
 )  # fmt: skip
 def test_what_a_page_says_of_itself_comes_along(engine: Engine, put: Put, entry: str, value: Any) -> None:
-    path = put(described(entry, value))
-    with pikepdf.open(io.BytesIO(derived(engine, path, Derivation(5, 2, 3)))) as made:
+    path = put(set_page_entry(entry, value))
+    with pikepdf.open(io.BytesIO(derive_bytes(engine, path, Derivation(5, 2, 3)))) as made:
         assert [page.obj.get(entry) == value for page in made.pages] == [True, True]
 
 
-def fields_to_draw() -> bytes:
+def make_fields_pdf() -> bytes:
     """Three pages with a text field each, whose looks are left to the reader's program."""
     with pikepdf.open(io.BytesIO(pdfs.simple_pdf(pages=3))) as pdf:
         font = pikepdf.Dictionary(Type=pikepdf.Name.Font, Subtype=pikepdf.Name.Type1, BaseFont=pikepdf.Name.Helvetica)
@@ -338,7 +340,7 @@ def fields_to_draw() -> bytes:
 
 
 def test_a_field_without_looks_is_drawn_on_the_kept_page_and_nowhere_else(engine: Engine, put: Put) -> None:
-    made = derived(engine, put(fields_to_draw()), Derivation(3, 2, 2))
-    assert b"VALUE2" in unpacked(made)
+    made = derive_bytes(engine, put(make_fields_pdf()), Derivation(3, 2, 2))
+    assert b"VALUE2" in unpack_document(made)
     for word in ("VALUE1", "VALUE3", "field1", "field2", "field3"):
-        assert not [spelling for spelling in spellings(word) if spelling in unpacked(made)]
+        assert not [spelling for spelling in word_spellings(word) if spelling in unpack_document(made)]

@@ -16,88 +16,96 @@ from PIL import Image, ImageChops
 from docshare.server.pdf.engine import Derivation, Engine, Mark, Unrenderable
 from docshare.server.pdf.worker import comparison
 from docshare.server.pdf.worker.documents import Document, Refused
-from tests.support import inheriting, pdfs
+from tests.support import inherited_resources, pdfs
 
 Put = Callable[..., Path]
 MARK = Mark("Copy", 0.3, "normal")
 
 
-def derived(engine: Engine, path: Path, wanted: Derivation) -> bytes:
+def derive_bytes(engine: Engine, path: Path, wanted: Derivation) -> bytes:
     out = io.BytesIO()
     engine.derive(path, wanted, out)
     return out.getvalue()
 
 
-def shown(document: bytes, page: int) -> Image.Image:
+def render_page(document: bytes, page: int) -> Image.Image:
     with pypdfium2.PdfDocument(document) as pdf:
         pdf.init_forms()
         picture: Image.Image = pdf[page - 1].render(scale=1, may_draw_forms=True).to_pil().convert("RGB")
         return picture
 
 
-def resources_of(document: bytes, holder: Callable[[Any], Any]) -> dict[str, set[str]]:
+def read_resources(document: bytes, holder: Callable[[Any], Any]) -> dict[str, set[str]]:
     with pikepdf.open(io.BytesIO(document)) as pdf:
         resources = holder(pdf.pages[0].obj).get("/Resources")
         return {} if resources is None else {kind: set(part.keys()) for kind, part in resources.items()}
 
 
-def font_of(page: Any) -> Any:
+def page_font(page: Any) -> Any:
     return page.Resources.Font.F3
 
 
-def form_of(page: Any) -> Any:
+def page_form(page: Any) -> Any:
     return page.Resources.XObject.Fm
 
 
-@pytest.mark.parametrize("make", [inheriting.drawn_font, inheriting.form, inheriting.nested_forms, inheriting.note])
+@pytest.mark.parametrize(
+    "make",
+    [
+        inherited_resources.type3_font_pdf,
+        inherited_resources.form_pdf,
+        inherited_resources.nested_forms_pdf,
+        inherited_resources.stamp_pdf,
+    ],
+)
 def test_what_inherits_from_its_page_looks_as_before(engine: Engine, put: Put, make: Callable[[], bytes]) -> None:
     document = make()
     for page in (1, 2):
-        alone = derived(engine, put(document), Derivation(2, page, page))
-        assert ImageChops.difference(shown(document, page), shown(alone, 1)).getbbox() is None
-        assert len(shown(alone, 1).getcolors(100_000) or []) > 1
+        alone = derive_bytes(engine, put(document), Derivation(2, page, page))
+        assert ImageChops.difference(render_page(document, page), render_page(alone, 1)).getbbox() is None
+        assert len(render_page(alone, 1).getcolors(100_000) or []) > 1
 
 
 def test_a_drawn_font_gets_what_its_shown_glyphs_take_from_the_page(engine: Engine, put: Put) -> None:
     """Not every reader looks at the page for it: one that does not shows an empty page."""
-    alone = derived(engine, put(inheriting.drawn_font()), Derivation(2, 2, 2))
-    assert resources_of(alone, font_of) == {"/XObject": {"/ImB"}}
+    alone = derive_bytes(engine, put(inherited_resources.type3_font_pdf()), Derivation(2, 2, 2))
+    assert read_resources(alone, page_font) == {"/XObject": {"/ImB"}}
     assert b"KEPTImage" in alone
     assert b"HIDDENImage" not in alone
 
 
 def test_a_form_gets_what_it_takes_from_the_page(engine: Engine, put: Put) -> None:
-    alone = derived(engine, put(inheriting.form()), Derivation(2, 2, 2))
-    assert resources_of(alone, form_of) == {"/Font": {"/F3"}}
+    alone = derive_bytes(engine, put(inherited_resources.form_pdf()), Derivation(2, 2, 2))
+    assert read_resources(alone, page_form) == {"/Font": {"/F3"}}
     assert b"HIDDEN" not in alone
 
 
 def test_a_form_that_looks_different_on_two_pages_goes_on_inheriting(engine: Engine, put: Put) -> None:
-    document = inheriting.shared_form()
-    both = derived(engine, put(document), Derivation(3, 2, 3))
-    assert resources_of(both, form_of) == {}
+    document = inherited_resources.shared_form_pdf()
+    both = derive_bytes(engine, put(document), Derivation(3, 2, 3))
+    assert read_resources(both, page_form) == {}
     for page in (1, 2):
-        assert ImageChops.difference(shown(document, page + 1), shown(both, page)).getbbox() is None
-    assert ImageChops.difference(shown(both, 1), shown(both, 2)).getbbox() is not None
+        assert ImageChops.difference(render_page(document, page + 1), render_page(both, page)).getbbox() is None
+    assert ImageChops.difference(render_page(both, 1), render_page(both, 2)).getbbox() is not None
 
 
 @pytest.mark.parametrize(
-    "make", [pdfs.miscounted, pdfs.without_page_tree, pdfs.unfinished_contents, pdfs.undecodable_form]
+    "make", [pdfs.miscounted_pdf, pdfs.pdf_without_page_tree, pdfs.unfinished_contents_pdf, pdfs.undecodable_form_pdf]
 )
 def test_a_damaged_document_is_repaired_for_its_copies(engine: Engine, put: Put, make: Callable[[], bytes]) -> None:
     document = make()
     path, total = put(document), len(pypdfium2.PdfDocument(document))
-    marked = derived(engine, path, Derivation(total, 1, total, MARK))
+    marked = derive_bytes(engine, path, Derivation(total, 1, total, MARK))
     with pypdfium2.PdfDocument(marked) as pdf:
         assert len(pdf) == total
         assert "Copy" in pdf[0].get_textpage().get_text_bounded()
     assert path.read_bytes() == document
     if total > 1:
-        alone = derived(engine, path, Derivation(total, 2, 2))
-        assert ImageChops.difference(shown(document, 2), shown(alone, 1)).getbbox() is None
+        alone = derive_bytes(engine, path, Derivation(total, 2, 2))
+        assert ImageChops.difference(render_page(document, 2), render_page(alone, 1)).getbbox() is None
 
 
-def spoilt(change: Callable[[pikepdf.Pdf], object]) -> bytes:
+def spoil_document(change: Callable[[pikepdf.Pdf], object]) -> bytes:
     with pikepdf.open(io.BytesIO(pdfs.simple_pdf(pages=3))) as pdf:
         change(pdf)
         out = io.BytesIO()
@@ -105,11 +113,11 @@ def spoilt(change: Callable[[pikepdf.Pdf], object]) -> bytes:
         return out.getvalue()
 
 
-def lose_word(pdf: pikepdf.Pdf) -> None:
+def remove_word(pdf: pikepdf.Pdf) -> None:
     pdf.pages[2].obj.Contents = Stream(pdf, pdf.pages[2].obj.Contents.read_bytes().replace(b"Page", b""))
 
 
-def turn(pdf: pikepdf.Pdf) -> None:
+def rotate_page(pdf: pikepdf.Pdf) -> None:
     pdf.pages[1].obj.Rotate = 90
 
 
@@ -117,33 +125,33 @@ def add_word(pdf: pikepdf.Pdf) -> None:
     pdf.pages[1].contents_add(Stream(pdf, b"BT /F1 12 Tf 100 100 Td (more) Tj ET"))
 
 
-@pytest.mark.parametrize("change", [lose_word, turn, add_word])
+@pytest.mark.parametrize("change", [remove_word, rotate_page, add_word])
 def test_a_copy_that_looks_different_is_refused(put: Put, change: Callable[[pikepdf.Pdf], object]) -> None:
     before = Document(put(pdfs.simple_pdf(pages=3)).open("rb"))
-    comparison.require_alike(before, spoilt(lambda _: None), 1, stamped=False)
+    comparison.require_alike(before, spoil_document(lambda _: None), 1, stamped=False)
     with pytest.raises(Refused, match="looks"):
-        comparison.require_alike(before, spoilt(change), 1, stamped=False)
+        comparison.require_alike(before, spoil_document(change), 1, stamped=False)
     before.close()
 
 
 def test_a_stamped_copy_without_its_mark_is_refused(put: Put) -> None:
     before = Document(put(pdfs.simple_pdf(pages=3)).open("rb"))
     with pytest.raises(Refused, match="looks"):
-        comparison.require_alike(before, spoilt(lambda _: None), 1, stamped=True)
+        comparison.require_alike(before, spoil_document(lambda _: None), 1, stamped=True)
     before.close()
 
 
 def test_a_field_that_the_copy_cannot_show_is_no_copy(engine: Engine, put: Put) -> None:
     """The engine draws a check mark for a box that has a value and no state; nothing in the copy would."""
     with pytest.raises(Unrenderable) as caught:
-        derived(engine, put(inheriting.box_without_state()), Derivation(3, 2, 2))
+        derive_bytes(engine, put(inherited_resources.checkbox_without_state_pdf()), Derivation(3, 2, 2))
     assert caught.value.reason == "looks"
 
 
 def test_a_field_that_only_the_engine_can_draw_is_in_the_copy(engine: Engine, put: Put) -> None:
-    document = inheriting.field_without_looks()
-    alone = derived(engine, put(document), Derivation(3, 2, 2))
-    assert len(shown(alone, 1).crop((100, 650, 400, 700)).getcolors(100_000) or []) > 5
+    document = inherited_resources.field_without_appearance_pdf()
+    alone = derive_bytes(engine, put(document), Derivation(3, 2, 2))
+    assert len(render_page(alone, 1).crop((100, 650, 400, 700)).getcolors(100_000) or []) > 5
 
 
 def test_when_there_is_no_time_pages_from_all_over_the_document_are_compared(

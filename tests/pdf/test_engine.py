@@ -16,13 +16,13 @@ import docshare
 from docshare.contract.problems import Problem
 from docshare.server.pdf.engine import Engine, Unrenderable
 from tests.support.hostile_pdfs import memory_bomb, paced_pages
-from tests.support.pdfs import many_pages, simple_pdf
-from tests.support.waiting import eventually
+from tests.support.pdfs import many_pages_pdf, simple_pdf
+from tests.support.polling import wait_until
 
 Put = Callable[..., Path]
 
 
-def running(pid: int) -> bool:
+def is_running(pid: int) -> bool:
     """Whether the process exists and is not a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
@@ -30,23 +30,23 @@ def running(pid: int) -> bool:
         return False
 
 
-def cpu_ticks(pid: int) -> int:
+def read_cpu_ticks(pid: int) -> int:
     """Processor time of a process so far, in clock ticks (hundredths of a second)."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return int(fields[11]) + int(fields[12])
 
 
-def limit(pid: int, name: str) -> str:
+def read_soft_limit(pid: int, name: str) -> str:
     """The soft limit of a process as /proc shows it."""
     line = next(line for line in Path(f"/proc/{pid}/limits").read_text().splitlines() if line.startswith(name))
     return line[len(name) :].split()[0]
 
 
-def busy(engine: Engine) -> Callable[[], bool]:
+def make_busy_check(engine: Engine) -> Callable[[], bool]:
     """A check that says whether the engine's first worker has worked since now."""
     (pid,) = engine.pids()
-    before = cpu_ticks(pid)
-    return lambda: cpu_ticks(pid) > before + 10
+    before = read_cpu_ticks(pid)
+    return lambda: read_cpu_ticks(pid) > before + 10
 
 
 def test_no_worker_runs_before_the_first_question() -> None:
@@ -70,7 +70,7 @@ def test_a_worker_is_replaced_after_its_share_of_jobs(put: Put) -> None:
             engine.render(path, 1, 800)
             seen.update(engine.pids())
     assert len(seen) == 3
-    assert not any(map(running, seen))
+    assert not any(map(is_running, seen))
 
 
 def test_closing_ends_the_workers(put: Put) -> None:
@@ -79,7 +79,7 @@ def test_closing_ends_the_workers(put: Put) -> None:
     pids = engine.pids()
     engine.close()
     assert len(pids) == 1
-    assert not running(pids[0])
+    assert not is_running(pids[0])
 
 
 def test_workers_end_when_the_server_is_killed(put: Put) -> None:
@@ -91,9 +91,9 @@ def test_workers_end_when_the_server_is_killed(put: Put) -> None:
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         worker = int(server.stdout.readline())
-        assert running(worker)
+        assert is_running(worker)
         server.kill()
-    eventually(lambda: not running(worker))
+    wait_until(lambda: not is_running(worker))
 
 
 def test_a_closed_engine_is_unavailable(put: Put) -> None:
@@ -108,10 +108,10 @@ def test_closing_sends_away_who_waits(put: Put) -> None:
     path = put(paced_pages("fs"))
     engine = Engine(workers=1)
     engine.inspect(path)
-    working = busy(engine)
+    working = make_busy_check(engine)
     with ThreadPoolExecutor(2) as pool:
         asked = [pool.submit(engine.render, path, 2, 800) for _ in range(2)]
-        eventually(working)
+        wait_until(working)
         engine.close()
         assert [type(job.exception(5)) for job in asked] == [Problem, Problem]
 
@@ -144,7 +144,7 @@ def test_a_worker_that_died_while_idle_is_replaced(put: Put, blow: signal.Signal
         engine.inspect(path)
         (first,) = engine.pids()
         os.kill(first, blow)
-        eventually(lambda: not running(first))
+        wait_until(lambda: not is_running(first))
         assert engine.render(path, 1, 800)
         assert engine.pids() != [first]
 
@@ -153,16 +153,16 @@ def test_a_worker_killed_during_a_job_costs_nobody_the_page(put: Put) -> None:
     path = put(paced_pages("m"))
     with closing(Engine(workers=1)) as engine, ThreadPoolExecutor(1) as pool:
         page = pool.submit(engine.render, path, 1, 800)
-        eventually(engine.pids)
+        wait_until(engine.pids)
         (first,) = engine.pids()
-        eventually(busy(engine))
+        wait_until(make_busy_check(engine))
         os.kill(first, signal.SIGKILL)
         assert page.result(10).startswith(b"\xff\xd8")
         assert engine.pids() != [first]
 
 
 def test_many_threads_share_two_workers(put: Put) -> None:
-    path = put(many_pages(40, lines=20))
+    path = put(many_pages_pdf(40, lines=20))
     with closing(Engine(workers=2)) as engine, ThreadPoolExecutor(16) as pool:
         alone = [engine.render(path, page, 800) for page in (1, 20, 40)]
         together = list(pool.map(lambda page: engine.render(path, page, 800), range(1, 41)))
@@ -175,7 +175,7 @@ def test_a_stuck_engine_sends_readers_away_and_keeps_a_few(put: Put) -> None:
     with closing(Engine(workers=1, timeout_s=4.0, max_waiting=2)) as engine, ThreadPoolExecutor(8) as pool:
         start = time.monotonic()
         asked = [pool.submit(engine.render, path, page, 800) for page in range(1, 9)]
-        eventually(lambda: sum(job.done() for job in asked) >= 5)
+        wait_until(lambda: sum(job.done() for job in asked) >= 5)
         assert time.monotonic() - start < 3.9
         problems = [job.exception() for job in asked if job.done()]
         assert [type(problem) for problem in problems] == [Problem] * 5
@@ -211,11 +211,11 @@ def test_a_worker_is_confined(put: Put, monkeypatch: pytest.MonkeyPatch) -> None
     with closing(Engine(workers=1, memory_bytes=700 << 20)) as engine:
         engine.inspect(put(simple_pdf(1)))
         (pid,) = engine.pids()
-        assert limit(pid, "Max address space") == str(700 << 20)
-        assert limit(pid, "Max file size") == "0"
-        assert limit(pid, "Max core file size") == "0"
-        assert int(limit(pid, "Max open files")) < 64
-        assert int(limit(pid, "Max cpu time")) < 30
+        assert read_soft_limit(pid, "Max address space") == str(700 << 20)
+        assert read_soft_limit(pid, "Max file size") == "0"
+        assert read_soft_limit(pid, "Max core file size") == "0"
+        assert int(read_soft_limit(pid, "Max open files")) < 64
+        assert int(read_soft_limit(pid, "Max cpu time")) < 30
         assert b"DOCSHARE" not in Path(f"/proc/{pid}/environ").read_bytes()
         assert os.getsid(pid) != os.getsid(0)
         status = dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
@@ -261,9 +261,9 @@ def test_waiting_for_a_spare_worker_ends_when_one_is_free(put: Put) -> None:
     path = put(paced_pages("fm"))
     with closing(Engine(workers=1)) as engine, ThreadPoolExecutor(1) as pool:
         engine.inspect(path)
-        working = busy(engine)
+        working = make_busy_check(engine)
         page = pool.submit(engine.render, path, 2, 800)
-        eventually(working)
+        wait_until(working)
         assert engine.render_if_spare(path, 1, 800) is None
         assert not engine.wait_for_spare(0.01)
         assert page.result(10)
@@ -275,9 +275,9 @@ def test_with_two_workers_one_stays_free_for_readers(put: Put) -> None:
     path = put(paced_pages("fsf"))
     with closing(Engine(workers=2, timeout_s=4.0)) as engine, ThreadPoolExecutor(1) as pool:
         engine.inspect(path)
-        working = busy(engine)
+        working = make_busy_check(engine)
         ahead = pool.submit(engine.render_if_spare, path, 2, 800)
-        eventually(working)
+        wait_until(working)
         assert engine.render_if_spare(path, 3, 800) is None
         assert engine.render(path, 1, 800)
         assert not ahead.done()

@@ -13,7 +13,7 @@ from tests.support.pdfs import simple_pdf
 
 Put = Callable[..., Path]
 TIMEOUT_S = 2.0
-HUNG_S = 30.0  # a question that takes longer was not ended by the engine
+HANG_LIMIT_S = 30.0  # a question that takes longer was not ended by the engine
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def strict() -> Iterator[Engine]:
     engine.close()
 
 
-def outcome(question: Callable[[], object]) -> str:
+def measure_outcome(question: Callable[[], object]) -> str:
     """How the question ended, and that it ended in time (a worn worker may be replaced once on the way)."""
     start = time.monotonic()
     try:
@@ -34,16 +34,16 @@ def outcome(question: Callable[[], object]) -> str:
         ended = "unrenderable"
     except Problem as problem:
         ended = problem.code
-    assert time.monotonic() - start < HUNG_S
+    assert time.monotonic() - start < HANG_LIMIT_S
     return ended
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_document_ends_soon_and_the_engine_lives(strict: Engine, put: Put, name: str) -> None:
     path = put(HOSTILE[name]())
-    assert outcome(lambda: strict.inspect(path)) in ("answered", "unprocessable")
-    assert outcome(lambda: strict.render(path, 1, 800)) in ("answered", "unrenderable")
-    assert outcome(lambda: strict.text(path, 1)) in ("answered", "unrenderable")
+    assert measure_outcome(lambda: strict.inspect(path)) in ("answered", "unprocessable")
+    assert measure_outcome(lambda: strict.render(path, 1, 800)) in ("answered", "unrenderable")
+    assert measure_outcome(lambda: strict.text(path, 1)) in ("answered", "unrenderable")
     assert strict.render(put(simple_pdf(1), "good.pdf"), 1, 800)
 
 
@@ -60,13 +60,13 @@ def test_a_hostile_document_ends_soon_and_the_engine_lives(strict: Engine, put: 
 )
 def test_what_becomes_of_the_page(strict: Engine, put: Put, name: str, expected: str) -> None:
     path = put(HOSTILE[name]())
-    assert outcome(lambda: strict.render(path, 1, 800)) == expected
+    assert measure_outcome(lambda: strict.render(path, 1, 800)) == expected
 
 
 @pytest.mark.parametrize("name", ["looping_page_tree", "boasting_count"])
 def test_a_lying_page_tree_is_unprocessable(strict: Engine, put: Put, name: str) -> None:
     path = put(HOSTILE[name]())
-    assert outcome(lambda: strict.inspect(path)) == "unprocessable"
+    assert measure_outcome(lambda: strict.inspect(path)) == "unprocessable"
 
 
 def test_a_page_with_thirty_thousand_links_offers_two_thousand(strict: Engine, put: Put) -> None:

@@ -25,7 +25,7 @@ Put = Callable[..., Path]
 Pose = Callable[..., None]
 
 
-def answer(body: bytes, **header: object) -> bytes:
+def build_worker_answer(body: bytes, **header: object) -> bytes:
     """``body`` as a worker sends it."""
     return json.dumps({**header, "size": len(body)}).encode("ascii") + b"\n" + body
 
@@ -39,7 +39,7 @@ def forged(put: Put) -> bytes:
 
 def test_a_second_answer_right_behind_the_first_is_given_to_nobody(put: Put, pose: Pose, forged: bytes) -> None:
     path = put(simple_pdf(1))
-    pose(answer(forged) + answer(forged))
+    pose(build_worker_answer(forged) + build_worker_answer(forged))
     with closing(Engine(workers=1)) as engine:
         with pytest.raises(Unrenderable):
             engine.render(path, 1, 80)
@@ -48,7 +48,7 @@ def test_a_second_answer_right_behind_the_first_is_given_to_nobody(put: Put, pos
 
 def test_an_answer_that_nobody_asked_for_is_not_taken_for_the_next_one(put: Put, pose: Pose, forged: bytes) -> None:
     job = {"do": "render", "path": str(put(simple_pdf(1))), "page": 1, "width": 80}
-    pose(answer(forged), later=answer(b"of the first owner"))
+    pose(build_worker_answer(forged), later=build_worker_answer(b"of the first owner"))
     child = Child(memory_bytes=1 << 30, timeout_s=20.0)
     try:
         assert child.ask(job).body == forged
@@ -62,10 +62,10 @@ def test_an_answer_that_nobody_asked_for_is_not_taken_for_the_next_one(put: Put,
 def test_who_comes_after_such_a_worker_gets_a_new_one(put: Put, pose: Pose, forged: bytes) -> None:
     path = put(simple_pdf(1))
     with closing(Engine(workers=1)) as engine:
-        pose(answer(forged), later=answer(b"\xff\xd8\xff of the first owner"))
+        pose(build_worker_answer(forged), later=build_worker_answer(b"\xff\xd8\xff of the first owner"))
         assert engine.render(path, 1, 80) == forged
         (first,) = engine.pids()
-        pose(answer(forged))
+        pose(build_worker_answer(forged))
         time.sleep(0.5)
         assert engine.render(path, 1, 80) == forged
         assert engine.pids() != [first]
@@ -74,7 +74,7 @@ def test_who_comes_after_such_a_worker_gets_a_new_one(put: Put, pose: Pose, forg
 def test_a_reason_that_no_worker_has_does_not_reach_the_log(
     put: Put, pose: Pose, caplog: pytest.LogCaptureFixture
 ) -> None:
-    pose(answer(b"", error="page\n2026-11-22 ERROR \x1b[31mforged"))
+    pose(build_worker_answer(b"", error="page\n2026-11-22 ERROR \x1b[31mforged"))
     with closing(Engine(workers=1)) as engine, caplog.at_level(logging.DEBUG), pytest.raises(Unrenderable) as caught:
         engine.render(put(simple_pdf(1)), 1, 80)
     assert "crashes" in str(caught.value)
@@ -99,7 +99,7 @@ def test_every_reason_that_workers_have_is_known() -> None:
 )
 def test_an_answer_longer_than_an_honest_one_is_not_even_received(put: Put, pose: Pose, kind: str, most: int) -> None:
     job = {"do": kind, "path": str(put(simple_pdf(1)))}
-    pose(answer(b" " * most), b'{"size": %d}\n' % (most + 1))
+    pose(build_worker_answer(b" " * most), b'{"size": %d}\n' % (most + 1))
     child = Child(memory_bytes=1 << 30, timeout_s=20.0, edits=True)
     try:
         assert len(child.ask(job).body) == most
@@ -112,16 +112,18 @@ def test_an_answer_longer_than_an_honest_one_is_not_even_received(put: Put, pose
 BOX = [0, 0, 0.5, 0.5, "text", 0]
 
 
-def told(**changed: object) -> Reply:
+def make_text_reply(**changed: object) -> Reply:
     """A page of text with something changed."""
     page = {"width": 612, "height": 792, "boxes": [BOX], "links": [[0, 0, 1, 1, {"page": 2}]], **changed}
     return Reply({}, json.dumps(page).encode("ascii"))
 
 
 def test_a_page_of_text_is_taken() -> None:
-    page = answers.checked(told(links=[[0, 0, 1, 1, {"url": "HTTPS://example.com/?a=[1]"}]]), answers.page_text)
+    page = answers.checked(
+        make_text_reply(links=[[0, 0, 1, 1, {"url": "HTTPS://example.com/?a=[1]"}]]), answers.page_text
+    )
     assert (page.boxes[0].text, page.links[0].target) == ("text", {"url": "HTTPS://example.com/?a=[1]"})
-    page = answers.checked(told(boxes=[BOX] * 100_000), answers.page_text)
+    page = answers.checked(make_text_reply(boxes=[BOX] * 100_000), answers.page_text)
     assert len(page.boxes) == 100_000
 
 
@@ -154,7 +156,7 @@ def test_a_worker_shortens_a_page_that_says_more_than_an_answer_holds() -> None:
 )
 def test_a_link_that_a_worker_never_makes_is_no_answer(target: object) -> None:
     with pytest.raises(BrokenWorkerError):
-        answers.checked(told(links=[[0, 0, 1, 1, target]]), answers.page_text)
+        answers.checked(make_text_reply(links=[[0, 0, 1, 1, target]]), answers.page_text)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +175,7 @@ def test_a_link_that_a_worker_never_makes_is_no_answer(target: object) -> None:
 )
 def test_text_that_no_page_has_is_no_answer(changed: dict[str, object]) -> None:
     with pytest.raises(BrokenWorkerError):
-        answers.checked(told(**changed), answers.page_text)
+        answers.checked(make_text_reply(**changed), answers.page_text)
 
 
 def test_the_sides_of_a_page_are_never_beyond_all_measure() -> None:
@@ -206,7 +208,7 @@ def test_what_only_begins_like_an_image_is_no_answer(forged: bytes, mend: Callab
 
 
 def test_an_image_of_another_size_is_no_answer(put: Put, pose: Pose, forged: bytes) -> None:
-    pose(answer(forged))
+    pose(build_worker_answer(forged))
     path = put(simple_pdf(1))
     with closing(Engine(workers=1)) as engine:
         assert engine.render(path, 1, 80) == forged

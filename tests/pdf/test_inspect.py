@@ -15,54 +15,56 @@ from tests.support import hostile_pdfs, pdfs
 Put = Callable[..., Path]
 
 
-def refusal(engine: Engine, path: Path) -> Problem:
+def inspect_problem(engine: Engine, path: Path) -> Problem:
     with pytest.raises(Problem) as caught:
         engine.inspect(path)
     return caught.value
 
 
 def test_pages_are_counted_and_measured_as_shown(engine: Engine, put: Put) -> None:
-    inspection = engine.inspect(put(pdfs.mixed_sizes()))
+    inspection = engine.inspect(put(pdfs.mixed_sizes_pdf()))
     assert inspection.total_pages == 5
     assert inspection.sizes == [(612, 792), (842, 595), (240, 144), (792, 612), (400, 280)]
 
 
 def test_two_thousand_pages_are_counted(engine: Engine, put: Put) -> None:
-    inspection = engine.inspect(put(pdfs.many_pages(2000)))
+    inspection = engine.inspect(put(pdfs.many_pages_pdf(2000)))
     assert (inspection.total_pages, len(inspection.sizes)) == (2000, 2000)
 
 
 def test_junk_before_the_header_does_no_harm(engine: Engine, put: Put) -> None:
-    assert engine.inspect(put(pdfs.prefixed(1000))).total_pages == 2
+    assert engine.inspect(put(pdfs.prefixed_pdf(1000))).total_pages == 2
 
 
 def test_an_owner_password_alone_does_not_lock_a_document(engine: Engine, put: Put) -> None:
-    assert engine.inspect(put(pdfs.encrypted(owner="secret", pages=4))).total_pages == 4
+    assert engine.inspect(put(pdfs.encrypted_pdf(owner="secret", pages=4))).total_pages == 4
 
 
 def test_a_user_password_is_refused_with_the_way_out(engine: Engine, put: Put) -> None:
-    problem = refusal(engine, put(pdfs.encrypted(user="open sesame")))
+    problem = inspect_problem(engine, put(pdfs.encrypted_pdf(user="open sesame")))
     assert (problem.status, problem.code) == (422, "unprocessable")
     assert "password" in problem.detail
     assert "qpdf --decrypt" in problem.hint
 
 
 @pytest.mark.parametrize(
-    "make", [pdfs.truncated, pdfs.not_a_pdf, pdfs.header_only, pdfs.no_pages, bytes], ids=lambda make: make.__name__
+    "make",
+    [pdfs.truncated_pdf, pdfs.html_page, pdfs.header_only_pdf, pdfs.empty_pdf, bytes],
+    ids=lambda make: make.__name__,
 )
 def test_what_cannot_be_opened_is_unprocessable(engine: Engine, put: Put, make: Callable[[], bytes]) -> None:
-    problem = refusal(engine, put(make()))
+    problem = inspect_problem(engine, put(make()))
     assert (problem.status, problem.detail) == (422, "The file cannot be read as a PDF.")
 
 
 @pytest.mark.parametrize("locked_first", [True, False])
 def test_a_broken_file_needs_no_password_whatever_was_opened_before(put: Put, locked_first: bool) -> None:
     """The library keeps the error of the file before; it must not tell one account about a file of another."""
-    order = [put(pdfs.encrypted(user="open sesame"), "locked.pdf"), put(pdfs.no_pages(), "empty.pdf")]
+    order = [put(pdfs.encrypted_pdf(user="open sesame"), "locked.pdf"), put(pdfs.empty_pdf(), "empty.pdf")]
     expected = ["The PDF needs a password to be opened.", "The file cannot be read as a PDF."]
     step = 1 if locked_first else -1
     with closing(Engine(workers=1)) as engine:
-        assert [refusal(engine, path).detail for path in order[::step]] == expected[::step]
+        assert [inspect_problem(engine, path).detail for path in order[::step]] == expected[::step]
         assert len(engine.pids()) == 1
 
 
@@ -84,7 +86,7 @@ def test_a_damaged_file_that_can_be_repaired_is_shown_and_stays_as_sent(
 
 def test_a_first_page_that_cannot_be_drawn_is_refused_and_a_slow_one_is_noted(put: Put) -> None:
     with closing(Engine(workers=1, memory_bytes=256 << 20)) as engine:
-        problem = refusal(
+        problem = inspect_problem(
             engine,
             put(
                 pdfs.simple_pdf(1).replace(b"/Kids [", b"/Kids [99 0 R ").replace(b"/Count 1 ", b"/Count 2 "),
@@ -92,17 +94,17 @@ def test_a_first_page_that_cannot_be_drawn_is_refused_and_a_slow_one_is_noted(pu
             ),
         )
         assert (problem.status, problem.detail) == (422, "Page 1 of the PDF cannot be drawn.")
-        assert refusal(engine, put(hostile_pdfs.memory_bomb(), "bomb.pdf")).status == 422
+        assert inspect_problem(engine, put(hostile_pdfs.memory_bomb(), "bomb.pdf")).status == 422
         assert engine.inspect(put(hostile_pdfs.slow_page(), "slow.pdf")).is_slow
         assert not engine.inspect(put(hostile_pdfs.paced_pages("fs"), "quick.pdf")).is_slow
 
 
 def test_more_than_fifty_thousand_pages_are_refused(engine: Engine, put: Put) -> None:
-    assert refusal(engine, put(pdfs.many_pages(50_001))).detail == "The PDF has more than 50,000 pages."
+    assert inspect_problem(engine, put(pdfs.many_pages_pdf(50_001))).detail == "The PDF has more than 50,000 pages."
 
 
 def test_fifty_thousand_pages_are_allowed(engine: Engine, put: Put) -> None:
-    assert engine.inspect(put(pdfs.many_pages(50_000))).total_pages == 50_000
+    assert engine.inspect(put(pdfs.many_pages_pdf(50_000))).total_pages == 50_000
 
 
 def test_a_damaged_page_keeps_the_others_in_their_place(engine: Engine, put: Put) -> None:

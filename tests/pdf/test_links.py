@@ -11,18 +11,18 @@ from tests.support import pdfs
 Put = Callable[..., Path]
 
 
-def targets(engine: Engine, path: Path, page: int = 1) -> list[dict[str, str | int]]:
+def link_targets(engine: Engine, path: Path, page: int = 1) -> list[dict[str, str | int]]:
     return [link.target for link in engine.text(path, page).links]
 
 
-def annotated(action: str) -> bytes:
+def make_linked_pdf(action: str) -> bytes:
     """A page with one link annotation over (72, 600) to (172, 700)."""
     link = f"<< /Type /Annot /Subtype /Link /Rect [72 600 172 700] {action} >>"
     return pdfs.sheets_pdf([pdfs.Sheet(annots=[link]), pdfs.Sheet()])
 
 
 def test_web_mail_and_page_links_are_offered_and_nothing_else(engine: Engine, put: Put) -> None:
-    assert targets(engine, put(pdfs.linked())) == [
+    assert link_targets(engine, put(pdfs.linked_pdf())) == [
         {"url": "https://example.com/a?b=1&c=2"},
         {"page": 3},
         {"page": 2},
@@ -33,20 +33,20 @@ def test_web_mail_and_page_links_are_offered_and_nothing_else(engine: Engine, pu
 
 
 def test_a_link_lies_where_its_annotation_is(engine: Engine, put: Put) -> None:
-    (link,) = engine.text(put(annotated("/A << /S /URI /URI (https://example.com/) >>")), 1).links
+    (link,) = engine.text(put(make_linked_pdf("/A << /S /URI /URI (https://example.com/) >>")), 1).links
     assert link[:4] == pytest.approx((72 / 612, 92 / 792, 100 / 612, 100 / 792), abs=0.0001)
 
 
 def test_a_link_over_two_lines_has_two_places(engine: Engine, put: Put) -> None:
     quads = "/QuadPoints [72 700 172 700 72 680 172 680 72 620 122 620 72 600 122 600]"
-    links = engine.text(put(annotated(f"{quads} /A << /S /URI /URI (https://example.com/) >>")), 1).links
+    links = engine.text(put(make_linked_pdf(f"{quads} /A << /S /URI /URI (https://example.com/) >>")), 1).links
     assert [round(link.w * 612) for link in links] == [100, 50]
 
 
 def test_a_written_address_under_an_annotation_is_not_offered_twice(engine: Engine, put: Put) -> None:
     link = "<< /Type /Annot /Subtype /Link /Rect [60 710 400 745] /A << /S /URI /URI (https://example.com/real) >> >>"
     sheet = pdfs.Sheet(pdfs.lines_content("https://example.com/shown"), annots=[link])
-    assert targets(engine, put(pdfs.sheets_pdf([sheet]))) == [{"url": "https://example.com/real"}]
+    assert link_targets(engine, put(pdfs.sheets_pdf([sheet]))) == [{"url": "https://example.com/real"}]
 
 
 @pytest.mark.parametrize(
@@ -68,14 +68,14 @@ def test_a_written_address_under_an_annotation_is_not_offered_twice(engine: Engi
     ],
 )
 def test_an_address_that_is_not_plain_web_or_mail_is_dropped(engine: Engine, put: Put, address: str) -> None:
-    assert targets(engine, put(annotated(f"/A << /S /URI /URI ({address}) >>"))) == []
+    assert link_targets(engine, put(make_linked_pdf(f"/A << /S /URI /URI ({address}) >>"))) == []
 
 
 @pytest.mark.parametrize("destination", ["[99 0 R /Fit]", "[(x) /Fit]", "[-1 /Fit]", "[7 /Fit]", "(unknown)", "null"])
 def test_a_link_to_a_page_that_is_not_there_is_dropped(engine: Engine, put: Put, destination: str) -> None:
-    assert targets(engine, put(annotated(f"/Dest {destination}"))) == []
+    assert link_targets(engine, put(make_linked_pdf(f"/Dest {destination}"))) == []
 
 
 def test_an_address_without_a_scheme_becomes_a_web_address(engine: Engine, put: Put) -> None:
-    found = targets(engine, put(annotated("/A << /S /URI /URI (www.example.com/x) >>")))
+    found = link_targets(engine, put(make_linked_pdf("/A << /S /URI /URI (www.example.com/x) >>")))
     assert found == [{"url": "http://www.example.com/x"}]

@@ -13,26 +13,26 @@ from pikepdf import Array, Dictionary, Name, Stream, String
 from docshare.contract.problems import Problem
 from docshare.server.pdf.linter import Linter
 from tests.support import hostile_pdfs, pdfs
-from tests.support.telltale import (
+from tests.support.lint_pdfs import (  # fmt: skip
     Change,
-    action,
-    amended,
-    attached,
-    attachments,
-    field,
-    hidden,
-    info,
-    layer,
-    listed_image,
-    look,
-    note,
-    page,
-    photo,
-    root,
-    shown,
-    spotless,
-    xmp,
-)  # fmt: skip
+    add_annotation,
+    add_form_field,
+    add_layer,
+    add_photo,
+    append_update,
+    layer_off,
+    layer_on,
+    list_unused_image,
+    make_action,
+    make_appearance,
+    make_attachment,
+    make_attachment_names,
+    make_lint_pdf,
+    set_catalog_entries,
+    set_info,
+    set_page_entries,
+    set_xmp,
+)
 
 Put = Callable[..., Path]
 
@@ -45,15 +45,15 @@ def linter() -> Iterator[Linter]:
         yield shared
 
 
-def found(linter: Linter, path: Path) -> list[tuple[str, str, int | None]]:
+def list_findings(linter: Linter, path: Path) -> list[tuple[str, str, int | None]]:
     return [(each.check, each.level, each.page) for each in linter.findings(path)]
 
 
 def test_a_spotless_document_has_no_finding(linter: Linter, put: Put) -> None:
-    assert found(linter, put(spotless())) == []
+    assert list_findings(linter, put(make_lint_pdf())) == []
 
 
-def _leftover(pdf: pikepdf.Pdf) -> None:
+def _keep_removed_page(pdf: pikepdf.Pdf) -> None:
     pdf.pages.append(pdf.pages[0])
     gone = pdf.pages[1].obj
     del pdf.pages[1]
@@ -61,50 +61,53 @@ def _leftover(pdf: pikepdf.Pdf) -> None:
 
 
 SECRET = [
-    ("author", "note", None, info(Author="Ada Lovelace")),
-    ("author", "note", None, info(Company="Engines Ltd")),
-    ("author", "note", None, xmp("<dc:creator><rdf:Seq><rdf:li>Ada</rdf:li></rdf:Seq></dc:creator>")),
-    ("producer", "note", None, info(Producer="Writer 7.4")),
-    ("producer", "note", None, xmp("<xmp:CreatorTool>Writer</xmp:CreatorTool>")),
-    ("history", "note", None, xmp("<xmpMM:History><rdf:Seq><rdf:li stEvt:action='saved'/></rdf:Seq></xmpMM:History>")),
-    ("paths", "warning", None, info(Subject=r"C:\Users\ada\Documents\offer.docx")),
-    ("paths", "warning", None, info(Keywords=r"\\server\share\offer.docx")),
-    ("paths", "warning", None, xmp("<xmp:Base>/home/ada/offers/offer.odt</xmp:Base>")),
-    ("paths", "warning", 1, note("Link", A=action("URI", URI=String("file:///C:/offer.docx")))),
-    ("paths", "warning", 1, note("Link", Contents=String("/Users/ada/Desktop/logo.png"))),
-    ("attachments", "warning", None, root(Names=attachments)),
-    ("attachments", "warning", 1, note("FileAttachment", FS=attached())),
-    ("attachments", "warning", None, root(AF=lambda pdf: Array([attached()(pdf)]))),
-    ("javascript", "warning", None, root(OpenAction=action("JavaScript", JS=String("app.alert(1)")))),
-    ("javascript", "warning", 1, note("Link", A=action("JavaScript", JS=String("app.alert(1)")))),
-    ("actions", "warning", 1, note("Link", A=action("Launch", F=String("calc.exe")))),
-    ("actions", "warning", 1, note("Link", A=action("SubmitForm", F=String("https://example.com")))),
-    ("actions", "warning", None, root(OpenAction=action("URI", URI=String("https://example.com/seen")))),
-    ("actions", "warning", 1, page(AA=Dictionary(O=action("URI", URI=String("https://example.com/seen"))))),
-    ("comments", "warning", 1, note("Text", T=String("Bob"), Contents=String("Too cheap?"))),
-    ("comments", "warning", 1, note("Highlight", T=String("Bob"))),
-    ("form-data", "warning", None, field("Tx", V=String("red"))),
-    ("form-data", "warning", None, field("Btn", V=Name.Yes)),
-    ("form-data", "warning", None, root(AcroForm=lambda pdf: Dictionary(XFA=Stream(pdf, b"<x/>"), Fields=Array([])))),
-    ("signature", "note", None, field("Sig", V=Dictionary(Type=Name.Sig, Name=String("Ada")))),
-    ("hidden-layers", "warning", None, layer("Internal", "0 0 9 9 re f", states=hidden)),
-    ("hidden-layers", "warning", None, layer("Internal", "", states=lambda _: Dictionary(BaseState=Name.OFF))),
-    ("private-links", "warning", 1, note("Link", A=action("URI", URI=String("http://10.0.0.7/wiki")))),
-    ("private-links", "warning", 1, note("Link", A=action("URI", URI=String("https://wiki.corp/offer")))),
-    ("private-links", "warning", 1, note("Link", A=action("URI", URI=String("http://localhost:8080/")))),
-    ("image-metadata", "warning", 1, photo(gps=True)),
-    ("image-metadata", "warning", 1, photo(artist="Ada")),
-    ("image-metadata", "warning", 1, photo(gps=True, packed=True)),
-    ("leftovers", "warning", None, listed_image(b"SECRET")),
-    ("private-data", "note", None, page(PieceInfo=Dictionary(Tool=String("x")))),
-    ("private-data", "note", None, info(CustomField="x")),
-    ("private-data", "warning", None, page(PieceInfo=lambda pdf: Dictionary(Old=Stream(pdf, NOISE)))),
-    ("thumbnails", "note", None, page(Thumb=lambda pdf: Stream(pdf, bytes(3), Width=1, Height=1))),
-    ("covered-text", "error", 1, note("Redact", QuadPoints=Array([72, 740, 300, 740, 72, 715, 300, 715]))),
-    ("title", "note", None, info(Title="")),
-    ("title", "note", None, info(Title="Microsoft Word - offer.docx")),
-    ("language", "note", None, root(Lang=String(""))),
-    ("tags", "note", None, root(MarkInfo=Dictionary(Marked=False))),
+    ("author", "note", None, set_info(Author="Ada Lovelace")),
+    ("author", "note", None, set_info(Company="Engines Ltd")),
+    ("author", "note", None, set_xmp("<dc:creator><rdf:Seq><rdf:li>Ada</rdf:li></rdf:Seq></dc:creator>")),
+    ("producer", "note", None, set_info(Producer="Writer 7.4")),
+    ("producer", "note", None, set_xmp("<xmp:CreatorTool>Writer</xmp:CreatorTool>")),
+    ("history", "note", None,
+        set_xmp("<xmpMM:History><rdf:Seq><rdf:li stEvt:action='saved'/></rdf:Seq></xmpMM:History>")),
+    ("paths", "warning", None, set_info(Subject=r"C:\Users\ada\Documents\offer.docx")),
+    ("paths", "warning", None, set_info(Keywords=r"\\server\share\offer.docx")),
+    ("paths", "warning", None, set_xmp("<xmp:Base>/home/ada/offers/offer.odt</xmp:Base>")),
+    ("paths", "warning", 1, add_annotation("Link", A=make_action("URI", URI=String("file:///C:/offer.docx")))),
+    ("paths", "warning", 1, add_annotation("Link", Contents=String("/Users/ada/Desktop/logo.png"))),
+    ("attachments", "warning", None, set_catalog_entries(Names=make_attachment_names)),
+    ("attachments", "warning", 1, add_annotation("FileAttachment", FS=make_attachment())),
+    ("attachments", "warning", None, set_catalog_entries(AF=lambda pdf: Array([make_attachment()(pdf)]))),
+    ("javascript", "warning", None, set_catalog_entries(OpenAction=make_action("JavaScript",
+        JS=String("app.alert(1)")))),
+    ("javascript", "warning", 1, add_annotation("Link", A=make_action("JavaScript", JS=String("app.alert(1)")))),
+    ("actions", "warning", 1, add_annotation("Link", A=make_action("Launch", F=String("calc.exe")))),
+    ("actions", "warning", 1, add_annotation("Link", A=make_action("SubmitForm", F=String("https://example.com")))),
+    ("actions", "warning", None, set_catalog_entries(OpenAction=make_action("URI", URI=String("https://example.com/seen")))),
+    ("actions", "warning", 1, set_page_entries(AA=Dictionary(O=make_action("URI", URI=String("https://example.com/seen"))))),
+    ("comments", "warning", 1, add_annotation("Text", T=String("Bob"), Contents=String("Too cheap?"))),
+    ("comments", "warning", 1, add_annotation("Highlight", T=String("Bob"))),
+    ("form-data", "warning", None, add_form_field("Tx", V=String("red"))),
+    ("form-data", "warning", None, add_form_field("Btn", V=Name.Yes)),
+    ("form-data", "warning", None, set_catalog_entries(AcroForm=lambda pdf: Dictionary(XFA=Stream(pdf, b"<x/>"),
+        Fields=Array([])))),
+    ("signature", "note", None, add_form_field("Sig", V=Dictionary(Type=Name.Sig, Name=String("Ada")))),
+    ("hidden-layers", "warning", None, add_layer("Internal", "0 0 9 9 re f", states=layer_off)),
+    ("hidden-layers", "warning", None, add_layer("Internal", "", states=lambda _: Dictionary(BaseState=Name.OFF))),
+    ("private-links", "warning", 1, add_annotation("Link", A=make_action("URI", URI=String("http://10.0.0.7/wiki")))),
+    ("private-links", "warning", 1, add_annotation("Link", A=make_action("URI", URI=String("https://wiki.corp/offer")))),
+    ("private-links", "warning", 1, add_annotation("Link", A=make_action("URI", URI=String("http://localhost:8080/")))),
+    ("image-metadata", "warning", 1, add_photo(gps=True)),
+    ("image-metadata", "warning", 1, add_photo(artist="Ada")),
+    ("image-metadata", "warning", 1, add_photo(gps=True, packed=True)),
+    ("leftovers", "warning", None, list_unused_image(b"SECRET")),
+    ("private-data", "note", None, set_page_entries(PieceInfo=Dictionary(Tool=String("x")))),
+    ("private-data", "note", None, set_info(CustomField="x")),
+    ("private-data", "warning", None, set_page_entries(PieceInfo=lambda pdf: Dictionary(Old=Stream(pdf, NOISE)))),
+    ("thumbnails", "note", None, set_page_entries(Thumb=lambda pdf: Stream(pdf, bytes(3), Width=1, Height=1))),
+    ("covered-text", "error", 1, add_annotation("Redact", QuadPoints=Array([72, 740, 300, 740, 72, 715, 300, 715]))),
+    ("title", "note", None, set_info(Title="")),
+    ("title", "note", None, set_info(Title="Microsoft Word - offer.docx")),
+    ("language", "note", None, set_catalog_entries(Lang=String(""))),
+    ("tags", "note", None, set_catalog_entries(MarkInfo=Dictionary(Marked=False))),
 ]  # fmt: skip
 
 
@@ -112,39 +115,41 @@ SECRET = [
 def test_one_secret_makes_one_finding(
     linter: Linter, put: Put, check: str, level: str, number: int | None, change: Change
 ) -> None:
-    assert found(linter, put(spotless(change, object_stream_mode=pikepdf.ObjectStreamMode.disable))) == [
+    assert list_findings(linter, put(make_lint_pdf(change, object_stream_mode=pikepdf.ObjectStreamMode.disable))) == [
         (check, level, number)
     ]
 
 
 HARMLESS = [
-    ("a placeholder for an author", info(Author="(anonymous)")),
-    ("an address with a folder called home", info(Subject="https://example.com/home/ada/offer.html")),
-    ("a ratio, a date and a drive alone", info(Subject=r"and/or, 1/2/26, C: and D:\ ")),
-    ("a link to the web", note("Link", A=action("URI", URI=String("https://example.com/tmp/x")))),
-    ("a link to a public address", note("Link", A=action("URI", URI=String("http://93.184.216.34/")))),
-    ("a link to a page", note("Link", A=action("GoTo", D=Array([0, Name.Fit])))),
-    ("an opening view", root(OpenAction=action("GoTo", D=Array([0, Name.Fit])))),
-    ("an empty field", field("Tx", V=String(""))),
-    ("a field with no value", field("Tx")),
-    ("a box that is not ticked", field("Btn", V=Name.Off)),
-    ("a layer that is shown", layer("Grid", "0 0 9 9 re f", states=shown)),
-    ("a photo that tells which program saved it", photo()),
-    ("a structure element called Launch", root(Extra=Dictionary(S=Name.Launch, K=Array([])))),
+    ("a placeholder for an author", set_info(Author="(anonymous)")),
+    ("an address with a folder called home", set_info(Subject="https://example.com/home/ada/offer.html")),
+    ("a ratio, a date and a drive alone", set_info(Subject=r"and/or, 1/2/26, C: and D:\ ")),
+    ("a link to the web", add_annotation("Link", A=make_action("URI", URI=String("https://example.com/tmp/x")))),
+    ("a link to a public address", add_annotation("Link", A=make_action("URI", URI=String("http://93.184.216.34/")))),
+    ("a link to a page", add_annotation("Link", A=make_action("GoTo", D=Array([0, Name.Fit])))),
+    ("an opening view", set_catalog_entries(OpenAction=make_action("GoTo", D=Array([0, Name.Fit])))),
+    ("an empty field", add_form_field("Tx", V=String(""))),
+    ("a field with no value", add_form_field("Tx")),
+    ("a box that is not ticked", add_form_field("Btn", V=Name.Off)),
+    ("a layer that is shown", add_layer("Grid", "0 0 9 9 re f", states=layer_on)),
+    ("a photo that tells which program saved it", add_photo()),
+    ("a structure element called Launch", set_catalog_entries(Extra=Dictionary(S=Name.Launch, K=Array([])))),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("change", [pytest.param(change, id=name) for name, change in HARMLESS])
 def test_what_is_harmless_makes_no_finding(linter: Linter, put: Put, change: Change) -> None:
-    assert found(linter, put(spotless(change))) == []
+    assert list_findings(linter, put(make_lint_pdf(change))) == []
 
 
 def test_messages_name_who_and_what(linter: Linter, put: Put) -> None:
     changes = (
-        info(Author="Ada Lovelace", Subject=r"C:\Users\ada\offer.docx"), root(Names=attachments),
-        note("Text", T=String("Bob"), Contents=String("Too cheap?")), field("Tx", V=String("SECRET-VALUE")),
+        set_info(Author="Ada Lovelace", Subject=r"C:\Users\ada\offer.docx"),
+        set_catalog_entries(Names=make_attachment_names),
+        add_annotation("Text", T=String("Bob"), Contents=String("Too cheap?")), add_form_field("Tx",
+            V=String("SECRET-VALUE")),
     )  # fmt: skip
-    assert [each.message for each in linter.findings(put(spotless(*changes)))] == [
+    assert [each.message for each in linter.findings(put(make_lint_pdf(*changes)))] == [
         '1 file attached: "plan.xlsx".',
         '1 field of a form filled in: "colour".',
         '1 note or mark by "Bob".',
@@ -157,10 +162,10 @@ def test_messages_name_who_and_what(linter: Linter, put: Put) -> None:
 
 
 def test_what_was_added_to_the_end_leaves_an_earlier_state(linter: Linter, put: Put) -> None:
-    once = amended(spotless())
-    assert found(linter, put(once)) == [("revisions", "warning", None)]
+    once = append_update(make_lint_pdf())
+    assert list_findings(linter, put(once)) == [("revisions", "warning", None)]
     assert "1 earlier state " in linter.findings(put(once))[0].message
-    assert "2 earlier states " in linter.findings(put(amended(once)))[0].message
+    assert "2 earlier states " in linter.findings(put(append_update(once)))[0].message
 
 
 @pytest.mark.parametrize("how", [
@@ -169,32 +174,32 @@ def test_what_was_added_to_the_end_leaves_an_earlier_state(linter: Linter, put: 
     {"linearize": True, "object_stream_mode": pikepdf.ObjectStreamMode.generate},
 ])  # fmt: skip
 def test_a_document_saved_in_one_go_has_no_earlier_state(linter: Linter, put: Put, how: dict[str, Any]) -> None:
-    assert found(linter, put(spotless(**how))) == []
+    assert list_findings(linter, put(make_lint_pdf(**how))) == []
 
 
 def test_an_earlier_state_behind_a_compressed_table_is_found(linter: Linter, put: Put) -> None:
-    document = amended(spotless(object_stream_mode=pikepdf.ObjectStreamMode.generate))
-    assert found(linter, put(document)) == [("revisions", "warning", None)]
+    document = append_update(make_lint_pdf(object_stream_mode=pikepdf.ObjectStreamMode.generate))
+    assert list_findings(linter, put(document)) == [("revisions", "warning", None)]
 
 
 def test_a_page_that_was_removed_and_is_still_there_is_found(linter: Linter, put: Put) -> None:
-    with_way = spotless(_leftover, object_stream_mode=pikepdf.ObjectStreamMode.disable)
+    with_way = make_lint_pdf(_keep_removed_page, object_stream_mode=pikepdf.ObjectStreamMode.disable)
     assert with_way.count(b"/Kept ") == 1
-    assert found(linter, put(with_way)) == []
+    assert list_findings(linter, put(with_way)) == []
     at = with_way.index(b"/Kept ")
     end = with_way.index(b"R", at) + 1
     torn = with_way[:at] + b" " * (end - at) + with_way[end:]
-    assert found(linter, put(torn)) == [("leftovers", "warning", None)]
+    assert list_findings(linter, put(torn)) == [("leftovers", "warning", None)]
 
 
 def test_a_document_with_an_owner_password_is_read_and_told_of(linter: Linter, put: Put) -> None:
-    path = put(spotless(encryption=pikepdf.Encryption(owner="secret", user="", R=6)))
-    assert found(linter, path) == [("encryption", "note", None)]
+    path = put(make_lint_pdf(encryption=pikepdf.Encryption(owner="secret", user="", R=6)))
+    assert list_findings(linter, path) == [("encryption", "note", None)]
 
 
 def test_hundreds_of_places_are_counted_and_not_all_told(linter: Linter, put: Put) -> None:
     sheets = [pdfs.Sheet(annots=["<< /Type /Annot /Subtype /Text /Rect [0 0 9 9] >>"])] * 40
-    comments = [each for each in linter.findings(put(spotless(sheets=sheets))) if each.check == "comments"]
+    comments = [each for each in linter.findings(put(make_lint_pdf(sheets=sheets))) if each.check == "comments"]
     assert [each.page for each in comments] == [None, *range(1, 26)]
     assert comments[0].message == "And in 15 more places."
 
@@ -203,9 +208,9 @@ def test_hundreds_of_places_are_counted_and_not_all_told(linter: Linter, put: Pu
 
 
 @pytest.mark.parametrize(("data", "words"), [
-    (pdfs.not_a_pdf(), "cannot be read as a PDF"),
-    (pdfs.truncated(), "cannot be read as a PDF"),
-    (pdfs.encrypted(user="secret"), "needs a password"),
+    (pdfs.html_page(), "cannot be read as a PDF"),
+    (pdfs.truncated_pdf(), "cannot be read as a PDF"),
+    (pdfs.encrypted_pdf(user="secret"), "needs a password"),
 ])  # fmt: skip
 def test_what_cannot_be_read_is_refused_in_one_sentence(linter: Linter, put: Put, data: bytes, words: str) -> None:
     with pytest.raises(Problem, match=words):
@@ -217,7 +222,7 @@ def test_a_hostile_document_ends_soon_and_the_next_one_is_read(put: Put, name: s
     with Linter(memory_bytes=512 << 20, timeout_s=3.0) as strict:
         with suppress(Problem):
             strict.findings(put(hostile_pdfs.HOSTILE[name]()))
-        assert found(strict, put(spotless())) == []
+        assert list_findings(strict, put(make_lint_pdf())) == []
 
 
 def test_a_file_that_is_not_there_is_refused(linter: Linter, tmp_path: Path) -> None:
@@ -226,7 +231,10 @@ def test_a_file_that_is_not_there_is_refused(linter: Linter, tmp_path: Path) -> 
 
 
 def test_looks_of_fields_do_not_make_findings(linter: Linter, put: Put) -> None:
-    assert found(linter, put(spotless(field("Tx", AP=look("0.9 g 0 0 200 40 re f"))))) == []
+    assert (
+        list_findings(linter, put(make_lint_pdf(add_form_field("Tx", AP=make_appearance("0.9 g 0 0 200 40 re f")))))
+        == []
+    )
 
 
 # --- what other programs make ----------------------------------------------------------------------------------------
@@ -254,7 +262,7 @@ def test_a_table_of_reportlab_hides_nothing(linter: Linter, tmp_path: Path) -> N
     assert [each.check for each in linter.findings(path)] == ["producer", "title", "language", "tags"]
 
 
-@pytest.mark.parametrize("make", [pdfs.without_page_tree])
+@pytest.mark.parametrize("make", [pdfs.pdf_without_page_tree])
 def test_of_a_damaged_document_what_its_pages_show_is_looked_at(
     linter: Linter, put: Callable[..., Path], make: Callable[[], bytes]
 ) -> None:

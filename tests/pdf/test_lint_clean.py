@@ -13,28 +13,28 @@ from pikepdf import Array, Dictionary, Name, Stream, String
 from docshare.contract.problems import Problem
 from docshare.server.pdf.linter import Linter
 from tests.support import pdfs
-from tests.support.leaky import leaky
-from tests.support.pdfs import Sheet, lines_content
-from tests.support.telltale import (
+from tests.support.leaky_pdf import leaky_pdf
+from tests.support.lint_pdfs import (  # fmt: skip
     Change,
-    action,
-    amended,
-    attached,
-    attachments,
-    field,
-    hidden,
-    info,
-    layer,
-    listed_image,
-    look,
-    note,
-    page,
-    photo,
-    root,
-    shown,
-    spotless,
-    xmp,
-)  # fmt: skip
+    add_annotation,
+    add_form_field,
+    add_layer,
+    add_photo,
+    append_update,
+    layer_off,
+    layer_on,
+    list_unused_image,
+    make_action,
+    make_appearance,
+    make_attachment,
+    make_attachment_names,
+    make_lint_pdf,
+    set_catalog_entries,
+    set_info,
+    set_page_entries,
+    set_xmp,
+)
+from tests.support.pdfs import Sheet, lines_content
 
 Put = Callable[..., Path]
 
@@ -57,7 +57,7 @@ def cleaned(linter: Linter, put: Put, tmp_path: Path) -> Callable[..., bytes]:
     return clean
 
 
-def plain(document: bytes) -> bytes:
+def decompress_document(document: bytes) -> bytes:
     """The document with every stream and object written out."""
     out = io.BytesIO()
     with pikepdf.open(io.BytesIO(document)) as pdf:
@@ -68,7 +68,7 @@ def plain(document: bytes) -> bytes:
     return out.getvalue()
 
 
-def drawn(document: bytes) -> PIL.Image.Image:
+def render_first_page(document: bytes) -> PIL.Image.Image:
     """How the first page looks."""
     with pypdfium2.PdfDocument(document) as pdf:
         pdf.init_forms()
@@ -77,30 +77,31 @@ def drawn(document: bytes) -> PIL.Image.Image:
 
 
 CHANGES: list[tuple[str, Change]] = [
-    ("author", info(Author="SECRET-AUTHOR")),
-    ("field of its own", info(Custom="SECRET-CUSTOM")),
-    ("XMP", xmp("<xmp:Base>/home/SECRET/offer.odt</xmp:Base>")),
-    ("attachment", root(Names=attachments)),
-    ("associated file", root(AF=lambda pdf: Array([attached()(pdf)]))),
-    ("attachment on a page", note("FileAttachment", FS=attached())),
-    ("script", root(OpenAction=action("JavaScript", JS=String("SECRET()")))),
-    ("script behind a link", note("Link", A=action("JavaScript", JS=String("SECRET()")))),
-    ("program", note("Link", A=action("Launch", F=String("SECRET.exe")))),
-    ("link to a file", note("Link", A=action("URI", URI=String("file:///C:/SECRET.docx")))),
-    ("what follows a link", note("Link", A=action("GoTo", D=Array([0, Name.Fit]), Next=action("URI", URI=String("http://SECRET"))))),
-    ("what a page does", page(AA=Dictionary(O=action("URI", URI=String("https://SECRET"))))),
-    ("comment", note("Text", T=String("SECRET"), Contents=String("SECRET"))),
-    ("highlight", note("Highlight", T=String("SECRET"), Contents=String("SECRET"))),
-    ("stamp", note("Stamp", T=String("SECRET"), AP=look("1 0 0 rg 0 0 200 40 re f"), F=4)),
-    ("hidden stamp", note("Stamp", AP=look("% SECRET\n1 0 0 rg 0 0 200 40 re f"), F=2)),
-    ("field", field("Tx", V=String("SECRET"), AP=look("0.8 g 0 0 200 40 re f"), F=4)),
-    ("thumbnail", page(Thumb=lambda pdf: Stream(pdf, b"SECRET", Width=1, Height=1))),
-    ("program's own", page(PieceInfo=lambda pdf: Dictionary(Old=Stream(pdf, b"SECRET")))),
-    ("photo", photo(gps=True, artist="SECRET")),
-    ("picture no page draws", listed_image(b"SECRET")),
-    ("another picture for print", page(Group=Dictionary(Alternates=Array([String("SECRET")])))),
+    ("author", set_info(Author="SECRET-AUTHOR")),
+    ("field of its own", set_info(Custom="SECRET-CUSTOM")),
+    ("XMP", set_xmp("<xmp:Base>/home/SECRET/offer.odt</xmp:Base>")),
+    ("attachment", set_catalog_entries(Names=make_attachment_names)),
+    ("associated file", set_catalog_entries(AF=lambda pdf: Array([make_attachment()(pdf)]))),
+    ("attachment on a page", add_annotation("FileAttachment", FS=make_attachment())),
+    ("script", set_catalog_entries(OpenAction=make_action("JavaScript", JS=String("SECRET()")))),
+    ("script behind a link", add_annotation("Link", A=make_action("JavaScript", JS=String("SECRET()")))),
+    ("program", add_annotation("Link", A=make_action("Launch", F=String("SECRET.exe")))),
+    ("link to a file", add_annotation("Link", A=make_action("URI", URI=String("file:///C:/SECRET.docx")))),
+    ("what follows a link", add_annotation("Link", A=make_action("GoTo", D=Array([0, Name.Fit]),
+        Next=make_action("URI", URI=String("http://SECRET"))))),
+    ("what a page does", set_page_entries(AA=Dictionary(O=make_action("URI", URI=String("https://SECRET"))))),
+    ("comment", add_annotation("Text", T=String("SECRET"), Contents=String("SECRET"))),
+    ("highlight", add_annotation("Highlight", T=String("SECRET"), Contents=String("SECRET"))),
+    ("stamp", add_annotation("Stamp", T=String("SECRET"), AP=make_appearance("1 0 0 rg 0 0 200 40 re f"), F=4)),
+    ("hidden stamp", add_annotation("Stamp", AP=make_appearance("% SECRET\n1 0 0 rg 0 0 200 40 re f"), F=2)),
+    ("field", add_form_field("Tx", V=String("SECRET"), AP=make_appearance("0.8 g 0 0 200 40 re f"), F=4)),
+    ("thumbnail", set_page_entries(Thumb=lambda pdf: Stream(pdf, b"SECRET", Width=1, Height=1))),
+    ("program's own", set_page_entries(PieceInfo=lambda pdf: Dictionary(Old=Stream(pdf, b"SECRET")))),
+    ("photo", add_photo(gps=True, artist="SECRET")),
+    ("picture no page draws", list_unused_image(b"SECRET")),
+    ("another picture for print", set_page_entries(Group=Dictionary(Alternates=Array([String("SECRET")])))),
     ("entry of the trailer", lambda pdf: pdf.trailer.__setitem__("/Checksum", String("SECRET"))),
-    ("hidden layer", layer("SECRET-LAYER", "BT /F1 18 Tf 72 400 Td (SECRET) Tj ET", states=hidden)),
+    ("hidden layer", add_layer("SECRET-LAYER", "BT /F1 18 Tf 72 400 Td (SECRET) Tj ET", states=layer_off)),
 ]  # fmt: skip
 
 
@@ -108,22 +109,22 @@ CHANGES: list[tuple[str, Change]] = [
 def test_a_clean_copy_is_without_it_and_has_no_finding(
     linter: Linter, put: Put, cleaned: Callable[..., bytes], change: Change
 ) -> None:
-    before = spotless(change)
-    assert b"SECRET" in plain(before)
+    before = make_lint_pdf(change)
+    assert b"SECRET" in decompress_document(before)
     after = cleaned(before)
-    assert b"SECRET" not in plain(after)
+    assert b"SECRET" not in decompress_document(after)
     assert linter.findings(put(after)) == []
 
 
 def test_everything_at_once_can_be_cleaned(linter: Linter, put: Put, cleaned: Callable[..., bytes]) -> None:
-    after = cleaned(spotless(*(change for _, change in CHANGES)))
-    assert b"SECRET" not in plain(after)
+    after = cleaned(make_lint_pdf(*(change for _, change in CHANGES)))
+    assert b"SECRET" not in decompress_document(after)
     assert linter.findings(put(after)) == []
 
 
 def test_a_document_that_leaks_everywhere_keeps_nothing_but_its_pages(cleaned: Callable[..., bytes]) -> None:
-    document, words = leaky()
-    after = plain(cleaned(document)).decode("latin-1")
+    document, words = leaky_pdf()
+    after = decompress_document(cleaned(document)).decode("latin-1")
     gone = [
         "Attachment", "Script", "Xmp", "OpenAction", "Piece", "Private", "Associated", "Keywords", "RemarkAuthor",
         "NoteFile", "Xfa", "OtherValue", "FieldValue", "FieldScript", "Program", "OtherFile", "ScriptLink", "Popup",
@@ -143,14 +144,16 @@ def test_a_document_that_leaks_everywhere_keeps_nothing_but_its_pages(cleaned: C
     if name in ("stamp", "hidden stamp", "field", "photo", "hidden layer", "script", "XMP")
 ])  # fmt: skip
 def test_a_page_looks_the_same_in_its_clean_copy(cleaned: Callable[..., bytes], change: Change) -> None:
-    before = spotless(change)
-    assert drawn(cleaned(before)).tobytes() == drawn(before).tobytes()
+    before = make_lint_pdf(change)
+    assert render_first_page(cleaned(before)).tobytes() == render_first_page(before).tobytes()
 
 
 def test_links_outline_language_tags_and_title_stay(cleaned: Callable[..., bytes]) -> None:
     outline = Dictionary(Type=Name.Outlines, Title=String("Chapter"))
-    url = action("URI", URI=String("https://example.com/more"))
-    before = spotless(root(Outlines=outline), note("Link", A=url, Contents=String("More")))
+    url = make_action("URI", URI=String("https://example.com/more"))
+    before = make_lint_pdf(
+        set_catalog_entries(Outlines=outline), add_annotation("Link", A=url, Contents=String("More"))
+    )
     with pikepdf.open(io.BytesIO(cleaned(before))) as pdf:
         assert str(pdf.docinfo["/Title"]) == "Offer"
         assert str(pdf.Root.Lang) == "en"
@@ -160,22 +163,22 @@ def test_links_outline_language_tags_and_title_stay(cleaned: Callable[..., bytes
 
 
 def test_the_title_can_go_too_and_one_with_a_path_does(cleaned: Callable[..., bytes]) -> None:
-    assert b"Offer" not in plain(cleaned(spotless(), keep_title=False))
-    assert b"Users" not in plain(cleaned(spotless(info(Title=r"C:\Users\ada\offer.docx"))))
+    assert b"Offer" not in decompress_document(cleaned(make_lint_pdf(), keep_title=False))
+    assert b"Users" not in decompress_document(cleaned(make_lint_pdf(set_info(Title=r"C:\Users\ada\offer.docx"))))
 
 
 def test_a_title_that_stands_in_the_metadata_alone_stays(
     linter: Linter, put: Put, cleaned: Callable[..., bytes]
 ) -> None:
-    told = xmp("<dc:title><rdf:Alt><rdf:li xml:lang='x-default'>Offer</rdf:li></rdf:Alt></dc:title>")
-    after = cleaned(spotless(info(Title=""), told))
+    told = set_xmp("<dc:title><rdf:Alt><rdf:li xml:lang='x-default'>Offer</rdf:li></rdf:Alt></dc:title>")
+    after = cleaned(make_lint_pdf(set_info(Title=""), told))
     assert linter.findings(put(after)) == []
-    assert b"xmpmeta" not in plain(after)
+    assert b"xmpmeta" not in decompress_document(after)
 
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_photo_keeps_its_picture_to_the_bit(cleaned: Callable[..., bytes], packed: bool) -> None:
-    before = spotless(photo(gps=True, packed=packed))
+    before = make_lint_pdf(add_photo(gps=True, packed=packed))
     pictures = []
     for document in (before, cleaned(before)):
         with pikepdf.open(io.BytesIO(document)) as pdf:
@@ -188,8 +191,8 @@ def test_a_photo_keeps_its_picture_to_the_bit(cleaned: Callable[..., bytes], pac
 
 
 def test_earlier_states_and_permissions_are_gone(linter: Linter, put: Put, cleaned: Callable[..., bytes]) -> None:
-    assert linter.findings(put(cleaned(amended(spotless())))) == []
-    locked = spotless(encryption=pikepdf.Encryption(owner="secret", user="", R=6))
+    assert linter.findings(put(cleaned(append_update(make_lint_pdf())))) == []
+    locked = make_lint_pdf(encryption=pikepdf.Encryption(owner="secret", user="", R=6))
     assert linter.findings(put(cleaned(locked))) == []
 
 
@@ -198,55 +201,57 @@ def test_what_the_structure_tree_points_to_is_emptied(cleaned: Callable[..., byt
         part = Dictionary(Type=Name.OBJR, Obj=pdf.pages[0].obj.Annots[0])
         pdf.Root.StructTreeRoot.K = Dictionary(Type=Name.StructElem, S=Name.Annot, K=part)
 
-    after = plain(cleaned(spotless(note("Text", T=String("SECRET"), Contents=String("SECRET")), referred)))
+    after = decompress_document(
+        cleaned(make_lint_pdf(add_annotation("Text", T=String("SECRET"), Contents=String("SECRET")), referred))
+    )
     assert b"/OBJR" in after
     assert b"SECRET" not in after
 
 
 def test_text_under_a_box_stays_and_is_still_told_of(linter: Linter, put: Put, cleaned: Callable[..., bytes]) -> None:
-    boxed = spotless(sheets=[Sheet(lines_content("Secret") + " 0 g 60 700 300 50 re f")])
+    boxed = make_lint_pdf(sheets=[Sheet(lines_content("Secret") + " 0 g 60 700 300 50 re f")])
     assert [each.check for each in linter.findings(put(cleaned(boxed)))] == ["covered-text"]
 
 
 def test_a_mark_to_be_blacked_out_stays_since_nothing_was_taken_away(
     linter: Linter, put: Put, cleaned: Callable[..., bytes]
 ) -> None:
-    after = cleaned(spotless(note("Redact", T=String("SECRET"), QuadPoints=Array([72, 740, 300, 740]))))
+    after = cleaned(make_lint_pdf(add_annotation("Redact", T=String("SECRET"), QuadPoints=Array([72, 740, 300, 740]))))
     assert [each.check for each in linter.findings(put(after))] == ["covered-text"]
-    assert b"SECRET" not in plain(after)
+    assert b"SECRET" not in decompress_document(after)
 
 
 # --- hidden layers ---------------------------------------------------------------------------------------------------
 
 
 def test_a_layer_that_is_shown_stays(cleaned: Callable[..., bytes]) -> None:
-    before = spotless(layer("Grid", "1 0 0 rg 300 300 99 99 re f", states=shown))
+    before = make_lint_pdf(add_layer("Grid", "1 0 0 rg 300 300 99 99 re f", states=layer_on))
     after = cleaned(before)
-    assert b"/OCProperties" in plain(after)
-    assert drawn(after).tobytes() == drawn(before).tobytes()
+    assert b"/OCProperties" in decompress_document(after)
+    assert render_first_page(after).tobytes() == render_first_page(before).tobytes()
 
 
 def test_what_stands_after_a_hidden_drawing_keeps_its_colour_and_place(cleaned: Callable[..., bytes]) -> None:
     states = "1 0 0 rg 2 w 1 0 0 1 20 20 cm 0 0 40 40 re f"
-    before = spotless(layer("Draft", states, states=hidden, around="q {} 100 100 50 50 re f Q"))
+    before = make_lint_pdf(add_layer("Draft", states, states=layer_off, around="q {} 100 100 50 50 re f Q"))
     after = cleaned(before)
-    assert drawn(after).tobytes() == drawn(before).tobytes()
-    assert b"0 0 40 40 re\nn" in plain(after)
+    assert render_first_page(after).tobytes() == render_first_page(before).tobytes()
+    assert b"0 0 40 40 re\nn" in decompress_document(after)
 
 
 def test_a_hidden_word_that_others_are_placed_by_stays_hidden_and_is_told_of(
     linter: Linter, put: Put, cleaned: Callable[..., bytes]
 ) -> None:
     line = "BT /F1 18 Tf 72 400 Td {} (after) Tj ET"
-    before = spotless(layer("Draft", "(hidden) Tj", states=hidden, around=line))
+    before = make_lint_pdf(add_layer("Draft", "(hidden) Tj", states=layer_off, around=line))
     after = cleaned(before)
     assert [each.check for each in linter.findings(put(after))] == ["hidden-layers"]
-    assert drawn(after).tobytes() == drawn(before).tobytes()
+    assert render_first_page(after).tobytes() == render_first_page(before).tobytes()
 
 
 @pytest.mark.parametrize(("data", "words"), [
-    (pdfs.not_a_pdf(), "cannot be read as a PDF"),
-    (pdfs.encrypted(user="secret"), "needs a password"),
+    (pdfs.html_page(), "cannot be read as a PDF"),
+    (pdfs.encrypted_pdf(user="secret"), "needs a password"),
 ])  # fmt: skip
 def test_what_cannot_be_read_is_refused(cleaned: Callable[..., bytes], data: bytes, words: str) -> None:
     with pytest.raises(Problem, match=words):

@@ -8,13 +8,13 @@ import pytest
 from pikepdf import Array, Dictionary, Name, Stream
 
 from docshare.server.pdf.linter import Linter
+from tests.support.lint_pdfs import Change, add_annotation, draw_image, make_appearance, make_lint_pdf, set_page_entries
 from tests.support.pdfs import LETTER, Sheet, lines_content
-from tests.support.telltale import Change, drawn_image, look, note, page, spotless
 
 Put = Callable[..., Path]
 
 SECRET = lines_content("Secret name: John Doe")  # 17 letters, at 72, 720 in 18 points
-OVER = "60 700 300 50 re f"
+COVERING_RECT = "60 700 300 50 re f"
 COVERED = [("covered-text", "error", 1)]
 INVISIBLE = [("invisible-text", "warning", 1)]
 CROPPED = [("cropped-text", "warning", 1)]
@@ -31,18 +31,18 @@ def found(linter: Linter, put: Put) -> Callable[..., list[tuple[str, str, int | 
     """What is found on a page with the given content after the given changes."""
 
     def ask(content: str, *changes: Change, extra: str = "") -> list[tuple[str, str, int | None]]:
-        path = put(spotless(*changes, sheets=[Sheet(content, LETTER, extra)]))
+        path = put(make_lint_pdf(*changes, sheets=[Sheet(content, LETTER, extra)]))
         return [(each.check, each.level, each.page) for each in linter.findings(path)]
 
     return ask
 
 
-def states(**entries: object) -> Change:
+def add_graphics_state(**entries: object) -> Change:
     """With a graphics state called G."""
     return lambda pdf: pdf.pages[0].obj.Resources.__setitem__("/ExtGState", Dictionary(G=Dictionary(**entries)))
 
 
-def form(instructions: str, matrix: list[float]) -> Change:
+def add_form(instructions: str, matrix: list[float]) -> Change:
     """With a form of ``instructions`` drawn last."""
 
     def change(pdf: pikepdf.Pdf) -> None:
@@ -55,23 +55,26 @@ def form(instructions: str, matrix: list[float]) -> Change:
     return change
 
 
-BLACK = drawn_image(bytes(3 * 16), "300 0 0 50 60 700", Width=4, Height=4)
+BLACK = draw_image(bytes(3 * 16), "300 0 0 50 60 700", Width=4, Height=4)
 PAPER = bytes(255 * (at // 3 % 7 > 2) for at in range(3 * 300 * 400))  # as full of marks as a written page
-SCAN = drawn_image(PAPER, "612 0 0 792 0 0", Width=300, Height=400)
-SQUARE = note("Square", Rect=Array([60, 700, 360, 750]), AP=look("0 g 0 0 300 50 re f", 300, 50), F=4)
+SCAN = draw_image(PAPER, "612 0 0 792 0 0", Width=300, Height=400)
+SQUARE = add_annotation(
+    "Square", Rect=Array([60, 700, 360, 750]), AP=make_appearance("0 g 0 0 300 50 re f", 300, 50), F=4
+)
 
 
 @pytest.mark.parametrize(("content", "changes"), [
-    pytest.param(f"{SECRET} 0 g {OVER}", (), id="a black box"),
-    pytest.param(f"{SECRET} 1 g {OVER}", (), id="a white box"),
-    pytest.param(f"{SECRET} 1 g {OVER} 0 g {lines_content('New words')}", (), id="a white box with other words on it"),
-    pytest.param(f"{SECRET} q 0 g {OVER} Q", (), id="a box in its own state"),
+    pytest.param(f"{SECRET} 0 g {COVERING_RECT}", (), id="a black box"),
+    pytest.param(f"{SECRET} 1 g {COVERING_RECT}", (), id="a white box"),
+    pytest.param(f"{SECRET} 1 g {COVERING_RECT} 0 g {lines_content('New words')}", (),
+        id="a white box with other words on it"),
+    pytest.param(f"{SECRET} q 0 g {COVERING_RECT} Q", (), id="a box in its own state"),
     pytest.param(f"{SECRET} 0 G 30 w 60 726 m 360 726 l S", (), id="a broad line"),
     pytest.param(f"{SECRET} 0 G 0.1 0 0 0.1 0 0 cm 300 w 600 7260 m 3600 7260 l S", (), id="a broad line at a scale"),
     pytest.param(SECRET, (BLACK,), id="a black picture"),
-    pytest.param(SECRET, (form("0 g 0 0 30 5 re f", [10, 0, 0, 10, 60, 700]),), id="a box in a form"),
-    pytest.param("", (form(f"{SECRET} 0 g {OVER}", [1, 0, 0, 1, 0, -100]),), id="text and box in a form"),
-    pytest.param(f"0.5 g {OVER} 0 g {SECRET} 0 g {OVER}", (), id="a box on a box"),
+    pytest.param(SECRET, (add_form("0 g 0 0 30 5 re f", [10, 0, 0, 10, 60, 700]),), id="a box in a form"),
+    pytest.param("", (add_form(f"{SECRET} 0 g {COVERING_RECT}", [1, 0, 0, 1, 0, -100]),), id="text and box in a form"),
+    pytest.param(f"0.5 g {COVERING_RECT} 0 g {SECRET} 0 g {COVERING_RECT}", (), id="a box on a box"),
 ])  # fmt: skip
 def test_text_under_something_opaque_is_found(
     found: Callable[..., object], content: str, changes: tuple[Change, ...]
@@ -85,27 +88,29 @@ def test_text_under_a_drawn_square_is_found_beside_the_comment(found: Callable[.
 
 @pytest.mark.parametrize("turn", [90, 180, 270])
 def test_pages_may_be_turned(found: Callable[..., object], turn: int) -> None:
-    assert found(f"{SECRET} 0 g {OVER}", extra=f"/Rotate {turn}") == COVERED
-    assert found(f"1 1 0 rg {OVER} 0 g {SECRET}", extra=f"/Rotate {turn}") == []
+    assert found(f"{SECRET} 0 g {COVERING_RECT}", extra=f"/Rotate {turn}") == COVERED
+    assert found(f"1 1 0 rg {COVERING_RECT} 0 g {SECRET}", extra=f"/Rotate {turn}") == []
 
 
 def test_only_covered_letters_are_counted(linter: Linter, put: Put) -> None:
     half = f"{SECRET} 0 g 185 700 300 50 re f"  # from "John" on
-    (finding,) = linter.findings(put(spotless(sheets=[Sheet(half)])))
+    (finding,) = linter.findings(put(make_lint_pdf(sheets=[Sheet(half)])))
     assert finding.message == "7 letters under a box or picture can be selected, copied and found."
 
 
 @pytest.mark.parametrize(("content", "changes"), [
-    pytest.param(f"1 1 0 rg {OVER} 0 g {SECRET}", (), id="a box behind the text"),
-    pytest.param(f"0 g {OVER} 1 g {SECRET}", (), id="white text on a black box"),
-    pytest.param(f"{SECRET} 0 0 0 RG {OVER[:-1]}S", (), id="a frame around it"),
-    pytest.param(f"{SECRET} /G gs 1 1 0 rg {OVER}", (states(BM=Name.Multiply),), id="a marker's stroke"),
-    pytest.param(f"{SECRET} /G gs 0 g {OVER}", (states(ca=0.4),), id="a box one can look through"),
-    pytest.param(f"{SECRET} q 0 0 9 9 re W n 0 g {OVER} Q", (), id="a box that is cut away"),
+    pytest.param(f"1 1 0 rg {COVERING_RECT} 0 g {SECRET}", (), id="a box behind the text"),
+    pytest.param(f"0 g {COVERING_RECT} 1 g {SECRET}", (), id="white text on a black box"),
+    pytest.param(f"{SECRET} 0 0 0 RG {COVERING_RECT[:-1]}S", (), id="a frame around it"),
+    pytest.param(f"{SECRET} /G gs 1 1 0 rg {COVERING_RECT}", (add_graphics_state(BM=Name.Multiply),),
+        id="a marker's stroke"),
+    pytest.param(f"{SECRET} /G gs 0 g {COVERING_RECT}", (add_graphics_state(ca=0.4),), id="a box one can look through"),
+    pytest.param(f"{SECRET} q 0 0 9 9 re W n 0 g {COVERING_RECT} Q", (), id="a box that is cut away"),
     pytest.param(f"{SECRET} 0 g 60 715 300 1 re f", (), id="a line through it"),
-    pytest.param(f"{SECRET} /G gs 0 G 30 w 60 726 m 360 726 l S", (states(CA=0.4),), id="a pale broad line"),
+    pytest.param(f"{SECRET} /G gs 0 G 30 w 60 726 m 360 726 l S", (add_graphics_state(CA=0.4),),
+        id="a pale broad line"),
     pytest.param(f"{SECRET} 0 G 8 w 60 700 300 50 re S", (), id="a broad frame"),
-    pytest.param("/G gs", (form(SECRET, [1, 0, 0, 1, 0, 0]),), id="text in a form"),
+    pytest.param("/G gs", (add_form(SECRET, [1, 0, 0, 1, 0, 0]),), id="text in a form"),
 ])  # fmt: skip
 def test_text_that_can_be_seen_is_no_finding(
     found: Callable[..., object], content: str, changes: tuple[Change, ...]
@@ -121,12 +126,12 @@ def test_white_text_on_white_is_found(found: Callable[..., object]) -> None:
 
 
 def test_white_text_on_a_picture_is_no_finding(found: Callable[..., object]) -> None:
-    assert found("", SCAN, form(f"1 g {SECRET}", [1, 0, 0, 1, 0, 0])) == []
+    assert found("", SCAN, add_form(f"1 g {SECRET}", [1, 0, 0, 1, 0, 0])) == []
 
 
 def test_recognised_text_on_a_scanned_page_is_no_finding(found: Callable[..., object]) -> None:
     assert found(f"3 Tr {SECRET}", SCAN) == []
-    assert found("", SCAN, form(f"3 Tr {SECRET}", [1, 0, 0, 1, 0, 0])) == []
+    assert found("", SCAN, add_form(f"3 Tr {SECRET}", [1, 0, 0, 1, 0, 0])) == []
 
 
 def test_recognised_text_behind_the_scan_is_no_finding(found: Callable[..., object]) -> None:
@@ -134,7 +139,7 @@ def test_recognised_text_behind_the_scan_is_no_finding(found: Callable[..., obje
 
 
 def test_recognised_text_under_a_box_on_a_scanned_page_is_found(found: Callable[..., object]) -> None:
-    assert found("", SCAN, form(f"3 Tr {SECRET} 0 g {OVER}", [1, 0, 0, 1, 0, 0])) == COVERED
+    assert found("", SCAN, add_form(f"3 Tr {SECRET} 0 g {COVERING_RECT}", [1, 0, 0, 1, 0, 0])) == COVERED
 
 
 def test_text_drawn_as_nothing_where_no_picture_is_is_found(found: Callable[..., object]) -> None:
@@ -145,7 +150,7 @@ def test_text_drawn_as_nothing_where_no_picture_is_is_found(found: Callable[...,
 
 
 def test_text_that_was_cropped_away_is_found(found: Callable[..., object]) -> None:
-    assert found(SECRET, page(CropBox=Array([0, 0, 612, 600]))) == CROPPED
+    assert found(SECRET, set_page_entries(CropBox=Array([0, 0, 612, 600]))) == CROPPED
 
 
 def test_text_outside_the_sheet_is_found(found: Callable[..., object]) -> None:
@@ -158,12 +163,14 @@ def test_a_watermark_that_goes_beyond_the_edges_is_no_finding(found: Callable[..
 
 
 def test_text_in_the_visible_part_of_a_cropped_page_is_no_finding(found: Callable[..., object]) -> None:
-    assert found(SECRET, page(CropBox=Array([50, 600, 600, 780]))) == []
+    assert found(SECRET, set_page_entries(CropBox=Array([50, 600, 600, 780]))) == []
 
 
 def test_the_marks_of_a_printer_beside_a_cropped_page_are_but_a_note(found: Callable[..., object]) -> None:
     """The name of the file and the day, between what is trimmed and the edge of the sheet."""
-    sheet = page(MediaBox=Array([0, 0, 700, 880]), CropBox=Array([44, 44, 656, 836]), TrimBox=Array([44, 44, 656, 836]))
+    sheet = set_page_entries(
+        MediaBox=Array([0, 0, 700, 880]), CropBox=Array([44, 44, 656, 836]), TrimBox=Array([44, 44, 656, 836])
+    )
     slug = lines_content("Report.indd 3 2026-05-12 10:33", size=8, left=60, top=12)
     assert found(lines_content("Words") + " " + slug, sheet) == [("cropped-text", "note", 1)]
     assert found(lines_content("Words") + " " + lines_content("x" * 300, size=1, left=60, top=12), sheet) == CROPPED
@@ -173,7 +180,7 @@ def test_the_marks_of_a_printer_beside_a_cropped_page_are_but_a_note(found: Call
 def test_a_turned_page_hides_nothing_by_that(found: Callable[..., object], turn: int) -> None:
     """Wide pages are often tall ones that are turned."""
     words = lines_content("Words at the edge", left=4, top=780) + " " + lines_content("and below", left=4, top=4)
-    assert found(words, page(Rotate=turn)) == []
+    assert found(words, set_page_entries(Rotate=turn)) == []
 
 
 def test_text_that_is_partly_outside_is_no_finding(found: Callable[..., object]) -> None:

@@ -19,7 +19,7 @@ from docshare.server.pdf.failures import Failures, Key
 from docshare.server.pdf.pages import PageStore
 from tests.support import pdfs
 from tests.support.hostile_pdfs import paced_pages
-from tests.support.waiting import eventually
+from tests.support.polling import wait_until
 
 Put = Callable[..., Path]
 FILE, OTHER = "5e1f6a52-5d55-4f0f-9c8f-0d2f7f0c1a11", "77777777-5d55-4f0f-9c8f-0d2f7f0c1a11"
@@ -75,7 +75,7 @@ def store(counting: CountingEngine, tmp_path: Path) -> Iterator[PageStore]:
         yield pages
 
 
-def files(root: Path) -> list[str]:
+def list_files(root: Path) -> list[str]:
     return sorted(path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
 
 
@@ -111,7 +111,7 @@ def test_width_version_page_and_file_are_told_apart(store: PageStore, counting: 
 
 
 def test_text_comes_as_json_and_only_once(store: PageStore, counting: CountingEngine, put: Put) -> None:
-    blob = put(pdfs.linked())
+    blob = put(pdfs.linked_pdf())
     document = json.loads(store.text(FILE, 1, blob, 1).read_bytes())
     store.text(FILE, 1, blob, 1)
     assert counting.asked == [1]
@@ -136,9 +136,9 @@ def test_a_file_id_cannot_leave_the_folder(store: PageStore, put: Put) -> None:
 def test_the_next_page_is_drawn_ahead(store: PageStore, counting: CountingEngine, put: Put) -> None:
     blob = put(pdfs.simple_pdf(3))
     store.image(FILE, 1, blob, 1, 800)
-    eventually(lambda: counting.ahead == [2])
+    wait_until(lambda: counting.ahead == [2])
     store.image(FILE, 1, blob, 2, 800)
-    eventually(lambda: counting.ahead == [2, 3])
+    wait_until(lambda: counting.ahead == [2, 3])
     assert counting.asked == [1]
 
 
@@ -146,14 +146,14 @@ def test_drawing_ahead_ends_with_the_document(store: PageStore, counting: Counti
     blob = put(pdfs.simple_pdf(2))
     store.image(FILE, 1, blob, 2, 800)
     store.image(OTHER, 1, blob, 1, 800)
-    eventually(lambda: counting.ahead == [2])
+    wait_until(lambda: counting.ahead == [2])
 
 
 def test_a_reader_does_not_wait_for_pages_drawn_ahead(put: Put, tmp_path: Path) -> None:
     blob = put(paced_pages("fsfff"))
     with closing(CountingEngine(timeout_s=5.0)) as engine, closing(PageStore(engine, tmp_path / "cache")) as store:
         store.image(FILE, 1, blob, 1, 800)
-        eventually(lambda: not engine.wait_for_spare(0))  # page 2 stalls one worker
+        wait_until(lambda: not engine.wait_for_spare(0))  # page 2 stalls one worker
         start = time.monotonic()
         for page in (3, 4, 5):
             store.image(FILE, 1, blob, page, 800)
@@ -162,7 +162,7 @@ def test_a_reader_does_not_wait_for_pages_drawn_ahead(put: Put, tmp_path: Path) 
 
 
 def test_what_was_used_longest_ago_makes_room(counting: CountingEngine, put: Put, tmp_path: Path) -> None:
-    blob = put(pdfs.many_pages(12, lines=20))
+    blob = put(pdfs.many_pages_pdf(12, lines=20))
     root = tmp_path / "cache"
     with closing(PageStore(counting, root)) as store:
         size = store.image(FILE, 1, blob, 12, 800).stat().st_size
@@ -173,11 +173,11 @@ def test_what_was_used_longest_ago_makes_room(counting: CountingEngine, put: Put
             store.image(file, 1, blob, 12, 800)
         store.image("a", 1, blob, 12, 800)
         store.image("d", 1, blob, 12, 800)
-        assert files(root) == ["a/1/12-800.jpg", "c/1/12-800.jpg", "d/1/12-800.jpg"]
+        assert list_files(root) == ["a/1/12-800.jpg", "c/1/12-800.jpg", "d/1/12-800.jpg"]
         assert not (root / "b").exists()
         for file in range(10):
             store.image(str(file), 1, blob, 12, 800)
-            assert sum((root / name).stat().st_size for name in files(root)) <= limit
+            assert sum((root / name).stat().st_size for name in list_files(root)) <= limit
 
 
 def test_one_file_larger_than_the_limit_is_still_served(counting: CountingEngine, put: Put, tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_one_file_larger_than_the_limit_is_still_served(counting: CountingEngine
     with closing(PageStore(counting, tmp_path / "cache", 10)) as store:
         assert store.image(FILE, 1, blob, 1, 800).is_file()
         assert store.image(OTHER, 1, blob, 1, 800).is_file()
-    assert files(tmp_path / "cache") == [f"{OTHER}/1/1-800.jpg"]
+    assert list_files(tmp_path / "cache") == [f"{OTHER}/1/1-800.jpg"]
 
 
 def test_pages_outlive_a_restart_and_leftovers_do_not(counting: CountingEngine, put: Put, tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ def test_pages_outlive_a_restart_and_leftovers_do_not(counting: CountingEngine, 
     with closing(PageStore(counting, root)) as store:
         assert store.image(FILE, 1, blob, 1, 800) == first
     assert counting.asked == [1]
-    assert files(root) == [f"{FILE}/1/1-800.jpg"]
+    assert list_files(root) == [f"{FILE}/1/1-800.jpg"]
 
 
 def test_a_restart_with_a_smaller_limit_tidies_up(counting: CountingEngine, put: Put, tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ def test_a_restart_with_a_smaller_limit_tidies_up(counting: CountingEngine, put:
             store.image(file, 1, blob, 1, 800)
     with closing(PageStore(counting, root, 5000)) as store:
         store.image("d", 1, blob, 1, 800)
-    assert files(root) == ["d/1/1-800.jpg"]
+    assert list_files(root) == ["d/1/1-800.jpg"]
 
 
 def test_a_page_removed_by_hand_is_drawn_again(store: PageStore, counting: CountingEngine, put: Put) -> None:
@@ -231,7 +231,7 @@ def test_forgetting_a_file_removes_all_its_pages_and_no_others(store: PageStore,
     store.image(OTHER, 1, blob, 1, 800)
     store.forget(FILE)
     store.forget(FILE)
-    assert files(tmp_path / "cache") == [f"{OTHER}/1/1-800.jpg"]
+    assert list_files(tmp_path / "cache") == [f"{OTHER}/1/1-800.jpg"]
 
 
 def test_a_page_being_drawn_while_its_file_is_forgotten_is_not_kept(
@@ -241,11 +241,11 @@ def test_a_page_being_drawn_while_its_file_is_forgotten_is_not_kept(
     counting.gate.clear()
     with ThreadPoolExecutor(1) as pool:
         page = pool.submit(store.image, FILE, 1, blob, 1, 800)
-        eventually(lambda: counting.asked == [1])
+        wait_until(lambda: counting.asked == [1])
         store.forget(FILE)
         counting.gate.set()
         assert isinstance(page.exception(), Unrenderable)
-    assert files(tmp_path / "cache") == []
+    assert list_files(tmp_path / "cache") == []
 
 
 def test_a_page_that_cannot_be_drawn_bothers_the_engine_once(
@@ -292,50 +292,50 @@ def test_a_store_that_cannot_write_says_so(counting: CountingEngine, put: Put, t
             assert (caught.value.status, caught.value.headers) == (503, {"Retry-After": "30"})
 
 
-def page(number: int, file: str = FILE) -> Key:
+def page_key(number: int, file: str = FILE) -> Key:
     return Key(file, 1, number, 800)
 
 
-def late(cost_s: float) -> Unrenderable:
+def make_late_problem(cost_s: float) -> Unrenderable:
     return Unrenderable("late", lasting=False, cost_s=cost_s)
 
 
 def test_a_page_that_took_too_long_may_be_tried_again_after_ten_minutes() -> None:
     failures = Failures()
-    failures.remember("bytes", page(1), late(1.0), 1000)
+    failures.remember("bytes", page_key(1), make_late_problem(1.0), 1000)
     with pytest.raises(Unrenderable):
-        failures.check("bytes", page(1), 1599)
-    failures.check("bytes", page(1), 1601)
+        failures.check("bytes", page_key(1), 1599)
+    failures.check("bytes", page_key(1), 1601)
 
 
 def test_a_page_that_crashes_the_engine_is_not_tried_again() -> None:
     failures = Failures()
-    failures.remember("bytes", page(1), Unrenderable("crash", lasting=True), 1000)
+    failures.remember("bytes", page_key(1), Unrenderable("crash", lasting=True), 1000)
     with pytest.raises(Unrenderable):
-        failures.check("bytes", page(1), 10_000_000)
+        failures.check("bytes", page_key(1), 10_000_000)
 
 
 def test_a_document_that_wastes_fifteen_seconds_rests_for_a_minute() -> None:
     failures = Failures()
     for number, cost_s in ((1, 10.0), (2, 2.0), (3, 2.0)):
-        failures.remember("bytes", page(number), late(cost_s), 1000)
-        failures.check("bytes", page(9), 1000)
-    failures.remember("bytes", page(4), late(2.0), 1000)
+        failures.remember("bytes", page_key(number), make_late_problem(cost_s), 1000)
+        failures.check("bytes", page_key(9), 1000)
+    failures.remember("bytes", page_key(4), make_late_problem(2.0), 1000)
     with pytest.raises(Problem) as caught:
-        failures.check("bytes", page(9), 1000)
+        failures.check("bytes", page_key(9), 1000)
     assert (caught.value.status, caught.value.headers) == (503, {"Retry-After": "60"})
-    failures.check("other bytes", page(9), 1000)
-    failures.check("bytes", page(9), 1061)
-    failures.remember("bytes", page(5), late(2.0), 1100)
+    failures.check("other bytes", page_key(9), 1000)
+    failures.check("bytes", page_key(9), 1061)
+    failures.remember("bytes", page_key(5), make_late_problem(2.0), 1100)
     with pytest.raises(Problem):
-        failures.check("bytes", page(9), 1101)
+        failures.check("bytes", page_key(9), 1101)
 
 
 def test_another_upload_of_the_same_bytes_brings_its_failures_along() -> None:
     failures = Failures()
-    failures.remember("bytes", page(1), Unrenderable("crash", lasting=True), 1000)
+    failures.remember("bytes", page_key(1), Unrenderable("crash", lasting=True), 1000)
     with pytest.raises(Unrenderable):
-        failures.check("bytes", page(1, OTHER), 1001)
+        failures.check("bytes", page_key(1, OTHER), 1001)
 
 
 def test_what_was_derived_from_unknown_files_is_removed(store: PageStore, put: Put, tmp_path: Path) -> None:
@@ -343,7 +343,7 @@ def test_what_was_derived_from_unknown_files_is_removed(store: PageStore, put: P
     store.text(FILE, 1, blob, 1)
     store.text(OTHER, 1, blob, 1)
     store.forget_others({FILE: 1})
-    assert files(tmp_path / "cache") == [f"{FILE}/1/1.json"]
+    assert list_files(tmp_path / "cache") == [f"{FILE}/1/1.json"]
 
 
 def test_what_was_derived_from_a_replaced_version_is_removed(store: PageStore, put: Put, tmp_path: Path) -> None:
@@ -351,9 +351,9 @@ def test_what_was_derived_from_a_replaced_version_is_removed(store: PageStore, p
     for version in (1, 2, 12):
         store.text(FILE, version, blob, 1)
     store.forget(FILE, 1)
-    assert files(tmp_path / "cache") == [f"{FILE}/12/1.json", f"{FILE}/2/1.json"]
+    assert list_files(tmp_path / "cache") == [f"{FILE}/12/1.json", f"{FILE}/2/1.json"]
     store.forget_others({FILE: 12})
-    assert files(tmp_path / "cache") == [f"{FILE}/12/1.json"]
+    assert list_files(tmp_path / "cache") == [f"{FILE}/12/1.json"]
 
 
 def test_nothing_is_removed_from_a_cache_that_was_never_made(store: PageStore, tmp_path: Path) -> None:

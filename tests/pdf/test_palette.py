@@ -10,13 +10,13 @@ from docshare.server.pdf import engine as engine_module
 from docshare.server.pdf.engine import Engine
 from tests.support.hostile_pdfs import nested_states
 from tests.support.pdfs import simple_pdf
-from tests.support.pictures import BLUE, GREEN, RED, WHITE, Colour, picture_pdf, stripes
+from tests.support.picture_pdfs import BLUE, GREEN, RED, WHITE, Colour, make_stripes, picture_pdf
 
 Put = Callable[..., Path]
 NAMES = {RED: "#c81e28", BLUE: "#143cdc", GREEN: "#0aa03c", WHITE: "#ffffff"}
 
 
-def palette(engine: Engine, path: Path) -> list[str] | None:
+def inspect_palette(engine: Engine, path: Path) -> list[str] | None:
     """As an import asks: after the document was inspected."""
     engine.inspect(path)
     return engine.palette(path)
@@ -30,41 +30,43 @@ def test_colours_are_told_by_how_much_of_the_image_they_fill(
 ) -> None:
     """Most dominant first."""
     expected = [NAMES[colour] for colour, _ in sorted(shares, key=lambda share: -share[1])]
-    assert palette(engine, put(picture_pdf([stripes(*shares)], [300]))) == expected
+    assert inspect_palette(engine, put(picture_pdf([make_stripes(*shares)], [300]))) == expected
 
 
 def test_six_colours_are_the_most(engine: Engine, put: Put) -> None:
     many = [((red, green, blue), 10) for red in (0, 120, 250) for green in (0, 120, 250) for blue in (0, 250)]
-    found = palette(engine, put(picture_pdf([stripes(*many)], [300])))
+    found = inspect_palette(engine, put(picture_pdf([make_stripes(*many)], [300])))
     assert found is not None
     assert len(found) == 6
 
 
 def test_a_larger_image_on_the_page_counts_more_whatever_its_pixels(engine: Engine, put: Put) -> None:
-    page = picture_pdf([stripes((RED, 400), height=400), stripes((BLUE, 5), (GREEN, 3), height=4)], [150, 300])
-    assert palette(engine, put(page)) == ["#143cdc", "#0aa03c", "#c81e28"]
+    page = picture_pdf(
+        [make_stripes((RED, 400), height=400), make_stripes((BLUE, 5), (GREEN, 3), height=4)], [150, 300]
+    )
+    assert inspect_palette(engine, put(page)) == ["#143cdc", "#0aa03c", "#c81e28"]
 
 
 def test_what_a_mask_hides_is_no_colour_of_the_page(engine: Engine, put: Put) -> None:
     """The red half of the image lies under a colour key mask."""
-    masked = picture_pdf([stripes((RED, 60), (BLUE, 40))], [300], entries="/Mask [200 200 30 30 40 40]")
-    assert palette(engine, put(masked)) == ["#143cdc"]
+    masked = picture_pdf([make_stripes((RED, 60), (BLUE, 40))], [300], entries="/Mask [200 200 30 30 40 40]")
+    assert inspect_palette(engine, put(masked)) == ["#143cdc"]
 
 
 @pytest.mark.parametrize(
     "document",
-    [simple_pdf(pages=2), picture_pdf([stripes((RED, 60))], [300], on_page=2), picture_pdf([], [])],
+    [simple_pdf(pages=2), picture_pdf([make_stripes((RED, 60))], [300], on_page=2), picture_pdf([], [])],
     ids=["text", "second page", "drawing"],
 )
 def test_a_first_page_without_images_has_no_palette(engine: Engine, put: Put, document: bytes) -> None:
     """Vector-only files omit it."""
-    assert palette(engine, put(document)) is None
+    assert inspect_palette(engine, put(document)) is None
 
 
 @pytest.mark.parametrize(
     ("image", "side"),
     [
-        (stripes((RED, 60)), 0),
+        (make_stripes((RED, 60)), 0),
         ((20_000, 20_000, b"\x00"), 300),
         ((4_294_967_295, 1, b""), 300),
         ((0, 10, b""), 300),
@@ -83,16 +85,16 @@ def test_an_image_that_cannot_be_read_leaves_the_palette_out(
 
 def test_a_page_is_drawn_the_same_after_its_palette_was_told(engine: Engine, put: Put) -> None:
     """The images are drawn small for the palette; nothing of that stays."""
-    path = put(picture_pdf([stripes((RED, 60), (BLUE, 40))], [300]))
+    path = put(picture_pdf([make_stripes((RED, 60), (BLUE, 40))], [300]))
     before = engine.render(path, 1, 400)
-    assert palette(engine, path) is not None
+    assert inspect_palette(engine, path) is not None
     assert engine.render(path, 1, 400) == before
 
 
 def test_a_palette_that_takes_longer_than_its_budget_is_left_out(
     engine: Engine, put: Put, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = put(picture_pdf([stripes((RED, 60))], [300]))
+    path = put(picture_pdf([make_stripes((RED, 60))], [300]))
     engine.inspect(path)
     monkeypatch.setattr(engine_module, "PALETTE_BUDGET_S", 0.000_1)
     assert engine.palette(path) is None
@@ -113,7 +115,7 @@ def test_a_first_page_that_stalls_the_engine_is_given_up_in_time(engine: Engine,
 
 def test_a_closed_engine_tells_no_palette(put: Put) -> None:
     gone = Engine(workers=1)
-    path = put(picture_pdf([stripes((RED, 60))], [300]))
+    path = put(picture_pdf([make_stripes((RED, 60))], [300]))
     gone.inspect(path)
     gone.close()
     assert gone.palette(path) is None

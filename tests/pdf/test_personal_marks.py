@@ -21,7 +21,7 @@ FILE = "5e1f6a52-5d55-4f0f-9c8f-0d2f7f0c1a11"
 ANN, BOB = (Mark(f"{who}@acme.test - docs.example.com - copy 7F3A-91C2", 0.3, "normal") for who in ("ann", "bob"))
 
 
-class WeakEngine(Engine):
+class FailingDeriveEngine(Engine):
     """A real engine whose documents cannot be made. ``tried``: how often it was asked for one."""
 
     tried = 0
@@ -37,7 +37,7 @@ def store(engine: Engine, tmp_path: Path) -> Iterator[PageStore]:
         yield pages
 
 
-def files(folder: Path) -> list[str]:
+def list_files(folder: Path) -> list[str]:
     return [name for _, _, names in os.walk(folder) for name in names]
 
 
@@ -49,7 +49,7 @@ def test_two_readers_get_their_own_marks_over_one_kept_page(store: PageStore, pu
     for image in images:
         apart = ImageChops.difference(plain, Image.open(io.BytesIO(image)).convert("L"))
         assert sum(value > 20 for value in apart.tobytes()) > 1000
-    assert len(files(tmp_path / "cache")) == 1
+    assert len(list_files(tmp_path / "cache")) == 1
 
 
 @pytest.mark.parametrize("content", [None, b"", b"GIF89a", b"\xff\xd8\xff\xe0 and no more"])
@@ -79,14 +79,14 @@ def test_a_copy_names_its_reader_and_is_kept_nowhere(store: PageStore, put: Put,
     with store.copy(FILE, 1, blob, Derivation(3, 2, 3, ANN)) as copy, pypdfium2.PdfDocument(copy) as pdf:
         assert len(pdf) == 2
         assert "ann@acme.test" in pdf[0].get_textpage().get_text_range()
-    assert files(tmp_path / "cache") == []
+    assert list_files(tmp_path / "cache") == []
 
 
 def test_a_copy_that_cannot_be_made_is_not_tried_for_every_reader(put: Put, tmp_path: Path) -> None:
     blob = put(pdfs.simple_pdf(pages=1))
-    with closing(WeakEngine(workers=1)) as weak, closing(PageStore(weak, tmp_path / "cache")) as pages:
+    with closing(FailingDeriveEngine(workers=1)) as weak, closing(PageStore(weak, tmp_path / "cache")) as pages:
         for mark in (ANN, BOB, ANN):
             with pytest.raises(Unrenderable):
                 pages.copy(FILE, 1, blob, Derivation(1, 1, 1, mark))
         assert weak.tried == 1
-    assert files(tmp_path / "cache") == []
+    assert list_files(tmp_path / "cache") == []

@@ -14,13 +14,13 @@ Put = Callable[..., Path]
 BLACK, WHITE, BLUE = (0, 0, 0), (255, 255, 255), (0, 0, 255)
 
 
-def drawn(engine: Engine, path: Path, page: int = 1, width: int = 800) -> Image.Image:
+def render_image(engine: Engine, path: Path, page: int = 1, width: int = 800) -> Image.Image:
     image = Image.open(io.BytesIO(engine.render(path, page, width)))
     assert (image.format, image.mode) == ("JPEG", "RGB")
     return image
 
 
-def near(image: Image.Image, at: tuple[int, int], colour: tuple[int, int, int]) -> bool:
+def is_near(image: Image.Image, at: tuple[int, int], colour: tuple[int, int, int]) -> bool:
     seen = image.getpixel(at)
     assert isinstance(seen, tuple)
     return all(abs(int(one) - two) < 12 for one, two in zip(seen, colour, strict=True))
@@ -28,39 +28,39 @@ def near(image: Image.Image, at: tuple[int, int], colour: tuple[int, int, int]) 
 
 @pytest.mark.parametrize("width", [800, 1600])
 def test_an_image_has_the_asked_width_and_the_shape_of_the_page(engine: Engine, put: Put, width: int) -> None:
-    path = put(pdfs.mixed_sizes())
-    assert drawn(engine, path, 1, width).size == (width, round(width * 792 / 612))
-    assert drawn(engine, path, 2, width).size == (width, round(width * 595 / 842))
-    assert drawn(engine, path, 4, width).size == (width, round(width * 612 / 792))
+    path = put(pdfs.mixed_sizes_pdf())
+    assert render_image(engine, path, 1, width).size == (width, round(width * 792 / 612))
+    assert render_image(engine, path, 2, width).size == (width, round(width * 595 / 842))
+    assert render_image(engine, path, 4, width).size == (width, round(width * 612 / 792))
 
 
 def test_colours_and_places_are_right(engine: Engine, put: Put) -> None:
-    image = drawn(engine, put(pdfs.sheets_pdf([pdfs.Sheet("0 0 1 rg 0 396 306 396 re f")])))
-    assert near(image, (200, 200), BLUE)
-    assert near(image, (600, 200), WHITE)
-    assert near(image, (200, 900), WHITE)
+    image = render_image(engine, put(pdfs.sheets_pdf([pdfs.Sheet("0 0 1 rg 0 396 306 396 re f")])))
+    assert is_near(image, (200, 200), BLUE)
+    assert is_near(image, (600, 200), WHITE)
+    assert is_near(image, (200, 900), WHITE)
 
 
 def test_values_of_form_fields_are_drawn(engine: Engine, put: Put) -> None:
-    image = drawn(engine, put(pdfs.filled_form()))
+    image = render_image(engine, put(pdfs.filled_form_pdf()))
     scale = 800 / 612
-    assert near(image, (round(200 * scale), round((792 - 620) * scale)), BLACK)
+    assert is_near(image, (round(200 * scale), round((792 - 620) * scale)), BLACK)
 
 
 def test_a_page_of_nine_million_pixels_height_is_drawn_small(engine: Engine, put: Put) -> None:
-    image = drawn(engine, put(pdfs.huge_page()), width=1600)
+    image = render_image(engine, put(pdfs.huge_page_pdf()), width=1600)
     assert image.height <= 16_384
     assert image.width * image.height <= 16_000_000
 
 
 def test_a_tall_page_stays_below_sixteen_megapixels(engine: Engine, put: Put) -> None:
-    image = drawn(engine, put(pdfs.sheets_pdf([pdfs.Sheet(size=(1000, 9000))])), width=1600)
+    image = render_image(engine, put(pdfs.sheets_pdf([pdfs.Sheet(size=(1000, 9000))])), width=1600)
     assert 15_900_000 < image.width * image.height <= 16_010_000
     assert image.height / image.width == pytest.approx(9, rel=0.01)
 
 
 def test_the_last_page_of_two_thousand_is_drawn(engine: Engine, put: Put) -> None:
-    assert drawn(engine, put(pdfs.many_pages(2000)), page=2000).width == 800
+    assert render_image(engine, put(pdfs.many_pages_pdf(2000)), page=2000).width == 800
 
 
 @pytest.mark.parametrize("page", [0, 4, -1, 10**9])
@@ -77,4 +77,4 @@ def test_a_file_that_is_not_there_is_unrenderable_for_now(engine: Engine, tmp_pa
 
 def test_a_locked_document_is_unrenderable(engine: Engine, put: Put) -> None:
     with pytest.raises(Unrenderable):
-        engine.render(put(pdfs.encrypted(user="secret")), 1, 800)
+        engine.render(put(pdfs.encrypted_pdf(user="secret")), 1, 800)

@@ -18,11 +18,11 @@ LIMIT_S = 10.0
 RETRY_S = 0.05  # how soon a client asks again that was turned away
 
 
-def tenant(owner: str, content: str = "", reader: str = "") -> Tenant:
+def make_tenant(owner: str, content: str = "", reader: str = "") -> Tenant:
     return Tenant(owner, content or f"{owner}'s", reader)
 
 
-def pages_schedule(places: int = 2, max_waiting: int = 2) -> Schedule:
+def make_schedule(places: int = 2, max_waiting: int = 2) -> Schedule:
     return Schedule({Lane.PAGES: places, Lane.CHECKS: places}, max_waiting)
 
 
@@ -34,11 +34,11 @@ def start_all(schedule: Schedule, now: float = 0.0) -> list[Ticket]:
     return started
 
 
-def owners(tickets: list[Ticket]) -> list[str]:
+def ticket_owners(tickets: list[Ticket]) -> list[str]:
     return [ticket.tenant.owner for ticket in tickets]
 
 
-def spend(tickets: list[Ticket], seconds: float) -> None:
+def spend_time(tickets: list[Ticket], seconds: float) -> None:
     """Let running jobs have used so much processor time."""
     for ticket in tickets:
         ticket.spent_s = seconds
@@ -82,131 +82,131 @@ def test_the_ledger_forgets_the_key_that_spent_longest_ago() -> None:
 
 def test_a_document_that_stalled_once_gets_two_seconds_whoever_shares_it() -> None:
     budget = Budget()
-    budget.charge(tenant("mal", "bomb"), 10.0, 0.0, stalled=True)
-    assert budget.limit_s(tenant("mal", "bomb"), LIMIT_S, 1.0) == 2.0
-    assert budget.limit_s(tenant("mallory", "bomb"), LIMIT_S, 1.0) == 2.0
-    assert budget.limit_s(tenant("ann"), LIMIT_S, 1.0) == LIMIT_S
-    assert budget.limit_s(tenant("mal", "bomb"), LIMIT_S, WINDOW_S + 20) == LIMIT_S
+    budget.charge(make_tenant("mal", "bomb"), 10.0, 0.0, stalled=True)
+    assert budget.limit_s(make_tenant("mal", "bomb"), LIMIT_S, 1.0) == 2.0
+    assert budget.limit_s(make_tenant("mallory", "bomb"), LIMIT_S, 1.0) == 2.0
+    assert budget.limit_s(make_tenant("ann"), LIMIT_S, 1.0) == LIMIT_S
+    assert budget.limit_s(make_tenant("mal", "bomb"), LIMIT_S, WINDOW_S + 20) == LIMIT_S
 
 
 def test_quick_pages_forgive_nothing() -> None:
     budget = Budget()
-    budget.charge(tenant("mal", "bomb"), 10.0, 0.0, stalled=True)
+    budget.charge(make_tenant("mal", "bomb"), 10.0, 0.0, stalled=True)
     for second in range(100):
-        budget.charge(tenant("mal", "bomb"), 0.02, float(second))
-    assert budget.limit_s(tenant("mal", "bomb"), LIMIT_S, 100.0) == 2.0
-    assert budget.is_risky(tenant("mal", "bomb"), 100.0)
+        budget.charge(make_tenant("mal", "bomb"), 0.02, float(second))
+    assert budget.limit_s(make_tenant("mal", "bomb"), LIMIT_S, 100.0) == 2.0
+    assert budget.is_risky(make_tenant("mal", "bomb"), 100.0)
 
 
 def test_new_documents_of_an_owner_whose_documents_were_slow_are_expected_to_be_slow() -> None:
     budget = Budget()
-    budget.charge(tenant("mal", "one"), 10.0, 0.0, stalled=True)
-    assert budget.is_risky(tenant("mal", "two"), 1.0)
-    assert not budget.is_risky(tenant("ann", "three"), 1.0)
+    budget.charge(make_tenant("mal", "one"), 10.0, 0.0, stalled=True)
+    assert budget.is_risky(make_tenant("mal", "two"), 1.0)
+    assert not budget.is_risky(make_tenant("ann", "three"), 1.0)
 
 
 def test_many_quick_pages_make_no_document_slow_but_put_their_owner_last() -> None:
     budget = Budget()
     for _ in range(1000):
-        budget.charge(tenant("ann"), 0.05, 0.0)
-    assert not budget.is_risky(tenant("ann"), 1.0)
+        budget.charge(make_tenant("ann"), 0.05, 0.0)
+    assert not budget.is_risky(make_tenant("ann"), 1.0)
     assert budget.is_over("ann", 1.0)
-    assert budget.limit_s(tenant("ann"), LIMIT_S, 1.0) == LIMIT_S
+    assert budget.limit_s(make_tenant("ann"), LIMIT_S, 1.0) == LIMIT_S
 
 
 # --- in turn ----------------------------------------------------------------------------------------------------------
 
 
 def test_owners_are_served_in_turn() -> None:
-    schedule = pages_schedule()
+    schedule = make_schedule()
     for owner in ("mal",) * 6 + ("ann",) * 2 + ("bob",):
-        schedule.join(Lane.PAGES, tenant(owner))
+        schedule.join(Lane.PAGES, make_tenant(owner))
     assert "".join(each.owner[0] for each in serve_one_by_one(schedule)) == "mabmammmm"
 
 
 def test_documents_of_an_owner_and_readers_of_a_document_are_served_in_turn() -> None:
-    schedule = pages_schedule()
+    schedule = make_schedule()
     for content, reader in (("x", "1"), ("x", "1"), ("x", "1"), ("x", "2"), ("y", "1")):
-        schedule.join(Lane.PAGES, tenant("ann", content, reader))
+        schedule.join(Lane.PAGES, make_tenant("ann", content, reader))
     served = [(each.content, each.reader) for each in serve_one_by_one(schedule)]
     assert served == [("x", "1"), ("y", "1"), ("x", "2"), ("x", "1"), ("x", "1")]
 
 
 def test_an_owner_over_the_budget_goes_last() -> None:
-    schedule = pages_schedule()
-    schedule.budget.charge(tenant("mal"), 31.0, 0.0)
+    schedule = make_schedule()
+    schedule.budget.charge(make_tenant("mal"), 31.0, 0.0)
     for owner in ("mal", "ann", "ann"):
-        schedule.join(Lane.PAGES, tenant(owner))
+        schedule.join(Lane.PAGES, make_tenant(owner))
     assert [each.owner for each in serve_one_by_one(schedule)] == ["ann", "ann", "mal"]
 
 
 def test_an_owner_gets_both_workers_while_nobody_else_waits() -> None:
-    schedule = pages_schedule()
+    schedule = make_schedule()
     for _ in range(3):
-        schedule.join(Lane.PAGES, tenant("ann"))
+        schedule.join(Lane.PAGES, make_tenant("ann"))
     assert len(start_all(schedule, 0.0)) == 2
 
 
-@pytest.mark.parametrize("who", [tenant("mal"), tenant("mallory", "mal's")], ids=["owner", "document"])
+@pytest.mark.parametrize("who", [make_tenant("mal"), make_tenant("mallory", "mal's")], ids=["owner", "document"])
 def test_an_owner_or_a_document_gets_one_worker_while_somebody_else_waits(who: Tenant) -> None:
-    schedule = pages_schedule()
-    schedule.join(Lane.PAGES, tenant("mal"))
+    schedule = make_schedule()
+    schedule.join(Lane.PAGES, make_tenant("mal"))
     assert len(start_all(schedule, 0.0)) == 1
     schedule.join(Lane.PAGES, who)
-    schedule.join(Lane.PAGES, tenant("ann"))
-    assert owners(start_all(schedule, 0.0)) == ["ann"]
+    schedule.join(Lane.PAGES, make_tenant("ann"))
+    assert ticket_owners(start_all(schedule, 0.0)) == ["ann"]
 
 
 def test_the_last_place_is_not_for_an_owner_whose_job_takes_long() -> None:
-    schedule = pages_schedule()
-    schedule.join(Lane.PAGES, tenant("mal"))
-    spend(start_all(schedule), 0.3)
-    schedule.join(Lane.PAGES, tenant("mal", "another"))
+    schedule = make_schedule()
+    schedule.join(Lane.PAGES, make_tenant("mal"))
+    spend_time(start_all(schedule), 0.3)
+    schedule.join(Lane.PAGES, make_tenant("mal", "another"))
     assert start_all(schedule, 0.5) == []
-    schedule.join(Lane.PAGES, tenant("ann"))
-    assert owners(start_all(schedule, 0.5)) == ["ann"]
+    schedule.join(Lane.PAGES, make_tenant("ann"))
+    assert ticket_owners(start_all(schedule, 0.5)) == ["ann"]
 
 
 def test_documents_that_are_slow_share_one_place() -> None:
-    schedule = pages_schedule()
+    schedule = make_schedule()
     for owner in ("mal", "mallory"):
-        schedule.budget.charge(tenant(owner), 5.0, 0.0, stalled=True)
-        schedule.join(Lane.PAGES, tenant(owner))
+        schedule.budget.charge(make_tenant(owner), 5.0, 0.0, stalled=True)
+        schedule.join(Lane.PAGES, make_tenant(owner))
     assert len(start_all(schedule, 1.0)) == 1
-    schedule.join(Lane.PAGES, tenant("ann"))
-    assert owners(start_all(schedule, 1.0)) == ["ann"]
+    schedule.join(Lane.PAGES, make_tenant("ann"))
+    assert ticket_owners(start_all(schedule, 1.0)) == ["ann"]
 
 
 def test_uploads_do_not_wait_for_pages() -> None:
-    schedule = pages_schedule()
+    schedule = make_schedule()
     for _ in range(4):
-        schedule.join(Lane.PAGES, tenant("mal"))
+        schedule.join(Lane.PAGES, make_tenant("mal"))
     assert len(start_all(schedule, 0.0)) == 2
-    schedule.join(Lane.CHECKS, tenant("mal", "upload"))
+    schedule.join(Lane.CHECKS, make_tenant("mal", "upload"))
     assert [each.tenant.content for each in start_all(schedule)] == ["upload"]
 
 
 def test_pages_are_drawn_ahead_only_where_a_place_stays_free_and_never_of_slow_documents() -> None:
-    schedule = pages_schedule()
-    schedule.budget.charge(tenant("mal"), 5.0, 0.0, stalled=True)
-    assert schedule.start_spare(Lane.PAGES, tenant("mal"), 1.0) is None
-    assert schedule.start_spare(Lane.PAGES, tenant("ann"), 1.0) is not None
-    assert schedule.start_spare(Lane.PAGES, tenant("ann"), 1.0) is None
+    schedule = make_schedule()
+    schedule.budget.charge(make_tenant("mal"), 5.0, 0.0, stalled=True)
+    assert schedule.start_spare(Lane.PAGES, make_tenant("mal"), 1.0) is None
+    assert schedule.start_spare(Lane.PAGES, make_tenant("ann"), 1.0) is not None
+    assert schedule.start_spare(Lane.PAGES, make_tenant("ann"), 1.0) is None
 
 
 def test_quick_pages_of_a_document_do_not_put_it_before_the_turn_of_other_owners() -> None:
-    schedule = pages_schedule(places=1)
-    schedule.budget.charge(tenant("mal"), 0.02, 0.0)
+    schedule = make_schedule(places=1)
+    schedule.budget.charge(make_tenant("mal"), 0.02, 0.0)
     for owner in ("mal", "mal", "mal", "ann"):
-        schedule.join(Lane.PAGES, tenant(owner))
+        schedule.join(Lane.PAGES, make_tenant(owner))
     assert [each.owner for each in serve_one_by_one(schedule)] == ["mal", "ann", "mal", "mal"]
 
 
 def test_a_document_that_is_expected_to_be_slow_goes_last() -> None:
-    schedule = pages_schedule()
-    schedule.budget.charge(tenant("mal"), 3.0, 0.0)
+    schedule = make_schedule()
+    schedule.budget.charge(make_tenant("mal"), 3.0, 0.0)
     for owner in ("mal", "ann", "bea"):
-        schedule.join(Lane.PAGES, tenant(owner))
+        schedule.join(Lane.PAGES, make_tenant(owner))
     assert [each.owner for each in serve_one_by_one(schedule)] == ["ann", "bea", "mal"]
 
 
@@ -214,52 +214,52 @@ def test_a_document_that_is_expected_to_be_slow_goes_last() -> None:
 
 
 def test_only_a_few_wait_behind_a_slow_job_of_their_owner_and_nobody_else_is_turned_away() -> None:
-    schedule = pages_schedule(places=1)
-    schedule.join(Lane.PAGES, tenant("mal"))
+    schedule = make_schedule(places=1)
+    schedule.join(Lane.PAGES, make_tenant("mal"))
     running = start_all(schedule)
-    schedule.budget.charge(tenant("ann"), 0.02, 0.0)
+    schedule.budget.charge(make_tenant("ann"), 0.02, 0.0)
     for owner in ("mal",) * 6 + ("ann",) * 3:
-        schedule.join(Lane.PAGES, tenant(owner))
+        schedule.join(Lane.PAGES, make_tenant(owner))
     assert schedule.surplus(0.0) == []
-    spend(running, 1.1)
-    assert owners(schedule.surplus(1.1)) == ["mal"] * 4
+    spend_time(running, 1.1)
+    assert ticket_owners(schedule.surplus(1.1)) == ["mal"] * 4
     assert schedule.surplus(1.1) == []
 
 
 def test_only_a_few_wait_with_documents_that_nothing_is_known_of_while_all_places_are_held() -> None:
-    schedule = pages_schedule()
+    schedule = make_schedule()
     for number in range(12):
-        schedule.join(Lane.PAGES, tenant(f"mal{number}"))
-    schedule.join(Lane.PAGES, tenant("ann"))
+        schedule.join(Lane.PAGES, make_tenant(f"mal{number}"))
+    schedule.join(Lane.PAGES, make_tenant("ann"))
     running = start_all(schedule)
-    schedule.budget.charge(tenant("ann"), 0.02, 0.0)
+    schedule.budget.charge(make_tenant("ann"), 0.02, 0.0)
     assert schedule.surplus(0.4) == []
-    spend(running, 0.6)
-    assert owners(schedule.surplus(0.6)) == ["mal10", "mal11"]
+    spend_time(running, 0.6)
+    assert ticket_owners(schedule.surplus(0.6)) == ["mal10", "mal11"]
 
 
 def test_of_owners_with_slow_documents_each_keeps_one_waiting_job_before_any_keeps_two() -> None:
-    schedule = pages_schedule()
+    schedule = make_schedule()
     for owner in ("mal", "mallory"):
-        schedule.budget.charge(tenant(owner), 5.0, 0.0, stalled=True)
+        schedule.budget.charge(make_tenant(owner), 5.0, 0.0, stalled=True)
     for owner in ("mal", "mal", "mal", "mallory"):
-        schedule.join(Lane.PAGES, tenant(owner))
-    assert owners(schedule.surplus(1.0)) == ["mal", "mal"]
+        schedule.join(Lane.PAGES, make_tenant(owner))
+    assert ticket_owners(schedule.surplus(1.0)) == ["mal", "mal"]
 
 
 def test_a_slow_job_is_stopped_when_another_owner_waits_and_all_places_are_taken() -> None:
-    schedule = pages_schedule()
-    schedule.budget.charge(tenant("mallory"), 5.0, 0.0)
+    schedule = make_schedule()
+    schedule.budget.charge(make_tenant("mallory"), 5.0, 0.0)
     for owner in ("mal", "mallory"):
-        schedule.budget.charge(tenant(owner), 0.02, 0.0)
-        schedule.join(Lane.PAGES, tenant(owner))
+        schedule.budget.charge(make_tenant(owner), 0.02, 0.0)
+        schedule.join(Lane.PAGES, make_tenant(owner))
     running = start_all(schedule)
-    spend(running, 5.0)
+    spend_time(running, 5.0)
     assert schedule.preempt(5.0) is None
-    schedule.join(Lane.PAGES, tenant("ann"))
-    spend(running[:1], 0.9)
+    schedule.join(Lane.PAGES, make_tenant("ann"))
+    spend_time(running[:1], 0.9)
     assert schedule.preempt(0.9) is None
-    spend(running, 1.1)
+    spend_time(running, 1.1)
     victim = schedule.preempt(1.1)
     assert victim is not None
     assert victim.tenant.owner == "mallory"
@@ -267,23 +267,23 @@ def test_a_slow_job_is_stopped_when_another_owner_waits_and_all_places_are_taken
 
 
 def test_a_document_of_which_no_page_was_quick_is_stopped_sooner() -> None:
-    schedule = pages_schedule(places=1)
-    schedule.join(Lane.PAGES, tenant("mal"))
+    schedule = make_schedule(places=1)
+    schedule.join(Lane.PAGES, make_tenant("mal"))
     running = start_all(schedule)
-    schedule.join(Lane.PAGES, tenant("ann"))
-    spend(running, 0.2)
+    schedule.join(Lane.PAGES, make_tenant("ann"))
+    spend_time(running, 0.2)
     assert schedule.preempt(0.2) is None
-    spend(running, 0.4)
+    spend_time(running, 0.4)
     assert schedule.preempt(0.4) is running[0]
 
 
 def test_nobody_stops_the_jobs_of_their_own_or_for_a_slow_document() -> None:
-    schedule = pages_schedule(places=1)
-    schedule.join(Lane.PAGES, tenant("ann"))
-    spend(start_all(schedule), 5.0)
-    schedule.budget.charge(tenant("mal"), 5.0, 0.0, stalled=True)
+    schedule = make_schedule(places=1)
+    schedule.join(Lane.PAGES, make_tenant("ann"))
+    spend_time(start_all(schedule), 5.0)
+    schedule.budget.charge(make_tenant("mal"), 5.0, 0.0, stalled=True)
     for owner in ("ann", "mal"):
-        schedule.join(Lane.PAGES, tenant(owner))
+        schedule.join(Lane.PAGES, make_tenant(owner))
     assert schedule.preempt(5.0) is None
 
 
@@ -291,7 +291,7 @@ def test_nobody_stops_the_jobs_of_their_own_or_for_a_slow_document() -> None:
 
 
 @dataclass
-class Client:
+class SimulatedClient:
     """Asks for one job after the other; ``jobs`` gives tenant and seconds, ``pause_s`` goes between."""
 
     jobs: Iterator[tuple[Tenant, float]]
@@ -300,13 +300,13 @@ class Client:
     refused: int = 0
 
 
-def simulate(clients: list[Client], seconds: float, threads: int) -> Schedule:
+def simulate(clients: list[SimulatedClient], seconds: float, threads: int) -> Schedule:
     """Play ``clients`` against a schedule for so long; ``threads`` requests are handled at a time, first come first
     served. Jobs take their time up to their limit."""
-    schedule, now = pages_schedule(), 0.0
+    schedule, now = make_schedule(), 0.0
     arrivals = [(0.0, number, client) for number, client in enumerate(clients)]
     numbers = count(len(clients))
-    asked: dict[Ticket, tuple[Client, float, float]] = {}
+    asked: dict[Ticket, tuple[SimulatedClient, float, float]] = {}
     ends: dict[Ticket, tuple[float, bool]] = {}
     begun: dict[Ticket, float] = {}
     while now < seconds:
@@ -338,9 +338,11 @@ def simulate(clients: list[Client], seconds: float, threads: int) -> Schedule:
     return schedule
 
 
-def bombs(accounts: int, documents: int) -> Callable[[], Iterator[tuple[Tenant, float]]]:
+def make_bomb_jobs(accounts: int, documents: int) -> Callable[[], Iterator[tuple[Tenant, float]]]:
     """Pages that take a minute, of so many accounts and documents, a harmless one after each."""
-    names = [tenant(f"mal{owner}", f"bomb{owner}.{number}") for owner in range(accounts) for number in range(documents)]
+    names = [
+        make_tenant(f"mal{owner}", f"bomb{owner}.{number}") for owner in range(accounts) for number in range(documents)
+    ]
     turn = cycle(names)
 
     def jobs() -> Iterator[tuple[Tenant, float]]:
@@ -353,9 +355,9 @@ def bombs(accounts: int, documents: int) -> Callable[[], Iterator[tuple[Tenant, 
 
 @pytest.mark.parametrize(("accounts", "documents"), [(1, 3), (6, 3), (1, 100)])
 def test_an_innocent_reader_hardly_waits_for_an_attacker(accounts: int, documents: int) -> None:
-    ann = Client(((tenant("ann"), 0.03) for _ in count()), pause_s=0.05)
-    jobs = bombs(accounts, documents)
-    simulate([ann, *(Client(jobs()) for _ in range(12))], 120.0, threads=8)
+    ann = SimulatedClient(((make_tenant("ann"), 0.03) for _ in count()), pause_s=0.05)
+    jobs = make_bomb_jobs(accounts, documents)
+    simulate([ann, *(SimulatedClient(jobs()) for _ in range(12))], 120.0, threads=8)
     assert len(ann.waits) > 120.0 / 0.1 * 0.75
     assert ann.refused == 0
     waits = sorted(ann.waits)
@@ -365,7 +367,7 @@ def test_an_innocent_reader_hardly_waits_for_an_attacker(accounts: int, document
 
 def test_slow_documents_of_several_owners_are_drawn_in_turn() -> None:
     """Somebody whose pages take long is not kept out by an attacker."""
-    bob = Client((tenant("bob"), 1.5) for _ in count())
-    jobs = bombs(1, 3)
-    simulate([bob, *(Client(jobs()) for _ in range(12))], 120.0, threads=8)
+    bob = SimulatedClient((make_tenant("bob"), 1.5) for _ in count())
+    jobs = make_bomb_jobs(1, 3)
+    simulate([bob, *(SimulatedClient(jobs()) for _ in range(12))], 120.0, threads=8)
     assert len(bob.waits) > 15

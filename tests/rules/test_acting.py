@@ -9,13 +9,13 @@ START = 1_790_000_000_000
 
 
 @st.composite
-def readings(draw: st.DrawFn) -> tuple[int, int]:
+def draw_reading(draw: st.DrawFn) -> tuple[int, int]:
     """Pages, and a time in which each can be seen."""
     pages = draw(st.integers(1, 300))
     return pages, draw(st.integers(pages * 1_000, 14_400_000))
 
 
-@given(readings())
+@given(draw_reading())
 def test_the_measuring_rule_accepts_every_millisecond_and_every_page(wanted: tuple[int, int]) -> None:
     pages, time_ms = wanted
     state = reading.begin(START, START, None, False)

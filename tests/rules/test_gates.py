@@ -15,13 +15,13 @@ HOUR = 60 * MINUTE
 NOW = 1_790_000_000_000
 
 
-def ask(**changes: Any) -> Asked:
+def gate_requirements(**changes: Any) -> Asked:
     plain: dict[str, Any] = {"protected": False, "counted": False, "settings": {}, "invited": False}
     return gates.asked(**(plain | changes))
 
 
-FORM = ask(settings={"gateFields": [MAIL, NAME]})
-PROMPT = ask(settings={"requireEmail": True})
+FORM = gate_requirements(settings={"gateFields": [MAIL, NAME]})
+PROMPT = gate_requirements(settings={"requireEmail": True})
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ PROMPT = ask(settings={"requireEmail": True})
     ],
 )
 def test_a_password_an_address_a_form_and_a_view_are_asked_for(changes: dict[str, Any], kinds: set[str]) -> None:
-    assert ask(**changes).kinds == kinds
+    assert gate_requirements(**changes).kinds == kinds
 
 
 def test_the_plain_prompt_is_a_form_of_one_address() -> None:
@@ -53,8 +53,8 @@ def test_the_plain_prompt_is_a_form_of_one_address() -> None:
 
 def test_an_invitee_is_not_asked_for_the_domain_of_the_address_that_the_owner_wrote_down() -> None:
     settings = {"gateFields": [MAIL], "gateDomains": ["a.example"]}
-    assert ask(settings=settings).domains == ("a.example",)
-    assert ask(settings=settings, invited=True).domains == ()
+    assert gate_requirements(settings=settings).domains == ("a.example",)
+    assert gate_requirements(settings=settings, invited=True).domains == ()
 
 
 @pytest.mark.parametrize(
@@ -71,13 +71,13 @@ def test_a_password_and_an_email_gate_hide_the_name(protected: bool, settings: d
     assert gates.hides_name(protected=protected, settings=settings) is hides
 
 
-def seals_with(**settings: Any) -> dict[str, str]:
+def make_seals(**settings: Any) -> dict[str, str]:
     """The seals of a link with a password and a view limit."""
-    return gates.seals(ask(protected=True, counted=True, settings=settings), "aB3dE5fG7hJ9", "hash-1")
+    return gates.seals(gate_requirements(protected=True, counted=True, settings=settings), "aB3dE5fG7hJ9", "hash-1")
 
 
-ALL = ask(protected=True, counted=True, settings={"gateFields": [MAIL], "gateDomains": ["a.example"]})
-SEALS = seals_with(gateFields=[MAIL], gateDomains=["a.example"])
+ALL = gate_requirements(protected=True, counted=True, settings={"gateFields": [MAIL], "gateDomains": ["a.example"]})
+SEALS = make_seals(gateFields=[MAIL], gateDomains=["a.example"])
 GRANTS = [Grant(kind, 1, seal, NOW) for kind, seal in SEALS.items()]
 AT_ONCE = Moment(NOW, opening=True)
 
@@ -97,8 +97,8 @@ def test_another_content_version_asks_again() -> None:
     [
         (gates.seals(ALL, "aB3dE5fG7hJ9", "hash-2"), {"password"}),
         (gates.seals(ALL, "zzzzzzzzzzzz", "hash-1"), {"password", "gate", "view"}),
-        (seals_with(requireEmail=True), {"gate"}),
-        (seals_with(gateFields=[MAIL], gateDomains=["b.example"]), {"gate"}),
+        (make_seals(requireEmail=True), {"gate"}),
+        (make_seals(gateFields=[MAIL], gateDomains=["b.example"]), {"gate"}),
     ],
     ids=["another-password", "another-link", "another-form", "other-domains"],
 )
@@ -189,7 +189,7 @@ def test_500_characters_fit() -> None:
 )
 def test_an_address_must_be_exactly_at_a_listed_domain(address: str, passes: bool) -> None:
     domains = ["a.example", "xn--bcher-kva.example", "strasse.example"]
-    what = ask(settings={"requireEmail": True, "gateDomains": domains})
+    what = gate_requirements(settings={"requireEmail": True, "gateDomains": domains})
     if passes:
         assert gates.filled_in(what, {"email": address}) == {"email": address}
         return

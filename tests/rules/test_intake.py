@@ -10,7 +10,7 @@ MB = 1024 * 1024
 GB = 1024 * MB
 
 
-def refused(code: str, check: object, *args: object) -> Problem:
+def assert_refused(code: str, check: object, *args: object) -> Problem:
     with pytest.raises(Problem) as caught:
         check(*args)  # type: ignore[operator]
     assert caught.value.code == code
@@ -20,7 +20,7 @@ def refused(code: str, check: object, *args: object) -> Problem:
 @pytest.mark.parametrize(("plan", "slots"), [(Plan.FREE, 3), (Plan.BASIC, 100)])
 def test_the_last_slot_can_be_taken_and_no_other(plan: Plan, slots: int) -> None:
     intake.require_slot(plan, slots - 1)
-    refused("forbidden", intake.require_slot, plan, slots)
+    assert_refused("forbidden", intake.require_slot, plan, slots)
 
 
 def test_pro_has_no_limit_of_slots() -> None:
@@ -29,19 +29,19 @@ def test_pro_has_no_limit_of_slots() -> None:
 
 def test_the_file_limit_never_reads_like_a_plan_gate() -> None:
     """Every plan_required detail contains "requires the basic plan"; the plan file limit must not contain that."""
-    problem = refused("forbidden", intake.require_slot, Plan.FREE, 3)
+    problem = assert_refused("forbidden", intake.require_slot, Plan.FREE, 3)
     assert "requires the" not in problem.detail + problem.hint
 
 
 @pytest.mark.parametrize(("plan", "cap"), [(Plan.FREE, 20 * MB), (Plan.BASIC, 200 * MB), (Plan.PRO, 2 * GB)])
 def test_the_cap_itself_fits_and_one_byte_more_does_not(plan: Plan, cap: int) -> None:
     intake.require_size(plan, cap)
-    refused("payload_too_large", intake.require_size, plan, cap + 1)
+    assert_refused("payload_too_large", intake.require_size, plan, cap + 1)
 
 
 def test_uploads_leave_a_gigabyte_free() -> None:
     intake.require_room(GB + 5, 5)
-    problem = refused("unavailable", intake.require_room, GB + 4, 5)
+    problem = assert_refused("unavailable", intake.require_room, GB + 4, 5)
     assert problem.headers["Retry-After"].isdigit()
 
 
@@ -50,7 +50,7 @@ def test_uploads_leave_a_gigabyte_free() -> None:
 def test_an_office_document_has_the_cap_of_its_kind_on_every_plan(plan: Plan, kind: str, cap: int) -> None:
     """Word input up to 25 MB; PowerPoint up to 50 MB."""
     intake.require_kind_size(plan, kind, cap)
-    problem = refused("payload_too_large", intake.require_kind_size, plan, kind, cap + 1)
+    problem = assert_refused("payload_too_large", intake.require_kind_size, plan, kind, cap + 1)
     assert f"{cap // MB} MB" in problem.detail
 
 
@@ -58,4 +58,4 @@ def test_an_office_document_has_the_cap_of_its_kind_on_every_plan(plan: Plan, ki
 def test_before_the_first_byte_only_the_largest_input_of_the_plan_counts(plan: Plan, cap: int) -> None:
     """An office file may be larger than the PDF that the plan stores."""
     intake.require_input_size(plan, cap)
-    refused("payload_too_large", intake.require_input_size, plan, cap + 1)
+    assert_refused("payload_too_large", intake.require_input_size, plan, cap + 1)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from docshare.server.rules.page_window import Window, window
 
 
-def span(first: int, last: int) -> dict[str, int]:
+def make_range(first: int, last: int) -> dict[str, int]:
     return {"from": first, "to": last}
 
 
@@ -17,18 +17,18 @@ def span(first: int, last: int) -> dict[str, int]:
     ("total", "file_range", "override", "first", "last"),
     [
         (10, None, None, 1, 10),
-        (10, span(2, 5), None, 2, 5),
-        (10, span(10, 10), None, 10, 10),
-        (10, span(2, 5), span(7, 8), 7, 8),
-        (10, None, span(7, 8), 7, 8),
-        (10, span(2, 5), span(0, 0), 1, 10),
-        (10, None, span(0, 0), 1, 10),
-        (10, span(8, 12), None, 8, 10),
-        (10, span(12, 20), None, 1, 0),
-        (10, span(11, 11), None, 1, 0),
-        (10, span(2, 5), span(30, 40), 1, 0),
-        (10, span(30, 40), span(0, 0), 1, 10),
-        (1, span(2, 5), None, 1, 0),
+        (10, make_range(2, 5), None, 2, 5),
+        (10, make_range(10, 10), None, 10, 10),
+        (10, make_range(2, 5), make_range(7, 8), 7, 8),
+        (10, None, make_range(7, 8), 7, 8),
+        (10, make_range(2, 5), make_range(0, 0), 1, 10),
+        (10, None, make_range(0, 0), 1, 10),
+        (10, make_range(8, 12), None, 8, 10),
+        (10, make_range(12, 20), None, 1, 0),
+        (10, make_range(11, 11), None, 1, 0),
+        (10, make_range(2, 5), make_range(30, 40), 1, 0),
+        (10, make_range(30, 40), make_range(0, 0), 1, 10),
+        (1, make_range(2, 5), None, 1, 0),
         (1, None, None, 1, 1),
     ],
 )
@@ -40,7 +40,7 @@ def test_the_window_is_the_range_within_the_document(
 
 @given(total=st.integers(1, 60), first=st.integers(1, 80), more=st.integers(0, 80))
 def test_a_range_never_shows_more_pages_than_it_has(total: int, first: int, more: int) -> None:
-    shown = window(total, span(first, first + more))
+    shown = window(total, make_range(first, first + more))
     assert [shown.of_document(page) for page in range(1, shown.size + 1)] == [
         page for page in range(first, first + more + 1) if page <= total
     ]

@@ -10,7 +10,7 @@ OPENED = 1_000_000  # when the page was served
 TOOL = ("tool", "the user agent names a program")
 
 
-def beacon(seq: int = 0, *, age: int = 0, visible: bool = True, input: bool = False, **more: object) -> Beacon:
+def make_beacon(seq: int = 0, *, age: int = 0, visible: bool = True, input: bool = False, **more: object) -> Beacon:
     """A beacon whose reading time on page 1 equals its visible time unless ``pages`` says otherwise."""
     visible_ms = int(str(more.get("visible_ms", 0)))
     pages = more.get("pages", {1: visible_ms} if visible_ms else {})
@@ -21,7 +21,9 @@ def beacon(seq: int = 0, *, age: int = 0, visible: bool = True, input: bool = Fa
     )
 
 
-def read(*heard: tuple[int, Beacon], total: int = 3, program: tuple[str, str] | None = None, prefetched: bool = False):
+def fold_beacons(
+    *heard: tuple[int, Beacon], total: int = 3, program: tuple[str, str] | None = None, prefetched: bool = False
+):
     """Fold beacons, given with ms after the page was served, into a session of a document of ``total`` pages.
 
     Returns the reading and the time of each page.
@@ -39,7 +41,7 @@ def read(*heard: tuple[int, Beacon], total: int = 3, program: tuple[str, str] | 
 
 
 @dataclass(frozen=True)
-class Case:
+class ReadingCase:
     name: str
     heard: list[tuple[int, Beacon]]
     klass: str
@@ -49,124 +51,135 @@ class Case:
 
 
 CASES = [
-    Case("five seconds visible", [(5_000, beacon(age=5_000, visible_ms=5_000))], "unconfirmed", False, 5_000),
-    Case("a moment less", [(4_999, beacon(age=4_999, visible_ms=4_999))], "scanner", False, 4_999),
-    Case("one event at once", [(300, beacon(age=300, visible_ms=300, input=True))], "scanner", False, 300),
-    Case(
+    ReadingCase(
+        "five seconds visible", [(5_000, make_beacon(age=5_000, visible_ms=5_000))], "unconfirmed", False, 5_000
+    ),
+    ReadingCase("a moment less", [(4_999, make_beacon(age=4_999, visible_ms=4_999))], "scanner", False, 4_999),
+    ReadingCase("one event at once", [(300, make_beacon(age=300, visible_ms=300, input=True))], "scanner", False, 300),
+    ReadingCase(
         "one event, and gone before two seconds",
-        [(300, beacon(age=300, visible_ms=300, input=True)), (1_999, beacon(1, age=1_999, visible=False))],
+        [(300, make_beacon(age=300, visible_ms=300, input=True)), (1_999, make_beacon(1, age=1_999, visible=False))],
         "scanner",
         False,
         300,
     ),
-    Case(
+    ReadingCase(
         "one event, and still there after two seconds",
-        [(300, beacon(age=300, visible_ms=300, input=True)), (2_000, beacon(1, age=2_000, visible_ms=1_700))],
+        [(300, make_beacon(age=300, visible_ms=300, input=True)), (2_000, make_beacon(1, age=2_000, visible_ms=1_700))],
         "burst",
         False,
         2_000,
     ),
-    Case("one report with an event, however late", [(90_000, beacon(age=90_000, input=True))], "burst", False),
-    Case(
+    ReadingCase(
+        "one report with an event, however late", [(90_000, make_beacon(age=90_000, input=True))], "burst", False
+    ),
+    ReadingCase(
         "a moment less than five seconds between the reports",
-        [(1_000, beacon(age=1_000, input=True)), (5_999, beacon(1, age=5_999, visible_ms=4_999))],
+        [(1_000, make_beacon(age=1_000, input=True)), (5_999, make_beacon(1, age=5_999, visible_ms=4_999))],
         "burst",
         False,
         4_999,
     ),
-    Case(
+    ReadingCase(
         "five seconds between the reports",
-        [(1_000, beacon(age=1_000, input=True)), (6_000, beacon(1, age=6_000, visible_ms=5_000))],
+        [(1_000, make_beacon(age=1_000, input=True)), (6_000, make_beacon(1, age=6_000, visible_ms=5_000))],
         "human",
         True,
         5_000,
     ),
-    Case(
+    ReadingCase(
         "an event after a long time without one",
-        [(1_000, beacon(age=1_000, visible_ms=1_000)), (50_000, beacon(1, age=50_000, visible_ms=49_000, input=True))],
+        [
+            (1_000, make_beacon(age=1_000, visible_ms=1_000)),
+            (50_000, make_beacon(1, age=50_000, visible_ms=49_000, input=True)),
+        ],
         "human",
         True,
         50_000,
     ),
-    Case(
+    ReadingCase(
         "two seconds and gone, as mail scanners do",
-        [(2_000, beacon(age=2_000, visible=False, visible_ms=2_000))],
+        [(2_000, make_beacon(age=2_000, visible=False, visible_ms=2_000))],
         "scanner",
         False,
         2_000,
     ),
-    Case(
+    ReadingCase(
         "five seconds in two visits",
         [
-            (3_000, beacon(0, age=3_000, visible=False, visible_ms=3_000)),
-            (20_000, beacon(1, age=20_000, visible_ms=2_000)),
+            (3_000, make_beacon(0, age=3_000, visible=False, visible_ms=3_000)),
+            (20_000, make_beacon(1, age=20_000, visible_ms=2_000)),
         ],
         "unconfirmed",
         False,
         5_000,
     ),
-    Case(
+    ReadingCase(
         "shown for long, read for nothing",
-        [(9_000, beacon(age=9_000, visible_ms=9_000, pages={}))],
+        [(9_000, make_beacon(age=9_000, visible_ms=9_000, pages={}))],
         "unconfirmed",
         False,
     ),
-    Case(
+    ReadingCase(
         "prefetched and never touched",
-        [(30_000, beacon(age=30_000, visible_ms=30_000))],
+        [(30_000, make_beacon(age=30_000, visible_ms=30_000))],
         "prefetch",
         False,
         30_000,
         {"prefetched": True},
     ),
-    Case(
+    ReadingCase(
         "prefetched, then read",
-        [(3_000, beacon(age=3_000)), (30_000, beacon(1, age=30_000, visible_ms=30_000, input=True))],
+        [(3_000, make_beacon(age=3_000)), (30_000, make_beacon(1, age=30_000, visible_ms=30_000, input=True))],
         "human",
         True,
         30_000,
         {"prefetched": True},
     ),
-    Case(
+    ReadingCase(
         "a request that prefetches, whatever it claims",
-        [(9_000, beacon(age=9_000, visible_ms=9_000, input=True, prefetch=True))],
+        [(9_000, make_beacon(age=9_000, visible_ms=9_000, input=True, prefetch=True))],
         "prefetch",
         False,
         9_000,
     ),
-    Case(
+    ReadingCase(
         "a program stays a program",
-        [(60_000, beacon(age=60_000, visible_ms=60_000, input=True))],
+        [(60_000, make_beacon(age=60_000, visible_ms=60_000, input=True))],
         "tool",
         False,
         60_000,
         {"program": TOOL},
     ),
-    Case("a claim of eleven days", [(1_000, beacon(age=1_000, visible_ms=10**9))], "scanner", False, 1_000),
-    Case(
-        "a claim from before the page was served", [(900, beacon(age=10**9, visible_ms=10**9))], "scanner", False, 900
+    ReadingCase("a claim of eleven days", [(1_000, make_beacon(age=1_000, visible_ms=10**9))], "scanner", False, 1_000),
+    ReadingCase(
+        "a claim from before the page was served",
+        [(900, make_beacon(age=10**9, visible_ms=10**9))],
+        "scanner",
+        False,
+        900,
     ),
-    Case(
+    ReadingCase(
         "a late beacon loses nothing",
         [
-            (10_000, beacon(0, age=10_000, visible_ms=10_000, input=True)),
-            (30_000, beacon(2, age=30_000, visible_ms=10_000)),
-            (30_050, beacon(1, age=20_000, visible_ms=10_000)),
+            (10_000, make_beacon(0, age=10_000, visible_ms=10_000, input=True)),
+            (30_000, make_beacon(2, age=30_000, visible_ms=10_000)),
+            (30_050, make_beacon(1, age=20_000, visible_ms=10_000)),
         ],
         "human",
         True,
         30_000,
     ),
-    Case(
+    ReadingCase(
         "more reading than was visible",
-        [(20_000, beacon(age=20_000, visible_ms=8_000, pages={1: 15_000}))],
+        [(20_000, make_beacon(age=20_000, visible_ms=8_000, pages={1: 15_000}))],
         "unconfirmed",
         False,
         8_000,
     ),
-    Case(
+    ReadingCase(
         "a page the document lacks",
-        [(9_000, beacon(age=9_000, visible_ms=9_000, pages={4: 9_000}))],
+        [(9_000, make_beacon(age=9_000, visible_ms=9_000, pages={4: 9_000}))],
         "unconfirmed",
         False,
     ),
@@ -174,27 +187,27 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_a_session_gets_its_class_its_count_and_its_time(case: Case) -> None:
-    reading, _ = read(*case.heard, **case.options)  # type: ignore[arg-type]
+def test_a_session_gets_its_class_its_count_and_its_time(case: ReadingCase) -> None:
+    reading, _ = fold_beacons(*case.heard, **case.options)  # type: ignore[arg-type]
     assert (reading.klass, reading.counted_at is not None, reading.time_ms) == (case.klass, case.counted, case.time_ms)
     assert reading.reason
 
 
 def test_a_view_is_counted_once_and_at_its_moment() -> None:
-    reading, _ = read(
-        (1_000, beacon(0, age=1_000, visible_ms=1_000)),
-        (6_000, beacon(1, age=6_000, visible_ms=5_000, input=True)),
-        (9_000, beacon(2, age=9_000, visible_ms=3_000, input=True)),
+    reading, _ = fold_beacons(
+        (1_000, make_beacon(0, age=1_000, visible_ms=1_000)),
+        (6_000, make_beacon(1, age=6_000, visible_ms=5_000, input=True)),
+        (9_000, make_beacon(2, age=9_000, visible_ms=3_000, input=True)),
     )
     assert reading.counted_at == OPENED + 6_000
     assert reading.reason == "a pointer, key, touch or wheel event"
 
 
 def test_a_short_session_that_there_is_room_for_stays_counted() -> None:
-    reading, _ = read((2_000, beacon(0, age=2_000, input=True)))
+    reading, _ = fold_beacons((2_000, make_beacon(0, age=2_000, input=True)))
     assert reading.klass == "burst"
     counted = count(reading, OPENED + 2_000)
-    later, _ = fold(counted, beacon(1, age=3_000, visible_ms=1_000), OPENED + 3_000, 3)
+    later, _ = fold(counted, make_beacon(1, age=3_000, visible_ms=1_000), OPENED + 3_000, 3)
     assert (later.klass, later.counted_at) == ("human", OPENED + 2_000)
 
 
@@ -208,69 +221,72 @@ def test_twelve_short_sessions_of_a_reader_and_36_of_an_address_have_room(
 
 
 def test_time_is_kept_by_page_and_unknown_pages_are_dropped() -> None:
-    _, times = read((10_000, beacon(age=10_000, visible_ms=10_000, pages={1: 4_000, 3: 5_000, 4: 1_000})))
+    _, times = fold_beacons((10_000, make_beacon(age=10_000, visible_ms=10_000, pages={1: 4_000, 3: 5_000, 4: 1_000})))
     assert times == {1: 4_000, 3: 5_000}
 
 
 def test_too_large_a_claim_is_cut_in_proportion() -> None:
-    _, times = read((10_000, beacon(age=10_000, visible_ms=10_000, pages={1: 30_000, 2: 10_000})))
+    _, times = fold_beacons((10_000, make_beacon(age=10_000, visible_ms=10_000, pages={1: 30_000, 2: 10_000})))
     assert times == {1: 7_500, 2: 2_500}
 
 
 def test_a_clock_set_back_takes_nothing_away_and_adds_nothing() -> None:
-    reading, _ = read(
-        (10_000, beacon(0, age=10_000, visible_ms=10_000)),
-        (-50_000, beacon(1, age=20_000, visible_ms=10_000)),
+    reading, _ = fold_beacons(
+        (10_000, make_beacon(0, age=10_000, visible_ms=10_000)),
+        (-50_000, make_beacon(1, age=20_000, visible_ms=10_000)),
     )
     assert reading.time_ms == 10_000
 
 
 ENDS = [
-    ("idle: five minutes after the last active reading", [(10_000, beacon(visible_ms=5_000))], 310_000),
-    ("hidden: sixty seconds after", [(10_000, beacon(visible=False, visible_ms=5_000))], 70_000),
+    ("idle: five minutes after the last active reading", [(10_000, make_beacon(visible_ms=5_000))], 310_000),
+    ("hidden: sixty seconds after", [(10_000, make_beacon(visible=False, visible_ms=5_000))], 70_000),
     (
         "hidden, then visible again",
-        [(10_000, beacon(0, visible=False, visible_ms=5_000)), (40_000, beacon(1, visible_ms=1_000))],
+        [(10_000, make_beacon(0, visible=False, visible_ms=5_000)), (40_000, make_beacon(1, visible_ms=1_000))],
         340_000,
     ),
     (
         "hidden once more is hidden since the first time",
-        [(10_000, beacon(0, visible=False, visible_ms=5_000)), (40_000, beacon(1, visible=False))],
+        [(10_000, make_beacon(0, visible=False, visible_ms=5_000)), (40_000, make_beacon(1, visible=False))],
         70_000,
     ),
     (
         "closed: ten seconds after",
-        [(10_000, beacon(visible=False, visible_ms=5_000, closing=True))],
+        [(10_000, make_beacon(visible=False, visible_ms=5_000, closing=True))],
         20_000,
     ),
     (
         "hidden, then closed",
-        [(10_000, beacon(0, visible=False, visible_ms=5_000)), (40_000, beacon(1, visible=False, closing=True))],
+        [
+            (10_000, make_beacon(0, visible=False, visible_ms=5_000)),
+            (40_000, make_beacon(1, visible=False, closing=True)),
+        ],
         50_000,
     ),
     (
         "closed, then visible again",
-        [(10_000, beacon(0, visible=False, closing=True)), (19_000, beacon(1, visible_ms=1_000))],
+        [(10_000, make_beacon(0, visible=False, closing=True)), (19_000, make_beacon(1, visible_ms=1_000))],
         319_000,
     ),
     (
         "a late word of being visible does not undo being hidden",
-        [(10_000, beacon(1, visible=False, visible_ms=5_000)), (40_000, beacon(0, visible_ms=1_000))],
+        [(10_000, make_beacon(1, visible=False, visible_ms=5_000)), (40_000, make_beacon(0, visible_ms=1_000))],
         70_000,
     ),
     (
         "visible without reading does not keep it open",
-        [(10_000, beacon(0, visible_ms=5_000)), (200_000, beacon(1, visible_ms=9_000, pages={}))],
+        [(10_000, make_beacon(0, visible_ms=5_000)), (200_000, make_beacon(1, visible_ms=9_000, pages={}))],
         310_000,
     ),
     (
         "pages that do not exist do not keep it open",
-        [(10_000, beacon(0, visible_ms=5_000)), (200_000, beacon(1, visible_ms=9_000, pages={9: 9_000}))],
+        [(10_000, make_beacon(0, visible_ms=5_000)), (200_000, make_beacon(1, visible_ms=9_000, pages={9: 9_000}))],
         310_000,
     ),
     (
         "an event keeps it open",
-        [(10_000, beacon(0, visible_ms=5_000)), (200_000, beacon(1, input=True))],
+        [(10_000, make_beacon(0, visible_ms=5_000)), (200_000, make_beacon(1, input=True))],
         500_000,
     ),
 ]
@@ -278,19 +294,19 @@ ENDS = [
 
 @pytest.mark.parametrize(("heard", "end"), [row[1:] for row in ENDS], ids=[row[0] for row in ENDS])
 def test_a_session_ends_when_its_reader_has_left(heard: list[tuple[int, Beacon]], end: int) -> None:
-    reading, _ = read(*heard)
+    reading, _ = fold_beacons(*heard)
     assert ends_at(reading) == OPENED + end
 
 
 def test_a_session_begins_when_its_reader_did_and_never_before_the_page_was_served() -> None:
-    assert read((9_000, beacon(age=5_000)))[0].started_at == OPENED + 4_000
-    assert read((9_000, beacon(age=50_000)))[0].started_at == OPENED
+    assert fold_beacons((9_000, make_beacon(age=5_000)))[0].started_at == OPENED + 4_000
+    assert fold_beacons((9_000, make_beacon(age=50_000)))[0].started_at == OPENED
 
 
 def test_a_first_beacon_that_was_long_on_its_way_takes_nothing_from_those_after_it() -> None:
-    reading, _ = read(
-        (12_000, beacon(0, age=2_000, visible_ms=2_000)),
-        (12_100, beacon(1, age=12_000, visible_ms=10_000)),
+    reading, _ = fold_beacons(
+        (12_000, make_beacon(0, age=2_000, visible_ms=2_000)),
+        (12_100, make_beacon(1, age=12_000, visible_ms=10_000)),
     )
     assert reading.started_at == OPENED + 100
     assert reading.time_ms == 12_000

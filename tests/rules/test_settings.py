@@ -13,7 +13,7 @@ NOW = 1_790_000_000_000
 FILE = Standing(size=1000, total_pages=3, settings={})
 
 
-def settled(sent: dict[str, Any], file: Standing = FILE, *, managed: bool = False) -> dict[str, Any]:
+def settle_settings(sent: dict[str, Any], file: Standing = FILE, *, managed: bool = False) -> dict[str, Any]:
     return settle(sent, file, plan=Plan.FREE if managed else Plan.PRO, managed=managed, now=NOW)
 
 
@@ -32,19 +32,19 @@ def settled(sent: dict[str, Any], file: Standing = FILE, *, managed: bool = Fals
     ],
 )
 def test_what_is_stored_of_a_write(sent: dict[str, Any], stored: dict[str, Any]) -> None:
-    assert settled(sent) == stored
+    assert settle_settings(sent) == stored
 
 
 @pytest.mark.parametrize(
     ("sent", "stored"), [(NOW - DAY, NOW - DAY), (NOW + 7 * DAY, NOW + 7 * DAY), (NOW + 7 * DAY + 1, NOW + 7 * DAY)]
 )
 def test_a_manage_token_ends_a_link_in_seven_days_at_the_latest(sent: int, stored: int) -> None:
-    assert settled({"deleteAt": sent}, managed=True) == {"deleteAt": stored}
+    assert settle_settings({"deleteAt": sent}, managed=True) == {"deleteAt": stored}
 
 
 def test_a_manage_token_cannot_make_a_link_permanent() -> None:
     with pytest.raises(Problem) as caught:
-        settled({"neverExpire": True}, managed=True)
+        settle_settings({"neverExpire": True}, managed=True)
     assert caught.value.code == "forbidden"
 
 
@@ -57,10 +57,10 @@ def test_100_mb_are_the_most_for_a_range_and_a_watermark(
 ) -> None:
     file = Standing(size, 3, {})
     if allowed:
-        assert settled(sent, file) == sent
+        assert settle_settings(sent, file) == sent
     else:
         with pytest.raises(Problem) as caught:
-            settled(sent, file)
+            settle_settings(sent, file)
         assert caught.value.code == code
 
 

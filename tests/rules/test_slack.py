@@ -29,11 +29,11 @@ PAYLOADS = (
 CONTROL = re.compile("<[^>]*>")
 
 
-def drawn(event: str, **data: Any) -> dict[str, Any]:
+def render_message(event: str, **data: Any) -> dict[str, Any]:
     return slack.message({"event": event, "timestamp": "2026-09-21T14:13:20.000Z", "data": data}, BASE)
 
 
-def texts(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def list_texts(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Type and text of every text object, and the fallback."""
     yield "fallback", message["text"]
     for block in message["blocks"]:
@@ -41,26 +41,26 @@ def texts(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
             yield text["type"], text["text"]
 
 
-def plain(text: str) -> dict[str, Any]:
+def plain_text(text: str) -> dict[str, Any]:
     return {"type": "plain_text", "text": text, "emoji": False}
 
 
 def test_an_event_is_a_header_the_name_the_extras_and_the_link() -> None:
     """Block messages with the file name, extras as fields and a link to the readership page."""
-    message = drawn("file.viewed", **FILE, pagesViewed=3, timeMs=102_000, sessionId="s-1", variantLabel="Ada")
+    message = render_message("file.viewed", **FILE, pagesViewed=3, timeMs=102_000, sessionId="s-1", variantLabel="Ada")
     assert message == {
         "text": "Document viewed: Q3.pdf",
         "mrkdwn": False,
         "blocks": [
-            {"type": "header", "text": plain("Document viewed")},
-            {"type": "section", "text": plain("Q3.pdf")},
+            {"type": "header", "text": plain_text("Document viewed")},
+            {"type": "section", "text": plain_text("Q3.pdf")},
             {
                 "type": "section",
                 "fields": [
-                    plain("Pages viewed:\n3"),
-                    plain("Reading time:\n1m 42s"),
-                    plain("Session:\ns-1"),
-                    plain("Variant label:\nAda"),
+                    plain_text("Pages viewed:\n3"),
+                    plain_text("Reading time:\n1m 42s"),
+                    plain_text("Session:\ns-1"),
+                    plain_text("Variant label:\nAda"),
                 ],
             },
             {"type": "section", "text": {"type": "mrkdwn", "text": LINK, "verbatim": True}},
@@ -69,7 +69,7 @@ def test_an_event_is_a_header_the_name_the_extras_and_the_link() -> None:
 
 
 def test_an_event_without_extras_has_no_fields() -> None:
-    message = drawn("file.burned", **FILE)
+    message = render_message("file.burned", **FILE)
     assert [block["type"] for block in message["blocks"]] == ["header", "section", "section"]
     assert not any("fields" in block for block in message["blocks"])
 
@@ -91,21 +91,21 @@ def test_an_event_without_extras_has_no_fields() -> None:
     ],
 )
 def test_every_kind_has_a_title(event: str, title: str) -> None:
-    message = drawn(event, **FILE)
+    message = render_message(event, **FILE)
     assert (message["blocks"][0]["text"]["text"], message["text"]) == (title, f"{title}: Q3.pdf")
 
 
 def test_a_test_delivery_without_a_file_has_no_link() -> None:
-    assert drawn("webhook.test") == {
+    assert render_message("webhook.test") == {
         "text": "Test delivery",
         "mrkdwn": False,
-        "blocks": [{"type": "header", "text": plain("Test delivery")}],
+        "blocks": [{"type": "header", "text": plain_text("Test delivery")}],
     }
 
 
 def test_the_answers_of_a_form_are_fields_of_their_own() -> None:
     answers = {f"Question {number}": f"answer {number}" for number in range(12)}
-    message = drawn("gate.completed", **FILE, source="form", email="ada@a.example", fields=answers)
+    message = render_message("gate.completed", **FILE, source="form", email="ada@a.example", fields=answers)
     sections = [block["fields"] for block in message["blocks"] if "fields" in block]
     assert [len(fields) for fields in sections] == [10, 4]
     assert [field["text"] for field in sections[0]][:3] == [
@@ -120,14 +120,14 @@ def test_the_answers_of_a_form_are_fields_of_their_own() -> None:
 def test_nothing_that_somebody_wrote_is_a_control_sequence(payload: str) -> None:
     """40 payloads, 0 control sequences: in the file name, a note, a name, a label, an answer and its key."""
     events = (
-        drawn("note.created", fileUuid=UUID, fileName=payload, author=payload, body=payload, pageNumber=1),
-        drawn("file.viewed", **FILE, variantUuid="v", variantLabel=payload),
-        drawn("receipt.confirmed", **FILE, name=payload),
-        drawn("gate.completed", **FILE, source="form", email=payload, fields={payload: payload}),
-        drawn(payload, **FILE, **{payload: payload}),
+        render_message("note.created", fileUuid=UUID, fileName=payload, author=payload, body=payload, pageNumber=1),
+        render_message("file.viewed", **FILE, variantUuid="v", variantLabel=payload),
+        render_message("receipt.confirmed", **FILE, name=payload),
+        render_message("gate.completed", **FILE, source="form", email=payload, fields={payload: payload}),
+        render_message(payload, **FILE, **{payload: payload}),
     )
     for message in events:
-        found = list(texts(message))
+        found = list(list_texts(message))
         assert [text for _, text in found if CONTROL.search(text)] == [LINK]
         assert [text for kind, text in found if kind == "mrkdwn"] == [LINK]
         assert not [text for _, text in found if text != LINK and re.search("[<>]|&(?!amp;|lt;|gt;)", text)]
@@ -142,7 +142,7 @@ def test_there_are_payloads_enough() -> None:
 
 
 def test_a_text_is_shown_as_it_was_written() -> None:
-    message = drawn("note.created", **FILE, author="Ann & Bob", body="  a < b\n\tand  *c* > d  ")
+    message = render_message("note.created", **FILE, author="Ann & Bob", body="  a < b\n\tand  *c* > d  ")
     assert [field["text"] for field in message["blocks"][2]["fields"]] == [
         "Author:\nAnn &amp; Bob",
         "Note:\na &lt; b and *c* &gt; d",
@@ -154,7 +154,7 @@ def test_no_text_is_longer_than_slack_takes(letter: str) -> None:
     """Header 150, field 2000, text 3000; a message that is too long is refused whole, and a cut escape is no escape."""
     long = letter * 3_100
     answers = {f"{number}{long}": long for number in range(12)}
-    message = drawn(long, fileUuid=UUID, fileName=long, author=long, body=long, fields=answers)
+    message = render_message(long, fileUuid=UUID, fileName=long, author=long, body=long, fields=answers)
     header, name, *rest = message["blocks"]
 
     def size(text: str) -> int:
@@ -166,17 +166,17 @@ def test_no_text_is_longer_than_slack_takes(letter: str) -> None:
     sections = [block["fields"] for block in rest if "fields" in block]
     assert all(len(fields) <= 10 for fields in sections)
     assert all(1 <= size(field["text"]) <= 2000 for fields in sections for field in fields)
-    for _, text in texts(message):
+    for _, text in list_texts(message):
         assert text == LINK or not re.search("&(?!amp;|lt;|gt;)", text)
     json.dumps(message, ensure_ascii=False).encode()
 
 
 def test_a_message_has_no_more_blocks_than_slack_takes() -> None:
-    message = drawn("gate.completed", **FILE, fields={str(number): "x" for number in range(1_000)})
+    message = render_message("gate.completed", **FILE, fields={str(number): "x" for number in range(1_000)})
     assert len(message["blocks"]) <= 50
 
 
 def test_a_cut_text_says_so_and_keeps_what_fits() -> None:
-    (field,) = drawn("note.created", body="ab" * 2_000)["blocks"][1]["fields"]
+    (field,) = render_message("note.created", body="ab" * 2_000)["blocks"][1]["fields"]
     assert field["text"] == "Note:\n" + "ab" * 996 + "a" + "…"
     assert len(field["text"]) == 2_000

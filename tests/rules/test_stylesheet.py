@@ -18,21 +18,21 @@ CTA = {"label": "Call us", "url": "https://example.com/"}
 hexes = st.integers(0, 0xFFFFFF).map(lambda number: f"#{number:06x}")
 
 
-def css(**blocks: Any) -> str:
+def render_css(**blocks: Any) -> str:
     return stylesheet.css(effective(blocks, Plan.PRO))
 
 
-def corners(**blocks: Any) -> dict[str, list[str]]:
+def render_corners(**blocks: Any) -> dict[str, list[str]]:
     return {corner: found for corner, found in stylesheet.corners(effective(blocks, Plan.PRO)).items() if found}
 
 
-def token(text: str, name: str) -> list[str]:
+def find_property_values(text: str, name: str) -> list[str]:
     """Every value that ``text`` gives to a custom property, in order."""
     return re.findall(rf"--{name}:([^;]+);", text)
 
 
 def test_a_file_without_settings_has_no_style_sheet() -> None:
-    assert css() == ""
+    assert render_css() == ""
 
 
 @pytest.mark.parametrize(
@@ -62,36 +62,38 @@ def test_a_file_without_settings_has_no_style_sheet() -> None:
     ],
 )
 def test_what_is_set_is_in_the_style_sheet(blocks: dict[str, Any], found: list[str]) -> None:
-    text = css(**blocks)
+    text = render_css(**blocks)
     assert [piece for piece in found if piece not in text] == []
 
 
 def test_the_six_gradients_differ_for_light_and_for_dark_readers() -> None:
     presets = ("dusk", "sand", "slate", "forest", "blush", "mono")
-    texts = [css(background={"type": "gradient", "preset": preset}) for preset in presets]
+    texts = [render_css(background={"type": "gradient", "preset": preset}) for preset in presets]
     drawn = [drawing for text in texts for drawing in re.findall(r"background:(radial[^;]+);", text)]
     assert len(drawn) == len(set(drawn)) == 12
 
 
 def test_a_gradient_without_a_preset_is_the_first_one() -> None:
-    assert css(background={"type": "gradient"}) == css(background={"type": "gradient", "preset": "dusk"})
+    assert render_css(background={"type": "gradient"}) == render_css(background={"type": "gradient", "preset": "dusk"})
 
 
 def test_an_image_without_its_asset_leaves_the_colour() -> None:
-    assert css(background={"type": "image", "color": "#102030"}) == css(background={"color": "#102030"})
+    assert render_css(background={"type": "image", "color": "#102030"}) == render_css(background={"color": "#102030"})
 
 
 def test_the_room_stays_the_readers_when_only_the_toolbar_has_a_theme() -> None:
-    assert token(css(brand={"toolbarTheme": "dark"}), "room") == ["#f1f0ee", "#131315"]
-    text = css(brand={"toolbarTheme": "dark"}, background={"color": "#102030"})
-    assert token(text, "room") == ["#102030"]
-    assert token(css(brand={"toolbarTheme": "light"}, background={"type": "gradient"}), "room") == []
+    assert find_property_values(render_css(brand={"toolbarTheme": "dark"}), "room") == ["#f1f0ee", "#131315"]
+    text = render_css(brand={"toolbarTheme": "dark"}, background={"color": "#102030"})
+    assert find_property_values(text, "room") == ["#102030"]
+    assert (
+        find_property_values(render_css(brand={"toolbarTheme": "light"}, background={"type": "gradient"}), "room") == []
+    )
 
 
 def test_the_themes_are_those_of_the_design() -> None:
     light, dark = (STATIC / "design.css").read_text(encoding="utf-8").split("prefers-color-scheme: dark", 1)
     for name, text in (("light", light), ("dark", dark)):
-        stands = {key: token(text.replace(": ", ":"), key)[0] for key in stylesheet.THEMES[name]}
+        stands = {key: find_property_values(text.replace(": ", ":"), key)[0] for key in stylesheet.THEMES[name]}
         assert stylesheet.THEMES[name] == stands
 
 
@@ -104,10 +106,10 @@ def test_the_logo_is_as_high_as_the_page_leaves_room_for() -> None:
 @settings(deadline=None)
 @given(hexes, st.sampled_from(["auto", "light", "dark"]))
 def test_every_accent_can_be_read_in_the_toolbar(accent: str, theme: str) -> None:
-    text = css(brand={"accentColor": accent, "toolbarTheme": theme})
+    text = render_css(brand={"accentColor": accent, "toolbarTheme": theme})
     if accent == "#000000":
         return  # the default: the viewer's own accent
-    shown, inks = token(text, "accent")[-2:], token(text, "accent-ink")[-2:]
+    shown, inks = find_property_values(text, "accent")[-2:], find_property_values(text, "accent-ink")[-2:]
     schemes = ["light", "dark"] if theme == "auto" else [theme]
     surfaces = {"light": "#ffffff", "dark": "#1b1b1e"}
     for colour, ink, scheme in zip(shown[-len(schemes) :], inks[-len(schemes) :], schemes, strict=True):
@@ -118,7 +120,7 @@ def test_every_accent_can_be_read_in_the_toolbar(accent: str, theme: str) -> Non
 @settings(deadline=None)
 @given(hexes, st.sampled_from(["solid", "outline"]), st.sampled_from(["auto", "light", "dark"]))
 def test_every_button_can_be_read(colour: str, style: str, theme: str) -> None:
-    text = css(cta=CTA | {"color": colour, "style": style}, brand={"toolbarTheme": theme})
+    text = render_css(cta=CTA | {"color": colour, "style": style}, brand={"toolbarTheme": theme})
     buttons = re.findall(r"\.cta\{background:([^;]+);color:([^;]+);", text)
     assert len(buttons) == (2 if style == "outline" and theme == "auto" else 1)
     for ground, ink in buttons:
@@ -127,27 +129,49 @@ def test_every_button_can_be_read(colour: str, style: str, theme: str) -> None:
 
 def test_what_shares_a_corner_is_stacked_in_one_order() -> None:
     logo = {"assetId": ASSET, "position": "tl"}
-    assert corners() == {"br": ["badge"]}
-    assert corners(logo=logo) == {"tl": ["logo"], "br": ["badge"]}
+    assert render_corners() == {"br": ["badge"]}
+    assert render_corners(logo=logo) == {"tl": ["logo"], "br": ["badge"]}
     together = {"brand": {"badgePosition": "tl"}, "cta": CTA | {"position": "tl"}, "logo": logo}
-    assert corners(**together) == {"tl": ["logo", "cta", "badge"]}
-    assert corners(cta=CTA | {"position": "bar"}, logo={"hideBadge": True}) == {}
+    assert render_corners(**together) == {"tl": ["logo", "cta", "badge"]}
+    assert render_corners(cta=CTA | {"position": "bar"}, logo={"hideBadge": True}) == {}
 
 
 def test_there_is_room_for_what_stands_in_the_corners() -> None:
-    text = css(logo={"assetId": ASSET, "size": "xl", "position": "tr"}, cta=CTA)
+    text = render_css(logo={"assetId": ASSET, "size": "xl", "position": "tr"}, cta=CTA)
     # Logo 76, button 42 above the badge 26: in the column, then in the modes that turn pages, by width of the window;
     # last in low windows, where the page needs all the height.
     low_above, low_below = ["22px", "0px", "12px", "0px"], ["22px", "0px", "80px", "0px"]
-    assert token(text, "above") == ["104px", "96px", "22px", "0px", "104px", "0px", "96px", "0px", *low_above]
-    assert token(text, "below") == ["104px", "166px", "22px", "0px", "104px", "0px", "166px", "0px", *low_below]
+    assert find_property_values(text, "above") == [
+        "104px",
+        "96px",
+        "22px",
+        "0px",
+        "104px",
+        "0px",
+        "96px",
+        "0px",
+        *low_above,
+    ]
+    assert find_property_values(text, "below") == [
+        "104px",
+        "166px",
+        "22px",
+        "0px",
+        "104px",
+        "0px",
+        "166px",
+        "0px",
+        *low_below,
+    ]
 
 
 def test_the_bar_is_below_everything() -> None:
-    text = css(cta=CTA | {"position": "bar"})
+    text = render_css(cta=CTA | {"position": "bar"})
     column, turned, magazine = ["116px", "176px"], ["82px", "82px", "140px", "22px", "140px"], ["60px"] * 5
     magazine[3] = "0px"  # in a low window without a dock the button floats
-    assert token(text, "below") == column + [below for pair in zip(turned, magazine, strict=True) for below in pair]
+    assert find_property_values(text, "below") == column + [
+        below for pair in zip(turned, magazine, strict=True) for below in pair
+    ]
 
 
 @settings(deadline=None)

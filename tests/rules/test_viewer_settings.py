@@ -6,7 +6,7 @@ import pytest
 
 from docshare.contract.plans import Plan
 from docshare.server.rules import viewer_settings
-from tests.contract.settings_table import ASSET, CTA, DEFAULT_LOOKS, LOOKS, PLANS, Look, allows
+from tests.contract.settings_table import ASSET, CTA, DEFAULT_LOOKS, LOOKS, PLANS, LookCase, is_allowed
 
 
 @pytest.mark.parametrize("plan", list(Plan))
@@ -15,12 +15,12 @@ def test_nothing_set_shows_every_default_and_neither_button_nor_measurement(plan
 
 
 @pytest.mark.parametrize("plan", PLANS)
-@pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.field if isinstance(look, Look) else None)
-def test_a_field_shows_from_its_plan_on_and_its_default_below(look: Look, plan: str) -> None:
+@pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.field if isinstance(look, LookCase) else None)
+def test_a_field_shows_from_its_plan_on_and_its_default_below(look: LookCase, plan: str) -> None:
     """A downgraded plan's Pro styling stops rendering immediately."""
     block = look.field.partition(".")[0]
     filled: Any = look.deviation[block] if block == "ga4Id" else look.filled
-    expected = DEFAULT_LOOKS | ({block: filled} if allows(plan, look.plan) else {})
+    expected = DEFAULT_LOOKS | ({block: filled} if is_allowed(plan, look.plan) else {})
     assert viewer_settings.effective(look.deviation, Plan.of(plan)) == expected
 
 

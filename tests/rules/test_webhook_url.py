@@ -7,7 +7,7 @@ import pytest
 from docshare.contract.problems import Problem
 from docshare.server.outbound.targets import Target
 from docshare.server.rules.webhook_url import LOOPBACK, judge, parse_allowed
-from tests.support.forbidden_urls import F8, FORMS
+from tests.support.forbidden_urls import FORMS, RESERVED_ADDRESSES
 
 NOTHING = parse_allowed(())
 LISTED = parse_allowed(("10.0.0.0/8", "192.168.7.7", "fd12::/32", "receiver.lan", "0.0.0.0/0", "::/0"))
@@ -33,7 +33,9 @@ def test_a_decent_address_is_taken_apart(url: str, target: Target) -> None:
     assert judge(url, NOTHING)[0] == target
 
 
-@pytest.mark.parametrize("text", [*F8, "127.0.0.1", "10.0.0.1", "::1", "169.254.169.254", "fe80::1", "::ffff:8.8.8.8"])
+@pytest.mark.parametrize(
+    "text", [*RESERVED_ADDRESSES, "127.0.0.1", "10.0.0.1", "::1", "169.254.169.254", "fe80::1", "::ffff:8.8.8.8"]
+)
 def test_the_host_of_a_user_is_not_called_at_a_special_address(text: str) -> None:
     _, permit = judge("https://hook.example/", NOTHING)
     assert not permit(ipaddress.ip_address(text))

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from docshare.server.logs import JsonLines, Lines
-from tests.http.rig import eventually
+from tests.http.harness import wait_until
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def logger() -> Iterator[logging.Logger]:
         handler.close()
 
 
-def read(source: int) -> str:
+def read_available(source: int) -> str:
     try:
         return os.read(source, 1 << 20).decode()
     except BlockingIOError:
@@ -42,14 +42,14 @@ def test_a_line_of_a_request_is_written_a_moment_later(pipe: tuple[int, int], lo
     logger.addHandler(Lines(pipe[1]))
     logger.info("request")
     seen: list[str] = []
-    assert eventually(lambda: seen.append(read(pipe[0])) or "".join(seen) == "request\n")
+    assert wait_until(lambda: seen.append(read_available(pipe[0])) or "".join(seen) == "request\n")
 
 
 def test_an_error_is_written_at_once_after_what_waits(pipe: tuple[int, int], logger: logging.Logger) -> None:
     logger.addHandler(Lines(pipe[1]))
     logger.info("first")
     logger.error("second")
-    assert read(pipe[0]) == "first\nsecond\n"
+    assert read_available(pipe[0]) == "first\nsecond\n"
 
 
 def test_lines_of_many_threads_are_whole(pipe: tuple[int, int], logger: logging.Logger) -> None:
@@ -64,7 +64,7 @@ def test_lines_of_many_threads_are_whole(pipe: tuple[int, int], logger: logging.
     for thread in threads:
         thread.join()
     handler.flush()
-    lines = [json.loads(line) for line in read(pipe[0]).splitlines()]
+    lines = [json.loads(line) for line in read_available(pipe[0]).splitlines()]
     assert [line["level"] for line in lines] == ["info"] * 160
 
 

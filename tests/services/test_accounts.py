@@ -15,7 +15,7 @@ from docshare.server.services.files import intake, purge
 from docshare.server.store.tables import OAuthClient
 from tests.support.cast import World
 from tests.support.pdfs import simple_pdf
-from tests.support.rows import add_view, count
+from tests.support.rows import count_rows, insert_view
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def empty(world: World) -> World:
     return world
 
 
-def status(world: World, key: str) -> int:
+def key_status(world: World, key: str) -> int:
     return world.http.get("/api/v1/user", headers={"Authorization": f"Bearer {key}"}).status_code
 
 
@@ -52,7 +52,7 @@ def test_the_second_run_leaves_everything_as_it_is(empty: World) -> None:
     assert again.api_key is None
     assert again.account.uuid == first.account.uuid == accounts.owner(empty.rt).uuid
     assert accounts.describe(again.account)["tier"] == "pro"
-    assert [count(empty, table) for table in ("accounts", "api_keys", "oauth_clients")] == [1, 1, 1]
+    assert [count_rows(empty, table) for table in ("accounts", "api_keys", "oauth_clients")] == [1, 1, 1]
 
 
 def test_an_instance_without_accounts_has_no_owner(empty: World) -> None:
@@ -67,7 +67,7 @@ def test_only_the_hash_of_a_key_is_stored(world: World) -> None:
     raw = b"".join(path.read_bytes() for path in world.rt.config.data_dir.rglob("*") if path.is_file())
     assert key.encode() not in raw
     assert key[8:30].encode() not in raw
-    assert status(world, key) == 200
+    assert key_status(world, key) == 200
 
 
 def test_keys_are_listed_by_their_last_characters(world: World) -> None:
@@ -88,8 +88,8 @@ def test_a_key_is_revoked_once_and_for_all(world: World) -> None:
     world.clock.advance(hours=1)
     assert accounts.revoke_key(world.rt, made.uuid) == first
     assert first["revokedAt"] == "2026-09-21T14:13:20.000Z"
-    assert status(world, made.key) == 401
-    assert status(world, world.pia.key) == 200
+    assert key_status(world, made.key) == 401
+    assert key_status(world, world.pia.key) == 200
 
 
 @pytest.mark.parametrize(
@@ -112,11 +112,11 @@ def test_a_key_is_revoked_once_and_for_all(world: World) -> None:
     ],
 )
 def test_what_cannot_be_done_is_refused_and_changes_nothing(world: World, code: str, call: object) -> None:
-    before = [count(world, table) for table in ("accounts", "api_keys")]
+    before = [count_rows(world, table) for table in ("accounts", "api_keys")]
     with pytest.raises(Problem) as caught:
         call(world.rt)  # type: ignore[operator]
     assert caught.value.code == code
-    assert [count(world, table) for table in ("accounts", "api_keys")] == before
+    assert [count_rows(world, table) for table in ("accounts", "api_keys")] == before
 
 
 def test_a_name_that_is_not_given_is_taken_from_the_address(world: World) -> None:
@@ -136,12 +136,12 @@ def test_accounts_are_found_in_any_case_and_listed_in_order(world: World) -> Non
 
 def test_a_deleted_account_takes_its_files_and_keys_with_it(world: World) -> None:
     made, other = world.pia.upload(), world.mal.upload()
-    add_view(world, made["uuid"])
-    add_view(world, other["uuid"])
+    insert_view(world, made["uuid"])
+    insert_view(world, other["uuid"])
     accounts.delete_account(world.rt, world.pia.email)
-    assert status(world, world.pia.key) == 401
-    assert status(world, world.mal.key) == 200
-    assert [count(world, table) for table in ("accounts", "files", "view_rows", "revisions")] == [3, 1, 1, 1]
+    assert key_status(world, world.pia.key) == 401
+    assert key_status(world, world.mal.key) == 200
+    assert [count_rows(world, table) for table in ("accounts", "files", "view_rows", "revisions")] == [3, 1, 1, 1]
     assert len([path for path in world.rt.blobs.root.rglob("*") if path.is_file()]) == 1
     assert world.http.get(f"/{made['shortId']}").status_code == 404
 
@@ -177,5 +177,5 @@ def test_an_upload_that_lands_while_its_account_is_deleted_leaves_no_bytes(
 
     monkeypatch.setattr(purge, "purge", purge_as_another_upload_lands)
     accounts.delete_account(world.rt, world.pia.email)
-    assert count(world, "files") == 0
+    assert count_rows(world, "files") == 0
     assert [path for path in world.rt.blobs.root.rglob("*") if path.is_file()] == []

@@ -4,10 +4,10 @@ import pytest
 
 from docshare.server.services.links import links
 from tests.support.cast import World
-from tests.support.rows import change_file
+from tests.support.rows import update_file_row
 
 
-def found(world: World, name: str) -> tuple[str, str, str] | None:
+def resolve_link(world: World, name: str) -> tuple[str, str, str] | None:
     """UUID, public id and state of what ``name`` leads to."""
     link = links.resolve(world.rt, name)
     return None if link is None else (link.file.uuid, link.public_id, link.state)
@@ -16,53 +16,53 @@ def found(world: World, name: str) -> tuple[str, str, str] | None:
 def test_a_uuid_leads_to_its_file_in_either_case(world: World) -> None:
     """UUIDs match case-insensitively and come back lower-case."""
     uuid = world.pia.upload()["uuid"]
-    assert found(world, uuid) == found(world, uuid.upper()) == (uuid, uuid, "live")
+    assert resolve_link(world, uuid) == resolve_link(world, uuid.upper()) == (uuid, uuid, "live")
 
 
 def test_a_short_id_leads_to_its_file_in_its_own_case_only(world: World) -> None:
     """Short ids are case-sensitive (two ids differing only in case are two files)."""
     lower, upper = world.pia.upload()["uuid"], world.pia.upload()["uuid"]
-    change_file(world, lower, short_id="abcdefghijkl")
-    change_file(world, upper, short_id="ABCDEFGHIJKL")
-    assert found(world, "abcdefghijkl") == (lower, "abcdefghijkl", "live")
-    assert found(world, "ABCDEFGHIJKL") == (upper, "ABCDEFGHIJKL", "live")
-    assert found(world, "Abcdefghijkl") is None
+    update_file_row(world, lower, short_id="abcdefghijkl")
+    update_file_row(world, upper, short_id="ABCDEFGHIJKL")
+    assert resolve_link(world, "abcdefghijkl") == (lower, "abcdefghijkl", "live")
+    assert resolve_link(world, "ABCDEFGHIJKL") == (upper, "ABCDEFGHIJKL", "live")
+    assert resolve_link(world, "Abcdefghijkl") is None
 
 
 @pytest.mark.parametrize("slug", ["my-report", "abcdefghijkl", "0"])
 def test_a_slug_leads_to_its_file_and_is_no_public_id(world: World, slug: str) -> None:
     """What the page's own addresses are keyed by is never the slug."""
     made = world.pia.upload()
-    change_file(world, made["uuid"], slug=slug)
-    assert found(world, slug) == (made["uuid"], made["shortId"], "live")
-    assert found(world, slug.upper()) is None or slug == "0"
+    update_file_row(world, made["uuid"], slug=slug)
+    assert resolve_link(world, slug) == (made["uuid"], made["shortId"], "live")
+    assert resolve_link(world, slug.upper()) is None or slug == "0"
 
 
 def test_ids_win_over_slugs(world: World) -> None:
     first, second = world.pia.upload(), world.pia.upload()
-    change_file(world, first["uuid"], short_id="abcdefghijkl")
-    change_file(world, second["uuid"], slug="abcdefghijkl")
-    assert found(world, "abcdefghijkl") == (first["uuid"], "abcdefghijkl", "live")
+    update_file_row(world, first["uuid"], short_id="abcdefghijkl")
+    update_file_row(world, second["uuid"], slug="abcdefghijkl")
+    assert resolve_link(world, "abcdefghijkl") == (first["uuid"], "abcdefghijkl", "live")
 
 
 @pytest.mark.parametrize("name", ["", "nope", "abcdefghijkl", "\0", "\ud800", "' OR 1=1 --", "a" * 5000, "１" * 12])
 def test_an_unknown_name_leads_nowhere(world: World, name: str) -> None:
     world.pia.upload()
-    assert found(world, name) is None
+    assert resolve_link(world, name) is None
 
 
 def test_a_trashed_file_is_not_told_from_an_unknown_one(world: World) -> None:
     made = world.pia.upload()
-    change_file(world, made["uuid"], slug="my-report", trashed_at=world.clock.now, purge_at=world.clock.now + 1)
+    update_file_row(world, made["uuid"], slug="my-report", trashed_at=world.clock.now, purge_at=world.clock.now + 1)
     for name in (made["uuid"], made["shortId"], "my-report"):
-        assert found(world, name) is None
+        assert resolve_link(world, name) is None
 
 
 def test_a_link_says_whether_it_is_dead(world: World) -> None:
     made = world.pia.upload()
-    change_file(world, made["uuid"], delete_at=world.clock.now + 1)
-    assert found(world, made["shortId"]) == (made["uuid"], made["shortId"], "live")
+    update_file_row(world, made["uuid"], delete_at=world.clock.now + 1)
+    assert resolve_link(world, made["shortId"]) == (made["uuid"], made["shortId"], "live")
     world.clock.advance(milliseconds=1)
-    assert found(world, made["shortId"]) == (made["uuid"], made["shortId"], "expired")
-    change_file(world, made["uuid"], burned_at=world.clock.now)
-    assert found(world, made["shortId"]) == (made["uuid"], made["shortId"], "burned")
+    assert resolve_link(world, made["shortId"]) == (made["uuid"], made["shortId"], "expired")
+    update_file_row(world, made["uuid"], burned_at=world.clock.now)
+    assert resolve_link(world, made["shortId"]) == (made["uuid"], made["shortId"], "burned")

@@ -90,7 +90,7 @@ def test_a_failed_write_leaves_nothing(store: Store) -> None:
     assert store.rows("SELECT * FROM instance_secrets") == []
 
 
-def fill(store: Store) -> None:
+def fill_database(store: Store) -> None:
     """Write more than the database may hold; SQLite rolls the whole transaction back by itself."""
     pages = store.rows("PRAGMA page_count")[0][0]
     store.rows(f"PRAGMA max_page_count = {pages + 8}")
@@ -100,7 +100,7 @@ def fill(store: Store) -> None:
 
 def test_a_full_database_raises_its_own_error(store: Store) -> None:
     with pytest.raises(peewee.OperationalError, match="full") as caught, store.write():
-        fill(store)
+        fill_database(store)
     assert faults.fault_of(caught.value) == faults.fault_of(OSError(errno.ENOSPC, "full"))
     with store.write():
         store.execute("PRAGMA user_version = 7")
@@ -112,7 +112,7 @@ def test_a_transaction_that_ended_early_is_not_acknowledged(store: Store) -> Non
         with store.write():
             store.execute("PRAGMA user_version = 7")
             with suppress(peewee.OperationalError):
-                fill(store)
+                fill_database(store)
 
     with pytest.raises(peewee.OperationalError, match="rolled back"):
         swallow()

@@ -15,12 +15,12 @@ from docshare.server.store.lock import AlreadyLocked, DirectoryLock
 BASE_URL = "http://127.0.0.1:8787"
 
 
-def config(data_dir: Path) -> Config:
+def make_config(data_dir: Path) -> Config:
     return Config(data_dir=data_dir, base_url=BASE_URL)
 
 
 def test_opening_makes_everything_private(tmp_path: Path) -> None:
-    with open_instance(config(tmp_path / "data")):
+    with open_instance(make_config(tmp_path / "data")):
         paths = [tmp_path / "data", *(tmp_path / "data").rglob("*")]
         open_to_others = [path for path in paths if stat.S_IMODE(path.stat().st_mode) & 0o077]
         assert not open_to_others
@@ -46,16 +46,16 @@ def test_the_lock_is_free_again_after_the_block(tmp_path: Path) -> None:
 
 
 def test_the_instance_key_stays_the_same(tmp_path: Path) -> None:
-    with open_instance(config(tmp_path)) as first:
+    with open_instance(make_config(tmp_path)) as first:
         key = first.key
-    with open_instance(config(tmp_path)) as second:
+    with open_instance(make_config(tmp_path)) as second:
         assert second.key == key
         assert len(key) == 64
 
 
 def test_the_owner_is_announced(tmp_path: Path) -> None:
     assert owner_of(tmp_path) is None
-    with open_instance(config(tmp_path)) as instance:
+    with open_instance(make_config(tmp_path)) as instance:
         announce(instance, "http://127.0.0.1:1234", "127.0.0.1")
         owner = owner_of(tmp_path)
         assert owner is not None

@@ -7,21 +7,21 @@ from playwright.sync_api import Frame, Page
 
 _SOURCE = (Path(__file__).parents[1] / "browser" / "vendor" / "axe.min.js").read_text(encoding="utf-8")
 # What fades in is pale for a moment.
-_REST = """async () => {
+_WAIT_FOR_REST = """async () => {
   const moving = document.getAnimations().filter((one) => one.effect.getComputedTiming().endTime < Infinity);
   await Promise.allSettled(moving.map((one) => one.finished));
 }"""
 _RUN = "async () => (await axe.run(document, { resultTypes: ['violations'] })).violations"
 
 
-def serious(page: Page | Frame) -> list[str]:
+def find_serious_violations(page: Page | Frame) -> list[str]:
     """What is wrong with ``page`` at rest and serious or critical: one line for each rule, with the places."""
-    page.evaluate(_REST)
+    page.evaluate(_WAIT_FOR_REST)
     page.evaluate(f"() => {{ {_SOURCE} }}")
     found: list[dict[str, Any]] = page.evaluate(_RUN)
-    return [_line(rule) for rule in found if rule["impact"] in ("serious", "critical")]
+    return [_format_violation(rule) for rule in found if rule["impact"] in ("serious", "critical")]
 
 
-def _line(rule: dict[str, Any]) -> str:
+def _format_violation(rule: dict[str, Any]) -> str:
     places = "; ".join(f"{node['target']} {node['html'][:120]}" for node in rule["nodes"][:5])
     return f"{rule['id']}: {rule['help']}: {places}"

@@ -26,7 +26,7 @@ from docshare.server.store.blobs import Blobs
 from docshare.server.store.database import Store
 from docshare.server.store.migrations import migrate
 from docshare.server.store.vault import Vault
-from tests.support.clock import Clock
+from tests.support.clock import FakeClock
 from tests.support.pdfs import simple_pdf
 
 BASE_URL = "http://127.0.0.1:8787"
@@ -77,7 +77,7 @@ class World:
 
     rt: Runtime
     app: Flask
-    clock: Clock
+    clock: FakeClock
     http: FlaskClient
     fay: Person
     bea: Person
@@ -91,7 +91,7 @@ _schema: bytes | None = None
 _idle_apps: list[Flask] = []
 
 
-def make_runtime(data_dir: Path, clock: Clock, engine: Engine, **settings: Any) -> Runtime:
+def make_runtime(data_dir: Path, clock: FakeClock, engine: Engine, **settings: Any) -> Runtime:
     """A runtime on a real database in ``data_dir``, with a clock that stands still."""
     global _schema
     for name in ("blobs", "tmp", "cache"):
@@ -125,16 +125,16 @@ def make_runtime(data_dir: Path, clock: Clock, engine: Engine, **settings: Any) 
     return runtime
 
 
-def make_world(runtime: Runtime, clock: Clock) -> World:
+def make_world(runtime: Runtime, clock: FakeClock) -> World:
     """The application on ``runtime`` with the whole cast signed up."""
     app = _idle_apps.pop() if _idle_apps else create_app(runtime)
     put_behind(app, runtime)
     with runtime.db.write():
-        people = {name: _person(runtime, app, name, plan) for name, plan in PEOPLE.items()}
+        people = {name: _create_person(runtime, app, name, plan) for name, plan in PEOPLE.items()}
     return World(rt=runtime, app=app, clock=clock, http=app.test_client(), **people)
 
 
-def leave(world: World) -> None:
+def close_world(world: World) -> None:
     """Close what ``world`` holds; its application is free for another."""
     world.rt.converter.close()
     world.rt.pages.close()
@@ -142,7 +142,7 @@ def leave(world: World) -> None:
     _idle_apps.append(world.app)
 
 
-def _person(runtime: Runtime, app: Flask, name: str, plan: Plan) -> Person:
+def _create_person(runtime: Runtime, app: Flask, name: str, plan: Plan) -> Person:
     account = accounts.create_account(runtime, f"{name}@example.com", name.title(), plan)
     key = accounts.create_key(runtime, account.email, "tests").key
     return Person(email=account.email, uuid=account.uuid, key=key, http=app.test_client())

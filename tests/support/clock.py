@@ -5,7 +5,7 @@ from datetime import timedelta
 START = 1_790_000_000_000  # 2026-09-21T13:33:20Z
 
 
-class Clock:
+class FakeClock:
     def __init__(self, now: int = START) -> None:
         self.now = now
 

@@ -13,18 +13,18 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from docshare.server.services.accounts import sign_in
-from tests.api.hooks import URL, create, find_everything
-from tests.support.app import App, make_app
+from tests.api.webhooks import URL, create_webhook, resolve_all_hosts
 from tests.support.cast import World
-from tests.support.guest import keeps_cookies
-from tests.support.images import picture
-from tests.support.leaving import EVERYTHING, WRITES, Hand
-from tests.support.owner import put, signed_in
+from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, FEEDBACK_WRITES, FeedbackClient
+from tests.support.gate_client import set_trial_cookies
+from tests.support.images import make_picture
+from tests.support.oauth_app import OAuthApp, make_app
+from tests.support.owner import put_settings, sign_in_browser
 from tests.support.pdfs import simple_pdf
-from tests.support.reader import DESKTOP, Reader
+from tests.support.reader import DESKTOP, FakeReader
 
 
-class Kind(Enum):
+class SenderKind(Enum):
     """Who sends to a route: an owner's form with its token, an owner's script with it (JSON or a document), the form of
     a sign-in page, the script or a form of a share page, or its reading report."""
 
@@ -38,7 +38,7 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True)
-class Sent:
+class CookieRequest:
     """One request. ``form``: its fields; ``body``: its JSON; ``more`` of what a test client takes."""
 
     browser: FlaskClient
@@ -49,10 +49,10 @@ class Sent:
     body: dict[str, Any] | None = None
     more: dict[str, Any] = field(default_factory=dict)
 
-    def with_headers(self, headers: dict[str, str]) -> Sent:
+    def with_headers(self, headers: dict[str, str]) -> CookieRequest:
         return replace(self, headers=self.headers | headers)
 
-    def with_token(self, token: str | None) -> Sent:
+    def with_token(self, token: str | None) -> CookieRequest:
         """With ``token`` where its CSRF token stood; None leaves it out."""
         if self.form is not None and "csrf" in self.form:
             rest = {key: value for key, value in self.form.items() if key != "csrf"}
@@ -62,7 +62,7 @@ class Sent:
 
 
 @dataclass
-class Desk:
+class OwnerAndReader:
     """A world with a signed-in owner, Pia, who has a file, and a reader of it. ``token``: of Pia's session, and
     ``other_token`` of another one of hers."""
 
@@ -72,9 +72,9 @@ class Desk:
     other_token: str
     made: dict[str, Any]
     reader: FlaskClient
-    app: App
+    app: OAuthApp
 
-    def send(self, sent: Sent) -> TestResponse:
+    def send(self, sent: CookieRequest) -> TestResponse:
         more = dict(sent.more)
         if sent.form is not None:
             more["data"] = sent.form
@@ -87,155 +87,165 @@ class Desk:
         """Another file of Pia's."""
         made = self.world.pia.upload()
         if settings:
-            put(self.world, made, **settings)
+            put_settings(self.world, made, **settings)
         return made
 
     def hook(self, kind: str = "file.viewed") -> str:
         """The UUID of a webhook of Pia's, whose receiver nobody finds any more."""
-        find_everything(self.world.rt)
-        uuid: str = create(self.world.pia, events=[kind])["webhook"]["uuid"]
+        resolve_all_hosts(self.world.rt)
+        uuid: str = create_webhook(self.world.pia, events=[kind])["webhook"]["uuid"]
         self.world.rt.outbound.resolve = lambda host: []
         return uuid
 
 
-Right = Callable[[Desk], Sent]
+BuildRequest = Callable[[OwnerAndReader], CookieRequest]
 
 
 @dataclass(frozen=True)
-class Row:
+class CookieRoute:
     """``right``: the request as it should be; ``takes_body``: whether that has one; ``quiet``: obeying it leaves
     nothing behind here."""
 
-    kind: Kind
-    right: Right
+    kind: SenderKind
+    right: BuildRequest
     takes_body: bool = True
     quiet: bool = False
 
 
-def desk_of(world: World) -> Desk:
-    find_everything(world.rt)
-    browser, other = signed_in(world, world.pia), signed_in(world, world.pia)
+def make_owner_and_reader(world: World) -> OwnerAndReader:
+    resolve_all_hosts(world.rt)
+    browser, other = sign_in_browser(world, world.pia), sign_in_browser(world, world.pia)
     made = world.pia.upload()
-    put(world, made, **EVERYTHING, viewerSettings={"cta": {"label": "Book", "url": "https://example.com"}})
+    put_settings(
+        world, made, **ALL_FEEDBACK_SETTINGS, viewerSettings={"cta": {"label": "Book", "url": "https://example.com"}}
+    )
     reader = world.app.test_client()
-    keeps_cookies(reader)
-    return Desk(world, browser, _token(browser), _token(other), made, reader, make_app(world))
+    set_trial_cookies(reader)
+    return OwnerAndReader(
+        world, browser, _read_csrf_token(browser), _read_csrf_token(other), made, reader, make_app(world)
+    )
 
 
-def _token(browser: FlaskClient) -> str:
+def _read_csrf_token(browser: FlaskClient) -> str:
     found = re.search(r'name="csrf" value="([^"]+)"', browser.get("/login").text)
     assert found is not None
     return found[1]
 
 
-def form(path: Callable[[Desk], str] | str, **fields: Any) -> Row:
+def form_route(path: Callable[[OwnerAndReader], str] | str, **fields: Any) -> CookieRoute:
     """A form of an owner's page, with the names and values of its ``fields``."""
 
-    def right(desk: Desk) -> Sent:
+    def right(desk: OwnerAndReader) -> CookieRequest:
         address = path(desk) if callable(path) else path
-        return Sent(desk.browser, "POST", address, form={"csrf": desk.token} | fields)
+        return CookieRequest(desk.browser, "POST", address, form={"csrf": desk.token} | fields)
 
-    return Row(Kind.FORM, right)
+    return CookieRoute(SenderKind.FORM, right)
 
 
-def script(method: str, path: Callable[[Desk], str], body: dict[str, Any] | None = None) -> Row:
+def script_route(method: str, path: Callable[[OwnerAndReader], str], body: dict[str, Any] | None = None) -> CookieRoute:
     """A script of an owner's page."""
 
-    def right(desk: Desk) -> Sent:
-        return Sent(desk.browser, method, path(desk), headers={"X-CSRF-Token": desk.token}, body=body)
+    def right(desk: OwnerAndReader) -> CookieRequest:
+        return CookieRequest(desk.browser, method, path(desk), headers={"X-CSRF-Token": desk.token}, body=body)
 
-    return Row(Kind.JSON, right, takes_body=body is not None)
+    return CookieRoute(SenderKind.JSON, right, takes_body=body is not None)
 
 
-def upload(path: Callable[[Desk], str], content: Callable[[], bytes] = simple_pdf, **fields: str) -> Row:
+def upload_route(
+    path: Callable[[OwnerAndReader], str], content: Callable[[], bytes] = simple_pdf, **fields: str
+) -> CookieRoute:
     """A script of an owner's page that sends a document."""
 
-    def right(desk: Desk) -> Sent:
+    def right(desk: OwnerAndReader) -> CookieRequest:
         sent = {"file": (io.BytesIO(content()), "a.pdf"), **fields}
-        return Sent(desk.browser, "POST", path(desk), headers={"X-CSRF-Token": desk.token}, form=sent)
+        return CookieRequest(desk.browser, "POST", path(desk), headers={"X-CSRF-Token": desk.token}, form=sent)
 
-    return Row(Kind.UPLOAD, right)
+    return CookieRoute(SenderKind.UPLOAD, right)
 
 
-def _reader(number: int) -> Row:
+def _reader_route(number: int) -> CookieRoute:
     """The script of a share page, as ``leaving.WRITES`` has it; it takes back what it has left."""
-    method, tail, body = WRITES[number]
+    method, tail, body = FEEDBACK_WRITES[number]
 
-    def right(desk: Desk) -> Sent:
-        hand, path = Hand(desk.world, desk.made["shortId"], http=desk.reader), tail
+    def right(desk: OwnerAndReader) -> CookieRequest:
+        hand, path = FeedbackClient(desk.world, desk.made["shortId"], http=desk.reader), tail
         if method == "DELETE":
             left = hand.note() if tail.startswith("notes/") else hand.annotate()
             path = f"{tail.partition('/')[0]}/{left['uuid']}"
-        return Sent(desk.reader, method, f"/{desk.made['shortId']}/{path}", body=body)
+        return CookieRequest(desk.reader, method, f"/{desk.made['shortId']}/{path}", body=body)
 
-    return Row(Kind.READER_JSON, right, takes_body=body is not None)
+    return CookieRoute(SenderKind.READER_JSON, right, takes_body=body is not None)
 
 
-def _enter(prefix: str) -> Row:
-    def right(desk: Desk) -> Sent:
+def _enter_route(prefix: str) -> CookieRoute:
+    def right(desk: OwnerAndReader) -> CookieRequest:
         made = desk.file(password="open sesame")
-        return Sent(desk.reader, "POST", f"{prefix}/{made['shortId']}/enter", form={"password": "open sesame"})
+        return CookieRequest(desk.reader, "POST", f"{prefix}/{made['shortId']}/enter", form={"password": "open sesame"})
 
-    return Row(Kind.READER_FORM, right)
+    return CookieRoute(SenderKind.READER_FORM, right)
 
 
-def _download(desk: Desk) -> Sent:
+def _build_download(desk: OwnerAndReader) -> CookieRequest:
     made = desk.file(allowDownload=True)
-    return Sent(desk.reader, "POST", f"/{made['shortId']}/download", form={})
+    return CookieRequest(desk.reader, "POST", f"/{made['shortId']}/download", form={})
 
 
-def _beacon(desk: Desk) -> Sent:
-    reader = Reader(desk.world, desk.made["shortId"], http=desk.reader)
+def _build_beacon(desk: OwnerAndReader) -> CookieRequest:
+    reader = FakeReader(desk.world, desk.made["shortId"], http=desk.reader)
     desk.world.clock.advance(seconds=10)
-    return Sent(desk.reader, "POST", reader.facts["beaconUrl"], body=reader.beacon(read={1: 9_000}, input=True))
+    return CookieRequest(
+        desk.reader, "POST", reader.facts["beaconUrl"], body=reader.beacon(read={1: 9_000}, input=True)
+    )
 
 
 PASSWORD = "correct horse battery staple"
 
 
-def with_password(desk: Desk) -> Desk:
+def set_password(desk: OwnerAndReader) -> OwnerAndReader:
     """Pia has a password from now on, set in her browser."""
     sent = {"csrf": desk.token, "password": PASSWORD}
     assert desk.browser.post("/account/password", data=sent).status_code == 303
     return desk
 
 
-def _enter_by_password(desk: Desk) -> Sent:
-    typed = {"email": with_password(desk).world.pia.email, "password": PASSWORD}
-    return Sent(desk.world.app.test_client(), "POST", "/login", form=typed)
+def _build_password_sign_in(desk: OwnerAndReader) -> CookieRequest:
+    typed = {"email": set_password(desk).world.pia.email, "password": PASSWORD}
+    return CookieRequest(desk.world.app.test_client(), "POST", "/login", form=typed)
 
 
-def _sign_in(desk: Desk) -> Sent:
+def _build_sign_in(desk: OwnerAndReader) -> CookieRequest:
     url = sign_in.create_link(desk.world.rt, "pia@example.com")
-    return Sent(desk.world.app.test_client(), "POST", url.removeprefix(desk.world.rt.config.base_url), form={})
+    return CookieRequest(desk.world.app.test_client(), "POST", url.removeprefix(desk.world.rt.config.base_url), form={})
 
 
-ROWS: dict[str, Row] = {
-    "api:session.webhooks.create": script(
+COOKIE_ROUTES: dict[str, CookieRoute] = {
+    "api:session.webhooks.create": script_route(
         "POST", lambda desk: "/api/webhooks", {"url": URL, "events": ["file.viewed"]}
     ),
-    "api:session.webhooks.delete": script("DELETE", lambda desk: f"/api/webhooks/{desk.hook()}"),
-    "api:session.webhooks.test": replace(script("POST", lambda desk: f"/api/webhooks/{desk.hook()}/test"), quiet=True),
-    "api:session.files.upload": upload(lambda desk: "/api/account/files"),
-    "api:session.files.replace": upload(lambda desk: f"/api/account/files/{desk.made['uuid']}/content"),
-    "api:session.assets.create": upload(
-        lambda desk: f"/api/account/files/{desk.made['uuid']}/assets", picture, kind="logo"
+    "api:session.webhooks.delete": script_route("DELETE", lambda desk: f"/api/webhooks/{desk.hook()}"),
+    "api:session.webhooks.test": replace(
+        script_route("POST", lambda desk: f"/api/webhooks/{desk.hook()}/test"), quiet=True
     ),
-    "sign_in.enter": Row(Kind.SIGN_IN, _sign_in),
-    "sign_in.enter_by_password": Row(Kind.SIGN_IN, _enter_by_password),
-    "sign_in.leave": form("/logout"),
-    "oauth.decide": form(lambda desk: desk.app.address(), decision="approve"),
-    "beacons.take": Row(Kind.BEACON, _beacon),
-    "downloads.download": Row(Kind.READER_FORM, _download),
-    "gate.enter": _enter(""),
-    "gate.enter_embedded": _enter("/embed"),
-    "feedback.add_note": _reader(0),
-    "feedback.remove_note": _reader(1),
-    "feedback.put_mark": _reader(2),
-    "feedback.add_annotation": _reader(3),
-    "feedback.remove_annotation": _reader(4),
-    "feedback.confirm": _reader(5),
-    "feedback.tap": _reader(6),
+    "api:session.files.upload": upload_route(lambda desk: "/api/account/files"),
+    "api:session.files.replace": upload_route(lambda desk: f"/api/account/files/{desk.made['uuid']}/content"),
+    "api:session.assets.create": upload_route(
+        lambda desk: f"/api/account/files/{desk.made['uuid']}/assets", make_picture, kind="logo"
+    ),
+    "sign_in.enter": CookieRoute(SenderKind.SIGN_IN, _build_sign_in),
+    "sign_in.enter_by_password": CookieRoute(SenderKind.SIGN_IN, _build_password_sign_in),
+    "sign_in.leave": form_route("/logout"),
+    "oauth.decide": form_route(lambda desk: desk.app.address(), decision="approve"),
+    "beacons.take": CookieRoute(SenderKind.BEACON, _build_beacon),
+    "downloads.download": CookieRoute(SenderKind.READER_FORM, _build_download),
+    "gate.enter": _enter_route(""),
+    "gate.enter_embedded": _enter_route("/embed"),
+    "feedback.add_note": _reader_route(0),
+    "feedback.remove_note": _reader_route(1),
+    "feedback.put_mark": _reader_route(2),
+    "feedback.add_annotation": _reader_route(3),
+    "feedback.remove_annotation": _reader_route(4),
+    "feedback.confirm": _reader_route(5),
+    "feedback.tap": _reader_route(6),
 }
 """Endpoint of the application -> its row; those of the owner's pages stand in ``owner_routes``."""
 

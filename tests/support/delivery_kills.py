@@ -10,18 +10,18 @@ from pathlib import Path
 
 import requests
 
+from tests.support.import_source import Script
 from tests.support.pdfs import simple_pdf
-from tests.support.receivers import OK, Hit, Receiver, receiver_at
-from tests.support.served import Served, served
-from tests.support.source import Script
-from tests.support.waiting import eventually
+from tests.support.polling import wait_until
+from tests.support.receivers import OK, FakeReceiver, ReceivedRequest, open_receiver
+from tests.support.server_process import ServerProcess, run_server
 
 RECEIVERS = 3
-_HELD_S = 1.0  # a delivery takes this long, so that kills fall into the middle of some
+_HOLD_S = 1.0  # a delivery takes this long, so that kills fall into the middle of some
 
 
 @dataclass
-class Account:
+class DeliveryTally:
     """What came of all rounds: ``events`` that the server acknowledged, ``claimed`` deliveries that were under way when
     it was killed, ``lost`` and ``again`` deliveries that came never and more than once."""
 
@@ -33,44 +33,44 @@ class Account:
     wrong: list[str] = field(default_factory=list)
 
 
-def kill_rounds(folder: Path, rounds: int, seed: int, *, events: int = 12) -> Account:
+def kill_during_deliveries(folder: Path, rounds: int, seed: int, *, events: int = 12) -> DeliveryTally:
     """``rounds`` times: make ``events``, and SIGKILL the server while it delivers them; then let it finish."""
     chance = random.Random(seed)
-    account = Account()
+    account = DeliveryTally()
     with ExitStack() as stack:
-        receivers = [stack.enter_context(receiver_at()) for _ in range(RECEIVERS)]
+        receivers = [stack.enter_context(open_receiver()) for _ in range(RECEIVERS)]
         for receiver in receivers:
-            receiver.choose = _take_slowly
+            receiver.choose = _accept_slowly
         uuid = ""
         for _ in range(rounds):
-            with _serving(folder) as server:
-                uuid = uuid or _prepare(server, receivers)
+            with _start_server(folder) as server:
+                uuid = uuid or _create_file_and_webhooks(server, receivers)
                 _make_events(server, uuid, events, account)
                 if chance.random() < 0.7:  # else it may be killed before it took the first one up
-                    eventually(lambda: _claimed(folder))
+                    wait_until(lambda: _count_claimed(folder))
                 time.sleep(chance.uniform(0, 0.4))
                 server.process.kill()
                 server.process.wait()
             account.kills += 1
-            account.claimed += _claimed(folder)
+            account.claimed += _count_claimed(folder)
         for receiver in receivers:
             receiver.script(OK)
-        with _serving(folder) as server:
-            eventually(lambda: _queued(server) == 0, seconds=60)
-        _judge(folder, receivers, account)
+        with _start_server(folder) as server:
+            wait_until(lambda: _count_queued(server) == 0, seconds=60)
+        _compare_deliveries(folder, receivers, account)
     return account
 
 
-def _serving(folder: Path) -> AbstractContextManager[Served]:
-    return served(folder, DOCSHARE_RATE_LIMIT="1000000", DOCSHARE_WEBHOOK_ALLOW="127.0.0.0/8")
+def _start_server(folder: Path) -> AbstractContextManager[ServerProcess]:
+    return run_server(folder, DOCSHARE_RATE_LIMIT="1000000", DOCSHARE_WEBHOOK_ALLOW="127.0.0.0/8")
 
 
-def _take_slowly(hit: Hit) -> Script:
-    time.sleep(_HELD_S)
+def _accept_slowly(hit: ReceivedRequest) -> Script:
+    time.sleep(_HOLD_S)
     return OK
 
 
-def _prepare(server: Served, receivers: list[Receiver]) -> str:
+def _create_file_and_webhooks(server: ServerProcess, receivers: list[FakeReceiver]) -> str:
     """A file, and a webhook for each receiver; returns its UUID."""
     for receiver in receivers:
         body = {"url": receiver.url, "events": ["content.replaced"]}
@@ -81,7 +81,7 @@ def _prepare(server: Served, receivers: list[Receiver]) -> str:
     return str(made.json()["uuid"])
 
 
-def _make_events(server: Served, uuid: str, events: int, account: Account) -> None:
+def _make_events(server: ServerProcess, uuid: str, events: int, account: DeliveryTally) -> None:
     with requests.Session() as http:
         for _ in range(events):
             answer = http.post(
@@ -94,7 +94,7 @@ def _make_events(server: Served, uuid: str, events: int, account: Account) -> No
             account.events += 1
 
 
-def _row(folder: Path, sql: str) -> int:
+def _query_number(folder: Path, sql: str) -> int:
     connection = sqlite3.connect(f"file:{folder / 'data' / 'docshare.db'}?mode=ro", uri=True)
     try:
         return int(connection.execute(sql).fetchone()[0])
@@ -102,19 +102,19 @@ def _row(folder: Path, sql: str) -> int:
         connection.close()
 
 
-def _claimed(folder: Path) -> int:
-    return _row(folder, "SELECT COUNT(*) FROM deliveries WHERE claimed_at IS NOT NULL")
+def _count_claimed(folder: Path) -> int:
+    return _query_number(folder, "SELECT COUNT(*) FROM deliveries WHERE claimed_at IS NOT NULL")
 
 
-def _queued(server: Served) -> int:
-    return _row(server.data_dir.parent, "SELECT COUNT(*) FROM deliveries WHERE next_at IS NOT NULL")
+def _count_queued(server: ServerProcess) -> int:
+    return _query_number(server.data_dir.parent, "SELECT COUNT(*) FROM deliveries WHERE next_at IS NOT NULL")
 
 
-def _judge(folder: Path, receivers: list[Receiver], account: Account) -> None:
+def _compare_deliveries(folder: Path, receivers: list[FakeReceiver], account: DeliveryTally) -> None:
     for receiver in receivers:
         came = Counter(hit.delivery for hit in receiver.hits)
         account.lost += account.events - len(came)
         account.again += sum(came.values()) - len(came)
-    settled = _row(folder, "SELECT COUNT(*) FROM deliveries WHERE delivered_at IS NOT NULL")
+    settled = _query_number(folder, "SELECT COUNT(*) FROM deliveries WHERE delivered_at IS NOT NULL")
     if settled != account.events * len(receivers):
         account.wrong.append(f"{settled} delivered of {account.events} events to {len(receivers)} receivers")

@@ -74,7 +74,7 @@ SPACES = (
     "https://\u200b127.0.0.1/", "https://127.0.0.1\u00ad/", "https://hook.example/\u2028", "https://hook.example/a b",
     "https://\xa0127.0.0.1/",
 )  # fmt: skip
-LETTERS = (
+UNICODE_HOSTS = (
     "https://\uff11\uff12\uff17.0.0.1/", "https://\uff11\uff12\uff17.\uff11/", "https://\u2460\u2461\u2466.\u24ea.\u24ea.\u2460/",
     "https://127\u30020\u30020\u30021/", "https://127\uff0e0\uff0e0\uff0e1/", "https://127\uff610\uff610\uff611/",
     "https://\U0001d7ed\U0001d7ee\U0001d7f3.0.0.1/", "https://\u0661\u0662\u0667.0.0.1/", "https://[::\uff11]/",
@@ -120,7 +120,7 @@ PORTS = (
 LENGTHS = ("https://hook.example/".ljust(2049, "a"), f"https://hook.example/?{'a' * 5000}")
 
 FORMS = (
-    *NUMBERS, *IPV4, *IPV6, *USERS, *BACKSLASHES, *SPACES, *LETTERS, *ESCAPES, *DOTS, *SCHEMES, *PORTS, *LENGTHS,
+    *NUMBERS, *IPV4, *IPV6, *USERS, *BACKSLASHES, *SPACES, *UNICODE_HOSTS, *ESCAPES, *DOTS, *SCHEMES, *PORTS, *LENGTHS,
 )  # fmt: skip
 
 PUBLIC = "93.184.216.34"
@@ -168,7 +168,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "two..dots.example": (),
     f"{'a' * 64}.example": (),
 }
-F8 = (
+RESERVED_ADDRESSES = (
     "224.0.0.1", "239.255.255.250", "192.88.99.1", "::7f00:1", "::ffff:0:7f00:1", "64:ff9b::7f00:1",
     "64:ff9b::a9fe:a9fe", "64:ff9b:1::7f00:1", "2002:7f00:1::", "::5efe:7f00:1", "1::1", "fec0::1", "ff02::1",
     "ff0e::1", "3fff::1", "5f00::1", "100.64.0.1",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from tests.support.markup import Node, parse
+from tests.support.markup import HtmlElement, parse_html
 
 
 class Form:
@@ -14,11 +14,13 @@ class Form:
     ``disabled``: names of the controls that cannot be used.
     """
 
-    def __init__(self, http: FlaskClient, path: str, action: str | None = None, page: Node | None = None) -> None:
+    def __init__(
+        self, http: FlaskClient, path: str, action: str | None = None, page: HtmlElement | None = None
+    ) -> None:
         if page is None:
             answer = http.get(path)
             assert answer.status_code == 200, answer.text
-            page = parse(answer.text)
+            page = parse_html(answer.text)
         self._http = http
         self.action = action or path
         self.node = page.one("form", method="post", action=self.action)
@@ -28,7 +30,7 @@ class Form:
             for control in self.node.all(tag):
                 self._read(control)
 
-    def _read(self, control: Node) -> None:
+    def _read(self, control: HtmlElement) -> None:
         name = control.attrs.get("name", "")
         if "disabled" in control.attrs:
             self.disabled.add(name)
@@ -60,11 +62,11 @@ class Form:
         """Fill and post it, which must succeed; what the page afterwards says."""
         answer = self.send(values)
         assert answer.status_code == 303, answer.text
-        page = parse(self._http.get(answer.headers["Location"]).text)
+        page = parse_html(self._http.get(answer.headers["Location"]).text)
         return page.one("p", class_="said").words
 
-    def refused(self, status: int, values: dict[str, str]) -> Node:
+    def refused(self, status: int, values: dict[str, str]) -> HtmlElement:
         """Fill and post it, which must be refused; the page with the form again."""
         answer = self.send(values)
         assert answer.status_code == status, answer.text
-        return parse(answer.text)
+        return parse_html(answer.text)

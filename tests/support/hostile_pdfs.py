@@ -6,10 +6,10 @@
 import zlib
 from collections.abc import Callable
 
-from tests.support.pdfs import Sheet, Writer, lines_content, sheets_pdf, simple_pdf
+from tests.support.pdfs import PdfWriter, Sheet, lines_content, sheets_pdf, simple_pdf
 
 
-def _one_page(writer: Writer, content: int, resources: str, *, box: str = "0 0 612 792") -> bytes:
+def _build_one_page(writer: PdfWriter, content: int, resources: str, *, box: str = "0 0 612 792") -> bytes:
     root, tree = writer.reserve(), writer.reserve()
     page = writer.add(
         f"<< /Type /Page /Parent {tree} 0 R /MediaBox [{box}] /Resources << {resources} >> /Contents {content} 0 R >>"
@@ -21,12 +21,12 @@ def _one_page(writer: Writer, content: int, resources: str, *, box: str = "0 0 6
 
 def nested_forms(depth: int, fan: int, paint: str = "0 0 1 rg 10 10 40 40 re f") -> bytes:
     """Form XObjects, each drawing the next one ``fan`` times, ``depth`` levels: fan**depth drawings in 3 kB."""
-    writer = Writer()
+    writer = PdfWriter()
     entries = "/Type /XObject /Subtype /Form /BBox [0 0 612 792]"
     below = writer.stream(paint, entries)
     for _ in range(depth - 1):
         below = writer.stream("/X Do " * fan, f"{entries} /Resources << /XObject << /X {below} 0 R >> >>")
-    return _one_page(writer, writer.stream("/X Do " * fan), f"/XObject << /X {below} 0 R >>")
+    return _build_one_page(writer, writer.stream("/X Do " * fan), f"/XObject << /X {below} 0 R >>")
 
 
 def memory_bomb() -> bytes:
@@ -44,7 +44,7 @@ def paced_pages(paces: str) -> bytes:
 
     The slow ones compute a costly colour for every pixel, many times over.
     """
-    writer = Writer()
+    writer = PdfWriter()
     root, tree = writer.reserve(), writer.reserve()
     program = "{ add " + "dup mul 0.5 add sin " * 500 + "dup dup }"
     function = writer.stream(program, "/FunctionType 4 /Domain [0 1 0 1] /Range [0 1 0 1 0 1]")
@@ -67,18 +67,18 @@ def paced_pages(paces: str) -> bytes:
 
 def double_deflated() -> bytes:
     """A content stream deflated twice: a few kB that become a gigabyte of operators."""
-    writer = Writer()
-    return _one_page(writer, _double_deflated(writer), "")
+    writer = PdfWriter()
+    return _build_one_page(writer, _add_double_deflated(writer), "")
 
 
 def bomb_pages(count: int) -> bytes:
     """``count`` pages: the first is drawn at once, all others are ``double_deflated``."""
-    writer = Writer()
-    bomb = _double_deflated(writer)
-    return _pages(writer, [writer.stream("0 0 1 rg 0 0 300 300 re f")] + [bomb] * (count - 1), "")
+    writer = PdfWriter()
+    bomb = _add_double_deflated(writer)
+    return _build_pages(writer, [writer.stream("0 0 1 rg 0 0 300 300 re f")] + [bomb] * (count - 1), "")
 
 
-def _double_deflated(writer: Writer) -> int:
+def _add_double_deflated(writer: PdfWriter) -> int:
     packer = zlib.compressobj(9)
     head = packer.compress(b"0 0 m ") + packer.flush(zlib.Z_FULL_FLUSH)
     block = packer.compress(b"0 0 m " * 200_000) + packer.flush(zlib.Z_FULL_FLUSH)  # the same bytes each time
@@ -88,7 +88,7 @@ def _double_deflated(writer: Writer) -> int:
     )
 
 
-def _pages(writer: Writer, contents: list[int], resources: str) -> bytes:
+def _build_pages(writer: PdfWriter, contents: list[int], resources: str) -> bytes:
     root, tree = writer.reserve(), writer.reserve()
     entries = f"/Type /Page /Parent {tree} 0 R /MediaBox [0 0 612 792] /Resources << {resources} >>"
     kids = " ".join(f"{writer.add(f'<< {entries} /Contents {content} 0 R >>')} 0 R" for content in contents)
@@ -99,7 +99,7 @@ def _pages(writer: Writer, contents: list[int], resources: str) -> bytes:
 
 def deep_page_tree(depth: int = 20_000) -> bytes:
     """One page under ``depth`` page tree nodes."""
-    writer = Writer()
+    writer = PdfWriter()
     root, page = writer.reserve(), writer.reserve()
     below, parent = page, 0
     for _ in range(depth):
@@ -112,7 +112,7 @@ def deep_page_tree(depth: int = 20_000) -> bytes:
 
 def looping_page_tree() -> bytes:
     """A page tree that is its own child, and says it has two thousand million pages."""
-    writer = Writer()
+    writer = PdfWriter()
     root, tree = writer.reserve(), writer.reserve()
     writer.put(tree, f"<< /Type /Pages /Count 2000000000 /Kids [{tree} 0 R] /Parent {tree} 0 R >>")
     writer.put(root, f"<< /Type /Catalog /Pages {tree} 0 R >>")
@@ -133,19 +133,19 @@ def looping_xref() -> bytes:
 
 def giant_image() -> bytes:
     """A 60,000 x 60,000 pixel picture in 4 MB of zeros deflated to a few kB: 10 GB when unpacked."""
-    writer = Writer()
+    writer = PdfWriter()
     entries = "/Type /XObject /Subtype /Image /Width 60000 /Height 60000 /BitsPerComponent 8 /ColorSpace /DeviceRGB"
     image = writer.stream(bytes(4_000_000), entries, compress=True)
-    return _one_page(writer, writer.stream("612 0 0 792 0 0 cm /I Do"), f"/XObject << /I {image} 0 R >>")
+    return _build_one_page(writer, writer.stream("612 0 0 792 0 0 cm /I Do"), f"/XObject << /I {image} 0 R >>")
 
 
 def tiny_tiles() -> bytes:
     """A page filled with a pattern whose tiles are a thousandth of a point apart."""
-    writer = Writer()
+    writer = PdfWriter()
     entries = "/Type /Pattern /PatternType 1 /PaintType 1 /TilingType 1 /BBox [0 0 1 1] /Resources << >>"
     tile = writer.stream("0 0 1 1 re f", f"{entries} /XStep 0.001 /YStep 0.001")
     content = writer.stream("/Pattern cs /P scn 0 0 612 792 re f")
-    return _one_page(writer, content, f"/Pattern << /P {tile} 0 R >>")
+    return _build_one_page(writer, content, f"/Pattern << /P {tile} 0 R >>")
 
 
 def nested_arrays() -> bytes:
@@ -156,20 +156,20 @@ def nested_arrays() -> bytes:
 
 def nested_states() -> bytes:
     """Ten million saved graphics states that are never restored."""
-    writer = Writer()
-    return _one_page(writer, writer.stream("q " * 10_000_000, compress=True), "")
+    writer = PdfWriter()
+    return _build_one_page(writer, writer.stream("q " * 10_000_000, compress=True), "")
 
 
 def endless_dashes() -> bytes:
     """Very long lines with very short dashes."""
-    writer = Writer()
+    writer = PdfWriter()
     content = "[0.0001 0.0001] 0 d 0.1 w " + "".join(f"0 {y} m 60000000 {y} l S " for y in range(0, 792, 4))
-    return _one_page(writer, writer.stream(content), "")
+    return _build_one_page(writer, writer.stream(content), "")
 
 
 def self_drawing_form() -> bytes:
     """A form that draws itself twice."""
-    writer = Writer()
+    writer = PdfWriter()
     form = writer.reserve()
     body = "/X Do /X Do"
     writer.put(
@@ -177,7 +177,7 @@ def self_drawing_form() -> bytes:
         f"<< /Type /XObject /Subtype /Form /BBox [0 0 612 792] /Resources << /XObject << /X {form} 0 R >> >> "
         f"/Length {len(body)} >>\nstream\n{body}\nendstream",
     )
-    return _one_page(writer, writer.stream(body), f"/XObject << /X {form} 0 R >>")
+    return _build_one_page(writer, writer.stream(body), f"/XObject << /X {form} 0 R >>")
 
 
 def many_links() -> bytes:
@@ -188,20 +188,20 @@ def many_links() -> bytes:
 
 def endless_text() -> bytes:
     """One page with three million characters on top of each other."""
-    writer = Writer()
+    writer = PdfWriter()
     font = writer.add("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
-    return _one_page(writer, _endless_text(writer), f"/Font << /F1 {font} 0 R >>")
+    return _build_one_page(writer, _add_endless_text(writer), f"/Font << /F1 {font} 0 R >>")
 
 
 def endless_text_pages(count: int) -> bytes:
     """``count`` pages: the first has little text, all others are ``endless_text``."""
-    writer = Writer()
+    writer = PdfWriter()
     font = writer.add("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
-    contents = [writer.stream(lines_content("Page 1"))] + [_endless_text(writer)] * (count - 1)
-    return _pages(writer, contents, f"/Font << /F1 {font} 0 R >>")
+    contents = [writer.stream(lines_content("Page 1"))] + [_add_endless_text(writer)] * (count - 1)
+    return _build_pages(writer, contents, f"/Font << /F1 {font} 0 R >>")
 
 
-def _endless_text(writer: Writer) -> int:
+def _add_endless_text(writer: PdfWriter) -> int:
     shown = "BT /F1 1 Tf 1 0 0 1 72 700 Tm " + f"({'x' * 3000}) Tj " * 1000 + "ET"
     return writer.stream(shown, compress=True)
 

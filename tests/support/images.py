@@ -7,41 +7,43 @@ from typing import Any
 
 from PIL import Image, ImageDraw
 
-TURNED = 0x0112  # EXIF: how the picture must be turned to stand upright
+EXIF_ORIENTATION = 0x0112  # EXIF: how the picture must be turned to stand upright
 
 
-def picture(form: str = "PNG", size: tuple[int, int] = (60, 40), mode: str = "RGB", **how: Any) -> bytes:
+def make_picture(form: str = "PNG", size: tuple[int, int] = (60, 40), mode: str = "RGB", **how: Any) -> bytes:
     """A picture whose left half is red and whose right half is blue; ``how`` goes to the encoder."""
     image = Image.new("RGB", size, (220, 20, 30))
     ImageDraw.Draw(image).rectangle((size[0] // 2, 0, size[0], size[1]), fill=(20, 30, 220))
-    return encoded(image.convert(mode), form, **how)
+    return encode_image(image.convert(mode), form, **how)
 
 
-def encoded(image: Image.Image, form: str, **how: Any) -> bytes:
+def encode_image(image: Image.Image, form: str, **how: Any) -> bytes:
     """``image`` as a file."""
     out = io.BytesIO()
     image.save(out, form, **how)
     return out.getvalue()
 
 
-def turned(form: str) -> bytes:
+def make_rotated_picture(form: str) -> bytes:
     """A picture that lies on its side and says so: shown upright, red is above blue."""
     exif = Image.Exif()
-    exif[TURNED] = 6
+    exif[EXIF_ORIENTATION] = 6
     exif[0x010E] = "EXIF-CANARY"
-    return picture(form, exif=exif)
+    return make_picture(form, exif=exif)
 
 
-def animation(form: str) -> bytes:
+def make_animation(form: str) -> bytes:
     """Two different pictures, one after the other."""
     frames = [Image.new("RGB", (20, 20), colour) for colour in ("red", "blue")]
-    return encoded(frames[0], form, save_all=True, append_images=frames[1:], duration=100)
+    return encode_image(frames[0], form, save_all=True, append_images=frames[1:], duration=100)
 
 
-def png(width: int, height: int, *chunks: tuple[bytes, bytes], depth: int = 8, colour: int = 2) -> bytes:
+def make_png(width: int, height: int, *chunks: tuple[bytes, bytes], depth: int = 8, colour: int = 2) -> bytes:
     """A PNG with exactly these chunks after the header, whatever sense they make."""
     header = struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*each) for each in ((b"IHDR", header), *chunks, (b"IEND", b"")))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        _make_png_chunk(*each) for each in ((b"IHDR", header), *chunks, (b"IEND", b""))
+    )
 
 
 def pixel_bomb(width: int, height: int) -> bytes:
@@ -49,19 +51,19 @@ def pixel_bomb(width: int, height: int) -> bytes:
     line = b"\0" + b"\xff" * ((width + 7) // 8)
     packer = zlib.compressobj(9)
     rows = b"".join(packer.compress(line) for _ in range(height)) + packer.flush()
-    return png(width, height, (b"IDAT", rows), depth=1, colour=0)
+    return make_png(width, height, (b"IDAT", rows), depth=1, colour=0)
 
 
-def frame(fill: int = 0) -> bytes:
+def make_mp3_frame(fill: int = 0) -> bytes:
     """One frame of MPEG 1 layer III: 128 kbit/s at 44,100 Hz."""
     return b"\xff\xfb\x90\x00" + bytes([fill]) * 413
 
 
-def id3(content: bytes) -> bytes:
+def make_id3_tag(content: bytes) -> bytes:
     """An ID3v2 tag around ``content``."""
     size = len(content)
     return b"ID3\x04\x00\x00" + bytes(size >> shift & 0x7F for shift in (21, 14, 7, 0)) + content
 
 
-def _chunk(kind: bytes, data: bytes) -> bytes:
+def _make_png_chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

@@ -17,13 +17,13 @@ ISSUER = "https://design.example.com"
 AUDIENCE = "docshare"
 
 
-def segment(value: Any) -> str:
+def encode_segment(value: Any) -> str:
     raw = value if isinstance(value, bytes) else json.dumps(value).encode()
     return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
 @dataclass
-class Maker:
+class TokenMaker:
     """``now``: seconds; ``always``: claims that all of its tokens have."""
 
     now: int
@@ -53,17 +53,17 @@ class Maker:
 
     def unsigned(self, **header: Any) -> str:
         """A token without a signature."""
-        return f"{segment({'alg': 'none', **header})}.{segment(self.claims())}."
+        return f"{encode_segment({'alg': 'none', **header})}.{encode_segment(self.claims())}."
 
     def confused(self) -> str:
         """The old trick: the public key, as everybody has it, used as a secret."""
-        signed = f"{segment({'alg': 'HS256', 'kid': 'rsa'})}.{segment(self.claims())}"
-        return f"{signed}.{segment(hmac.digest(self.rsa.as_pem(private=False), signed.encode(), 'sha256'))}"
+        signed = f"{encode_segment({'alg': 'HS256', 'kid': 'rsa'})}.{encode_segment(self.claims())}"
+        return f"{signed}.{encode_segment(hmac.digest(self.rsa.as_pem(private=False), signed.encode(), 'sha256'))}"
 
     def critical(self, **header: Any) -> str:
         """A token that nobody may accept who does not understand all of ``header``, signed as it should be."""
         head = {"alg": "RS256", "kid": "rsa", "crit": list(header), **header}
-        signed = f"{segment(head)}.{segment(self.claims())}"
+        signed = f"{encode_segment(head)}.{encode_segment(self.claims())}"
         key = self.rsa.private_key
         assert key is not None
-        return f"{signed}.{segment(key.sign(signed.encode(), PKCS1v15(), SHA256()))}"
+        return f"{signed}.{encode_segment(key.sign(signed.encode(), PKCS1v15(), SHA256()))}"

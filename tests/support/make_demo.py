@@ -120,7 +120,7 @@ def cover(page: Slide) -> None:
     for number, (x, y, tint) in enumerate(((640, 96, "#1d2444"), (604, 128, "#27315e"), (568, 160, "#ffffff"))):
         page.box(x, y, 268, 340, HexColor(tint), radius=12)
         if number == 2:
-            sheet_of_paper(page, x, y)
+            draw_sheet(page, x, y)
     page.logo(EDGE, 72, 40)
     page.text(EDGE + 54, 99, "docshare", 20, PAPER, "Inter-Semi", tight=0.01)
     for number, row in enumerate(("Share a", "document.", "Know how it", "was read.")):
@@ -134,7 +134,7 @@ def cover(page: Slide) -> None:
         x += width + 12
 
 
-def sheet_of_paper(page: Slide, x: float, y: float) -> None:
+def draw_sheet(page: Slide, x: float, y: float) -> None:
     """A page that is being read: some lines brighter than others, one marked."""
     page.box(x + 28, y + 32, 128, 14, INK, radius=4)
     page.box(x + 28, y + 56, 84, 8, LINE, radius=4)
@@ -191,35 +191,40 @@ def share(page: Slide) -> None:
         x = EDGE + number * 208
         page.box(x, 226, 192, 190, GROUND, radius=14)
         page.box(x + 22, 250, 40, 40, PALE, radius=10)
-        CARD_SIGNS[number](page, x + 22, 250)
+        CARD_ICONS[number](page, x + 22, 250)
         page.text(x + 22, 328, title, 17, INK, "Inter-Semi", tight=0.01)
         page.lines(x + 22, 354, rows, 12)
     page.text(EDGE, 456, "Or hand it around on paper: every link has its QR code.", 13, SOFT)
     page.foot(3)
 
 
-def _sign_page(page: Slide, x: float, y: float) -> None:
+def _draw_page_icon(page: Slide, x: float, y: float) -> None:
     page.box(x + 12, y + 9, 16, 22, BLUE, radius=3)
     page.box(x + 15.5, y + 14, 9, 2, PAPER, radius=1)
     page.box(x + 15.5, y + 19, 6, 2, PAPER, radius=1)
 
 
-def _sign_text(page: Slide, x: float, y: float) -> None:
+def _draw_text_icon(page: Slide, x: float, y: float) -> None:
     page.stroke([(x + 12, y + 12), (x + 28, y + 12)], BLUE, 3)
     page.stroke([(x + 20, y + 12), (x + 20, y + 29)], BLUE, 3)
 
 
-def _sign_link(page: Slide, x: float, y: float) -> None:
+def _draw_link_icon(page: Slide, x: float, y: float) -> None:
     page.stroke([(x + 13, y + 27), (x + 27, y + 13)], BLUE, 3)
     page.stroke([(x + 17, y + 12.5), (x + 27.5, y + 12.5), (x + 27.5, y + 23)], BLUE, 3)
 
 
-def _sign_quiet(page: Slide, x: float, y: float) -> None:
+def _draw_moon_icon(page: Slide, x: float, y: float) -> None:
     page.dot(x + 20, y + 20, 11, BLUE)
     page.dot(x + 24.5, y + 16.5, 9, PALE)
 
 
-CARD_SIGNS: tuple[Callable[[Slide, float, float], None], ...] = (_sign_page, _sign_text, _sign_link, _sign_quiet)
+CARD_ICONS: tuple[Callable[[Slide, float, float], None], ...] = (
+    _draw_page_icon,
+    _draw_text_icon,
+    _draw_link_icon,
+    _draw_moon_icon,
+)
 
 
 def control(page: Slide) -> None:
@@ -266,7 +271,7 @@ def know(page: Slide) -> None:
     page.foot(5)
 
 
-COUNTED = (
+VIEW_RULES = (
     (
         "Counts",
         SUN,
@@ -294,7 +299,7 @@ def honest(page: Slide) -> None:
     """What counts as reading."""
     page.fill(NIGHT)
     page.headline("MEASURED HONESTLY", ("Only people count,", "and only while they read"), PAPER, SUN)
-    for number, (title, colour, rows) in enumerate(COUNTED):
+    for number, (title, colour, rows) in enumerate(VIEW_RULES):
         x = EDGE + number * 416
         page.box(x, 226, 400, 196, HexColor("#1d2444"), radius=14)
         page.text(x + 26, 262, title, 18, colour, "Inter-Semi")
@@ -367,7 +372,7 @@ def register_fonts() -> None:
     pdfmetrics.registerFont(TTFont("Mono", str(MONO)))
 
 
-def make() -> bytes:
+def make_tour() -> bytes:
     """The whole tour."""
     register_fonts()
     out = io.BytesIO()
@@ -384,5 +389,5 @@ def make() -> bytes:
 
 
 if __name__ == "__main__":
-    TARGET.write_bytes(make())
+    TARGET.write_bytes(make_tour())
     print(f"{TARGET}: {TARGET.stat().st_size} bytes, {len(PAGES)} pages")

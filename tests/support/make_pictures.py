@@ -24,13 +24,13 @@ from rich.text import Text
 import docshare.server
 from docshare.server.pdf.engine import Engine
 from docshare.server.services.readership import viewing
-from tests.support.browsing import DESKTOP, PHONE, desk_settings, launch, visitor
+from tests.support.browser import DESKTOP, PHONE, desktop_options, launch, visitor
 from tests.support.cast import World, make_runtime, make_world
-from tests.support.owner import put, signed_in
-from tests.support.reader import Reader
-from tests.support.served import COMMAND, home
-from tests.support.terminal import Terminal, on_terminal
-from tests.support.timed import RunningClock, listening
+from tests.support.in_process_server import RunningClock, serve_world
+from tests.support.owner import put_settings, sign_in_browser
+from tests.support.reader import FakeReader
+from tests.support.server_process import COMMAND, make_env
+from tests.support.terminal import Terminal, run_on_terminal
 
 PICTURES = Path(__file__).resolve().parents[2] / ".pictures"
 TOUR = Path(docshare.server.__file__).parent / "demo" / "docshare-tour.pdf"
@@ -54,7 +54,11 @@ _FONTS = 'ui-monospace, "SFMono-Regular", Menlo, Consolas, "Liberation Mono", mo
 _SVG = re.sub(r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
 _SVG = re.sub(r"font-family: [^;]*;", f"font-family: {_FONTS};", _SVG)
 
-_PLACES = {"192.0.2.": ("DE", "AT", "CH"), "198.51.100.": ("US", "GB", "FR"), "203.0.113.": ("DE", "NL", "SE")}
+_COUNTRIES_BY_PREFIX = {
+    "192.0.2.": ("DE", "AT", "CH"),
+    "198.51.100.": ("US", "GB", "FR"),
+    "203.0.113.": ("DE", "NL", "SE"),
+}
 _BROWSERS = (
     DESKTOP,
     DESKTOP,
@@ -67,8 +71,8 @@ _BROWSERS = (
     "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36 "
     "Edg/126.0.0.0",
 )
-_FROM = (None, None, None, "https://docs.example.com/", "https://mail.example.org/", "https://www.linkedin.com/")
-_SECONDS = (9, 14, 21, 12, 38, 17, 8, 11)  # how long a page of the tour holds an ordinary reader
+_REFERRERS = (None, None, None, "https://docs.example.com/", "https://mail.example.org/", "https://www.linkedin.com/")
+_SECONDS_BY_PAGE = (9, 14, 21, 12, 38, 17, 8, 11)  # how long a page of the tour holds an ordinary reader
 _RECIPIENTS = ("Ann Lee", "Bob Ray", "Chi Wen")
 
 
@@ -77,20 +81,20 @@ def main() -> None:
     PICTURES.mkdir(exist_ok=True)
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = launch(playwright)
-        _the_two_commands(browser, Path(folder) / "live")
-        with _four_weeks(Path(folder) / "weeks") as (world, made, url):
-            _readership(world, url, Path(folder) / "shell")
-            _viewer(browser, f"{url}/{made['shortId']}")
-            _report(browser, world, made, url)
+        _draw_two_commands(browser, Path(folder) / "live")
+        with _serve_four_weeks(Path(folder) / "weeks") as (world, made, url):
+            _draw_readership(world, url, Path(folder) / "shell")
+            _draw_viewer(browser, f"{url}/{made['shortId']}")
+            _draw_report(browser, world, made, url)
         browser.close()
 
 
 # --- terminals -----------------------------------------------------------------------------------------------------
 
 
-def _the_two_commands(browser: Browser, folder: Path) -> None:
+def _draw_two_commands(browser: Browser, folder: Path) -> None:
     """``docshare serve --demo``, somebody who reads to page 3, and what both terminals say."""
-    env = _env(folder)
+    env = _make_env(folder)
     serve, wait = RECORDED["terminal.svg"]
     with Terminal([*COMMAND, *serve.split()[1:], "--port", "0"], env, columns=COLUMNS) as server:
         server.until("following view")
@@ -98,12 +102,12 @@ def _the_two_commands(browser: Browser, folder: Path) -> None:
         link = re.findall(r"http://\S+/\w{12}", shown)[0]
         with Terminal([*COMMAND, *wait.split()[1:]], env, columns=COLUMNS) as waiter:
             waiter.until("page 3")
-            _read(browser, link)
-            _comes(server, "3 pages")
-            _comes(waiter, "3 of 8 pages")
+            _read_document(browser, link)
+            _wait_for_text(server, "3 pages")
+            _wait_for_text(waiter, "3 of 8 pages")
             waited, shown = waiter.end().shown, server.settle()
     told = [(serve, shown), (wait, waited)]
-    _draw(
+    _draw_terminal(
         "terminal.svg",
         told,
         "docshare",
@@ -111,7 +115,7 @@ def _the_two_commands(browser: Browser, folder: Path) -> None:
     )
 
 
-def _comes(terminal: Terminal, text: str) -> None:
+def _wait_for_text(terminal: Terminal, text: str) -> None:
     """Wait until ``text`` is shown: a reading is known a minute after it."""
     for _ in range(400):
         if text in terminal.settle():
@@ -119,7 +123,7 @@ def _comes(terminal: Terminal, text: str) -> None:
     raise AssertionError(f"{text!r} did not come, but: {terminal.shown!r}")
 
 
-def _read(browser: Browser, link: str) -> None:
+def _read_document(browser: Browser, link: str) -> None:
     with visitor(browser) as person:
         page = person.open(link)
         for seconds in (7, 9):
@@ -129,20 +133,20 @@ def _read(browser: Browser, link: str) -> None:
         page.close(run_before_unload=True)
 
 
-def _readership(world: World, url: str, folder: Path) -> None:
+def _draw_readership(world: World, url: str, folder: Path) -> None:
     (command,) = RECORDED["readership.svg"]
-    env = _env(folder) | {"DOCSHARE_URL": url, "DOCSHARE_TOKEN": world.pia.key}
-    shown = on_terminal([*COMMAND, *command.split()[1:]], env, columns=COLUMNS).shown
-    _draw("readership.svg", [(command, shown)], "who read it", {url: "http://127.0.0.1:8787"})
+    env = _make_env(folder) | {"DOCSHARE_URL": url, "DOCSHARE_TOKEN": world.pia.key}
+    shown = run_on_terminal([*COMMAND, *command.split()[1:]], env, columns=COLUMNS).shown
+    _draw_terminal("readership.svg", [(command, shown)], "who read it", {url: "http://127.0.0.1:8787"})
 
 
-def _env(folder: Path) -> dict[str, str]:
+def _make_env(folder: Path) -> dict[str, str]:
     folder.mkdir(parents=True, exist_ok=True)
-    env = home(folder) | {"TERM": "xterm-256color", "COLUMNS": str(COLUMNS), "LANG": "C.UTF-8", "TZ": "UTC"}
+    env = make_env(folder) | {"TERM": "xterm-256color", "COLUMNS": str(COLUMNS), "LANG": "C.UTF-8", "TZ": "UTC"}
     return {key: value for key, value in env.items() if key not in ("NO_COLOR", "CI")}
 
 
-def _draw(name: str, told: list[tuple[str, str]], title: str, plain: Mapping[str, str]) -> None:
+def _draw_terminal(name: str, told: list[tuple[str, str]], title: str, plain: Mapping[str, str]) -> None:
     """Write what commands have shown as a picture of a terminal; ``plain`` replaces what differs from run to run."""
     console = Console(
         record=True,
@@ -158,13 +162,13 @@ def _draw(name: str, told: list[tuple[str, str]], title: str, plain: Mapping[str
         console.print(Text.assemble(("$ ", "bright_black"), (command, "bold")))
         for found, instead in plain.items():
             shown = shown.replace(found, instead)
-        for line in _settled(shown):
+        for line in _list_final_lines(shown):
             console.print(Text.from_ansi(line), soft_wrap=True)
     svg = console.export_svg(title=title, theme=_NIGHT, code_format=_SVG, unique_id=name.removesuffix(".svg"))
     (PICTURES / name).write_text(svg, encoding="utf-8")
 
 
-def _settled(shown: str) -> Iterator[str]:
+def _list_final_lines(shown: str) -> Iterator[str]:
     """The lines as they stand in the end: what a status line had shown before it was cleared is gone."""
     for line in shown.rstrip().split("\n"):
         last = re.split(r"\r|\x1b\[2?K", line)[-1]
@@ -176,27 +180,27 @@ def _settled(shown: str) -> Iterator[str]:
 
 
 @contextmanager
-def _four_weeks(folder: Path) -> Iterator[tuple[World, dict[str, Any], str]]:
+def _serve_four_weeks(folder: Path) -> Iterator[tuple[World, dict[str, Any], str]]:
     """A server with the tour on it, which people have read for four weeks."""
     clock, engine, chance = RunningClock(), Engine(workers=1), random.Random(11)
     runtime = make_runtime(folder, clock, engine, rate_limit=100_000, address_limit=100_000)
-    world = make_world(replace(runtime, locate=_country), clock)
+    world = make_world(replace(runtime, locate=_look_up_country), clock)
     made = world.pia.upload(TOUR.read_bytes(), name=TOUR.name)
     path = f"/api/v1/files/{made['uuid']}/variants"
-    put(world, dict(made), slug="tour")
+    put_settings(world, dict(made), slug="tour")
     links = [made["shortId"]] * 7 + [
         world.pia.post(path, json={"label": label}).get_json()["shortId"] for label in _RECIPIENTS
     ]
     for day in range(28):
         busy = 0 if day % 7 in (5, 6) else 2 + day // 5
         for _ in range(chance.randint(busy, busy + 3)):
-            _somebody_reads(world, chance.choice(links), chance)
+            _simulate_reader(world, chance.choice(links), chance)
             world.clock.advance(minutes=chance.randint(20, 100))
         world.clock.advance(hours=24 - (world.clock.now // 3_600_000 + 16) % 24, minutes=chance.randint(0, 50))
     world.clock.advance(minutes=6)
     viewing.end_due(world.rt)
     try:
-        with listening(world) as url:
+        with serve_world(world) as url:
             yield world, made, url
     finally:
         world.rt.pages.close()
@@ -204,19 +208,19 @@ def _four_weeks(folder: Path) -> Iterator[tuple[World, dict[str, Any], str]]:
         engine.close()
 
 
-def _country(address: str) -> str | None:
+def _look_up_country(address: str) -> str | None:
     prefix, _, last = address.rpartition(".")
-    return _PLACES[f"{prefix}."][int(last) % 3] if f"{prefix}." in _PLACES else None
+    return _COUNTRIES_BY_PREFIX[f"{prefix}."][int(last) % 3] if f"{prefix}." in _COUNTRIES_BY_PREFIX else None
 
 
-def _somebody_reads(world: World, link: str, chance: random.Random) -> None:
-    address, source = f"{chance.choice(list(_PLACES))}{chance.randint(1, 24)}", chance.choice(_FROM)
+def _simulate_reader(world: World, link: str, chance: random.Random) -> None:
+    address, source = f"{chance.choice(list(_COUNTRIES_BY_PREFIX))}{chance.randint(1, 24)}", chance.choice(_REFERRERS)
     headers = {} if source is None else {"Referer": source}
-    reader = Reader(world, link, address=address, user_agent=chance.choice(_BROWSERS), page_headers=headers)
+    reader = FakeReader(world, link, address=address, user_agent=chance.choice(_BROWSERS), page_headers=headers)
     reader.tell(input=True)
     for page in range(1, min(8, int(chance.triangular(2, 11, 7))) + 1):
         reader.reads(
-            _SECONDS[page - 1] * chance.uniform(0.5, 1.7),
+            _SECONDS_BY_PAGE[page - 1] * chance.uniform(0.5, 1.7),
             page=page,
             turns=min(page - 1, 1),
             backTurns=int(page > 2 and chance.random() < 0.12),
@@ -227,17 +231,17 @@ def _somebody_reads(world: World, link: str, chance: random.Random) -> None:
 # --- pages ---------------------------------------------------------------------------------------------------------
 
 
-def _viewer(browser: Browser, link: str) -> None:
+def _draw_viewer(browser: Browser, link: str) -> None:
     with visitor(browser, viewport={"width": 1280, "height": 800}) as person:
         page = person.open(f"{link}#page=5")
         page.wait_for_timeout(1_500)
-        _keep(page, "viewer.png")
+        _save_screenshot(page, "viewer.png")
 
 
-def _report(browser: Browser, world: World, made: Mapping[str, Any], url: str) -> None:
-    cookie = signed_in(world, world.pia).get_cookie("docshare_session")
+def _draw_report(browser: Browser, world: World, made: Mapping[str, Any], url: str) -> None:
+    cookie = sign_in_browser(world, world.pia).get_cookie("docshare_session")
     assert cookie is not None
-    context = browser.new_context(**desk_settings() | {"viewport": {"width": 1280, "height": 1345}})
+    context = browser.new_context(**desktop_options() | {"viewport": {"width": 1280, "height": 1345}})
     context.add_cookies([{"name": "docshare_session", "value": cookie.value, "url": url}])
     page = context.new_page()
     answer = page.goto(f"{url}/readership/{made['uuid']}")
@@ -245,11 +249,11 @@ def _report(browser: Browser, world: World, made: Mapping[str, Any], url: str) -
     assert answer.ok
     page.evaluate("document.querySelectorAll('img').forEach((image) => { image.loading = 'eager'; })")
     page.evaluate("Promise.all([...document.images].map((image) => image.decode()))")
-    _keep(page, "report.png")
+    _save_screenshot(page, "report.png")
     context.close()
 
 
-def _keep(page: Page, name: str) -> None:
+def _save_screenshot(page: Page, name: str) -> None:
     """A screenshot, packed as tightly as it can be."""
     shot = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
     shot.save(PICTURES / name, optimize=True)

@@ -5,27 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
-_VOID = {"meta", "link", "img", "br", "input", "hr"}
+_VOID_TAGS = {"meta", "link", "img", "br", "input", "hr"}
 
 
 @dataclass
-class Node:
+class HtmlElement:
     """One element; ``words``: all text inside, blanks folded."""
 
     tag: str
     attrs: dict[str, str]
     parts: list[str] = field(default_factory=list)
-    nodes: list[Node] = field(default_factory=list)
+    nodes: list[HtmlElement] = field(default_factory=list)
 
     @property
     def words(self) -> str:
         return " ".join("".join(self.parts).split())
 
-    def all(self, tag: str = "", **attrs: str) -> list[Node]:
+    def all(self, tag: str = "", **attrs: str) -> list[HtmlElement]:
         """Every element inside of that tag; ``class_`` asks for one class of several."""
         return [node for node in self.nodes if (not tag or node.tag == tag) and node.has(**attrs)]
 
-    def one(self, tag: str = "", **attrs: str) -> Node:
+    def one(self, tag: str = "", **attrs: str) -> HtmlElement:
         """The only such element."""
         (found,) = self.all(tag, **attrs)
         return found
@@ -35,22 +35,22 @@ class Node:
         return (not class_ or class_ in classes) and all(self.attrs.get(key) == value for key, value in attrs.items())
 
 
-class _Reader(HTMLParser):
+class _HtmlReader(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
-        self.root = Node("", {})
+        self.root = HtmlElement("", {})
         self.open = [self.root]
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        node = Node(tag, {key: value or "" for key, value in attrs})
+        node = HtmlElement(tag, {key: value or "" for key, value in attrs})
         for outer in self.open:
             outer.nodes.append(node)
-        if tag not in _VOID:
+        if tag not in _VOID_TAGS:
             self.open.append(node)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.handle_starttag(tag, attrs)
-        if tag not in _VOID:
+        if tag not in _VOID_TAGS:
             self.handle_endtag(tag)
 
     def handle_endtag(self, tag: str) -> None:
@@ -62,9 +62,9 @@ class _Reader(HTMLParser):
             outer.parts.append(data)
 
 
-def parse(html: str) -> Node:
+def parse_html(html: str) -> HtmlElement:
     """The document; every element must be closed where it should be."""
-    reader = _Reader()
+    reader = _HtmlReader()
     reader.feed(html)
     reader.close()
     assert reader.open == [reader.root], f"<{reader.open[-1].tag}> is not closed"

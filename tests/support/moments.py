@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from random import Random
 
-from tests.support.waiting import eventually
+from tests.support.polling import wait_until
 
 
 def random_moment(chance: Random, done: Callable[[], int], *, most: int, first_s: float = 0.4) -> None:
@@ -14,6 +14,6 @@ def random_moment(chance: Random, done: Callable[[], int], *, most: int, first_s
     that the first one may take, when it is not waited for.
     """
     began, before, wanted = time.monotonic(), done(), chance.randint(0, most)
-    eventually(lambda: done() - before >= wanted, seconds=120)
+    wait_until(lambda: done() - before >= wanted, seconds=120)
     each_s = (time.monotonic() - began) / wanted if wanted else first_s
     time.sleep(chance.uniform(0, each_s))

@@ -21,41 +21,41 @@ _SECTOR = 512
 _END, _FREE, _TABLE = 0xFFFFFFFE, 0xFFFFFFFF, 0xFFFFFFFD
 
 
-def picture(size: tuple[int, int] = (8, 8), color: tuple[int, int, int] = (0, 0, 200)) -> bytes:
+def make_picture(size: tuple[int, int] = (8, 8), color: tuple[int, int, int] = (0, 0, 200)) -> bytes:
     """A PNG of one color."""
     out = io.BytesIO()
     Image.new("RGB", size, color).save(out, "PNG")
     return out.getvalue()
 
 
-def word(text: str = "Hello Word", *, pages: int = 1) -> bytes:
+def make_docx(text: str = "Hello Word", *, pages: int = 1) -> bytes:
     """A .docx with ``text`` and a small picture, ``pages`` pages long."""
     document = docx.Document()
     for page in range(pages):
         if page:
             document.add_page_break()
         document.add_paragraph(text)
-    document.add_picture(io.BytesIO(picture()), width=Inches(1))
-    return _saved(document)
+    document.add_picture(io.BytesIO(make_picture()), width=Inches(1))
+    return _save_document(document)
 
 
-def slides(text: str = "Hello slides", *, pages: int = 1) -> bytes:
+def make_pptx(text: str = "Hello slides", *, pages: int = 1) -> bytes:
     """A .pptx with ``text`` and a small picture on each of ``pages`` slides."""
     show = pptx.Presentation()
     for _ in range(pages):
         slide = show.slides.add_slide(show.slide_layouts[6])
         slide.shapes.add_textbox(0, 0, SlideInches(4), SlideInches(1)).text_frame.text = text
-        slide.shapes.add_picture(io.BytesIO(picture()), SlideInches(1), SlideInches(2), SlideInches(1))
-    return _saved(show)
+        slide.shapes.add_picture(io.BytesIO(make_picture()), SlideInches(1), SlideInches(2), SlideInches(1))
+    return _save_document(show)
 
 
-def parts(package: bytes) -> dict[str, bytes]:
+def read_parts(package: bytes) -> dict[str, bytes]:
     """What is in a package, by name."""
     with zipfile.ZipFile(io.BytesIO(package)) as file:
         return {name: file.read(name) for name in file.namelist()}
 
 
-def zipped(entries: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+def make_zip(entries: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
     """A zip file of ``entries``."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", method) as file:
@@ -64,49 +64,49 @@ def zipped(entries: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> 
     return out.getvalue()
 
 
-def changed(package: bytes, changes: Mapping[str, bytes | str]) -> bytes:
+def change_parts(package: bytes, changes: Mapping[str, bytes | str]) -> bytes:
     """``package`` with some parts replaced or added."""
     new = {name: data.encode() if isinstance(data, str) else data for name, data in changes.items()}
-    return zipped(parts(package) | new)
+    return make_zip(read_parts(package) | new)
 
 
-def without(package: bytes, name: str) -> bytes:
+def remove_part(package: bytes, name: str) -> bytes:
     """``package`` without one of its parts."""
-    return zipped({other: data for other, data in parts(package).items() if other != name})
+    return make_zip({other: data for other, data in read_parts(package).items() if other != name})
 
 
-def relationship(name: str, kind: str, target: str, mode: str = "External") -> str:
+def make_relationship(name: str, kind: str, target: str, mode: str = "External") -> str:
     """One element of a .rels part."""
     outside = f' TargetMode="{mode}"' if mode else ""
     return f'<Relationship Id="{name}" Type="{OFFICE}/{kind}" Target="{target}"{outside}/>'
 
 
-def related(package: bytes, rels: str, *added: str) -> bytes:
+def add_relationships(package: bytes, rels: str, *added: str) -> bytes:
     """``package`` with the elements ``added`` to its part ``rels``, which is made if need be."""
-    old = parts(package).get(rels, f'<Relationships xmlns="{_PACKAGE}"></Relationships>'.encode()).decode()
-    return changed(package, {rels: old.replace("</Relationships>", "".join(added) + "</Relationships>")})
+    old = read_parts(package).get(rels, f'<Relationships xmlns="{_PACKAGE}"></Relationships>'.encode()).decode()
+    return change_parts(package, {rels: old.replace("</Relationships>", "".join(added) + "</Relationships>")})
 
 
-def replaced(package: bytes, name: str, pattern: str, text: str) -> bytes:
+def replace_in_part(package: bytes, name: str, pattern: str, text: str) -> bytes:
     """``package`` with every match of ``pattern`` in one part replaced; there must be one."""
-    new, count = re.subn(pattern, lambda _: text, parts(package)[name].decode(), flags=re.S)
+    new, count = re.subn(pattern, lambda _: text, read_parts(package)[name].decode(), flags=re.S)
     assert count, f"nothing in {name} matches"
-    return changed(package, {name: new})
+    return change_parts(package, {name: new})
 
 
-def linked_picture(package: bytes, target: str, kind: str = "image") -> bytes:
+def link_picture(package: bytes, target: str, kind: str = "image") -> bytes:
     """``package``, made by ``word`` or ``slides``, whose picture is drawn from ``target`` by a link of ``kind``."""
-    name, rels = (DOCUMENT, DOCUMENT_RELS) if DOCUMENT in parts(package) else (SLIDE, SLIDE_RELS)
-    linked = replaced(package, name, r'<a:blip r:embed="[^"]*"', '<a:blip r:link="outside"')
-    return related(linked, rels, relationship("outside", kind, target))
+    name, rels = (DOCUMENT, DOCUMENT_RELS) if DOCUMENT in read_parts(package) else (SLIDE, SLIDE_RELS)
+    linked = replace_in_part(package, name, r'<a:blip r:embed="[^"]*"', '<a:blip r:link="outside"')
+    return add_relationships(linked, rels, make_relationship("outside", kind, target))
 
 
-def drawn_picture(package: bytes, svg: str) -> bytes:
+def embed_svg(package: bytes, svg: str) -> bytes:
     """``package``, made by ``word`` or ``slides``, whose picture is ``svg`` under the name of a PNG."""
-    return changed(package, {next(name for name in parts(package) if "/media/" in name): svg})
+    return change_parts(package, {next(name for name in read_parts(package) if "/media/" in name): svg})
 
 
-def svg(address: str) -> str:
+def make_svg(address: str) -> str:
     """An SVG image that shows another picture."""
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="90" height="90">'
@@ -114,7 +114,7 @@ def svg(address: str) -> str:
     )
 
 
-def linked_object(package: bytes, target: str, kind: str = "oleObject") -> bytes:
+def link_object(package: bytes, target: str, kind: str = "oleObject") -> bytes:
     """A .pptx made by ``slides`` that shows another document by a link of ``kind``."""
     frame = (
         '<p:graphicFrame><p:nvGraphicFramePr><p:cNvPr id="77" name="o"/><p:cNvGraphicFramePr/><p:nvPr/>'
@@ -124,29 +124,31 @@ def linked_object(package: bytes, target: str, kind: str = "oleObject") -> bytes
         '<p:link updateAutomatic="1"/></p:oleObj>'
         "</a:graphicData></a:graphic></p:graphicFrame></p:spTree>"
     )
-    return related(replaced(package, SLIDE, "</p:spTree>", frame), SLIDE_RELS, relationship("outside", kind, target))
+    return add_relationships(
+        replace_in_part(package, SLIDE, "</p:spTree>", frame), SLIDE_RELS, make_relationship("outside", kind, target)
+    )
 
 
-def field(package: bytes, *pieces: str) -> bytes:
+def add_field(package: bytes, *pieces: str) -> bytes:
     """A .docx made by ``word`` with a field whose code stands in ``pieces``."""
     code = "".join(f'<w:r><w:instrText xml:space="preserve">{piece}</w:instrText></w:r>' for piece in pieces)
     turns = [f'<w:r><w:fldChar w:fldCharType="{turn}"/></w:r>' for turn in ("begin", "separate", "end")]
     paragraph = f"<w:p>{turns[0]}{code}{turns[1]}<w:r><w:t>result</w:t></w:r>{turns[2]}</w:p>"
-    return replaced(package, DOCUMENT, "<w:body>", f"<w:body>{paragraph}")
+    return replace_in_part(package, DOCUMENT, "<w:body>", f"<w:body>{paragraph}")
 
 
-def compound(*streams: str, nested: str = "", directory: bytes = b"") -> bytes:
+def make_ole_container(*streams: str, nested: str = "", directory: bytes = b"") -> bytes:
     """An OLE container with empty ``streams`` in its root, and ``nested`` within a storage. ``directory`` replaces it.
 
     Two sectors: the allocation table and the directory, which is chained to itself by no one.
     """
     names = [*streams, *(["ObjectPool", nested] if nested else [])]
-    entries = [_entry("Root Entry", 5, child=1)]
+    entries = [_make_ole_entry("Root Entry", 5, child=1)]
     for at, name in enumerate(names, start=1):
         inside = nested and at == len(names)
         following = at + 1 if at < len(streams) + bool(nested) and not inside else _FREE
         child = len(names) if name == "ObjectPool" else _FREE
-        entries.append(_entry(name, 1 if name == "ObjectPool" else 2, right=following, child=child))
+        entries.append(_make_ole_entry(name, 1 if name == "ObjectPool" else 2, right=following, child=child))
     listing = directory or b"".join(entries)
     listing = listing.ljust(-(-len(listing) // _SECTOR) * _SECTOR, b"\0")
     sectors = len(listing) // _SECTOR
@@ -159,12 +161,12 @@ def compound(*streams: str, nested: str = "", directory: bytes = b"") -> bytes:
     return header + struct.pack("<L", 0) + places + allocation + listing
 
 
-def _entry(name: str, kind: int, *, right: int = _FREE, child: int = _FREE) -> bytes:
+def _make_ole_entry(name: str, kind: int, *, right: int = _FREE, child: int = _FREE) -> bytes:
     text = name.encode("utf-16-le") + b"\0\0"
     return struct.pack("<64sHBB3L16x4x16xLQ", text, len(text), kind, 1, _FREE, right, child, _END, 0)
 
 
-def _saved(document: object) -> bytes:
+def _save_document(document: object) -> bytes:
     out = io.BytesIO()
     document.save(out)  # type: ignore[attr-defined]
     return out.getvalue()

@@ -8,13 +8,13 @@ from docshare.server.services.accounts import sign_in
 from tests.support.cast import Person, World
 
 
-def put(world: World, made: dict[str, Any], **settings: Any) -> None:
+def put_settings(world: World, made: dict[str, Any], **settings: Any) -> None:
     """Pia changes the settings of her file ``made`` (an upload result)."""
     answer = world.pia.put(f"/api/v1/files/{made['uuid']}/settings", json=settings)
     assert answer.status_code == 200, answer.text
 
 
-def signed_in(world: World, person: Person) -> FlaskClient:
+def sign_in_browser(world: World, person: Person) -> FlaskClient:
     """A browser in which ``person`` is signed in."""
     http = world.app.test_client()
     url = sign_in.create_link(world.rt, person.email)
@@ -22,7 +22,7 @@ def signed_in(world: World, person: Person) -> FlaskClient:
     return http
 
 
-def asked(world: World, made: dict[str, Any], tail: str) -> Any:
+def get_readership(world: World, made: dict[str, Any], tail: str) -> Any:
     """What Pia gets below ``/readership`` of her file."""
     answer = world.pia.get(f"/api/v1/files/{made['uuid']}/readership{tail}")
     assert answer.status_code == 200, answer.text

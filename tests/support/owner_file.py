@@ -6,13 +6,13 @@ from typing import Any
 
 from tests.support.cast import Person, World
 from tests.support.forms import Form
-from tests.support.markup import Node, parse
-from tests.support.owner import put, signed_in
+from tests.support.markup import HtmlElement, parse_html
+from tests.support.owner import put_settings, sign_in_browser
 
-UNKNOWN = "00000000-0000-4000-8000-000000000000"
+UNKNOWN_UUID = "00000000-0000-4000-8000-000000000000"
 
 
-class Desk:
+class OwnerFile:
     """A file of ``owner``, and the browser in which they are signed in."""
 
     def __init__(self, world: World, owner: Person, **settings: Any) -> None:
@@ -20,14 +20,14 @@ class Desk:
         self.made = owner.upload(name="Ann & Bob <3.pdf")
         self.path = f"/files/{self.made['uuid']}"
         self.api = f"/api/v1{self.path}"
-        self.http = signed_in(world, owner)
+        self.http = sign_in_browser(world, owner)
         if settings:
-            put(world, self.made, **settings)
+            put_settings(world, self.made, **settings)
 
-    def page(self, tail: str = "") -> Node:
+    def page(self, tail: str = "") -> HtmlElement:
         answer = self.http.get(self.path + tail)
         assert answer.status_code == 200, answer.text
-        return parse(answer.text)
+        return parse_html(answer.text)
 
     def form(self, tail: str, action: str | None = None) -> Form:
         return Form(self.http, self.path + tail, action and self.path + action)
@@ -59,6 +59,6 @@ class Desk:
         return made
 
 
-def wrong(page: Node) -> str:
+def form_error(page: HtmlElement) -> str:
     """What is said above a form that was refused."""
     return page.one("p", class_="wrong").words

@@ -5,102 +5,102 @@ from __future__ import annotations
 from dataclasses import replace
 
 from docshare.server.services.accounts import accounts
-from tests.api.hooks import change_hook
-from tests.support.cookie_routes import PASSWORD, Desk, Row, form, with_password
-from tests.support.receivers import happen
-from tests.support.settings import add_asset
+from tests.api.webhooks import update_webhook_row
+from tests.support.cookie_routes import PASSWORD, CookieRoute, OwnerAndReader, form_route, set_password
+from tests.support.receivers import record_replacements
+from tests.support.settings import insert_asset
 
-_ASSET = "0f6a5c1e-7d0b-4a55-9c3e-2b1d9f8e7a60"
-_SPOT = {"x": "10", "y": "10", "width": "20", "height": "10", "label": "Book", "link": "https://example.com"}
+_ASSET_UUID = "0f6a5c1e-7d0b-4a55-9c3e-2b1d9f8e7a60"
+_HOTSPOT_FIELDS = {"x": "10", "y": "10", "width": "20", "height": "10", "label": "Book", "link": "https://example.com"}
 
 
-def _file(desk: Desk) -> str:
+def _file_path(desk: OwnerAndReader) -> str:
     return f"/files/{desk.made['uuid']}"
 
 
-def _trashed(desk: Desk) -> str:
+def _trashed_file_path(desk: OwnerAndReader) -> str:
     made = desk.file()
     assert desk.world.pia.delete(f"/api/v1/files/{made['uuid']}").status_code == 200
     return f"/trash/{made['uuid']}"
 
 
-def _key(desk: Desk) -> str:
+def _key_path(desk: OwnerAndReader) -> str:
     made = accounts.create_key(desk.world.rt, desk.world.pia.email, "laptop")
     return f"/account/keys/{made.uuid}/revoke"
 
 
-def _app(desk: Desk) -> str:
+def _app_path(desk: OwnerAndReader) -> str:
     desk.app.tokens()
     (row,) = desk.world.rt.db.rows("SELECT uuid FROM oauth_grants ORDER BY id DESC LIMIT 1")
     return f"/account/apps/{row[0]}/revoke"
 
 
-def _disabled(desk: Desk) -> str:
+def _disabled_webhook_path(desk: OwnerAndReader) -> str:
     uuid = desk.hook()
-    change_hook(desk.world, uuid, disabled_at=1)
+    update_webhook_row(desk.world, uuid, disabled_at=1)
     return f"/webhooks/{uuid}/enable"
 
 
-def _ended_delivery(desk: Desk) -> str:
+def _ended_delivery_path(desk: OwnerAndReader) -> str:
     uuid = desk.hook("content.replaced")
-    happen(desk.world, desk.made["uuid"])
+    record_replacements(desk.world, desk.made["uuid"])
     with desk.world.rt.db.write():
         desk.world.rt.db.execute("UPDATE deliveries SET next_at = NULL, abandoned_at = 1")
     (row,) = desk.world.rt.db.rows("SELECT MAX(id) FROM deliveries")
     return f"/webhooks/{uuid}/deliveries/{row[0]}/redeliver"
 
 
-def _link(desk: Desk, *, revoked: bool = False) -> str:
+def _link_path(desk: OwnerAndReader, *, revoked: bool = False) -> str:
     path = f"/api/v1/files/{desk.made['uuid']}/variants"
     made = desk.world.pia.post(path, json={"label": "Ann"}).get_json()
     if revoked:
         desk.world.pia.put(f"{path}/{made['uuid']}", json={"revoked": True})
-    return f"{_file(desk)}/links/{made['uuid']}"
+    return f"{_file_path(desk)}/links/{made['uuid']}"
 
 
-def _spot(desk: Desk) -> str:
-    sent = {"csrf": desk.token, "page": "1", **_SPOT}
-    assert desk.browser.post(f"{_file(desk)}/hotspots", data=sent).status_code == 303
+def _hotspot_path(desk: OwnerAndReader) -> str:
+    sent = {"csrf": desk.token, "page": "1", **_HOTSPOT_FIELDS}
+    assert desk.browser.post(f"{_file_path(desk)}/hotspots", data=sent).status_code == 303
     (row,) = desk.world.rt.db.rows("SELECT uuid FROM hotspots ORDER BY id DESC LIMIT 1")
-    return f"{_file(desk)}/hotspots/{row[0]}/delete"
+    return f"{_file_path(desk)}/hotspots/{row[0]}/delete"
 
 
-def _asset(desk: Desk) -> str:
-    add_asset(desk.world, desk.made["uuid"], "logo", _ASSET)
-    return f"{_file(desk)}/assets/{_ASSET}/use"
+def _asset_path(desk: OwnerAndReader) -> str:
+    insert_asset(desk.world, desk.made["uuid"], "logo", _ASSET_UUID)
+    return f"{_file_path(desk)}/assets/{_ASSET_UUID}/use"
 
 
-OWNER_ROWS: dict[str, Row] = {
-    "owner_library.delete": form(lambda desk: f"/files/{desk.file()['uuid']}/delete", fate="trash"),
-    "owner_trash.restore": form(lambda desk: f"{_trashed(desk)}/restore"),
-    "owner_trash.delete": form(lambda desk: f"{_trashed(desk)}/delete"),
-    "owner_account.rename": form("/account/name", name="Pia Lee"),
-    "owner_account.create_key": form("/account/keys", key_name="laptop"),
-    "owner_account.revoke_key": form(_key),
-    "owner_account.revoke_app": form(_app),
-    "owner_account.end_sessions": form("/account/sessions/end"),
-    "owner_account.set_password": form("/account/password", password=PASSWORD),
-    "owner_account.remove_password": form(lambda desk: with_password(desk) and "/account/password/remove"),
-    "owner_webhooks.create": form("/webhooks", url="https://hook.example/in", events=["file.viewed"]),
-    "owner_webhooks.test": replace(form(lambda desk: f"/webhooks/{desk.hook()}/test"), quiet=True),
-    "owner_webhooks.enable": form(_disabled),
-    "owner_webhooks.delete": form(lambda desk: f"/webhooks/{desk.hook()}/delete"),
-    "owner_webhooks.redeliver": form(_ended_delivery),
-    "owner_file_settings.change": form(
-        lambda desk: f"{_file(desk)}/settings", shown='{"showExpiry": "on"}', showExpiry=""
+OWNER_ROUTES: dict[str, CookieRoute] = {
+    "owner_library.delete": form_route(lambda desk: f"/files/{desk.file()['uuid']}/delete", fate="trash"),
+    "owner_trash.restore": form_route(lambda desk: f"{_trashed_file_path(desk)}/restore"),
+    "owner_trash.delete": form_route(lambda desk: f"{_trashed_file_path(desk)}/delete"),
+    "owner_account.rename": form_route("/account/name", name="Pia Lee"),
+    "owner_account.create_key": form_route("/account/keys", key_name="laptop"),
+    "owner_account.revoke_key": form_route(_key_path),
+    "owner_account.revoke_app": form_route(_app_path),
+    "owner_account.end_sessions": form_route("/account/sessions/end"),
+    "owner_account.set_password": form_route("/account/password", password=PASSWORD),
+    "owner_account.remove_password": form_route(lambda desk: set_password(desk) and "/account/password/remove"),
+    "owner_webhooks.create": form_route("/webhooks", url="https://hook.example/in", events=["file.viewed"]),
+    "owner_webhooks.test": replace(form_route(lambda desk: f"/webhooks/{desk.hook()}/test"), quiet=True),
+    "owner_webhooks.enable": form_route(_disabled_webhook_path),
+    "owner_webhooks.delete": form_route(lambda desk: f"/webhooks/{desk.hook()}/delete"),
+    "owner_webhooks.redeliver": form_route(_ended_delivery_path),
+    "owner_file_settings.change": form_route(
+        lambda desk: f"{_file_path(desk)}/settings", shown='{"showExpiry": "on"}', showExpiry=""
     ),
-    "owner_file_settings.change_looks": form(
-        lambda desk: f"{_file(desk)}/looks", shown='{"viewerMode": "standard"}', viewerMode="magazine"
+    "owner_file_settings.change_looks": form_route(
+        lambda desk: f"{_file_path(desk)}/looks", shown='{"viewerMode": "standard"}', viewerMode="magazine"
     ),
-    "owner_file_links.create": form(lambda desk: f"{_file(desk)}/links", labels="Ben"),
-    "owner_file_links.change": form(_link, label="Cy"),
-    "owner_file_links.revoke": form(lambda desk: f"{_link(desk)}/revoke"),
-    "owner_file_links.restore": form(lambda desk: f"{_link(desk, revoked=True)}/restore"),
-    "owner_file_links.redact": form(lambda desk: f"{_link(desk)}/redact", confirm="redact"),
-    "owner_file_links.delete": form(lambda desk: f"{_link(desk)}/delete", confirm="delete"),
-    "owner_file_invites.create": form(lambda desk: f"{_file(desk)}/invites", email="ann@example.com"),
-    "owner_file_hotspots.create": form(lambda desk: f"{_file(desk)}/hotspots", page="1", **_SPOT),
-    "owner_file_hotspots.delete": form(_spot),
-    "owner_file_assets.use": form(_asset),
+    "owner_file_links.create": form_route(lambda desk: f"{_file_path(desk)}/links", labels="Ben"),
+    "owner_file_links.change": form_route(_link_path, label="Cy"),
+    "owner_file_links.revoke": form_route(lambda desk: f"{_link_path(desk)}/revoke"),
+    "owner_file_links.restore": form_route(lambda desk: f"{_link_path(desk, revoked=True)}/restore"),
+    "owner_file_links.redact": form_route(lambda desk: f"{_link_path(desk)}/redact", confirm="redact"),
+    "owner_file_links.delete": form_route(lambda desk: f"{_link_path(desk)}/delete", confirm="delete"),
+    "owner_file_invites.create": form_route(lambda desk: f"{_file_path(desk)}/invites", email="ann@example.com"),
+    "owner_file_hotspots.create": form_route(lambda desk: f"{_file_path(desk)}/hotspots", page="1", **_HOTSPOT_FIELDS),
+    "owner_file_hotspots.delete": form_route(_hotspot_path),
+    "owner_file_assets.use": form_route(_asset_path),
 }
 """Endpoint of the application -> its row."""

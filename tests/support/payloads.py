@@ -133,4 +133,4 @@ _POLYGLOTS = (
     "\r\nContent-Type: text/html\r\n\r\n<script>pwned()</script>",
 )
 
-MISCHIEF = (*(text.format(CANARY) for text in _LOADS), *_NAMES, *_POLYGLOTS)
+MARKUP_PAYLOADS = (*(text.format(CANARY) for text in _LOADS), *_NAMES, *_POLYGLOTS)

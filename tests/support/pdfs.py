@@ -13,7 +13,7 @@ LETTER = (612.0, 792.0)
 
 
 @dataclass
-class Writer:
+class PdfWriter:
     """Collects numbered objects and writes them as one PDF with a plain cross-reference table."""
 
     bodies: list[bytes | None] = field(default_factory=list)
@@ -54,7 +54,7 @@ class Writer:
         return bytes(out + b"startxref\n%d\n%%%%EOF\n" % start)
 
 
-def escaped(text: str) -> str:
+def escape_text(text: str) -> str:
     """``text`` as a PDF literal string in WinAnsi bytes."""
     raw = text.encode("cp1252", "replace").decode("latin-1")
     return "(" + raw.replace("\\", "\\\\").replace("(", "\\(").replace(")", "\\)") + ")"
@@ -62,7 +62,7 @@ def escaped(text: str) -> str:
 
 def lines_content(text: str, *, size: float = 18, left: float = 72, top: float = 720, leading: float = 1.4) -> str:
     """A content stream that draws the lines of ``text`` in Helvetica from (``left``, ``top``) in points."""
-    shown = " T* ".join(f"{escaped(line)} Tj" for line in text.split("\n"))
+    shown = " T* ".join(f"{escape_text(line)} Tj" for line in text.split("\n"))
     return f"BT /F1 {size} Tf {size * leading:.2f} TL {left} {top} Td {shown} ET"
 
 
@@ -81,13 +81,13 @@ class Sheet:
 
 def sheets_pdf(sheets: Sequence[Sheet], *, catalog: str = "", trailer: str = "", compress: bool = False) -> bytes:
     """A PDF of the given sheets with Helvetica as /F1 and one flat page tree."""
-    writer = Writer()
+    writer = PdfWriter()
     root, tree = writer.reserve(), writer.reserve()
     font = writer.add("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>")
     numbers = [writer.reserve() for _ in sheets]
     for number, sheet in zip(numbers, sheets, strict=True):
         content = writer.stream(sheet.content, compress=compress)
-        notes = " ".join(f"{writer.add(_referred(body, numbers))} 0 R" for body in sheet.annots)
+        notes = " ".join(f"{writer.add(_resolve_page_references(body, numbers))} 0 R" for body in sheet.annots)
         annots = f"/Annots [{notes}]" if notes else ""
         writer.put(
             number,
@@ -100,7 +100,7 @@ def sheets_pdf(sheets: Sequence[Sheet], *, catalog: str = "", trailer: str = "",
     return writer.finish(root, trailer=trailer)
 
 
-def _referred(body: str, numbers: Sequence[int]) -> str:
+def _resolve_page_references(body: str, numbers: Sequence[int]) -> str:
     for page in range(len(numbers), 0, -1):
         body = body.replace(f"@{page}", f"{numbers[page - 1]} 0 R")
     return body
@@ -112,12 +112,12 @@ def simple_pdf(pages: int = 3, texts: Sequence[str] | None = None, size: tuple[f
     return sheets_pdf([Sheet(lines_content(text, top=size[1] - 72), size) for text in shown])
 
 
-def many_pages(count: int = 2000, *, lines: int = 1) -> bytes:
+def many_pages_pdf(count: int = 2000, *, lines: int = 1) -> bytes:
     """A document of ``count`` letter pages each with ``lines`` lines; made in milliseconds."""
     return simple_pdf(texts=["\n".join(f"Page {n}, line {row}" for row in range(lines)) for n in range(1, count + 1)])
 
 
-def text_heavy(chars: int = 20_000) -> bytes:
+def text_heavy_pdf(chars: int = 20_000) -> bytes:
     """One A4 page in 5 point type with about ``chars`` characters of numbered words."""
     per_line = 120
     words = " ".join(f"word{n:05d}" for n in range(chars // 10))
@@ -126,7 +126,7 @@ def text_heavy(chars: int = 20_000) -> bytes:
     return sheets_pdf([Sheet(content, A4)], compress=True)
 
 
-def mixed_sizes() -> bytes:
+def mixed_sizes_pdf() -> bytes:
     """Five pages: letter, A4 landscape, a small card, a letter sheet turned by 90 degrees, one with a crop box."""
     return sheets_pdf(
         [
@@ -139,7 +139,7 @@ def mixed_sizes() -> bytes:
     )
 
 
-def linked() -> bytes:
+def linked_pdf() -> bytes:
     """Three pages; page 1 has one link of each kind, safe and unsafe, and two written addresses.
 
     Annotations from the top: https, page 3, GoTo page 2, mailto, javascript, file, a script action, a launch action.
@@ -166,7 +166,7 @@ def linked() -> bytes:
     return sheets_pdf([Sheet(written, annots=annots), Sheet(lines_content("Two")), Sheet(lines_content("Three"))])
 
 
-def turned_text() -> bytes:
+def rotated_text_pdf() -> bytes:
     """One page with text upward, downward, upside down and at 45 degrees."""
     directions = {"upward": (0, 1, -1, 0, 300, 300), "downward": (0, -1, 1, 0, 100, 300)}
     directions |= {"inverted": (-1, 0, 0, -1, 500, 600), "slanted": (0.7071, 0.7071, -0.7071, 0.7071, 350, 350)}
@@ -174,16 +174,16 @@ def turned_text() -> bytes:
     return sheets_pdf([Sheet(" ".join(shown))])
 
 
-def two_columns() -> bytes:
+def two_columns_pdf() -> bytes:
     """One page with two lines in each of two columns, written line by line across the page as some programs do."""
     rows = [("left one", "right one", 700), ("left two", "right two", 680)]
-    shown = [f"BT /F1 12 Tf 72 {y} Td {escaped(a)} Tj 240 0 Td {escaped(b)} Tj ET" for a, b, y in rows]
+    shown = [f"BT /F1 12 Tf 72 {y} Td {escape_text(a)} Tj 240 0 Td {escape_text(b)} Tj ET" for a, b, y in rows]
     return sheets_pdf([Sheet(" ".join(shown))])
 
 
-def ligatures() -> bytes:
+def ligatures_pdf() -> bytes:
     """One page whose font says by ToUnicode that A, B and C are the fi, fl and ffi ligatures and D a symbol bullet."""
-    writer = Writer()
+    writer = PdfWriter()
     root, tree, page = writer.reserve(), writer.reserve(), writer.reserve()
     mapping = "4 beginbfchar <41> <FB01> <42> <FB02> <43> <FB03> <44> <F0B7> endbfchar"
     to_unicode = writer.stream(
@@ -199,9 +199,9 @@ def ligatures() -> bytes:
     return writer.finish(root)
 
 
-def filled_form() -> bytes:
+def filled_form_pdf() -> bytes:
     """One page with a text field whose appearance is a black rectangle over (100, 600) to (300, 640)."""
-    writer = Writer()
+    writer = PdfWriter()
     root, tree, page = writer.reserve(), writer.reserve(), writer.reserve()
     look = writer.stream("0 g 0 0 200 40 re f", "/Type /XObject /Subtype /Form /BBox [0 0 200 40]")
     field_ = writer.add(
@@ -214,7 +214,7 @@ def filled_form() -> bytes:
     return writer.finish(root)
 
 
-def encrypted(*, user: str = "", owner: str = "owner-secret", pages: int = 2) -> bytes:
+def encrypted_pdf(*, user: str = "", owner: str = "owner-secret", pages: int = 2) -> bytes:
     """An AES-256 document. With a ``user`` password nobody opens it without; with only ``owner`` everybody reads it."""
     import io
 
@@ -226,61 +226,61 @@ def encrypted(*, user: str = "", owner: str = "owner-secret", pages: int = 2) ->
     return out.getvalue()
 
 
-def truncated() -> bytes:
+def truncated_pdf() -> bytes:
     """The first third of a good document: no cross-reference table, no catalog."""
     whole = simple_pdf(30)
     return whole[: len(whole) // 3].replace(b"/Type /Catalog", b"/Type /Nothing")
 
 
-def prefixed(junk: int = 500) -> bytes:
+def prefixed_pdf(junk: int = 500) -> bytes:
     """A good document after ``junk`` bytes of something else (a mail header, a byte order mark ...)."""
     return (b"X-Junk: before the document\r\n" * (junk // 29 + 1))[:junk] + simple_pdf(2)
 
 
-def not_a_pdf() -> bytes:
+def html_page() -> bytes:
     """A web page."""
     return b"<!doctype html><title>Not a PDF</title><p>Nothing to see here.\n" * 20
 
 
-def header_only() -> bytes:
+def header_only_pdf() -> bytes:
     """Passes for a PDF by its first bytes, and that is all."""
     return b"%PDF-1.7\n" + b"nothing follows\n" * 50
 
 
-def no_pages() -> bytes:
+def empty_pdf() -> bytes:
     """A well-formed document whose page tree is empty."""
-    writer = Writer()
+    writer = PdfWriter()
     tree = writer.add("<< /Type /Pages /Count 0 /Kids [] >>")
     return writer.finish(writer.add(f"<< /Type /Catalog /Pages {tree} 0 R >>"))
 
 
-def huge_page() -> bytes:
+def huge_page_pdf() -> bytes:
     """A legal page of 3 x 14,400 points: at 1,600 pixels wide it would be 7.7 million pixels high."""
     return sheets_pdf([Sheet("0 g 0 0 3 7200 re f", (3, 14_400))])
 
 
-def miscounted() -> bytes:
+def miscounted_pdf() -> bytes:
     """Three pages in a tree that counts two: libraries disagree on how many there are."""
     return simple_pdf(3).replace(b"/Count 3", b"/Count 2")
 
 
-def without_page_tree() -> bytes:
+def pdf_without_page_tree() -> bytes:
     """A catalog that leads to something else; engines that open it at all show an empty page."""
-    writer = Writer()
+    writer = PdfWriter()
     root = writer.reserve()
     script = writer.add("<< /S /JavaScript /JS (0) >>")
     writer.put(root, f"<< /Type /Catalog /Pages {script} 0 R >>")
     return writer.finish(root)
 
 
-def unfinished_contents() -> bytes:
+def unfinished_contents_pdf() -> bytes:
     """Two pages whose instructions break off inside an array inside a dictionary."""
     return sheets_pdf([Sheet(lines_content(f"Page {page} of 2") + " <<[(") for page in (1, 2)])
 
 
-def undecodable_form() -> bytes:
+def undecodable_form_pdf() -> bytes:
     """Two pages that draw a form which is not compressed in the way it says."""
-    writer = Writer()
+    writer = PdfWriter()
     root, tree = writer.reserve(), writer.reserve()
     font = writer.add("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
     form = writer.stream(b"!!!!~~~zzz", "/Type /XObject /Subtype /Form /BBox [0 0 612 792] /Filter /ASCII85Decode")

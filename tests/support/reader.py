@@ -14,7 +14,7 @@ DESKTOP = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko
 _FACTS = re.compile(r'<script type="application/json" id="facts">(.*?)</script>', re.DOTALL)
 
 
-class Reader:
+class FakeReader:
     """``name``: short id, UUID or slug; ``headers`` go with the page and with every beacon; ``http`` the browser, a
     fresh one unless given."""
 
@@ -89,28 +89,28 @@ class Reader:
         return self.tell(visible=False, **fields)
 
 
-def views(world: World, link: str) -> int:
+def view_count(world: World, link: str) -> int:
     return int(world.pia.get(f"/api/v1/files/{link}").get_json()["viewCount"])
 
 
-def feed(world: World) -> list[dict[str, Any]]:
+def list_view_rows(world: World) -> list[dict[str, Any]]:
     """Pia's view stream once everybody has left."""
-    everybody_leaves(world)
+    end_all_sessions(world)
     rows: list[dict[str, Any]] = world.pia.get("/api/v1/events").get_json()
     return rows
 
 
-def everybody_leaves(world: World) -> None:
+def end_all_sessions(world: World) -> None:
     """Let so much time go by that all sessions have ended, and write that down."""
     world.clock.advance(minutes=6)
     viewing.end_due(world.rt)
 
 
-def sessions(world: World) -> list[tuple[str, int]]:
+def list_sessions(world: World) -> list[tuple[str, int]]:
     """Class and reading time of every stored session: no route shows them yet."""
     return world.rt.db.rows("SELECT class, time_ms FROM view_sessions ORDER BY id")
 
 
-def everything(world: World) -> list[str]:
+def dump_database(world: World) -> list[str]:
     """The whole database as text."""
     return list(world.rt.db.sqlite.connection().iterdump())

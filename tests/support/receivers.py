@@ -23,17 +23,17 @@ from docshare.server.runtime import Runtime
 from docshare.server.services.events import activity
 from docshare.server.workers.dispatcher import deliver_due
 from tests.support.cast import Person, World
-from tests.support.source import Script, answer, endless, raw, silent
+from tests.support.import_source import Script, endless_response, hold_connection, http_response, raw_response
 
-ALLOWED = ("127.0.0.0/8",)
+LOOPBACK_NETWORKS = ("127.0.0.0/8",)
 """DOCSHARE_WEBHOOK_ALLOW of a server whose webhooks may call this machine."""
 
-OK = answer(b"thanks")
-_HASTE = 0.04  # ten seconds become 0.4
+OK = http_response(b"thanks")
+_DEADLINE_FACTOR = 0.04  # ten seconds become 0.4
 
 
 @dataclass(frozen=True)
-class Hit:
+class ReceivedRequest:
     """One request: header names in lower case."""
 
     headers: dict[str, str]
@@ -49,13 +49,13 @@ class Hit:
 
 
 @dataclass
-class Receiver:
+class FakeReceiver:
     """``choose``: how it treats a request; ``hits``: what came, in order; ``connections``: how many were opened;
     ``most``: how many requests it held at once."""
 
     url: str
-    choose: Callable[[Hit], Script]
-    hits: list[Hit] = field(default_factory=list)
+    choose: Callable[[ReceivedRequest], Script]
+    hits: list[ReceivedRequest] = field(default_factory=list)
     connections: int = 0
     holding: int = 0
     most: int = 0
@@ -65,50 +65,50 @@ class Receiver:
         """Treat everything like this from now on."""
         self.choose = lambda hit: script
 
-    def by_delivery(self) -> dict[str, list[Hit]]:
+    def by_delivery(self) -> dict[str, list[ReceivedRequest]]:
         """The hits by the UUID of their delivery."""
-        found: dict[str, list[Hit]] = {}
+        found: dict[str, list[ReceivedRequest]] = {}
         for hit in self.hits:
             found.setdefault(hit.delivery, []).append(hit)
         return found
 
 
-def reset(sock: socket.socket) -> None:
+def reset_connection(sock: socket.socket) -> None:
     """The connection is torn down without a word."""
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
 _HEAD = b"HTTP/1.1 200 OK\r\n"
-BAD_HABITS: dict[str, Script] = {
-    "5xx": answer(b"out of order", "503 Service Unavailable"),
-    "4xx": answer(b"", "404 Not Found"),
-    "reset": reset,
-    "hang": silent,
-    "drip": endless(_HEAD, b"X", 0.05),
-    "redirect": answer(b"", "307 Temporary Redirect", "Location: http://127.0.0.1:1/elsewhere"),
-    "endless headers": endless(_HEAD, b"X-Filler: 0123456789\r\n"),
-    "not http": raw(b"220 mail.example ESMTP\r\n"),
-    "cut head": raw(b"HTTP/1.1 20"),
+FAILING_SCRIPTS: dict[str, Script] = {
+    "5xx": http_response(b"out of order", "503 Service Unavailable"),
+    "4xx": http_response(b"", "404 Not Found"),
+    "reset": reset_connection,
+    "hang": hold_connection,
+    "drip": endless_response(_HEAD, b"X", 0.05),
+    "redirect": http_response(b"", "307 Temporary Redirect", "Location: http://127.0.0.1:1/elsewhere"),
+    "endless headers": endless_response(_HEAD, b"X-Filler: 0123456789\r\n"),
+    "not http": raw_response(b"220 mail.example ESMTP\r\n"),
+    "cut head": raw_response(b"HTTP/1.1 20"),
 }
 """By name, what is no delivery."""
 
-ODD_HABITS: dict[str, Script] = {
-    "201": answer(b"", "201 Created"),
-    "204": raw(b"HTTP/1.1 204 No Content\r\n\r\n"),
-    "299": answer(b"", "299 Whatever"),
-    "slow body": endless(_HEAD + b"Content-Length: 1000000\r\n\r\n", b"X", 0.05),
-    "endless body": endless(_HEAD + b"\r\n", b"X" * 65536),
-    "gzip bomb": answer(gzip.compress(b"\0" * 10_000_000), "200 OK", "Content-Encoding: gzip"),
-    "cut body": answer(b"short", length=1000),
+UNUSUAL_SCRIPTS: dict[str, Script] = {
+    "201": http_response(b"", "201 Created"),
+    "204": raw_response(b"HTTP/1.1 204 No Content\r\n\r\n"),
+    "299": http_response(b"", "299 Whatever"),
+    "slow body": endless_response(_HEAD + b"Content-Length: 1000000\r\n\r\n", b"X", 0.05),
+    "endless body": endless_response(_HEAD + b"\r\n", b"X" * 65536),
+    "gzip bomb": http_response(gzip.compress(b"\0" * 10_000_000), "200 OK", "Content-Encoding: gzip"),
+    "cut body": http_response(b"short", length=1000),
 }
 """By name, what is a delivery all the same: the status says so."""
 
-ENDLESS = ("hang", "drip", "slow body")
+ENDLESS_SCRIPTS = ("hang", "drip", "slow body")
 """The habits that end at the deadline only."""
 
 
 @contextmanager
-def receiver_at(script: Script = OK, cert: Path | None = None, *, https: bool = False) -> Iterator[Receiver]:
+def open_receiver(script: Script = OK, cert: Path | None = None, *, https: bool = False) -> Iterator[FakeReceiver]:
     """A running receiver. With ``cert`` it speaks TLS; ``https`` without one: it only claims to."""
     context = None
     if cert is not None:
@@ -118,7 +118,7 @@ def receiver_at(script: Script = OK, cert: Path | None = None, *, https: bool = 
         scheme = "https" if cert or https else "http"
         # A path of its own: what another program sends to a port that was its own before is none of ours.
         place = f"127.0.0.1:{listener.getsockname()[1]}/{uuid.uuid4().hex}"
-        receiver = Receiver(f"{scheme}://{place}", lambda hit: script)
+        receiver = FakeReceiver(f"{scheme}://{place}", lambda hit: script)
         thread = threading.Thread(target=_accept, args=(listener, context, receiver), daemon=True)
         thread.start()
         try:
@@ -128,7 +128,7 @@ def receiver_at(script: Script = OK, cert: Path | None = None, *, https: bool = 
             thread.join()
 
 
-def _accept(listener: socket.socket, context: ssl.SSLContext | None, receiver: Receiver) -> None:
+def _accept(listener: socket.socket, context: ssl.SSLContext | None, receiver: FakeReceiver) -> None:
     while True:
         try:
             sock, _ = listener.accept()
@@ -138,16 +138,16 @@ def _accept(listener: socket.socket, context: ssl.SSLContext | None, receiver: R
         threading.Thread(target=_serve, args=(sock, context, receiver), daemon=True).start()
 
 
-def _serve(plain: socket.socket, context: ssl.SSLContext | None, receiver: Receiver) -> None:
+def _serve(plain: socket.socket, context: ssl.SSLContext | None, receiver: FakeReceiver) -> None:
     with suppress(OSError), plain:
         plain.getpeername()  # of a client that is gone, wrap_socket would leave an open socket behind
         sock = plain if context is None else context.wrap_socket(plain, server_side=True)
         with sock:
-            _treat(sock, receiver)
+            _handle_request(sock, receiver)
 
 
-def _treat(sock: socket.socket, receiver: Receiver) -> None:
-    hit = _read(sock, urlsplit(receiver.url).path)
+def _handle_request(sock: socket.socket, receiver: FakeReceiver) -> None:
+    hit = _read_request(sock, urlsplit(receiver.url).path)
     if hit is None:
         return
     with receiver.lock:
@@ -161,7 +161,7 @@ def _treat(sock: socket.socket, receiver: Receiver) -> None:
             receiver.holding -= 1
 
 
-def _read(sock: socket.socket, path: str) -> Hit | None:
+def _read_request(sock: socket.socket, path: str) -> ReceivedRequest | None:
     with sock.makefile("rb") as lines:
         if not lines.readline().startswith(f"POST {path}".encode()):
             return None
@@ -174,10 +174,10 @@ def _read(sock: socket.socket, path: str) -> Hit | None:
             return None
         size = int(headers["content-length"])
         body = lines.read(size)
-        return Hit(headers, body) if len(body) == size else None  # a sender was killed: that is no request
+        return ReceivedRequest(headers, body) if len(body) == size else None  # a sender was killed: that is no request
 
 
-class _Hurried(Outbound):
+class _ShortDeadlineOutbound(Outbound):
     def __init__(self, ca_bundle: Path | None, urls: frozenset[str]) -> None:
         super().__init__(ca_bundle)
         self._urls = urls
@@ -186,34 +186,36 @@ class _Hurried(Outbound):
         assert deadline_s == 10, "Spec: the request timeout is 10 seconds"
         target = request.target
         bad = f"{target.scheme}://{target.host}:{target.port}{target.path}" in self._urls
-        return super().exchange(request, permit, deadline_s=deadline_s * _HASTE if bad else deadline_s)
+        return super().exchange(request, permit, deadline_s=deadline_s * _DEADLINE_FACTOR if bad else deadline_s)
 
 
-def hurried(rt: Runtime, *receivers: Receiver) -> Runtime:
+def shorten_deadlines(rt: Runtime, *receivers: FakeReceiver) -> Runtime:
     """``rt`` for which the ten seconds that an attempt may take are over after 0.4, where it goes to ``receivers``. The
     others keep theirs, for a busy machine may need them."""
     urls = frozenset(receiver.url for receiver in receivers)
-    return replace(rt, outbound=_Hurried(rt.config.ca_bundle, urls))
+    return replace(rt, outbound=_ShortDeadlineOutbound(rt.config.ca_bundle, urls))
 
 
 @dataclass(frozen=True)
-class Hook:
+class CreatedWebhook:
     """A webhook of the tests."""
 
     uuid: str
     secret: str
 
 
-def add_hook(person: Person, url: str, *events: str, **more: str) -> Hook:
+def add_webhook(person: Person, url: str, *events: str, **more: str) -> CreatedWebhook:
     """A webhook of ``person`` for ``events`` (all that replace a document unless given)."""
     body = {"url": url, "events": events or ["content.replaced"], **more}
     answer = person.post("/api/v1/webhooks", json=body)
     assert answer.status_code == 201, answer.get_data(as_text=True)
     made = answer.get_json()
-    return Hook(made["webhook"]["uuid"], made["secret"])
+    return CreatedWebhook(made["webhook"]["uuid"], made["secret"])
 
 
-def happen(world: World, file_uuid: str, *, times: int = 1, variant: str | None = None, **extras: object) -> None:
+def record_replacements(
+    world: World, file_uuid: str, *, times: int = 1, variant: str | None = None, **extras: object
+) -> None:
     """Let the document of a file be replaced ``times``, as far as webhooks are told of it."""
     with world.rt.db.write():
         ((file_id,),) = world.rt.db.rows("SELECT id FROM files WHERE uuid = ?", (file_uuid,))
@@ -224,7 +226,7 @@ def happen(world: World, file_uuid: str, *, times: int = 1, variant: str | None 
             )
 
 
-def run_out(world: World, rt: Runtime) -> list[int]:
+def deliver_until_idle(world: World, rt: Runtime) -> list[int]:
     """Let time pass until nothing is due any more; returns the moments at which something was, seconds from now on. A
     millisecond before each there is nothing to do."""
     start, moments = world.clock.now, []
@@ -238,14 +240,14 @@ def run_out(world: World, rt: Runtime) -> list[int]:
     return moments
 
 
-def envelope(file_uuid: str, name: str, at: int, **extras: object) -> bytes:
+def build_envelope(file_uuid: str, name: str, at: int, **extras: object) -> bytes:
     """The body of a delivery of ``content.replaced``, typed again."""
     data = {"fileUuid": file_uuid, "fileName": name, **extras}
     told = {"event": "content.replaced", "timestamp": instant(at), "data": data}
     return json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def deliveries_of(person: Person, hook: Hook, query: str = "") -> list[dict[str, Any]]:
+def list_deliveries(person: Person, hook: CreatedWebhook, query: str = "") -> list[dict[str, Any]]:
     """The log of the webhook as its owner sees it."""
     answer = person.get(f"/api/v1/webhooks/{hook.uuid}/deliveries{query}")
     assert answer.status_code == 200, answer.get_data(as_text=True)
@@ -253,7 +255,7 @@ def deliveries_of(person: Person, hook: Hook, query: str = "") -> list[dict[str,
     return found
 
 
-def health_of(person: Person, hook: Hook) -> dict[str, Any]:
+def get_webhook(person: Person, hook: CreatedWebhook) -> dict[str, Any]:
     """The webhook as its owner's list shows it."""
     found = person.get("/api/v1/webhooks").get_json()["webhooks"]
     return next(row for row in found if row["uuid"] == hook.uuid)

@@ -11,13 +11,13 @@ import requests
 
 from tests.support.moments import random_moment
 from tests.support.pdfs import simple_pdf
-from tests.support.served import Served, served
+from tests.support.server_process import ServerProcess, run_server
 
 _THREADS = 3
 
 
 @dataclass
-class Link:
+class TrackedFile:
     """One file that one thread replaces. ``version`` and ``sha256`` of what the server said yes to last; ``sending``
     the SHA-256 of what it may have taken since."""
 
@@ -28,7 +28,7 @@ class Link:
 
 
 @dataclass
-class Tally:
+class ReplaceTally:
     """What happened over all rounds: ``replaced`` acknowledged replacements, ``wrong`` all that should not be."""
 
     replaced: int = 0
@@ -36,18 +36,20 @@ class Tally:
     wrong: list[str] = field(default_factory=list)
 
 
-def kill_replacements(folder: Path, rounds: int, seed: int) -> Tally:
+def kill_during_replacements(folder: Path, rounds: int, seed: int) -> ReplaceTally:
     """``rounds`` times: start on the same data, replace from three threads, SIGKILL at a random moment; check each
     start."""
     chance = random.Random(seed)
-    tally = Tally()
-    links: list[Link] = []
+    tally = ReplaceTally()
+    links: list[TrackedFile] = []
     for _ in range(rounds):
-        with served(folder, DOCSHARE_RATE_LIMIT="1000000") as server:
-            _check(server, links, tally)
-            links = links or [_uploaded(server, chance) for _ in range(_THREADS)]
+        with run_server(folder, DOCSHARE_RATE_LIMIT="1000000") as server:
+            _check_data(server, links, tally)
+            links = links or [_upload_document(server, chance) for _ in range(_THREADS)]
             threads = [
-                threading.Thread(target=_replace, args=(server, link, tally, chance.getrandbits(32)), daemon=True)
+                threading.Thread(
+                    target=_replace_repeatedly, args=(server, link, tally, chance.getrandbits(32)), daemon=True
+                )
                 for link in links
             ]
             for thread in threads:
@@ -58,29 +60,29 @@ def kill_replacements(folder: Path, rounds: int, seed: int) -> Tally:
             tally.kills += 1
             for thread in threads:
                 thread.join()
-    with served(folder, DOCSHARE_RATE_LIMIT="1000000") as server:
-        _check(server, links, tally)
+    with run_server(folder, DOCSHARE_RATE_LIMIT="1000000") as server:
+        _check_data(server, links, tally)
     return tally
 
 
-def _document(seed: str) -> bytes:
+def _make_document(seed: str) -> bytes:
     return simple_pdf(pages=1) + b"\n%" + random.Random(seed).randbytes(100_000).hex().encode()
 
 
-def _uploaded(server: Served, chance: random.Random) -> Link:
-    content = _document(str(chance.random()))
+def _upload_document(server: ServerProcess, chance: random.Random) -> TrackedFile:
+    content = _make_document(str(chance.random()))
     answer = requests.post(
         f"{server.url}/api/v1/files", headers=server.headers, files={"file": ("a.pdf", content)}, timeout=20
     )
-    return Link(answer.json()["uuid"], 1, hashlib.sha256(content).hexdigest())
+    return TrackedFile(answer.json()["uuid"], 1, hashlib.sha256(content).hexdigest())
 
 
-def _replace(server: Served, link: Link, tally: Tally, seed: int) -> None:
+def _replace_repeatedly(server: ServerProcess, link: TrackedFile, tally: ReplaceTally, seed: int) -> None:
     number = 0
     with requests.Session() as http:
         while True:
             number += 1
-            content = _document(f"{seed}-{number}")
+            content = _make_document(f"{seed}-{number}")
             link.sending = hashlib.sha256(content).hexdigest()
             try:
                 answer = http.post(
@@ -98,13 +100,13 @@ def _replace(server: Served, link: Link, tally: Tally, seed: int) -> None:
             tally.replaced += 1
 
 
-def _check(server: Served, links: list[Link], tally: Tally) -> None:
+def _check_data(server: ServerProcess, links: list[TrackedFile], tally: ReplaceTally) -> None:
     """Every link holds what was acknowledged, or the one replacement after it; no version is missing or there twice."""
     stored = {path.name: path for path in (server.data_dir / "blobs").rglob("*") if path.is_file()}
     connection = sqlite3.connect(f"file:{server.data_dir / 'docshare.db'}?mode=ro", uri=True)
     try:
         for link in links:
-            _check_link(connection, link, stored, tally)
+            _check_file(connection, link, stored, tally)
         rows = connection.execute("SELECT COUNT(*) FROM files").fetchone()[0]
     finally:
         connection.close()
@@ -112,7 +114,9 @@ def _check(server: Served, links: list[Link], tally: Tally) -> None:
         tally.wrong.append(f"{len(stored)} blobs for {rows} files, or partial files")
 
 
-def _check_link(connection: sqlite3.Connection, link: Link, stored: dict[str, Path], tally: Tally) -> None:
+def _check_file(
+    connection: sqlite3.Connection, link: TrackedFile, stored: dict[str, Path], tally: ReplaceTally
+) -> None:
     found = connection.execute("SELECT id, content_version, sha256, blob FROM files WHERE uuid = ?", (link.uuid,))
     file_id, version, sha256, blob = found.fetchone()
     revisions = connection.execute(

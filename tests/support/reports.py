@@ -17,7 +17,7 @@ _REACHED = [118, 116, 109, 101, 96, 71, 68, 66, 61, 58, 55, 52]
 _PAGE_MS = [21_400, 18_900, 64_200, 41_000, 33_700, 12_300, 15_800, 92_600, 27_100, 9_400, 30_200, 55_000]
 
 
-def file(**more: Any) -> dict[str, Any]:
+def file_object(**more: Any) -> dict[str, Any]:
     """The File object."""
     known = {
         "uuid": UUID,
@@ -41,7 +41,7 @@ def file(**more: Any) -> dict[str, Any]:
     return known | more
 
 
-def free(**more: Any) -> dict[str, Any]:
+def free_report(**more: Any) -> dict[str, Any]:
     """The report of a Free owner."""
     summary = {
         "totalViews": 142,
@@ -51,12 +51,12 @@ def free(**more: Any) -> dict[str, Any]:
         "avgTimeMs": 154_000,
         "downloads": 23,
     }
-    return {"tier": "free", "summary": summary, "file": file()} | more
+    return {"tier": "free", "summary": summary, "file": file_object()} | more
 
 
-def basic(**more: Any) -> dict[str, Any]:
+def basic_report(**more: Any) -> dict[str, Any]:
     """The report of a Basic owner."""
-    found = free()
+    found = free_report()
     found["summary"] |= {"medianTimeMs": 96_000, "totalTurns": 1_204, "completionRate": 62.5, "backTurnShare": 14.2}
     first = date(2026, 8, 23)
     days = [(first + timedelta(days=place)).isoformat() for place in range(30)]
@@ -66,35 +66,35 @@ def basic(**more: Any) -> dict[str, Any]:
             {"page": page, "reached": reached, "pct": round(reached * 100 / 118, 1)}
             for page, reached in enumerate(_REACHED, 1)
         ],
-        "referrers": labels(("docs.example.com", 31), ("mail.example.org", 12), ("www.linkedin.com", 7)),
-        "browsers": labels(("Chrome", 71), ("Safari", 38), ("Firefox", 19), ("Edge", 14)),
-        "sources": labels(("Direct link", 82), ("Variant", 37), ("Embed", 14), ("QR code", 9)),
-        "viewerModes": labels(("standard", 120), ("flipbook", 22)),
-        "peakTimes": _peaks(),
-        "devices": labels(("Desktop", 91), ("Mobile", 43), ("Tablet", 8)),
-        "countries": labels(
+        "referrers": make_breakdown(("docs.example.com", 31), ("mail.example.org", 12), ("www.linkedin.com", 7)),
+        "browsers": make_breakdown(("Chrome", 71), ("Safari", 38), ("Firefox", 19), ("Edge", 14)),
+        "sources": make_breakdown(("Direct link", 82), ("Variant", 37), ("Embed", 14), ("QR code", 9)),
+        "viewerModes": make_breakdown(("standard", 120), ("flipbook", 22)),
+        "peakTimes": _make_peaks(),
+        "devices": make_breakdown(("Desktop", 91), ("Mobile", 43), ("Tablet", 8)),
+        "countries": make_breakdown(
             ("DE", 52), ("US", 31), ("GB", 18), ("FR", 12), ("CH", 9), ("AT", 7), ("NL", 6), ("SE", 4), ("JP", 3)
         ),
     }
     return found | {"tier": "basic"} | more
 
 
-def pro(**more: Any) -> dict[str, Any]:
+def pro_report(**more: Any) -> dict[str, Any]:
     """The report of a Pro owner."""
-    found = basic()
+    found = basic_report()
     found["summary"] |= {"activeReaders": 2, "newSessions": 87, "returningSessions": 31, "invitedNotViewed": 3}
     found |= {
-        "sessions": [_session(place) for place in range(26)],
+        "sessions": [_make_session(place) for place in range(26)],
         "hotspotTaps": [
             {"hotspotUuid": UUID, "page": 3, "label": "Book a call", "count": 18},
             {"hotspotUuid": VARIANT, "page": 8, "label": "Listen to the founder", "count": 7},
         ],
         "ctaTaps": 12,
         "variants": [
-            variant("Ann Lee, Northwind Capital", 21, 212_000),
-            variant("Bob Ray", 9, 71_000, revoked=True),
-            variant(None, 7, 44_000, redacted=True),
-            variant("Chi Wen, Blue Harbour", 0, 0),
+            make_variant("Ann Lee, Northwind Capital", 21, 212_000),
+            make_variant("Bob Ray", 9, 71_000, revoked=True),
+            make_variant(None, 7, 44_000, redacted=True),
+            make_variant("Chi Wen, Blue Harbour", 0, 0),
         ],
         "contacts": [
             {
@@ -107,18 +107,18 @@ def pro(**more: Any) -> dict[str, Any]:
     return found | {"tier": "pro"} | more
 
 
-def labels(*pairs: tuple[str, int]) -> list[dict[str, Any]]:
+def make_breakdown(*pairs: tuple[str, int]) -> list[dict[str, Any]]:
     """A breakdown."""
     return [{"label": label, "count": count} for label, count in pairs]
 
 
-def variant(label: str | None, sessions: int, avg_ms: int, **more: bool) -> dict[str, Any]:
+def make_variant(label: str | None, sessions: int, avg_ms: int, **more: bool) -> dict[str, Any]:
     """One entry of ``variants``."""
     row = {"uuid": VARIANT, "label": label, "sessions": sessions, "avgTimeMs": avg_ms, "revoked": False}
     return {key: value for key, value in (row | {"redacted": False} | more).items() if value is not None}
 
 
-def _peaks() -> list[dict[str, Any]]:
+def _make_peaks() -> list[dict[str, Any]]:
     rows = []
     for dow in range(7):
         for hour in range(24):
@@ -129,7 +129,7 @@ def _peaks() -> list[dict[str, Any]]:
     return rows
 
 
-def _session(place: int) -> dict[str, Any]:
+def _make_session(place: int) -> dict[str, Any]:
     known = {0: {"email": "ann@northwind.example", "name": "Ann Lee", "fromInvite": True, "returning": True},
              2: {"email": "bob@ray.example", "variantUuid": VARIANT}}  # fmt: skip
     day, hour = 21 - place // 2, 13 - place % 9
@@ -147,7 +147,7 @@ def _session(place: int) -> dict[str, Any]:
     } | known.get(place, {})
 
 
-def pages(count: int = PAGES) -> dict[str, Any]:
+def pages_report(count: int = PAGES) -> dict[str, Any]:
     """The answer of readership/pages."""
     return {
         "totalPages": count,
@@ -163,7 +163,7 @@ def pages(count: int = PAGES) -> dict[str, Any]:
     }
 
 
-def marks() -> dict[str, Any]:
+def marks_report() -> dict[str, Any]:
     """The answer of page-marks."""
     return {
         "pages": [
@@ -178,33 +178,35 @@ def marks() -> dict[str, Any]:
     }
 
 
-def annotations() -> dict[str, Any]:
+def annotations_report() -> dict[str, Any]:
     """The answer of annotations."""
     return {
         "pages": [
             {
                 "page": 3,
                 "annotations": [
-                    annotation("This number is from last year.", x=0.1, y=0.15, width=0.4, height=0.12),
-                    annotation("Love this chart!", who="ann@northwind.example", x=0.55, y=0.5, width=0.35, height=0.3),
+                    make_annotation("This number is from last year.", x=0.1, y=0.15, width=0.4, height=0.12),
+                    make_annotation(
+                        "Love this chart!", who="ann@northwind.example", x=0.55, y=0.5, width=0.35, height=0.3
+                    ),
                 ],
             },
-            {"page": 5, "annotations": [annotation("A typo: teh.", x=0.3, y=0.7, width=0.2, height=0.06)]},
+            {"page": 5, "annotations": [make_annotation("A typo: teh.", x=0.3, y=0.7, width=0.2, height=0.06)]},
         ]
     }
 
 
-def annotation(note: str, *, who: str = "Reader 7F3A", **rect: Any) -> dict[str, Any]:
+def make_annotation(note: str, *, who: str = "Reader 7F3A", **rect: Any) -> dict[str, Any]:
     """One annotation."""
     return {"uuid": UUID, "identity": who, "rect": rect, "note": note, "createdAt": "2026-09-19T08:30:00.000Z"}
 
 
-def feedback() -> dict[str, Any]:
+def feedback_report() -> dict[str, Any]:
     """The answer of feedback."""
     return {
         "notes": [
-            note("Ann Lee", "Could you add the churn figures?\nWe talked about them on the phone.", pageNumber=4),
-            note("Reader", "Thank you, very clear.", public=True),
+            make_note("Ann Lee", "Could you add the churn figures?\nWe talked about them on the phone.", pageNumber=4),
+            make_note("Reader", "Thank you, very clear.", public=True),
         ],
         "receipts": [
             {
@@ -217,31 +219,31 @@ def feedback() -> dict[str, Any]:
     }
 
 
-def note(author: str, body: str, **more: Any) -> dict[str, Any]:
+def make_note(author: str, body: str, **more: Any) -> dict[str, Any]:
     """One note."""
     row = {"uuid": UUID, "author": author, "body": body, "public": False, "viewer": "Reader 7F3A"}
     return row | {"createdAt": "2026-09-19T08:31:00.000Z"} | more
 
 
-def whole(**more: Any) -> Material:
+def full_material(**more: Any) -> Material:
     """Everything a Pro owner has."""
     material = Material(
-        pro(),
+        pro_report(),
         MADE_AT,
-        pages=pages(),
-        marks=marks(),
-        annotations=annotations(),
-        feedback=feedback(),
+        pages=pages_report(),
+        marks=marks_report(),
+        annotations=annotations_report(),
+        feedback=feedback_report(),
     )
     pictures = {number: Picture(f"{DOT}#{number}", 842, 595) for number in pictured_pages(material)}
     return replace(material, **({"pictures": pictures} | more))
 
 
-def poisoned(value: Any, text: str) -> Any:
+def poison_texts(value: Any, text: str) -> Any:
     """``value`` with every text in it replaced, keys of ``fields`` too; dates stay, or nothing would be drawn."""
     if isinstance(value, dict):
         kept = {key: value[key] for key in ("createdAt", "startedAt") if key in value}
-        return {(text if key == "company" else key): poisoned(value[key], text) for key in value} | kept
+        return {(text if key == "company" else key): poison_texts(value[key], text) for key in value} | kept
     if isinstance(value, list):
-        return [poisoned(row, text) for row in value]
+        return [poison_texts(row, text) for row in value]
     return text if isinstance(value, str) else value

@@ -6,7 +6,7 @@ from typing import Any
 from tests.support.cast import World
 
 
-def add_view(
+def insert_view(
     world: World,
     file_uuid: str,
     *,
@@ -16,21 +16,23 @@ def add_view(
     time_ms: int = 42_000,
 ) -> int:
     """One view of the file; returns its id in the stream."""
-    return _add(world, "view_rows", file_uuid, read_at=read_at, country=country, pages_viewed=pages, time_ms=time_ms)
+    return _insert_row(
+        world, "view_rows", file_uuid, read_at=read_at, country=country, pages_viewed=pages, time_ms=time_ms
+    )
 
 
-def add_download(world: World, file_uuid: str, *, country: str | None = "DE") -> int:
+def insert_download(world: World, file_uuid: str, *, country: str | None = "DE") -> int:
     """One download of the file; returns its id in the stream."""
-    return _add(world, "download_rows", file_uuid, read_at=1_790_000_000_000, country=country)
+    return _insert_row(world, "download_rows", file_uuid, read_at=1_790_000_000_000, country=country)
 
 
-def add_gate(world: World, file_uuid: str, fields: dict[str, str] | str | None) -> int:
+def insert_gate_response(world: World, file_uuid: str, fields: dict[str, str] | str | None) -> int:
     """One completed gate form (a ``str`` is stored as it is); returns its id in the stream."""
     text = json.dumps(fields) if isinstance(fields, dict) else fields
-    return _add(world, "gate_rows", file_uuid, read_at=1_790_000_000_000, fields=text)
+    return _insert_row(world, "gate_rows", file_uuid, read_at=1_790_000_000_000, fields=text)
 
 
-def change_file(world: World, file_uuid: str, **columns: Any) -> None:
+def update_file_row(world: World, file_uuid: str, **columns: Any) -> None:
     """Set columns of a file's row to what only later parts of the product can make them."""
     names = ", ".join(f"{name} = ?" for name in columns)
     with world.rt.db.write():
@@ -43,14 +45,14 @@ def set_next_id(world: World, table: str, next_id: int) -> None:
         world.rt.db.execute("UPDATE sqlite_sequence SET seq = ? WHERE name = ?", (next_id - 1, table))
 
 
-def count(world: World, table: str) -> int:
+def count_rows(world: World, table: str) -> int:
     """How many rows ``table`` has."""
     found = world.rt.db.row(f"SELECT COUNT(*) FROM {table}")
     assert found is not None
     return int(found[0])
 
 
-def _add(world: World, table: str, file_uuid: str, **columns: Any) -> int:
+def _insert_row(world: World, table: str, file_uuid: str, **columns: Any) -> int:
     names = ", ".join(columns)
     marks = ", ".join("?" for _ in columns)
     with world.rt.db.write():

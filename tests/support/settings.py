@@ -13,7 +13,7 @@ from tests.support.cast import Person, World
 PEOPLE = {"free": "fay", "basic": "bea", "pro": "pia"}
 
 
-class Shared:
+class OwnedFile:
     """One file of ``owner`` (three pages, one image uploaded to it) and writes to its settings."""
 
     def __init__(self, world: World, owner: Person, content: bytes | None = None) -> None:
@@ -21,7 +21,7 @@ class Shared:
         self.owner = owner
         self.made = owner.upload(content)
         self.path = f"/api/v1/files/{self.made['uuid']}"
-        add_asset(world, self.made["uuid"], "logo", ASSET)
+        insert_asset(world, self.made["uuid"], "logo", ASSET)
 
     def put(self, body: Any, person: Person | None = None) -> TestResponse:
         """One settings write of ``body`` by ``person``, the owner unless given."""
@@ -46,26 +46,26 @@ class Shared:
         """The file's whole row and its bytes."""
         row = self.world.rt.db.row("SELECT * FROM files WHERE uuid = ?", (self.made["uuid"],))
         assert row is not None
-        return (*row, self.world.rt.blobs.path(row_blob(self.world, self.made["uuid"])).read_bytes())
+        return (*row, self.world.rt.blobs.path(blob_key(self.world, self.made["uuid"])).read_bytes())
 
     def on(self, plan: str) -> None:
         """Put the owner on ``plan``."""
         accounts.set_tier(self.world.rt, self.owner.email, Plan.of(plan))
 
 
-def shared_by(world: World, plan: str) -> Shared:
+def share_file_on_plan(world: World, plan: str) -> OwnedFile:
     """A file of the person who is on ``plan``."""
-    return Shared(world, getattr(world, PEOPLE[plan]))
+    return OwnedFile(world, getattr(world, PEOPLE[plan]))
 
 
-def row_blob(world: World, file_uuid: str) -> str:
+def blob_key(world: World, file_uuid: str) -> str:
     """The key of the file's bytes in the store."""
     found = world.rt.db.row("SELECT blob FROM files WHERE uuid = ?", (file_uuid,))
     assert found is not None
     return str(found[0])
 
 
-def add_asset(world: World, file_uuid: str, kind: str, uuid: str) -> None:
+def insert_asset(world: World, file_uuid: str, kind: str, uuid: str) -> None:
     """An asset of the file, as an upload would leave it; an older one with the same id goes."""
     with world.rt.db.write():
         world.rt.db.execute("DELETE FROM assets WHERE uuid = ?", (uuid,))
@@ -76,7 +76,7 @@ def add_asset(world: World, file_uuid: str, kind: str, uuid: str) -> None:
         )
 
 
-def abandon(world: World, shared: Shared) -> Person:
+def remove_owner(world: World, shared: OwnedFile) -> Person:
     """Make the file one without an owner; returns whoever holds its manage token."""
     with world.rt.db.write():
         found = world.rt.db.row("SELECT id FROM files WHERE uuid = ?", (shared.made["uuid"],))

@@ -11,13 +11,13 @@ from typing import Any
 
 from docshare.cli.framework.context import Context
 from docshare.cli.main import main
-from tests.support.fakefeed import FakeTime
+from tests.support.fake_api import FakeTime
 
 TOKEN = "ds_live_" + "s" * 32
 
 
 @dataclass
-class Ended:
+class CommandResult:
     """How a command ended: exit ``code``, and all of ``out`` and ``err``."""
 
     code: int
@@ -64,8 +64,8 @@ class Shell:
             **{f"DOCSHARE_{kind}_DIR": str(home / kind.lower()) for kind in ("CONFIG", "STATE", "CACHE", "DATA")},
         }
 
-    def __call__(self, *argv: str | Path, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> Ended:
-        out, err = _Stream(self.written), _Stream()
+    def __call__(self, *argv: str | Path, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> CommandResult:
+        out, err = _RecordingStream(self.written), _RecordingStream()
         context = Context(
             env={**self.env, **(env or {})},
             streams=(io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"), out, err),
@@ -76,7 +76,7 @@ class Shell:
             open_browser=lambda url: bool(self.opened.append(url)) or True,
         )
         code = main([str(word) for word in argv], context)
-        return Ended(code, out.text(), err.text())
+        return CommandResult(code, out.text(), err.text())
 
     @property
     def cursors(self) -> Path:
@@ -87,7 +87,7 @@ class Shell:
         return json.loads((self.cursors / f"{name}.json").read_text())
 
 
-class _Stream(io.TextIOWrapper):
+class _RecordingStream(io.TextIOWrapper):
     def __init__(self, written: Callable[[str], None] = lambda text: None) -> None:
         self._bytes = io.BytesIO()
         self._written = written

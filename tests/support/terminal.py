@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-_PATIENCE = 20.0  # seconds until a program that says nothing counts as stuck
+_TIMEOUT_S = 20.0  # seconds until a program that says nothing counts as stuck
 
 
 @dataclass
-class Screen:
+class TerminalOutput:
     """``code``: how the program ended; ``shown``: everything the terminal got, its own line ends undone."""
 
     code: int
@@ -55,7 +55,7 @@ class Terminal:
 
     def until(self, text: str, *, after: int = 0) -> str:
         """Wait until ``text`` was shown behind position ``after``; returns everything shown so far."""
-        give_up = time.monotonic() + _PATIENCE
+        give_up = time.monotonic() + _TIMEOUT_S
         while text not in self.shown[after:]:
             if not self._read(give_up):
                 raise AssertionError(f"{text!r} was not shown, but: {self.shown[after:]!r}")
@@ -67,12 +67,12 @@ class Terminal:
             pass
         return self.shown
 
-    def end(self) -> Screen:
+    def end(self) -> TerminalOutput:
         """Wait until the program ends by itself."""
-        give_up = time.monotonic() + _PATIENCE
+        give_up = time.monotonic() + _TIMEOUT_S
         while self._read(give_up):
             pass
-        return Screen(self.process.wait(timeout=_PATIENCE), self.shown)
+        return TerminalOutput(self.process.wait(timeout=_TIMEOUT_S), self.shown)
 
     def _read(self, give_up: float) -> bool:
         ready, _, _ = select.select([self._master], [], [], max(give_up - time.monotonic(), 0))
@@ -95,7 +95,7 @@ class Terminal:
         os.close(self._master)
 
 
-def on_terminal(argv: Sequence[str], env: Mapping[str, str], **options: object) -> Screen:
+def run_on_terminal(argv: Sequence[str], env: Mapping[str, str], **options: object) -> TerminalOutput:
     """Run a program on a terminal to its end."""
     with Terminal(argv, env, **options) as terminal:  # type: ignore[arg-type]
         return terminal.end()

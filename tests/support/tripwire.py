@@ -33,7 +33,7 @@ _FOREIGN = r"""() => {
     ...[...document.querySelectorAll("*")].filter(wrong)].map(said);
 }""".replace("CANARY", CANARY)
 # Handlers wait for a reader to point, to focus, or to open something.
-_TOUCH = """async () => {
+_FOCUS_EVERYTHING = """async () => {
   const types = ["mouseover", "mouseenter", "pointerenter", "focus", "toggle", "animationstart", "begin"];
   for (const element of document.querySelectorAll("*")) {
     for (const type of types) element.dispatchEvent(new Event(type));
@@ -50,7 +50,7 @@ class Tripwire:
     alarms: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.context.expose_binding("pwned", lambda source: self._raise(f"ran in {_place(source['frame'])}"))
+        self.context.expose_binding("pwned", lambda source: self._raise(f"ran in {_frame_name(source['frame'])}"))
         self.context.expose_binding("violated", self._broken)
         self.context.expose_binding("heard", lambda _: None)  # answered after everything that happened before
         self.context.add_init_script(_LISTEN)
@@ -64,7 +64,7 @@ class Tripwire:
         to do harm."""
         for words in page.evaluate(_FOREIGN):
             self._raise(f"holds {words} in {page.url}")
-        page.evaluate(_TOUCH)
+        page.evaluate(_FOCUS_EVERYTHING)
         self.listen(page)
 
     def listen(self, page: Page) -> None:
@@ -72,13 +72,13 @@ class Tripwire:
         page.evaluate("heard()")
 
     def _broken(self, source: dict[str, Any], said: str) -> None:
-        self._raise(f"broke its policy by {said} in {_place(source['frame'])}")
+        self._raise(f"broke its policy by {said} in {_frame_name(source['frame'])}")
 
     def _raise(self, words: str) -> Any:
         self.alarms.append(words)
 
     def _meet(self, route: Route) -> None:
-        self._raise(f"loaded {route.request.url} in {_place(route.request.frame)}")
+        self._raise(f"loaded {route.request.url} in {_frame_name(route.request.frame)}")
         route.abort()
 
     def _heard(self, message: ConsoleMessage) -> None:
@@ -86,5 +86,5 @@ class Tripwire:
             self._raise(f"said {message.text}")
 
 
-def _place(frame: Frame) -> str:
+def _frame_name(frame: Frame) -> str:
     return frame.name or frame.url

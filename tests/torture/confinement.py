@@ -33,7 +33,7 @@ BASIC = list(payload.ATTEMPTS)[: list(payload.ATTEMPTS).index("openat2")]
 """What a flaw gave before processes were confined."""
 KINDS = ("render", "text", "inspect", "palette", "derive", "stamp", "picture", "clean", "lint", "scan", "convert")
 # LibreOffice starts programs, and has queues and users of its own namespaces.
-_OF_PROGRAMS = {
+_PROCESS_ATTEMPTS = {
     "fork", "execute", "memfd_and_execute", "become_root_again", "run_written_code", "message_queue",
     "hand_descriptors_back",
 }  # fmt: skip
@@ -98,7 +98,7 @@ class Arena:
 
 
 @contextlib.contextmanager
-def arena() -> Iterator[Arena]:
+def open_arena() -> Iterator[Arena]:
     """A fresh arena in a folder that its user alone may enter."""
     with tempfile.TemporaryDirectory(prefix="arena-") as folder:
         made = Arena(Path(folder))
@@ -108,9 +108,9 @@ def arena() -> Iterator[Arena]:
             made.close()
 
 
-def unconfined(name: str) -> str:
+def attempt_unconfined(name: str) -> str:
     """What the attempt ``name`` comes to without any confinement."""
-    with arena() as place:
+    with open_arena() as place:
         told = place.folder / "targets.json"
         told.write_text(json.dumps(place.at), encoding="ascii")
         command = [sys.executable, payload.__file__, name, str(told)]
@@ -121,13 +121,13 @@ def unconfined(name: str) -> str:
 
 
 @contextlib.contextmanager
-def confined(kind: str, place: Arena) -> Iterator[Callable[[str], str]]:
+def open_confined(kind: str, place: Arena) -> Iterator[Callable[[str], str]]:
     """A function that makes an attempt in a process of ``kind``, as the server starts it, and says what came of it."""
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hook-")))
         folder.chmod(0o755)
         if kind == "convert":
-            yield _in_place_of_libreoffice(folder, place)
+            yield _install_as_libreoffice(folder, place)
             return
         text = _HOOK.format(root=str(ROOT), targets=json.dumps(place.at))
         (folder / "sitecustomize.py").write_text(text, encoding="utf-8")
@@ -136,7 +136,11 @@ def confined(kind: str, place: Arena) -> Iterator[Callable[[str], str]]:
         sys.path.insert(0, str(folder))
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(folder), paths)))
         try:
-            yield (lambda name: _scanned(name, place)) if kind == "scan" else stack.enter_context(_worker(kind, place))
+            yield (
+                (lambda name: _attempt_in_scan(name, place))
+                if kind == "scan"
+                else stack.enter_context(_open_worker(kind, place))
+            )
         finally:
             os.environ.pop("PYTHONPATH")
             if paths is not None:
@@ -144,7 +148,7 @@ def confined(kind: str, place: Arena) -> Iterator[Callable[[str], str]]:
 
 
 @contextlib.contextmanager
-def _worker(kind: str, place: Arena) -> Iterator[Callable[[str], str]]:
+def _open_worker(kind: str, place: Arena) -> Iterator[Callable[[str], str]]:
     child: Child | None = None
 
     def attack(name: str) -> str:
@@ -152,7 +156,11 @@ def _worker(kind: str, place: Arena) -> Iterator[Callable[[str], str]]:
         if child is None:
             child = Child(memory_bytes=1 << 30, timeout_s=20.0)
         try:
-            return child.ask({"do": kind, "path": place.at["document"], **_job(kind, name)}).body.decode().strip('"')
+            return (
+                child.ask({"do": kind, "path": place.at["document"], **_job_arguments(kind, name)})
+                .body.decode()
+                .strip('"')
+            )
         except BrokenWorkerError:
             child.kill()
             child = None
@@ -165,7 +173,7 @@ def _worker(kind: str, place: Arena) -> Iterator[Callable[[str], str]]:
             child.kill()
 
 
-def _job(kind: str, name: str) -> dict[str, Any]:
+def _job_arguments(kind: str, name: str) -> dict[str, Any]:
     """The arguments of a job of ``kind`` that bring ``name`` to the hook."""
     return {
         "render": {"page": 1, "width": name},
@@ -180,7 +188,7 @@ def _job(kind: str, name: str) -> dict[str, Any]:
     }[kind]
 
 
-def _scanned(name: str, place: Arena) -> str:
+def _attempt_in_scan(name: str, place: Arena) -> str:
     try:
         scan(Path(place.at["document"]), name)
     except Problem as problem:
@@ -188,7 +196,7 @@ def _scanned(name: str, place: Arena) -> str:
     return "no answer"
 
 
-def _in_place_of_libreoffice(folder: Path, place: Arena) -> Callable[[str], str]:
+def _install_as_libreoffice(folder: Path, place: Arena) -> Callable[[str], str]:
     """The payload as a program that is installed where LibreOffice would be."""
     program, python = folder / "soffice", Path(sys.executable).resolve()
     python = python if python.is_relative_to("/usr") else Path("/usr/bin/python3")
@@ -215,21 +223,21 @@ def _in_place_of_libreoffice(folder: Path, place: Arena) -> Callable[[str], str]
     return attack
 
 
-def makes_sense(name: str, kind: str) -> bool:
+def is_applicable(name: str, kind: str) -> bool:
     """Whether the attempt ``name`` would be an attack in a process of ``kind``."""
-    return not (kind == "convert" and name in _OF_PROGRAMS)
+    return not (kind == "convert" and name in _PROCESS_ATTEMPTS)
 
 
 def attack_all(kinds: tuple[str, ...], names: list[str]) -> int:
     """Make the attempts ``names`` in all ``kinds`` and print what came of them; returns how many achieved anything."""
-    open_ways = [name for name in names if _print(unconfined(name), "unconfined", name)]
+    open_ways = [name for name in names if _print_result(attempt_unconfined(name), "unconfined", name)]
     print(f"{len(open_ways)} of {len(names)} attempts achieve something without confinement")
     bad = 0
     for kind in kinds:
-        with arena() as place, confined(kind, place) as attack:
+        with open_arena() as place, open_confined(kind, place) as attack:
             assert attack(payload.BREATHE) == "achieved", f"the payload does not run in {kind}"
-            results = {name: attack(name) for name in names if makes_sense(name, kind)}
-            achieved = [name for name, result in results.items() if _print(result, kind, name)]
+            results = {name: attack(name) for name in names if is_applicable(name, kind)}
+            achieved = [name for name, result in results.items() if _print_result(result, kind, name)]
             damage = place.damage()
         bad += len(achieved) + len(damage)
         words = f"{kind}: {len(achieved)} of {len(results)} attempts achieved something {achieved or ''}"
@@ -237,13 +245,13 @@ def attack_all(kinds: tuple[str, ...], names: list[str]) -> int:
     return bad
 
 
-def _print(result: str, where: str, name: str) -> bool:
+def _print_result(result: str, where: str, name: str) -> bool:
     if "--verbose" in sys.argv:
         print(f"  {where:12} {name:36} {result}")
     return result == "achieved"
 
 
-def as_ordinary_user(*arguments: str) -> tuple[list[str], dict[str, str]]:
+def ordinary_user_command(*arguments: str) -> tuple[list[str], dict[str, str]]:
     """Command and environment that run this module as a user without rights, with a Python that it may start."""
     paths = os.pathsep.join([str(ROOT), *(path for path in sys.path if path.endswith("site-packages"))])
     user = ["setpriv", f"--reuid={_ORDINARY_USER}", f"--regid={_ORDINARY_USER}", "--clear-groups"]
@@ -266,7 +274,7 @@ def main() -> int:
     print(f"as user {os.geteuid()}:")
     bad = attack_all(KINDS, list(payload.ATTEMPTS))
     if os.geteuid() == 0:
-        command, environment = as_ordinary_user(*sys.argv[1:])
+        command, environment = ordinary_user_command(*sys.argv[1:])
         bad += subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
     return min(bad, 100)
 

@@ -38,7 +38,7 @@ _RESET = struct.pack("ii", 1, 0)
 
 
 @dataclass(frozen=True)
-class Attack:
+class ConnectionAttack:
     """How an attacker behaves.
 
     ``count`` connections are held, ``reopened`` of them a second are replaced by new ones, from ``sources`` in turn;
@@ -60,33 +60,35 @@ class Attack:
 
 
 MANY = tuple(f"127.1.{third}.{fourth}" for third in range(8) for fourth in range(1, 201))
-ATTACKS: dict[str, Attack] = {
-    "quiet": Attack(count=0, reopened=0),
-    "1500 silent, 50 reopened": Attack(count=1500, reopened=50),
-    "5000 silent, 200 reopened": Attack(),
-    "2000 idle after an answer": Attack(2000, opening=GET, pace=300),
-    "1600 addresses, 8000 silent": Attack(count=8000, sources=MANY),
-    "1600 addresses, 3000 idle": Attack(3000, sources=MANY, opening=GET, pace=300),
-    "slow headers": Attack(opening=PARTIAL, drip=b"x"),
-    "slow headers of 1600 addresses": Attack(opening=PARTIAL, drip=b"x", sources=MANY),
-    "endless headers": Attack(3000, opening=b"GET / HTTP/1.1\r\nX: " + b"a" * 200_000),
-    "endless headers of 1600 addresses": Attack(3000, opening=b"GET / HTTP/1.1\r\nX: " + b"a" * 200_000, sources=MANY),
-    "endless request lines": Attack(3000, opening=b"GET /" + b"a" * 200_000),
-    "slow bodies": Attack(opening=BODY, drip=b"x"),
-    "slow bodies of 1600 addresses": Attack(opening=BODY, drip=b"x", sources=MANY),
-    "answers never read": Attack(2000, 50, opening=SCRIPT * 40, pace=300, small_window=True),
-    "answers never read by 1600 addresses": Attack(
+ATTACKS: dict[str, ConnectionAttack] = {
+    "quiet": ConnectionAttack(count=0, reopened=0),
+    "1500 silent, 50 reopened": ConnectionAttack(count=1500, reopened=50),
+    "5000 silent, 200 reopened": ConnectionAttack(),
+    "2000 idle after an answer": ConnectionAttack(2000, opening=GET, pace=300),
+    "1600 addresses, 8000 silent": ConnectionAttack(count=8000, sources=MANY),
+    "1600 addresses, 3000 idle": ConnectionAttack(3000, sources=MANY, opening=GET, pace=300),
+    "slow headers": ConnectionAttack(opening=PARTIAL, drip=b"x"),
+    "slow headers of 1600 addresses": ConnectionAttack(opening=PARTIAL, drip=b"x", sources=MANY),
+    "endless headers": ConnectionAttack(3000, opening=b"GET / HTTP/1.1\r\nX: " + b"a" * 200_000),
+    "endless headers of 1600 addresses": ConnectionAttack(
+        3000, opening=b"GET / HTTP/1.1\r\nX: " + b"a" * 200_000, sources=MANY
+    ),
+    "endless request lines": ConnectionAttack(3000, opening=b"GET /" + b"a" * 200_000),
+    "slow bodies": ConnectionAttack(opening=BODY, drip=b"x"),
+    "slow bodies of 1600 addresses": ConnectionAttack(opening=BODY, drip=b"x", sources=MANY),
+    "answers never read": ConnectionAttack(2000, 50, opening=SCRIPT * 40, pace=300, small_window=True),
+    "answers never read by 1600 addresses": ConnectionAttack(
         3000, 50, opening=SCRIPT * 4, sources=MANY, pace=150, small_window=True, flood=True
     ),
-    "half closed": Attack(2000, opening=GET, half_closed=True, pace=300),
-    "pipelined": Attack(opening=GET * 5000, count=50, reopened=2),
-    "resets": Attack(count=20, reopened=2000),
-    "resets after a request": Attack(count=20, reopened=500, opening=GET),
-    "TLS": Attack(opening=TLS, count=2000, reopened=300),
+    "half closed": ConnectionAttack(2000, opening=GET, half_closed=True, pace=300),
+    "pipelined": ConnectionAttack(opening=GET * 5000, count=50, reopened=2),
+    "resets": ConnectionAttack(count=20, reopened=2000),
+    "resets after a request": ConnectionAttack(count=20, reopened=500, opening=GET),
+    "TLS": ConnectionAttack(opening=TLS, count=2000, reopened=300),
 }
 
 
-def attack(port: int, how: Attack, stop: Any, opened: Any) -> None:
+def run_attack(port: int, how: ConnectionAttack, stop: Any, opened: Any) -> None:
     """Behave like ``how`` until ``stop`` is set; ``opened`` counts the connections made."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -99,9 +101,9 @@ def attack(port: int, how: Attack, stop: Any, opened: Any) -> None:
         if replaced:
             due = now
         for _ in range(min(replaced, len(held))):
-            _leave(held.popleft())
+            _reset_connection(held.popleft())
         for _ in range(min(room, how.pace // 100) + replaced):
-            sock = _open(port, how, how.sources[number % len(how.sources)])
+            sock = _open_connection(port, how, how.sources[number % len(how.sources)])
             number += 1
             if sock is None:
                 break
@@ -114,10 +116,10 @@ def attack(port: int, how: Attack, stop: Any, opened: Any) -> None:
                     sock.send(how.drip)
         stop.wait(0.01)
     for sock in held:
-        _leave(sock)
+        _reset_connection(sock)
 
 
-def _open(port: int, how: Attack, source: str) -> socket.socket | None:
+def _open_connection(port: int, how: ConnectionAttack, source: str) -> socket.socket | None:
     sock = socket.socket()
     sock.settimeout(1)
     if how.small_window:
@@ -136,7 +138,7 @@ def _open(port: int, how: Attack, source: str) -> socket.socket | None:
     return sock
 
 
-def _leave(sock: socket.socket) -> None:
+def _reset_connection(sock: socket.socket) -> None:
     with contextlib.suppress(OSError):
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
     sock.close()
@@ -156,7 +158,7 @@ def visit(port: int, source: str = VISITOR, timeout: float = 10) -> float:
 
 
 @contextmanager
-def served(descriptors: int | None = None) -> Iterator[tuple[int, int]]:
+def run_limited_server(descriptors: int | None = None) -> Iterator[tuple[int, int]]:
     """A fresh ``docshare serve``; gives its port and its process id. ``descriptors`` is all that it may open."""
     with tempfile.TemporaryDirectory() as home:
         environ = {name: value for name, value in os.environ.items() if not name.startswith(("DOCSHARE_", "XDG_"))}
@@ -186,11 +188,11 @@ def served(descriptors: int | None = None) -> Iterator[tuple[int, int]]:
 
 
 @contextmanager
-def attacked(port: int, how: Attack) -> Iterator[Callable[[], int]]:
+def attack_in_background(port: int, how: ConnectionAttack) -> Iterator[Callable[[], int]]:
     """``how`` goes on for the length of the block; gives a function that tells how many connections were made."""
     context = get_context("spawn")
     stop, opened = context.Event(), context.Value("q", 0)
-    process = context.Process(target=attack, args=(port, how, stop, opened), daemon=True)
+    process = context.Process(target=run_attack, args=(port, how, stop, opened), daemon=True)
     process.start()
     try:
         yield lambda: int(opened.value)
@@ -201,7 +203,7 @@ def attacked(port: int, how: Attack) -> Iterator[Callable[[], int]]:
 
 
 @contextmanager
-def slowhttptest(port: int, mode: str, seconds: int) -> Iterator[Callable[[], int]]:
+def run_slowhttptest(port: int, mode: str, seconds: int) -> Iterator[Callable[[], int]]:
     """The program of that name with 1,000 connections: ``mode`` is ``headers``, ``body`` or ``read``."""
     ways = {
         "headers": ["-H", "-i", "5"],
@@ -219,7 +221,7 @@ def slowhttptest(port: int, mode: str, seconds: int) -> Iterator[Callable[[], in
 
 
 @dataclass
-class Figures:
+class VisitTimes:
     """Milliseconds of each visit."""
 
     times: list[float] = field(default_factory=list)
@@ -233,22 +235,22 @@ class Figures:
         return sum(time == float("inf") for time in self.times)
 
 
-def visit_all(port: int, seconds: float) -> Figures:
+def visit_all(port: int, seconds: float) -> VisitTimes:
     """Visit again and again for ``seconds``."""
-    figures, until = Figures(), time.monotonic() + seconds
+    figures, until = VisitTimes(), time.monotonic() + seconds
     while time.monotonic() < until:
         figures.times.append(visit(port))
         time.sleep(0.01)
     return figures
 
 
-def open_sockets(pid: int) -> int:
+def count_open_sockets(pid: int) -> int:
     """How many sockets that process holds."""
-    links = (_link(f"/proc/{pid}/fd/{name}") for name in os.listdir(f"/proc/{pid}/fd"))
+    links = (_read_link(f"/proc/{pid}/fd/{name}") for name in os.listdir(f"/proc/{pid}/fd"))
     return sum(link.startswith("socket:") for link in links)
 
 
-def _link(path: str) -> str:
+def _read_link(path: str) -> str:
     try:
         return os.readlink(path)
     except OSError:
@@ -259,11 +261,11 @@ def measure(
     name: str,
     begin: Callable[[int], Any],
     seconds: float,
-    how: Attack,
+    how: ConnectionAttack,
     descriptors: int | None = None,
 ) -> bool:
     """Run one attack and print its line; returns whether the target was met, if it has one."""
-    with served(descriptors) as (port, pid):
+    with run_limited_server(descriptors) as (port, pid):
         visit(port)
         before = visit_all(port, 2)
         with begin(port) as opened:
@@ -272,7 +274,7 @@ def measure(
                 time.sleep(0.1)
             time.sleep(2)
             figures = visit_all(port, seconds)
-            held = open_sockets(pid)
+            held = count_open_sockets(pid)
             made = opened()
     reached = figures.share(0.95) <= TARGET_MS and not figures.failed
     verdict = "no target" if how.flood else "ok" if reached else "MISSED"
@@ -296,13 +298,23 @@ def main() -> int:
     reached = []
     for name in wanted:
         how = ATTACKS[name]
-        reached.append(measure(name, partial(attacked, how=how), args.seconds, how, args.descriptors))
+        reached.append(measure(name, partial(attack_in_background, how=how), args.seconds, how, args.descriptors))
     if not args.attacks or "slowhttptest" in args.attacks:
         for mode in ("headers", "body", "read") if shutil.which("slowhttptest") else ():
-            begin = partial(slowhttptest, mode=mode, seconds=int(args.seconds))
-            reached.append(measure(f"slowhttptest {mode}", begin, args.seconds, Attack(1000), args.descriptors))
+            begin = partial(run_slowhttptest, mode=mode, seconds=int(args.seconds))
+            reached.append(
+                measure(f"slowhttptest {mode}", begin, args.seconds, ConnectionAttack(1000), args.descriptors)
+            )
     if not args.attacks or "descriptors" in args.attacks:
-        reached.append(measure("256 descriptors", partial(attacked, how=Attack()), args.seconds, Attack(), 256))
+        reached.append(
+            measure(
+                "256 descriptors",
+                partial(attack_in_background, how=ConnectionAttack()),
+                args.seconds,
+                ConnectionAttack(),
+                256,
+            )
+        )
     return 0 if all(reached) else 1
 
 

@@ -23,15 +23,15 @@ from docshare.server.services.readership import viewing
 from docshare.server.services.webhooks import deliveries
 from docshare.server.workers import jobs
 from docshare.server.workers.dispatcher import deliver_due
-from tests.support.anonymous import share
-from tests.support.app import make_app
-from tests.support.cast import BASE_URL, World, leave, make_runtime, make_world
-from tests.support.clock import Clock
-from tests.support.guest import Guest
-from tests.support.owner import put, signed_in
+from tests.support.anonymous_files import share_anonymously
+from tests.support.cast import BASE_URL, World, close_world, make_runtime, make_world
+from tests.support.clock import FakeClock
+from tests.support.gate_client import GateClient
+from tests.support.oauth_app import make_app
+from tests.support.owner import put_settings, sign_in_browser
 from tests.support.pdfs import simple_pdf
-from tests.support.reader import Reader
-from tests.support.receivers import ALLOWED, add_hook, happen, receiver_at
+from tests.support.reader import FakeReader
+from tests.support.receivers import LOOPBACK_NETWORKS, add_webhook, open_receiver, record_replacements
 
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
 Probe = Callable[[], bool]
@@ -46,44 +46,44 @@ class Deadline(NamedTuple):
     once: bool = True
 
 
-def _expiry(after_ms: int) -> Callable[[World], Probe]:
+def _prepare_expiry(after_ms: int) -> Callable[[World], Probe]:
     def prepare(world: World) -> Probe:
         made = world.pia.upload()
-        put(world, made, deleteAt=instant(world.clock.now + after_ms))
+        put_settings(world, made, deleteAt=instant(world.clock.now + after_ms))
         return lambda: world.http.get(f"/{made['shortId']}").status_code == 200
 
     return prepare
 
 
-def _burned(world: World) -> dict[str, Any]:
+def _burn_file(world: World) -> dict[str, Any]:
     made = world.pia.upload()
-    put(world, made, viewLimit=1)
-    assert Guest(world, made["shortId"]).enters()
+    put_settings(world, made, viewLimit=1)
+    assert GateClient(world, made["shortId"]).enters()
     return made
 
 
-def _bytes_of_a_burned_file(world: World) -> Probe:
-    _burned(world)
+def _prepare_burned_bytes(world: World) -> Probe:
+    _burn_file(world)
     return lambda: burn.burn_due(world.rt) == 0
 
 
-def _reopening(world: World) -> Probe:
+def _prepare_reopening(world: World) -> Probe:
     made = world.pia.upload()
-    put(world, made, viewLimit=9)
-    guest = Guest(world, made["shortId"])
+    put_settings(world, made, viewLimit=9)
+    guest = GateClient(world, made["shortId"])
     assert guest.enters()
     return guest.is_in
 
 
-def _open_page(world: World) -> Probe:
+def _prepare_open_page(world: World) -> Probe:
     made = world.pia.upload()
-    put(world, made, viewLimit=9)
-    guest = Guest(world, made["shortId"])
+    put_settings(world, made, viewLimit=9)
+    guest = GateClient(world, made["shortId"])
     assert guest.enters()
     return lambda: guest.gets(f"/{made['shortId']}/text/1.json?v=1").status_code == 200
 
 
-def _trash(owner: str) -> Callable[[World], Probe]:
+def _prepare_trash(owner: str) -> Callable[[World], Probe]:
     def prepare(world: World) -> Probe:
         person = getattr(world, owner)
         made = person.upload()
@@ -93,7 +93,7 @@ def _trash(owner: str) -> Callable[[World], Probe]:
     return prepare
 
 
-def _purge(owner: str) -> Callable[[World], Probe]:
+def _prepare_purge(owner: str) -> Callable[[World], Probe]:
     def prepare(world: World) -> Probe:
         person = getattr(world, owner)
         person.delete(f"/api/v1/files/{person.upload()['uuid']}")
@@ -102,66 +102,66 @@ def _purge(owner: str) -> Callable[[World], Probe]:
     return prepare
 
 
-def _anonymous_link(world: World) -> Probe:
+def _prepare_anonymous_link(world: World) -> Probe:
     origin = {"REMOTE_ADDR": "203.0.113.9"}
     form = {"file": (io.BytesIO(simple_pdf()), "a.pdf")}
     made = world.http.post("/api/files", data=form, environ_overrides=origin).get_json()
     return lambda: world.http.get(f"/{made['shortId']}").status_code == 200
 
 
-def _unclaimed(world: World) -> Probe:
-    share(world, days=7)
+def _prepare_unclaimed(world: World) -> Probe:
+    share_anonymously(world, days=7)
     return lambda: sweeps.expire_unclaimed(world.rt) == 0
 
 
-def _claim_token(world: World) -> Probe:
-    file = share(world, days=60)
+def _prepare_claim_token(world: World) -> Probe:
+    file = share_anonymously(world, days=60)
     body = {"claimToken": file.claim_token}
     return lambda: world.pia.post("/api/v1/files/claim", json=body).status_code == 200
 
 
-def _manage_token(world: World) -> Probe:
-    file = share(world, days=60)
+def _prepare_manage_token(world: World) -> Probe:
+    file = share_anonymously(world, days=60)
     path = f"/api/v1/files/{file.uuid}/settings"
     return lambda: file.manage("PUT", path, json={"allowDownload": True}).status_code == 200
 
 
-def _sign_in_link(world: World) -> Probe:
+def _prepare_sign_in_link(world: World) -> Probe:
     path = sign_in.create_link(world.rt, world.pia.email).removeprefix(BASE_URL)
     return lambda: world.app.test_client().post(path).status_code == 303
 
 
-def _session(world: World) -> Probe:
-    browser = signed_in(world, world.pia)
+def _prepare_session(world: World) -> Probe:
+    browser = sign_in_browser(world, world.pia)
     return lambda: "You are signed in" in browser.get("/login").text
 
 
-def _code(world: World) -> Probe:
+def _prepare_code(world: World) -> Probe:
     app = make_app(world)
     code = app.code()
     return lambda: app.exchange(code).status_code == 200
 
 
-def _access_token(world: World) -> Probe:
+def _prepare_access_token(world: World) -> Probe:
     token = make_app(world).tokens()["access_token"]
     headers = {"Authorization": f"Bearer {token}"}
     return lambda: world.http.get("/api/v1/files", headers=headers).status_code == 200
 
 
-def _refresh_token(world: World) -> Probe:
+def _prepare_refresh_token(world: World) -> Probe:
     app = make_app(world)
     token = app.tokens()["refresh_token"]
     return lambda: app.refresh(token).status_code == 200
 
 
-def _retry(failures: int) -> Callable[[World], Probe]:
+def _prepare_retry(failures: int) -> Callable[[World], Probe]:
     """The attempt that follows after so many failures."""
 
     def prepare(world: World) -> Probe:
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]  # closed below: every attempt is refused
-        add_hook(world.pia, f"http://127.0.0.1:{port}/in")
-        happen(world, world.pia.upload()["uuid"])
+        add_webhook(world.pia, f"http://127.0.0.1:{port}/in")
+        record_replacements(world, world.pia.upload()["uuid"])
         for wait in (0, *_WAITS[: failures - 1]):
             world.clock.now += wait
             assert deliver_due(world.rt) == 1
@@ -170,79 +170,79 @@ def _retry(failures: int) -> Callable[[World], Probe]:
     return prepare
 
 
-def _kept_delivery(world: World) -> Probe:
-    with receiver_at() as receiver:
-        add_hook(world.pia, receiver.url)
-        happen(world, world.pia.upload()["uuid"])
+def _prepare_kept_delivery(world: World) -> Probe:
+    with open_receiver() as receiver:
+        add_webhook(world.pia, receiver.url)
+        record_replacements(world, world.pia.upload()["uuid"])
         assert deliver_due(world.rt) == 1
     return lambda: deliveries.forget_old(world.rt) == 0
 
 
-def _kept_event(world: World) -> Probe:
-    happen(world, world.pia.upload()["uuid"])
+def _prepare_kept_event(world: World) -> Probe:
+    record_replacements(world, world.pia.upload()["uuid"])
     return lambda: activity_feed.forget_old(world.rt) == 0
 
 
-def _hidden_session(world: World) -> Probe:
-    Reader(world, world.pia.upload()["shortId"]).leaves()
+def _prepare_hidden_session(world: World) -> Probe:
+    FakeReader(world, world.pia.upload()["shortId"]).leaves()
     return lambda: viewing.end_due(world.rt) == 0
 
 
-def _idle_session(world: World) -> Probe:
-    Reader(world, world.pia.upload()["shortId"]).tell(input=True)
+def _prepare_idle_session(world: World) -> Probe:
+    FakeReader(world, world.pia.upload()["shortId"]).tell(input=True)
     return lambda: viewing.end_due(world.rt) == 0
 
 
 _WAITS = (MINUTE, 10 * MINUTE, HOUR, HOUR)
 DEADLINES: dict[str, Deadline] = {
-    "expiry in 5 s": Deadline(5 * SECOND, _expiry(5 * SECOND), once=False),
-    "expiry in 365 d": Deadline(365 * DAY, _expiry(365 * DAY), once=False),
-    "authorization code, 60 s": Deadline(MINUTE, _code),
-    "session of a hidden page, 60 s": Deadline(MINUTE, _hidden_session),
-    "attempt 2, 1 min": Deadline(_WAITS[0], _retry(1)),
-    "session of an idle page, 5 min": Deadline(5 * MINUTE, _idle_session),
-    "sign-in link, 10 min": Deadline(10 * MINUTE, _sign_in_link),
-    "attempt 3, 10 min": Deadline(_WAITS[1], _retry(2)),
-    "bytes of a burned file, 30 min": Deadline(30 * MINUTE, _bytes_of_a_burned_file),
-    "opening again, 30 min": Deadline(30 * MINUTE, _reopening, once=False),
-    "attempt 4, 1 h": Deadline(_WAITS[2], _retry(3)),
-    "attempt 5, 1 h": Deadline(_WAITS[3], _retry(4)),
-    "access token, 1 h": Deadline(HOUR, _access_token, once=False),
-    "open page, 12 h": Deadline(12 * HOUR, _open_page, once=False),
-    "trash of Basic, 7 d": Deadline(7 * DAY, _trash("bea")),
-    "purge of Basic, 7 d": Deadline(7 * DAY, _purge("bea")),
-    "anonymous link, 7 d": Deadline(7 * DAY, _anonymous_link, once=False),
-    "unclaimed file, 14 d": Deadline(14 * DAY, _unclaimed),
-    "trash of Pro, 30 d": Deadline(30 * DAY, _trash("pia")),
-    "purge of Pro, 30 d": Deadline(30 * DAY, _purge("pia")),
-    "claim token, 30 d": Deadline(30 * DAY, _claim_token),
-    "manage token, 30 d": Deadline(30 * DAY, _manage_token, once=False),
-    "signed-in session, 30 d": Deadline(30 * DAY, _session, once=False),
-    "refresh token, 90 d": Deadline(90 * DAY, _refresh_token),
-    "log of deliveries, 90 d": Deadline(90 * DAY, _kept_delivery),
-    "record of events, 90 d": Deadline(90 * DAY, _kept_event),
+    "expiry in 5 s": Deadline(5 * SECOND, _prepare_expiry(5 * SECOND), once=False),
+    "expiry in 365 d": Deadline(365 * DAY, _prepare_expiry(365 * DAY), once=False),
+    "authorization code, 60 s": Deadline(MINUTE, _prepare_code),
+    "session of a hidden page, 60 s": Deadline(MINUTE, _prepare_hidden_session),
+    "attempt 2, 1 min": Deadline(_WAITS[0], _prepare_retry(1)),
+    "session of an idle page, 5 min": Deadline(5 * MINUTE, _prepare_idle_session),
+    "sign-in link, 10 min": Deadline(10 * MINUTE, _prepare_sign_in_link),
+    "attempt 3, 10 min": Deadline(_WAITS[1], _prepare_retry(2)),
+    "bytes of a burned file, 30 min": Deadline(30 * MINUTE, _prepare_burned_bytes),
+    "opening again, 30 min": Deadline(30 * MINUTE, _prepare_reopening, once=False),
+    "attempt 4, 1 h": Deadline(_WAITS[2], _prepare_retry(3)),
+    "attempt 5, 1 h": Deadline(_WAITS[3], _prepare_retry(4)),
+    "access token, 1 h": Deadline(HOUR, _prepare_access_token, once=False),
+    "open page, 12 h": Deadline(12 * HOUR, _prepare_open_page, once=False),
+    "trash of Basic, 7 d": Deadline(7 * DAY, _prepare_trash("bea")),
+    "purge of Basic, 7 d": Deadline(7 * DAY, _prepare_purge("bea")),
+    "anonymous link, 7 d": Deadline(7 * DAY, _prepare_anonymous_link, once=False),
+    "unclaimed file, 14 d": Deadline(14 * DAY, _prepare_unclaimed),
+    "trash of Pro, 30 d": Deadline(30 * DAY, _prepare_trash("pia")),
+    "purge of Pro, 30 d": Deadline(30 * DAY, _prepare_purge("pia")),
+    "claim token, 30 d": Deadline(30 * DAY, _prepare_claim_token),
+    "manage token, 30 d": Deadline(30 * DAY, _prepare_manage_token, once=False),
+    "signed-in session, 30 d": Deadline(30 * DAY, _prepare_session, once=False),
+    "refresh token, 90 d": Deadline(90 * DAY, _prepare_refresh_token),
+    "log of deliveries, 90 d": Deadline(90 * DAY, _prepare_kept_delivery),
+    "record of events, 90 d": Deadline(90 * DAY, _prepare_kept_event),
 }
 JUMPS = {"no jump": 0, "an hour behind": -HOUR, "an hour ahead": HOUR}
 
 
 @contextmanager
-def _stage(engine: Engine) -> Iterator[World]:
+def _open_world(engine: Engine) -> Iterator[World]:
     with tempfile.TemporaryDirectory(prefix="docshare-deadlines-", ignore_cleanup_errors=True) as folder:
-        clock = Clock()
+        clock = FakeClock()
         world = make_world(
-            make_runtime(Path(folder), clock, engine, anonymous_uploads=True, webhook_allow=ALLOWED), clock
+            make_runtime(Path(folder), clock, engine, anonymous_uploads=True, webhook_allow=LOOPBACK_NETWORKS), clock
         )
         try:
             yield world
         finally:
-            leave(world)
+            close_world(world)
 
 
-def try_out(engine: Engine, name: str, jump_ms: int = 0) -> list[str]:
+def check_deadline(engine: Engine, name: str, jump_ms: int = 0) -> list[str]:
     """Try one deadline at -1, 0 and +1 s, with a ``jump_ms`` of the clock in between; returns what is wrong."""
     deadline, wrong = DEADLINES[name], []
     for offset in (-SECOND, 0, SECOND):
-        with _stage(engine) as world:
+        with _open_world(engine) as world:
             probe = deadline.prepare(world)
             began = world.clock.now
             if jump_ms:
@@ -263,7 +263,7 @@ def main() -> int:
     for jump_ms in JUMPS.values():
         for name, deadline in DEADLINES.items():
             if jump_ms < deadline.after_ms:  # a deadline that the clock has passed is over, rightly
-                wrong += try_out(engine, name, jump_ms)
+                wrong += check_deadline(engine, name, jump_ms)
                 tried += 3
     engine.close()
     print(f"{len(DEADLINES)} deadlines, {tried} moments: {len(wrong)} wrong", *wrong, sep="\n  ")

@@ -18,7 +18,7 @@ from typing import Any
 import requests
 
 from tests.support.pdfs import simple_pdf
-from tests.support.served import Served, served
+from tests.support.server_process import ServerProcess, run_server
 
 POLLERS = 5
 _WRITERS = 4
@@ -27,7 +27,7 @@ _TIMEOUT_S = 30
 
 
 @dataclass
-class Tally:
+class FeedTally:
     """``acknowledged`` downloads that the server answered with 200; ``seen`` the ids that each poller got, in order."""
 
     acknowledged: int = 0
@@ -40,7 +40,7 @@ class Tally:
 class _Writers:
     """Download until ``most`` downloads are acknowledged; each names another reader."""
 
-    def __init__(self, url: str, short_id: str, tally: Tally, most: int) -> None:
+    def __init__(self, url: str, short_id: str, tally: FeedTally, most: int) -> None:
         self._address = f"{url}/{short_id}/download"
         self._tally, self._most = tally, most
         self._numbers = itertools.count(tally.acknowledged * 2)
@@ -63,7 +63,7 @@ class _Writers:
                         return
 
 
-def _poll(server: Served, seen: list[int], stop: threading.Event) -> None:
+def _poll_feed(server: ServerProcess, seen: list[int], stop: threading.Event) -> None:
     """Walk the feed from the last id until ``stop``, and then to its end."""
     with requests.Session() as http:
         while True:
@@ -83,15 +83,15 @@ def _poll(server: Served, seen: list[int], stop: threading.Event) -> None:
                 time.sleep(0.05)
 
 
-def walk(folder: Path, events: int, kills: int, seed: int = 7) -> Tally:
+def walk_feed(folder: Path, events: int, kills: int, seed: int = 7) -> FeedTally:
     """Write ``events`` downloads under ``kills`` SIGKILLs; returns what was acknowledged and seen."""
-    chance, tally, short_id = random.Random(seed), Tally(), ""
+    chance, tally, short_id = random.Random(seed), FeedTally(), ""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
     targets = [*sorted(chance.sample(range(1, events), kills)), events]
     for number, target in enumerate(targets):
         settings = {"DOCSHARE_RATE_LIMIT": "1000000", "DOCSHARE_TRUSTED_PROXIES": "127.0.0.0/8"}
-        with served(folder, "--port", port, **settings) as server:
+        with run_server(folder, "--port", port, **settings) as server:
             if not short_id:
                 files = {"file": ("a.pdf", simple_pdf(pages=1))}
                 made = requests.post(f"{server.url}/api/v1/files", files=files, headers=server.headers, timeout=30)
@@ -100,7 +100,9 @@ def walk(folder: Path, events: int, kills: int, seed: int = 7) -> Tally:
                 requests.post(f"{server.url}/{short_id}/download", timeout=30)
             stop = threading.Event()
             writers = _Writers(server.url, short_id, tally, target)
-            pollers = [threading.Thread(target=_poll, args=(server, seen, stop), daemon=True) for seen in tally.seen]
+            pollers = [
+                threading.Thread(target=_poll_feed, args=(server, seen, stop), daemon=True) for seen in tally.seen
+            ]
             for thread in (*writers.threads, *pollers):
                 thread.start()
             last = number == len(targets) - 1
@@ -123,7 +125,7 @@ def _join(threads: list[threading.Thread]) -> None:
         thread.join()
 
 
-def judge(tally: Tally) -> list[str]:
+def find_problems(tally: FeedTally) -> list[str]:
     """Everything that is wrong: lost, doubled or reordered events, and pollers that disagree."""
     wrong = list(tally.wrong)
     for number, seen in enumerate(tally.seen):
@@ -140,8 +142,8 @@ def main(events: int = 100_000, kills: int = 20) -> int:
     """Run, print, and return the exit code."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        tally = walk(Path(folder), events, kills)
-    wrong = judge(tally)
+        tally = walk_feed(Path(folder), events, kills)
+    wrong = find_problems(tally)
     print(f"{tally.acknowledged} downloads acknowledged, {tally.kills} kills, {time.monotonic() - began:.0f} s")
     print("events of each poller:", *(len(seen) for seen in tally.seen))
     print(f"{len(wrong)} wrong", *wrong[:10], sep="\n  ")

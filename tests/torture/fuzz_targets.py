@@ -71,21 +71,21 @@ def decode(data: bytes, depth: int = 0) -> tuple[Any, bytes]:
     return entries, data
 
 
-def _folder() -> Path:
+def _make_folder() -> Path:
     folder = tempfile.mkdtemp(prefix="docshare-fuzz-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return Path(folder)
 
 
 @cache
-def _blobs() -> Blobs:
-    folder, numbers = _folder(), itertools.count()
+def _make_blobs() -> Blobs:
+    folder, numbers = _make_folder(), itertools.count()
     return Blobs(folder / "blobs", folder / "tmp", lambda: f"part{next(numbers):016d}")
 
 
 def multipart_name(data: bytes) -> None:
     head = b'--edge\r\nContent-Disposition: form-data; name="file"; filename='
-    parser = FormParser(b"edge", _blobs().part, 1_000)
+    parser = FormParser(b"edge", _make_blobs().part, 1_000)
     try:
         parser.feed(head + data + b"\r\n\r\nx\r\n--edge--\r\n")
         form = parser.finish()
@@ -138,14 +138,14 @@ def url_rule(data: bytes) -> None:
 
 
 @cache
-def _visitor() -> FlaskClient:
+def _make_visitor() -> FlaskClient:
     from tests.support.cast import make_runtime, make_world
-    from tests.support.clock import Clock
+    from tests.support.clock import FakeClock
 
-    clock = Clock()
+    clock = FakeClock()
     engine = Engine(workers=1)
     atexit.register(engine.close)
-    runtime = make_runtime(_folder(), clock, engine)
+    runtime = make_runtime(_make_folder(), clock, engine)
     return make_world(runtime, clock).http
 
 
@@ -153,7 +153,7 @@ def id_router(data: bytes) -> None:
     name = quote(data, safe="/:;,.~-_")
     address = {"REMOTE_ADDR": str(ipaddress.ip_address(0x0A000000 + hash(data) % (1 << 24)))}
     for path in (f"/{name}", f"/embed/{name}", f"/api/files/{name}/metadata", f"/{name}/pages/1-800.jpg"):
-        answer = _visitor().get(path, environ_overrides=address, buffered=True)
+        answer = _make_visitor().get(path, environ_overrides=address, buffered=True)
         assert answer.status_code < 500, f"{answer.status_code} for {path}"
 
 

@@ -18,7 +18,7 @@ def arm(at: payload.Targets) -> None:
         plain = getattr(module, function)
 
         def instead(*args: Any, **kwargs: Any) -> Any:
-            return answer(payload.run(name_in(*args, **kwargs), at)) if armed else plain(*args, **kwargs)
+            return answer(payload.run_attempt(name_in(*args, **kwargs), at)) if armed else plain(*args, **kwargs)
 
         setattr(module, function, instead)
 

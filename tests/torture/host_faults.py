@@ -22,7 +22,7 @@ from pathlib import Path
 import requests
 
 from tests.support.pdfs import simple_pdf
-from tests.support.served import docshare, home, start
+from tests.support.server_process import make_env, run_docshare, start_server
 
 _SPACE = "3g"
 _TIMEOUT_S = 30
@@ -30,7 +30,7 @@ _FILES = 3
 
 
 @dataclass
-class Figures:
+class FaultFigures:
     """``answers`` counts status codes by kind of request; ``wrong`` lists everything that should not be."""
 
     injections: int = 0
@@ -41,7 +41,7 @@ class Figures:
         self.answers.setdefault(kind, Counter())[status] += 1
 
 
-class SmallDisk:
+class SmallDiskServer:
     """A server whose data directory is on a tmpfs of its own, so that its disk can be filled and emptied at will."""
 
     def __init__(self, folder: Path) -> None:
@@ -49,9 +49,9 @@ class SmallDisk:
         self.data_dir = folder / "data"
         self.log = folder.with_name(f"{folder.name}.log")
         # Each request names another reader, so that no limit per reader answers in place of the fault.
-        self.env = home(folder, DOCSHARE_RATE_LIMIT="1000000", DOCSHARE_TRUSTED_PROXIES="127.0.0.0/8")
+        self.env = make_env(folder, DOCSHARE_RATE_LIMIT="1000000", DOCSHARE_TRUSTED_PROXIES="127.0.0.0/8")
         create = ("account", "create", "a@b.example", "--tier", "pro", "--json")
-        made = docshare("admin", "--data", str(self.data_dir), *create, env=self.env)
+        made = run_docshare("admin", "--data", str(self.data_dir), *create, env=self.env)
         self.headers = {"Authorization": f"Bearer {json.loads(made.stdout)['apiKey']}"}
         self.start()
         self.files = [self.upload().json() for _ in range(_FILES)]
@@ -59,7 +59,9 @@ class SmallDisk:
     def start(self) -> None:
         """Start the server on a free port; its log is kept."""
         with self.log.open("a") as errors:
-            self.process, self.url = start("--data", str(self.data_dir), "--port", "0", env=self.env, errors=errors)
+            self.process, self.url = start_server(
+                "--data", str(self.data_dir), "--port", "0", env=self.env, errors=errors
+            )
         self.http = requests.Session()
 
     def kill(self) -> None:
@@ -97,13 +99,13 @@ class SmallDisk:
 
 
 @contextmanager
-def small_disk() -> Iterator[SmallDisk]:
+def run_small_disk_server() -> Iterator[SmallDiskServer]:
     """A running server on a disk of its own, stopped and unmounted at the end of the block."""
     folder = Path(tempfile.mkdtemp(prefix="docshare-disk-"))
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={_SPACE}", "tmpfs", str(folder)], check=True)
     server = None
     try:
-        server = SmallDisk(folder)
+        server = SmallDiskServer(folder)
         yield server
     finally:
         if server is not None and server.process.poll() is None:
@@ -113,7 +115,7 @@ def small_disk() -> Iterator[SmallDisk]:
 
 
 @contextmanager
-def full(server: SmallDisk) -> Iterator[None]:
+def fill_disk(server: SmallDiskServer) -> Iterator[None]:
     """No free byte on the disk."""
     server.fill()
     try:
@@ -123,14 +125,14 @@ def full(server: SmallDisk) -> Iterator[None]:
 
 
 @contextmanager
-def failing(server: SmallDisk, calls: str, error: str) -> Iterator[None]:
+def inject_failures(server: SmallDiskServer, calls: str, error: str) -> Iterator[None]:
     """Every one of the system ``calls`` of the server fails with ``error``."""
     command = ["strace", "-f", "-q", "-o", os.devnull, "-p", str(server.process.pid), "-e", f"trace={calls}"]
     tracer = subprocess.Popen(
         [*command, "-e", f"inject={calls}:error={error}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
-        _wait_for(lambda: _tracer_of(server.process.pid) == tracer.pid)
+        _wait_for(lambda: _find_tracer(server.process.pid) == tracer.pid)
         yield
     finally:
         tracer.terminate()
@@ -138,7 +140,7 @@ def failing(server: SmallDisk, calls: str, error: str) -> Iterator[None]:
 
 
 @contextmanager
-def limited(server: SmallDisk, limit: int, value: Callable[[int], int]) -> Iterator[None]:
+def limit_resource(server: SmallDiskServer, limit: int, value: Callable[[int], int]) -> Iterator[None]:
     """The server's resource ``limit`` is ``value`` of its process id."""
     pid = server.process.pid
     before = resource.prlimit(pid, limit)
@@ -149,41 +151,43 @@ def limited(server: SmallDisk, limit: int, value: Callable[[int], int]) -> Itera
         resource.prlimit(pid, limit, before)
 
 
-def _largest_file(server: SmallDisk) -> int:
+def _largest_file_size(server: SmallDiskServer) -> int:
     return max(path.stat().st_size for path in server.data_dir.glob("docshare.db*"))
 
 
-def _descriptors(pid: int) -> int:
+def _count_descriptors(pid: int) -> int:
     return max(int(name) for name in os.listdir(f"/proc/{pid}/fd")) + 1
 
 
-FAULTS: dict[str, Callable[[SmallDisk], AbstractContextManager[None]]] = {
-    "full disk": full,
-    "fsync fails": lambda server: failing(server, "fsync,fdatasync", "EIO"),
-    "write fails": lambda server: failing(server, "pwrite64", "EIO"),
-    "read-only": lambda server: failing(server, "pwrite64,fsync,fdatasync,ftruncate,rename,mkdir,unlink", "EROFS"),
-    "size limit": lambda server: limited(server, resource.RLIMIT_FSIZE, lambda _: _largest_file(server)),
-    "no descriptors": lambda server: limited(server, resource.RLIMIT_NOFILE, _descriptors),
+FAULTS: dict[str, Callable[[SmallDiskServer], AbstractContextManager[None]]] = {
+    "full disk": fill_disk,
+    "fsync fails": lambda server: inject_failures(server, "fsync,fdatasync", "EIO"),
+    "write fails": lambda server: inject_failures(server, "pwrite64", "EIO"),
+    "read-only": lambda server: inject_failures(
+        server, "pwrite64,fsync,fdatasync,ftruncate,rename,mkdir,unlink", "EROFS"
+    ),
+    "size limit": lambda server: limit_resource(server, resource.RLIMIT_FSIZE, lambda _: _largest_file_size(server)),
+    "no descriptors": lambda server: limit_resource(server, resource.RLIMIT_NOFILE, _count_descriptors),
 }
 
 
-def torment(server: SmallDisk, fault: str, rounds: int, figures: Figures) -> None:
+def inject_fault(server: SmallDiskServer, fault: str, rounds: int, figures: FaultFigures) -> None:
     """Inject ``fault`` once, send ``rounds`` rounds of requests meanwhile, and require recovery without a restart."""
-    _requests(server, Figures(), "before", 0)
+    _send_requests(server, FaultFigures(), "before", 0)
     with FAULTS[fault](server):
         for number in range(rounds):
-            _requests(server, figures, fault, number)
+            _send_requests(server, figures, fault, number)
     figures.injections += 1
     # Workers that died meanwhile start again after a pause.
     _wait_for(lambda: server.upload().status_code == 200)
-    healed = Figures()
-    _requests(server, healed, "after", 0)
+    healed = FaultFigures()
+    _send_requests(server, healed, "after", 0)
     bad = {kind: dict(counts) for kind, counts in healed.answers.items() if any(status >= 400 for status in counts)}
     if bad:
         figures.wrong.append(f"after '{fault}': {bad}")
 
 
-def _requests(server: SmallDisk, figures: Figures, fault: str, number: int) -> None:
+def _send_requests(server: SmallDiskServer, figures: FaultFigures, fault: str, number: int) -> None:
     """One round: writes that make the log of the database grow, an upload, and reads."""
     row = server.files[number % _FILES]
     api, page = f"{server.url}/api/v1/files/{row['uuid']}", f"{server.url}/{row['shortId']}"
@@ -197,8 +201,8 @@ def _requests(server: SmallDisk, figures: Figures, fault: str, number: int) -> N
         "detail": lambda: server.http.get(api, headers=server.headers, timeout=60),
         "events": lambda: server.http.get(f"{server.url}/api/v1/events", headers=server.headers, timeout=60),
         "content": lambda: server.http.get(f"{api}/content", headers=server.headers, timeout=60),
-        "page": lambda: server.http.get(page, headers=_reader(), timeout=60),
-        "download": lambda: server.http.post(f"{page}/download", headers=_reader(), timeout=60),
+        "page": lambda: server.http.get(page, headers=_next_reader_header(), timeout=60),
+        "download": lambda: server.http.post(f"{page}/download", headers=_next_reader_header(), timeout=60),
         "health": lambda: server.http.get(f"{server.url}/healthz", timeout=60),
     }
     for kind, call in calls.items():
@@ -208,20 +212,20 @@ def _requests(server: SmallDisk, figures: Figures, fault: str, number: int) -> N
             figures.wrong.append(f"'{fault}', {kind}: {error}")
             continue
         figures.count(kind, answer.status_code)
-        if answer.status_code >= 400 and (problem := _complaint(kind, answer)):
+        if answer.status_code >= 400 and (problem := _find_problem(kind, answer)):
             figures.wrong.append(f"'{fault}', {kind}: {problem}")
 
 
-def _reader() -> dict[str, str]:
-    number = next(_readers)
+def _next_reader_header() -> dict[str, str]:
+    number = next(_reader_numbers)
     return {"X-Forwarded-For": f"203.0.{number // 250 % 250}.{number % 250}"}
 
 
-_readers = itertools.count()
+_reader_numbers = itertools.count()
 _READS = ("detail", "events")
 
 
-def _complaint(kind: str, answer: requests.Response) -> str | None:
+def _find_problem(kind: str, answer: requests.Response) -> str | None:
     """What is wrong with a refusal, None if it is the documented one."""
     if answer.status_code != 503 or kind in _READS:
         return f"{answer.status_code} {answer.text[:60]!r}"
@@ -232,31 +236,31 @@ def _complaint(kind: str, answer: requests.Response) -> str | None:
     return None
 
 
-def restart_on_full_disk(server: SmallDisk, figures: Figures) -> None:
+def restart_on_full_disk(server: SmallDiskServer, figures: FaultFigures) -> None:
     """Kill the server on a full disk: the next start serves what can be read, and recovers once there is room."""
     server.fill()
-    _requests(server, figures, "full disk, before the kill", 0)
+    _send_requests(server, figures, "full disk, before the kill", 0)
     server.kill()
     server.start()
-    _requests(server, figures, "full disk, after the kill", 1)
+    _send_requests(server, figures, "full disk, after the kill", 1)
     server.empty()
-    torment(server, "full disk", 1, figures)
+    inject_fault(server, "full disk", 1, figures)
 
 
-def verify(server: SmallDisk, figures: Figures) -> None:
+def check_stopped_server(server: SmallDiskServer, figures: FaultFigures) -> None:
     """Stop the server: no traceback in its log, and ``docshare admin check`` finds nothing."""
     if server.stop() != 0:
         figures.wrong.append("the server did not end with 0")
     tracebacks = server.log.read_text().count("Traceback")
     if tracebacks:
         figures.wrong.append(f"{tracebacks} tracebacks in the log")
-    checked = docshare("admin", "--data", str(server.data_dir), "check", env=server.env)
+    checked = run_docshare("admin", "--data", str(server.data_dir), "check", env=server.env)
     if checked.returncode != 0:
         figures.wrong.append(f"admin check: {checked.stdout}{checked.stderr}")
     server.log.unlink()
 
 
-def _tracer_of(pid: int) -> int:
+def _find_tracer(pid: int) -> int:
     tracers = {
         int(re.search(r"TracerPid:\s+(\d+)", task.read_text())[1])  # type: ignore[index]
         for task in Path(f"/proc/{pid}/task").glob("*/status")
@@ -273,12 +277,12 @@ def _wait_for(condition: Callable[[], bool]) -> None:
 
 
 def main(injections: int = 200) -> int:
-    figures = Figures()
-    with small_disk() as server:
+    figures = FaultFigures()
+    with run_small_disk_server() as server:
         for fault in itertools.islice(itertools.cycle(FAULTS), injections):
-            torment(server, fault, 3, figures)
+            inject_fault(server, fault, 3, figures)
         restart_on_full_disk(server, figures)
-        verify(server, figures)
+        check_stopped_server(server, figures)
     print(f"{figures.injections} injections of {len(FAULTS)} faults")
     for kind, counts in figures.answers.items():
         print(f"  {kind:<10}", "  ".join(f"{status}: {count}" for status, count in sorted(counts.items())))

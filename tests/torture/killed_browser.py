@@ -22,10 +22,10 @@ from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
 from docshare.server.pdf.engine import Engine
 from docshare.server.services.readership import viewing
-from tests.support.browsing import CHROMIUM, DESKTOP, SWITCHES, at_page
+from tests.support.browser import CHROMIUM, DESKTOP, SWITCHES, wait_for_page
 from tests.support.cast import World, make_runtime, make_world
+from tests.support.in_process_server import RunningClock, serve_world
 from tests.support.pdfs import A4, simple_pdf
-from tests.support.timed import RunningClock, listening
 
 LOST_MS = 3_000
 SEEN_MS = 1_000
@@ -34,7 +34,7 @@ KILLS = 12
 
 
 @dataclass(frozen=True)
-class Loss:
+class ReadingLoss:
     """What one kill lost: ``true_ms`` by page, ``counted_ms`` by page."""
 
     true_ms: dict[int, float]
@@ -56,7 +56,7 @@ class Loss:
 
 
 @contextmanager
-def killable(playwright: Playwright) -> Iterator[tuple[Browser, int]]:
+def launch_killable(playwright: Playwright) -> Iterator[tuple[Browser, int]]:
     """A Chromium and the id of its process group."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         options = [f"--user-data-dir={profile}", "--headless=new", "--remote-debugging-port=0"]
@@ -73,11 +73,11 @@ def killable(playwright: Playwright) -> Iterator[tuple[Browser, int]]:
             port = written.read_text().split()[0]
             yield playwright.chromium.connect_over_cdp(f"http://127.0.0.1:{port}"), process.pid
         finally:
-            kill(process.pid)
+            kill_browser(process.pid)
             process.wait()
 
 
-def kill(group: int) -> None:
+def kill_browser(group: int) -> None:
     """End every process of the browser at once, as the kernel does when memory is short."""
     try:
         os.killpg(group, signal.SIGKILL)
@@ -85,23 +85,23 @@ def kill(group: int) -> None:
         return
 
 
-def read_and_die(playwright: Playwright, world: World, url: str, seconds: list[float]) -> Loss:
+def read_and_kill(playwright: Playwright, world: World, url: str, seconds: list[float]) -> ReadingLoss:
     """Read one page after the other, each for so many ``seconds``, and be killed on the last."""
     short_id = str(world.pia.upload(simple_pdf(pages=PAGES, size=A4))["shortId"])
     true_ms: dict[int, float] = {}
-    with killable(playwright) as (browser, group):
+    with launch_killable(playwright) as (browser, group):
         page: Page = browser.contexts[0].new_page()
         page.goto(f"{url}/{short_id}")
         page.locator(".pages.is-live .page.is-ready:not([inert])").first.wait_for()
         page.keyboard.press("Shift")
         for number, spent in enumerate(seconds, start=1):
-            at_page(page, number)
+            wait_for_page(page, number)
             shown = time.monotonic()
             time.sleep(spent)
             if number < len(seconds):
                 page.keyboard.press("ArrowRight")
             else:
-                kill(group)
+                kill_browser(group)
             true_ms[number] = (time.monotonic() - shown) * 1_000
     time.sleep(0.2)
     world.clock.advance(minutes=6)
@@ -111,10 +111,10 @@ def read_and_die(playwright: Playwright, world: World, url: str, seconds: list[f
         "JOIN files f ON f.id = s.file_id WHERE f.short_id = ? AND s.counted_at IS NOT NULL",
         (short_id,),
     )
-    return Loss(true_ms, dict(counted))
+    return ReadingLoss(true_ms, dict(counted))
 
 
-def plans(kills: int) -> Iterator[list[float]]:
+def reading_plans(kills: int) -> Iterator[list[float]]:
     """How long each page is read: the kill of which this was first heard, and then any."""
     chance = random.Random(13)
     yield [2.5, 7.3]
@@ -129,9 +129,9 @@ def main(kills: int = KILLS) -> int:
     with tempfile.TemporaryDirectory() as folder, closing(Engine(workers=1)) as engine, sync_playwright() as playwright:
         clock = RunningClock()
         world = make_world(make_runtime(Path(folder), clock, engine, rate_limit=100_000), clock)
-        with closing(world.rt.pages), closing(world.rt.db), listening(world) as url:
-            for seconds in plans(kills):
-                loss = read_and_die(playwright, world, url, seconds)
+        with closing(world.rt.pages), closing(world.rt.db), serve_world(world) as url:
+            for seconds in reading_plans(kills):
+                loss = read_and_kill(playwright, world, url, seconds)
                 worst, missing = max(worst, loss.lost_ms), missing + len(loss.lost_pages)
                 read = ", ".join(f"{page}: {spent / 1_000:.2f}" for page, spent in loss.true_ms.items())
                 counted = ", ".join(f"{page}: {spent / 1_000:.2f}" for page, spent in loss.counted_ms.items())

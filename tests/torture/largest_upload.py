@@ -21,8 +21,8 @@ from urllib.parse import urlsplit
 import requests
 
 from docshare.contract.plans import MB, PLAN_LIMITS, Plan
-from tests.support.served import Served, served
-from tests.torture.proxies import document
+from tests.support.server_process import ServerProcess, run_server
+from tests.torture.proxies import write_document
 
 _BLOCK = 1 << 20
 _MOST_TEMP, _MOST_MEMORY = 1.05, 150 * MB
@@ -36,10 +36,10 @@ _AFTER = f"\r\n--{_EDGE}--\r\n".encode()
 
 
 @dataclass
-class Watch:
+class ResourceWatch:
     """The most that was seen: ``stored`` bytes in the data folder beyond the first look, ``memory`` of the server."""
 
-    server: Served
+    server: ServerProcess
     stored: int = 0
     memory: int = 0
     waits_ms: list[float] = field(default_factory=list)
@@ -70,8 +70,8 @@ class Watch:
 
 
 @contextmanager
-def _watching(server: Served) -> Iterator[Watch]:
-    watch = Watch(server)
+def _watch_resources(server: ServerProcess) -> Iterator[ResourceWatch]:
+    watch = ResourceWatch(server)
     thread = threading.Thread(target=watch.run)
     thread.start()
     try:
@@ -81,14 +81,14 @@ def _watching(server: Served) -> Iterator[Watch]:
         thread.join()
 
 
-def send(server: Served, path: Path, token: str) -> tuple[int, dict[str, object]]:
+def send_file(server: ServerProcess, path: Path, token: str) -> tuple[int, dict[str, object]]:
     """Upload ``path`` in blocks; returns status and body, also when the server answers before it has all."""
     address = urlsplit(server.url)
     with closing(http.client.HTTPConnection(address.hostname or "", address.port, timeout=600)) as connection:
-        return _post(connection, path, token)
+        return _post_blocks(connection, path, token)
 
 
-def _post(connection: http.client.HTTPConnection, path: Path, token: str) -> tuple[int, dict[str, object]]:
+def _post_blocks(connection: http.client.HTTPConnection, path: Path, token: str) -> tuple[int, dict[str, object]]:
     connection.putrequest("POST", "/api/v1/files")
     connection.putheader("Authorization", f"Bearer {token}")
     connection.putheader("Content-Type", f"multipart/form-data; boundary={_EDGE}")
@@ -103,14 +103,14 @@ def _post(connection: http.client.HTTPConnection, path: Path, token: str) -> tup
         return answer.status, json.loads(answer.read())
 
 
-def try_out(folder: Path, tier: str) -> list[str]:
+def check_largest(folder: Path, tier: str) -> list[str]:
     """Send all three to a server of an owner on ``tier``, print the figures, and return what is wrong."""
     cap, wrong = PLAN_LIMITS[Plan.of(tier)].stored_bytes, []
     pdf = folder / "large.pdf"
-    sha256 = document(pdf, cap)
-    with served(folder, tier=tier) as server:
-        with _watching(server) as watch:
-            status, body = send(server, pdf, server.token)
+    sha256 = write_document(pdf, cap)
+    with run_server(folder, tier=tier) as server:
+        with _watch_resources(server) as watch:
+            status, body = send_file(server, pdf, server.token)
         shown = requests.get(f"{server.url}/api/v1/files/{body.get('uuid')}", headers=server.headers, timeout=30)
         if status != 200 or (shown.json().get("size"), shown.json().get("sha256")) != (cap, sha256):
             wrong.append(f"{cap} bytes: {status} {body}")
@@ -129,8 +129,8 @@ def try_out(folder: Path, tier: str) -> list[str]:
             if expected == 413:
                 with pdf.open("ab") as file:
                     file.write(b"\n")
-            with _watching(server) as watch:
-                status, body = send(server, pdf, token)
+            with _watch_resources(server) as watch:
+                status, body = send_file(server, pdf, token)
             print(f"{name}: {status} {body.get('code')}, {watch.stored} bytes stored")
             if status != expected or body.get("status") != expected:
                 wrong.append(f"{name}: {status} {body}")
@@ -144,7 +144,7 @@ def try_out(folder: Path, tier: str) -> list[str]:
 def main(tier: str = "pro") -> int:
     """Run, print, and return the exit code."""
     with tempfile.TemporaryDirectory(prefix="docshare-largest-") as folder:
-        wrong = try_out(Path(folder), tier)
+        wrong = check_largest(Path(folder), tier)
     print(f"{len(wrong)} wrong", *wrong, sep="\n  ")
     return 1 if wrong else 0
 

@@ -17,11 +17,11 @@ from pathlib import Path
 from docshare.server.pdf.engine import Engine
 from docshare.server.services.readership.viewing import SESSION_STARTS
 from tests.support.cast import World, make_runtime, make_world
-from tests.support.clock import Clock
-from tests.support.reader import DESKTOP, Reader, everybody_leaves, views
+from tests.support.clock import FakeClock
+from tests.support.reader import DESKTOP, FakeReader, end_all_sessions, view_count
 
-OF_READER = 12
-OF_ADDRESS = 36
+VIEWS_PER_READER = 12
+VIEWS_PER_ADDRESS = 36
 LONG = 1_000  # sessions of one attack
 SHORT = 45
 OFFICE = 80
@@ -40,7 +40,7 @@ _HUGE = 10**12
 
 
 @dataclass(frozen=True)
-class Outcome:
+class AttackOutcome:
     """What came of an attack: of ``sessions`` that were invented, ``views`` were counted, and the rule counts ``due``,
     or with ``at_most`` no more than that; ``now`` were said to read at its end."""
 
@@ -56,7 +56,7 @@ class Outcome:
         return (self.views == self.due or (self.at_most and self.views < self.due)) and self.now <= self.views
 
 
-class Stage:
+class AttackedDocument:
     """A document of Pia's, and an attacker with one address who can wait."""
 
     def __init__(self, world: World, sessions: int) -> None:
@@ -64,20 +64,22 @@ class Stage:
         self.sessions = sessions
         self.link = str(world.pia.upload()["shortId"])
 
-    def load(self, *, link: str = "", address: str = "198.51.100.4", agent: str = DESKTOP, prefix: str = "") -> Reader:
+    def load(
+        self, *, link: str = "", address: str = "198.51.100.4", agent: str = DESKTOP, prefix: str = ""
+    ) -> FakeReader:
         """Ask for the share page as a browser does."""
-        return Reader(self.world, link or self.link, address=address, user_agent=agent, prefix=prefix)
+        return FakeReader(self.world, link or self.link, address=address, user_agent=agent, prefix=prefix)
 
     def wait(self, seconds: float) -> None:
         self.world.clock.advance(seconds=seconds)
 
-    def outcome(self, due: int, *, at_most: bool = False) -> Outcome:
+    def outcome(self, due: int, *, at_most: bool = False) -> AttackOutcome:
         """What has come of it so far."""
         now = self.world.pia.get(f"/api/v1/files/{self.link}/readership").get_json()["summary"]["activeReaders"]
-        return Outcome(self.sessions, views(self.world, self.link), due, now, at_most)
+        return AttackOutcome(self.sessions, view_count(self.world, self.link), due, now, at_most)
 
 
-def report_at_once(stage: Stage) -> Outcome:
+def report_at_once(stage: AttackedDocument) -> AttackOutcome:
     """One report for each load, in the moment of the load."""
     for _ in range(stage.sessions):
         stage.load().tell(input=True, ageMs=0)
@@ -85,16 +87,16 @@ def report_at_once(stage: Stage) -> Outcome:
     return stage.outcome(0)
 
 
-def report_later(stage: Stage) -> Outcome:
+def report_later(stage: AttackedDocument) -> AttackOutcome:
     """All loads first, and one report for each of them a while after."""
     crowd = [stage.load() for _ in range(stage.sessions)]
     stage.wait(3)
     for reader in crowd:
         reader.tell(input=True, ageMs=0)
-    return stage.outcome(OF_READER)
+    return stage.outcome(VIEWS_PER_READER)
 
 
-def lie_about_time(stage: Stage) -> Outcome:
+def lie_about_time(stage: AttackedDocument) -> AttackOutcome:
     """Reports that claim to be years old, and to have been looked at all the time."""
     crowd = [stage.load() for _ in range(stage.sessions)]
     stage.wait(1.9)
@@ -103,7 +105,7 @@ def lie_about_time(stage: Stage) -> Outcome:
     return stage.outcome(0)
 
 
-def stop_the_clock(stage: Stage) -> Outcome:
+def stop_the_clock(stage: AttackedDocument) -> AttackOutcome:
     """Many reports of each session within 4.9 seconds, all of them with the age 0."""
     crowd = [stage.load() for _ in range(stage.sessions)]
     stage.wait(2)
@@ -111,19 +113,19 @@ def stop_the_clock(stage: Stage) -> Outcome:
         for reader in crowd:
             reader.tell(input=True, ageMs=0, visibleMs=0)
         stage.wait(0.7)
-    return stage.outcome(OF_READER)
+    return stage.outcome(VIEWS_PER_READER)
 
 
-def read_pages_that_do_not_exist(stage: Stage) -> Outcome:
+def read_pages_that_do_not_exist(stage: AttackedDocument) -> AttackOutcome:
     """Reports of pages far behind the last."""
     crowd = [stage.load() for _ in range(stage.sessions)]
     stage.wait(3)
     for reader in crowd:
         reader.tell(read={4_711: 3_000, 50_000: 10})
-    return stage.outcome(OF_READER)
+    return stage.outcome(VIEWS_PER_READER)
 
 
-def change_the_browser(stage: Stage) -> Outcome:
+def change_the_browser(stage: AttackedDocument) -> AttackOutcome:
     """Another user agent for each session."""
     agents = itertools.cycle(
         [f"Mozilla/5.0 (X11; Linux x86_64) {family}.{n}" for n in range(9) for family in _FAMILIES]
@@ -132,19 +134,19 @@ def change_the_browser(stage: Stage) -> Outcome:
     stage.wait(3)
     for reader in crowd:
         reader.tell(input=True)
-    return stage.outcome(OF_ADDRESS)
+    return stage.outcome(VIEWS_PER_ADDRESS)
 
 
-def change_the_address_within_a_network(stage: Stage) -> Outcome:
+def change_the_address_within_a_network(stage: AttackedDocument) -> AttackOutcome:
     """Another IPv6 address of one /64 for each session."""
     crowd = [stage.load(address=f"2001:db8:1:1::{host:x}") for host in range(1, stage.sessions + 1)]
     stage.wait(3)
     for reader in crowd:
         reader.tell(input=True)
-    return stage.outcome(OF_READER)
+    return stage.outcome(VIEWS_PER_READER)
 
 
-def come_by_every_door(stage: Stage) -> Outcome:
+def come_by_every_door(stage: AttackedDocument) -> AttackOutcome:
     """The same document by its short id, its UUID, in frames, by variants and by invitations."""
     pia, file = stage.world.pia, f"/api/v1/files/{stage.link}"
     doors = [(stage.link, ""), (stage.link, "/embed"), (pia.get(file).get_json()["uuid"], "")]
@@ -156,10 +158,10 @@ def come_by_every_door(stage: Stage) -> Outcome:
     stage.wait(3)
     for reader in crowd:
         reader.tell(input=True)
-    return stage.outcome(OF_READER)
+    return stage.outcome(VIEWS_PER_READER)
 
 
-def use_one_token_again(stage: Stage) -> Outcome:
+def use_one_token_again(stage: AttackedDocument) -> AttackOutcome:
     """The token of one load, sent again from other addresses and as other sessions of that load."""
     first = stage.load()
     stage.wait(3)
@@ -170,7 +172,7 @@ def use_one_token_again(stage: Stage) -> Outcome:
     return stage.outcome(1)
 
 
-def close_and_come_back(stage: Stage) -> Outcome:
+def close_and_come_back(stage: AttackedDocument) -> AttackOutcome:
     """One load that closes its page and begins its next session, for ten minutes."""
     reader = stage.load()
     stage.wait(2)
@@ -181,10 +183,10 @@ def close_and_come_back(stage: Stage) -> Outcome:
         reader.tell(part=part, seq=1, input=True)
         reader.tell(part=part, seq=2, visible=False, closing=True)
         stage.wait(11)
-    return stage.outcome(OF_READER)
+    return stage.outcome(VIEWS_PER_READER)
 
 
-def restart_the_server(stage: Stage) -> Outcome:
+def restart_the_server(stage: AttackedDocument) -> AttackOutcome:
     """Reports before and after a restart, which forgets all limits that are in memory only."""
     crowd = [stage.load() for _ in range(stage.sessions)]
     stage.wait(3)
@@ -192,10 +194,10 @@ def restart_the_server(stage: Stage) -> Outcome:
         if number % 15 == 0:
             stage.world.rt.limits._memory.reset()
         reader.tell(input=True)
-    return stage.outcome(OF_READER)
+    return stage.outcome(VIEWS_PER_READER)
 
 
-def keep_them_alive(stage: Stage) -> Outcome:
+def keep_them_alive(stage: AttackedDocument) -> AttackOutcome:
     """All sessions at once, each with a report every 2 seconds for 6 seconds: no longer told from readers, but no more
     than may start at one address."""
     most = SESSION_STARTS.limit
@@ -210,16 +212,16 @@ def keep_them_alive(stage: Stage) -> Outcome:
     return stage.outcome(most - taken)
 
 
-def wait_between_short_ones(stage: Stage) -> Outcome:
+def wait_between_short_ones(stage: AttackedDocument) -> AttackOutcome:
     """Short sessions evenly over half an hour: three times as many as in ten minutes."""
     for _ in range(stage.sessions):
         reader = stage.load()
         stage.wait(1_800 / stage.sessions)
         reader.tell(input=True)
-    return stage.outcome(3 * OF_READER + 1, at_most=True)
+    return stage.outcome(3 * VIEWS_PER_READER + 1, at_most=True)
 
 
-def touch_nothing(stage: Stage) -> Outcome:
+def touch_nothing(stage: AttackedDocument) -> AttackOutcome:
     """A scanner that runs scripts and stays for 20 seconds."""
     crowd = [stage.load() for _ in range(stage.sessions)]
     for _ in range(4):
@@ -229,7 +231,7 @@ def touch_nothing(stage: Stage) -> Outcome:
     return stage.outcome(0)
 
 
-def read_in_an_office(stage: Stage) -> Outcome:
+def read_in_an_office(stage: AttackedDocument) -> AttackOutcome:
     """80 people with the same browser behind one address, who read for 20 seconds each within ten minutes."""
     for _ in range(OFFICE // 4):
         four = [stage.load() for _ in range(4)]
@@ -241,13 +243,13 @@ def read_in_an_office(stage: Stage) -> Outcome:
             reader.leaves(closing=True)
         stage.wait(5)
     counted = stage.outcome(OFFICE).views
-    everybody_leaves(stage.world)
+    end_all_sessions(stage.world)
     rows = stage.world.pia.get("/api/v1/events?since=1&limit=100").get_json()
     whole = sum(row["timeMs"] == 20_000 for row in rows)
-    return Outcome(OFFICE, min(counted, whole), OFFICE)
+    return AttackOutcome(OFFICE, min(counted, whole), OFFICE)
 
 
-ATTACKS: tuple[Callable[[Stage], Outcome], ...] = (
+ATTACKS: tuple[Callable[[AttackedDocument], AttackOutcome], ...] = (
     report_at_once,
     report_later,
     lie_about_time,
@@ -272,10 +274,10 @@ def main() -> int:
     with closing(Engine(workers=1)) as engine:
         for attack in ATTACKS:
             with tempfile.TemporaryDirectory() as folder:
-                clock = Clock()
+                clock = FakeClock()
                 world = make_world(make_runtime(Path(folder), clock, engine), clock)
                 with closing(world.rt.pages), closing(world.rt.db):
-                    outcome = attack(Stage(world, LONG))
+                    outcome = attack(AttackedDocument(world, LONG))
             held &= outcome.holds
             name, due = attack.__name__.replace("_", " "), f"{'at most ' * outcome.at_most}{outcome.due}"
             verdict = "ok" if outcome.holds else "GAVE WAY"

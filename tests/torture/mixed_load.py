@@ -24,8 +24,8 @@ from typing import Any
 import requests
 
 from tests.support.pdfs import simple_pdf
-from tests.support.receivers import receiver_at
-from tests.support.served import Served, served
+from tests.support.receivers import open_receiver
+from tests.support.server_process import ServerProcess, run_server
 
 _FACTS = re.compile(r'<script type="application/json" id="facts">(.*?)</script>', re.DOTALL)
 _DESKTOP = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36"
@@ -51,7 +51,7 @@ class Sample:
 
 
 @dataclass
-class Tally:
+class LoadTally:
     """``answers`` by kind and status; ``ms`` by kind; ``wrong`` lists what should not be."""
 
     answers: Counter[tuple[str, int]] = field(default_factory=Counter)
@@ -68,10 +68,10 @@ class Tally:
                 self.wrong.append(f"{kind}: {status} {text[:120]!r}")
 
 
-class Client(threading.Thread):
+class LoadClient(threading.Thread):
     """One client that sends ``rate`` requests a second until told to stop."""
 
-    def __init__(self, server: Served, tally: Tally, seed: int, rate: float, stop: threading.Event) -> None:
+    def __init__(self, server: ServerProcess, tally: LoadTally, seed: int, rate: float, stop: threading.Event) -> None:
         super().__init__(daemon=True)
         self._server, self._tally, self._rate, self._stopping = server, tally, rate, stop
         self._chance = random.Random(seed)
@@ -171,26 +171,26 @@ class Client(threading.Thread):
         self._ask("download", "POST", f"/{self._any()['shortId']}/download", headers=self._reader)
 
 
-def sample(server: Served, at: float) -> Sample:
+def take_sample(server: ServerProcess, at: float) -> Sample:
     """Add up the server and everything it has started."""
-    pids = _family(server.process.pid)
+    pids = _list_process_tree(server.process.pid)
     wal = server.data_dir / "docshare.db-wal"
     return Sample(
         at,
-        sum(_status(pid, "VmRSS") for pid in pids) / 1024,
+        sum(_read_status(pid, "VmRSS") for pid in pids) / 1024,
         len(list(Path(f"/proc/{server.process.pid}/fd").iterdir())),
-        _status(server.process.pid, "Threads"),
+        _read_status(server.process.pid, "Threads"),
         (wal.stat().st_size if wal.exists() else 0) / (1 << 20),
     )
 
 
-def _family(pid: int) -> list[int]:
+def _list_process_tree(pid: int) -> list[int]:
     children = Path(f"/proc/{pid}/task/{pid}/children")
     tasks = itertools.chain.from_iterable(path.read_text().split() for path in children.parents[1].glob("*/children"))
-    return [pid, *(one for child in tasks for one in _family(int(child)))]
+    return [pid, *(one for child in tasks for one in _list_process_tree(int(child)))]
 
 
-def _status(pid: int, name: str) -> int:
+def _read_status(pid: int, name: str) -> int:
     try:
         found = re.search(rf"{name}:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
     except FileNotFoundError:  # it has ended meanwhile
@@ -198,7 +198,7 @@ def _status(pid: int, name: str) -> int:
     return int(found[1]) if found else 0
 
 
-def slope(samples: list[Sample], value: Callable[[Sample], float]) -> float:
+def slope_per_hour(samples: list[Sample], value: Callable[[Sample], float]) -> float:
     """The slope of ``value`` an hour (least squares) after the warm-up, in a short run over its later half."""
     late = [one for one in samples if one.at >= min(_WARM_UP_S, samples[-1].at / 2)]
     if len(late) < 2:
@@ -206,20 +206,24 @@ def slope(samples: list[Sample], value: Callable[[Sample], float]) -> float:
     return statistics.linear_regression([one.at / 3600 for one in late], [value(one) for one in late]).slope
 
 
-def load(minutes: float, clients: int, rate: float) -> Tally:
+def run_load(minutes: float, clients: int, rate: float) -> LoadTally:
     """Load a server for ``minutes`` with ``clients`` that send ``rate`` requests a second together."""
-    tally, stop = Tally(), threading.Event()
+    tally, stop = LoadTally(), threading.Event()
     settings = {"RATE_LIMIT": "1000000", "TRUSTED_PROXIES": "127.0.0.0/8", "WEBHOOK_ALLOW": "127.0.0.0/8"}
     environ = {f"DOCSHARE_{name}": value for name, value in settings.items()}
-    with tempfile.TemporaryDirectory() as folder, receiver_at() as receiver, served(Path(folder), **environ) as server:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        open_receiver() as receiver,
+        run_server(Path(folder), **environ) as server,
+    ):
         hook = {"url": receiver.url, "events": ["file.viewed", "file.downloaded"]}
         requests.post(f"{server.url}/api/v1/webhooks", json=hook, headers=server.headers, timeout=30).raise_for_status()
-        threads = [Client(server, tally, seed, rate / clients, stop) for seed in range(clients)]
+        threads = [LoadClient(server, tally, seed, rate / clients, stop) for seed in range(clients)]
         for thread in threads:
             thread.start()
         began = time.monotonic()
         while (at := time.monotonic() - began) < minutes * 60:
-            tally.samples.append(sample(server, at))
+            tally.samples.append(take_sample(server, at))
             receiver.hits.clear()
             time.sleep(_SAMPLE_S)
         stop.set()
@@ -228,7 +232,7 @@ def load(minutes: float, clients: int, rate: float) -> Tally:
     return tally
 
 
-def report(tally: Tally) -> bool:
+def print_report(tally: LoadTally) -> bool:
     """Print the figures; returns whether all of them hold."""
     total, last = sum(tally.answers.values()), tally.samples[-1]
     print(
@@ -241,9 +245,9 @@ def report(tally: Tally) -> bool:
         print(f"  {kind:<15} p50 {statistics.median(times):7.1f} ms  p95 {p95:7.1f} ms  {statuses}")
     metadata = sorted(ms for kind in _METADATA for ms in tally.ms.get(kind, []))
     p95 = metadata[int(len(metadata) * 0.95)] if metadata else 0.0
-    memory = slope(tally.samples, lambda one: one.rss_mib)
-    descriptors = slope(tally.samples, lambda one: one.descriptors)
-    threads = slope(tally.samples, lambda one: one.threads)
+    memory = slope_per_hour(tally.samples, lambda one: one.rss_mib)
+    descriptors = slope_per_hour(tally.samples, lambda one: one.descriptors)
+    threads = slope_per_hour(tally.samples, lambda one: one.threads)
     wal = max(one.wal_mib for one in tally.samples)
     print(f"memory {last.rss_mib:.0f} MiB, {memory:+.2f} MiB an hour (target < {RSS_TARGET:g} once warm)")
     print(f"descriptors {last.descriptors}, {descriptors:+.1f} an hour; threads {last.threads}, {threads:+.1f} an hour")
@@ -254,7 +258,7 @@ def report(tally: Tally) -> bool:
 
 def main(minutes: float = 120, clients: int = 16, rate: float = 20) -> int:
     """Run, print, and return the exit code."""
-    return 0 if report(load(minutes, clients, rate)) else 1
+    return 0 if print_report(run_load(minutes, clients, rate)) else 1
 
 
 if __name__ == "__main__":

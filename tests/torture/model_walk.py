@@ -18,7 +18,18 @@ from docshare.contract.wire import instant
 from docshare.server.pdf.engine import Engine
 from docshare.server.services.accounts import accounts
 from docshare.server.services.operations import sweeps
-from tests.support.modelled import CONTENTS, DAY, HOUR, MINUTE, SLOTS, Model, ModelFile, ModelHook, ModelVariant, tally
+from tests.support.instance_model import (
+    CONTENTS,
+    DAY,
+    HOUR,
+    MINUTE,
+    SLOTS,
+    Model,
+    ModelFile,
+    ModelVariant,
+    ModelWebhook,
+    step_counts,
+)
 
 _TRASH_DAYS = {"basic": 7, "pro": 30}
 _STEPS_OF_TIME = (1, 999, 1_000, MINUTE, 30 * MINUTE, HOUR, DAY, 7 * DAY, 30 * DAY, 90 * DAY)
@@ -279,7 +290,7 @@ class Walk(Model):
             self.expect(answer, 400)
         else:
             self.expect(answer, 201)
-            self.hooks.append(ModelHook(answer.get_json()["webhook"]["uuid"], who, scope))
+            self.hooks.append(ModelWebhook(answer.get_json()["webhook"]["uuid"], who, scope))
 
     @precondition(lambda self: self.hooks)
     @rule(who=_ACTORS, at=_INDEX)
@@ -303,7 +314,7 @@ class Walk(Model):
         self.compare_lists(who)
 
 
-def walk(engine: Engine, runs: int, steps: int, *, derandomize: bool) -> None:
+def run_walks(engine: Engine, runs: int, steps: int, *, derandomize: bool) -> None:
     """Make ``runs`` walks of at most ``steps`` steps. Raises AssertionError at a divergence."""
     Walk.engine = engine
     options = settings(
@@ -323,13 +334,16 @@ def main(runs: int = 5_000, steps: int = 50) -> int:
     """Run, print, and return the exit code."""
     engine, began = Engine(workers=1), time.monotonic()
     try:
-        walk(engine, runs, steps, derandomize=False)
+        run_walks(engine, runs, steps, derandomize=False)
     except AssertionError as divergence:
         traceback.print_exception(divergence, limit=-3, file=sys.stdout)  # its notes hold the walk
         return 1
     finally:
         engine.close()
-        print(f"{tally['runs']} runs of {steps} steps, {tally['requests']} requests, {time.monotonic() - began:.0f} s")
+        print(
+            f"{step_counts['runs']} runs of {steps} steps, {step_counts['requests']} requests, "
+            f"{time.monotonic() - began:.0f} s"
+        )
     print("0 divergences")
     return 0
 

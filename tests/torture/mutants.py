@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
-LEAST = 0.85
+MIN_KILLED_SHARE = 0.85
 _TIMEOUT_S = 120.0
 _COPIED = ("docshare", "tests", "pyproject.toml", "completions", "man", "README.md")
 
@@ -54,7 +54,7 @@ class Result(NamedTuple):
         return 1 - len(self.survivors) / self.total if self.total else 0.0
 
 
-def change(guard: Guard, most: int | None = None) -> Result:
+def run_mutants(guard: Guard, most: int | None = None) -> Result:
     """Run the tests of ``guard`` once for each of its mutants, or for ``most`` of them, spread evenly."""
     with tempfile.TemporaryDirectory(prefix="docshare-mutants-") as folder:
         for name in _COPIED:
@@ -71,18 +71,18 @@ def change(guard: Guard, most: int | None = None) -> Result:
             f'test-command = {json.dumps(command)}\n[cosmic-ray.distributor]\nname = "local"\n',
             encoding="utf-8",
         )
-        _run(folder, "baseline", config.name)
-        _run(folder, "init", config.name, "mutants.sqlite")
+        _run_cosmic_ray(folder, "baseline", config.name)
+        _run_cosmic_ray(folder, "init", config.name, "mutants.sqlite")
         if most is not None:
-            _keep(Path(folder, "mutants.sqlite"), most)
-        _run(folder, "exec", config.name, "mutants.sqlite")
-        dump = _run(folder, "dump", "mutants.sqlite")
+            _keep_mutants(Path(folder, "mutants.sqlite"), most)
+        _run_cosmic_ray(folder, "exec", config.name, "mutants.sqlite")
+        dump = _run_cosmic_ray(folder, "dump", "mutants.sqlite")
     results = [row[1] for row in map(json.loads, dump.splitlines()) if row[1]]
     survivors = [row["diff"] for row in results if row["test_outcome"] == "survived"]
     return Result(len(results), survivors)
 
 
-def _run(folder: str, *args: str) -> str:
+def _run_cosmic_ray(folder: str, *args: str) -> str:
     command = [str(Path(sys.executable).with_name("cosmic-ray")), *args]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -90,7 +90,7 @@ def _run(folder: str, *args: str) -> str:
     return done.stdout
 
 
-def _keep(session: Path, most: int) -> None:
+def _keep_mutants(session: Path, most: int) -> None:
     """Keep ``most`` mutants of a session, spread evenly."""
     with sqlite3.connect(session) as db:
         jobs = [job for (job,) in db.execute("SELECT job_id FROM work_items ORDER BY job_id")]
@@ -105,11 +105,11 @@ def main(*names: str) -> int:
     """Run, print, and return the exit code."""
     weak = []
     for name in names or MODULES:
-        result = change(MODULES[name])
+        result = run_mutants(MODULES[name])
         noticed = result.total - len(result.survivors)
         print(f"{name}: {noticed} of {result.total} changes noticed ({result.killed:.0%})", flush=True)
         print(*result.survivors, sep="\n", flush=True)
-        if result.killed < LEAST:
+        if result.killed < MIN_KILLED_SHARE:
             weak.append(name)
     print("too few are noticed in:" if weak else "enough are noticed everywhere", *weak)
     return 1 if weak else 0

@@ -16,10 +16,10 @@ from unittest import mock
 
 from docshare.server.outbound.exchange import Outbound
 from docshare.server.pdf.engine import Engine
-from tests.support.cast import BASE_URL, World, leave, make_runtime, make_world
-from tests.support.clock import Clock
+from tests.support.cast import BASE_URL, World, close_world, make_runtime, make_world
+from tests.support.clock import FakeClock
 from tests.support.forbidden_urls import FORMS
-from tests.support.owner import put
+from tests.support.owner import put_settings
 from tests.support.payloads import CANARY
 
 NAME = "Secret plans.pdf"
@@ -37,14 +37,14 @@ _PLACES = (
 
 
 @dataclass
-class Figures:
+class OembedFigures:
     addresses: int = 0
     statuses: Counter[int] = field(default_factory=Counter)
     outbound: int = 0
     wrong: list[str] = field(default_factory=list)
 
 
-def addresses(link: str, most: int) -> list[str]:
+def build_addresses(link: str, most: int) -> list[str]:
     """``most`` hostile values of ``url``: markup in every place of a share ``link``, and private addresses."""
     parts = {"base": BASE_URL, "link": link, "id": link.rpartition("/")[2]}
     marked = [place.format(attack=attack, **parts) for attack in _MARKUP for place in _PLACES]
@@ -52,21 +52,21 @@ def addresses(link: str, most: int) -> list[str]:
     return [address for address in mixed if address is not None][:most]
 
 
-def try_out(world: World, most: int) -> Figures:
+def check_addresses(world: World, most: int) -> OembedFigures:
     """Ask for ``most`` hostile addresses around an open link, and as many around each kind of gated one."""
-    figures = Figures()
+    figures = OembedFigures()
     gates = ({}, {"password": "open sesame"}, {"requireEmail": True})
     links = []
     for settings in gates:
         made = world.pia.upload(name=NAME)
-        put(world, made, **settings)
+        put_settings(world, made, **settings)
         links.append((str(made["shareUrl"]), bool(settings)))
 
     def connect(*_: object) -> None:
         figures.outbound += 1
         raise OSError("no connection is expected")
 
-    found = [addresses(link, most) for link, _ in links]
+    found = [build_addresses(link, most) for link, _ in links]
     figures.addresses = len(found[0])
     with (
         mock.patch.object(socket.socket, "connect", connect),
@@ -75,13 +75,13 @@ def try_out(world: World, most: int) -> Figures:
     ):
         for (_, gated), values in zip(links, found, strict=True):
             for number, value in enumerate(values):
-                _judge(world, value, gated, number, figures)
+                _check_address(world, value, gated, number, figures)
     if figures.outbound:
         figures.wrong.append(f"{figures.outbound} requests left the server")
     return figures
 
 
-def _judge(world: World, value: str, gated: bool, number: int, figures: Figures) -> None:
+def _check_address(world: World, value: str, gated: bool, number: int, figures: OembedFigures) -> None:
     origin = {"REMOTE_ADDR": f"10.{gated:d}.{number >> 8}.{number & 255}"}
     world.clock.advance(seconds=1)
     answer = world.http.get("/oembed", query_string={"url": value}, environ_overrides=origin)
@@ -98,21 +98,21 @@ def _judge(world: World, value: str, gated: bool, number: int, figures: Figures)
 
 
 @contextmanager
-def _stage() -> Iterator[World]:
-    engine, clock = Engine(workers=1), Clock()
+def _open_world() -> Iterator[World]:
+    engine, clock = Engine(workers=1), FakeClock()
     with tempfile.TemporaryDirectory(prefix="docshare-oembed-", ignore_cleanup_errors=True) as folder:
         world = make_world(make_runtime(Path(folder), clock, engine, rate_limit=100_000), clock)
         try:
             yield world
         finally:
-            leave(world)
+            close_world(world)
             engine.close()
 
 
 def main(most: int = 200) -> int:
     """Run, print, and return the exit code."""
-    with _stage() as world:
-        figures = try_out(world, most)
+    with _open_world() as world:
+        figures = check_addresses(world, most)
     print(
         f"{figures.addresses} addresses around 3 links:", *(f"{n} x {status}" for status, n in figures.statuses.items())
     )

@@ -26,8 +26,8 @@ from tests.office.test_bombs import CONTAINERS
 from tests.office.test_detect import REFUSED
 from tests.office.test_prescan import HOSTILE
 from tests.support import office
-from tests.support.cast import World, leave, make_runtime, make_world
-from tests.support.clock import Clock
+from tests.support.cast import World, close_world, make_runtime, make_world
+from tests.support.clock import FakeClock
 
 CANARY = "canary-77c1f2"
 _SCHEMES = (
@@ -38,7 +38,7 @@ _BOMB_S = 1.0
 
 
 @dataclass
-class Figures:
+class OfficeFigures:
     """``slowest_bomb_s`` is a figure of this machine now, and judged by the command alone."""
 
     documents: int = 0
@@ -47,7 +47,7 @@ class Figures:
     wrong: list[str] = field(default_factory=list)
 
 
-class Document:
+class HostileDocument:
     """``kind`` says which answers are right; ``make`` returns the bytes."""
 
     def __init__(self, kind: str, name: str, make: Callable[[], bytes]) -> None:
@@ -58,28 +58,34 @@ class Document:
 _RIGHT = {"hostile": {422}, "linked": {200, 422}, "bomb": {422}, "unreadable": {400, 422}, "legacy": {400}}
 
 
-def documents(file: str, web: str) -> list[Document]:
+def list_documents(file: str, web: str) -> list[HostileDocument]:
     """All of them; ``file`` is a path with the canary, ``web`` an address of this machine that is watched."""
-    found = [Document("hostile", name, make) for name, (make, _) in HOSTILE.items()]
-    found += [Document("bomb", name, make) for name, (make, _) in CONTAINERS.items()]
+    found = [HostileDocument("hostile", name, make) for name, (make, _) in HOSTILE.items()]
+    found += [HostileDocument("bomb", name, make) for name, (make, _) in CONTAINERS.items()]
     found += [
-        Document("unreadable", name, lambda data=data: data) for name, data, _ in REFUSED[1:] if data[:5] != b"%PDF-"
+        HostileDocument("unreadable", name, lambda data=data: data)
+        for name, data, _ in REFUSED[1:]
+        if data[:5] != b"%PDF-"
     ]
-    legacy = office.compound("1Table", "WordDocument")
-    found += [Document("legacy", f"old Word as {end}", lambda: legacy) for end in ("x.doc", "x.docx", "x.ppt", "x.pdf")]
+    legacy = office.make_ole_container("1Table", "WordDocument")
+    found += [
+        HostileDocument("legacy", f"old Word as {end}", lambda: legacy) for end in ("x.doc", "x.docx", "x.ppt", "x.pdf")
+    ]
     for scheme in _SCHEMES:
         target = scheme.format(file=file, web=web)
-        for package in (office.word, office.slides):
+        for package in (office.make_docx, office.make_pptx):
             for called in ("image", "hyperlink"):
                 name = f"{package.__name__} with a {called} at {scheme}"
                 found.append(
-                    Document("linked", name, lambda p=package, t=target, c=called: office.linked_picture(p(), t, c))
+                    HostileDocument(
+                        "linked", name, lambda p=package, t=target, c=called: office.link_picture(p(), t, c)
+                    )
                 )
     return found
 
 
 @contextmanager
-def _watched() -> Iterator[tuple[str, list[str], list[list[str]]]]:
+def _watch_side_effects() -> Iterator[tuple[str, list[str], list[list[str]]]]:
     """A socket that nobody should connect to and the orders to LibreOffice, both while the block runs."""
     met: list[str] = []
     started: list[list[str]] = []
@@ -99,13 +105,13 @@ def _watched() -> Iterator[tuple[str, list[str], list[list[str]]]]:
             pass
 
 
-def try_out(world: World, folder: Path, every: int = 1) -> Figures:
+def check_documents(world: World, folder: Path, every: int = 1) -> OfficeFigures:
     """Upload every ``every``-th of the documents, and judge the answers and everything that they may have caused."""
-    figures = Figures()
-    (folder / "canary.png").write_bytes(office.picture((61, 67)))
-    (folder / "canary").write_bytes(office.word(CANARY))
-    with _watched() as (web, met, started):
-        for document in documents(str(folder / "canary"), web)[::every]:
+    figures = OfficeFigures()
+    (folder / "canary.png").write_bytes(office.make_picture((61, 67)))
+    (folder / "canary").write_bytes(office.make_docx(CANARY))
+    with _watch_side_effects() as (web, met, started):
+        for document in list_documents(str(folder / "canary"), web)[::every]:
             name = document.name.rpartition(" ")[2] if document.kind == "legacy" else "x.docx"
             # Not by the test client: it spools large bodies and leaves the file open.
             body, content_type = encode_multipart_formdata({"file": (name, document.make())})
@@ -121,13 +127,13 @@ def try_out(world: World, folder: Path, every: int = 1) -> Figures:
                 if any("--convert-to" in order for order in started[count:]):
                     figures.wrong.append(f"{document.name}: LibreOffice was started")
             if answer.status_code == 200:
-                _search(world, answer.get_json()["uuid"], document.name, figures)
+                _search_canary(world, answer.get_json()["uuid"], document.name, figures)
             world.clock.advance(seconds=1)
     figures.wrong += met
     return figures
 
 
-def _search(world: World, uuid: str, name: str, figures: Figures) -> None:
+def _search_canary(world: World, uuid: str, name: str, figures: OfficeFigures) -> None:
     pdf = world.pia.get(f"/api/v1/files/{uuid}/content", buffered=True).data
     with pypdfium2.PdfDocument(pdf) as document:
         text = "".join(page.get_textpage().get_text_bounded() for page in document)
@@ -137,11 +143,11 @@ def _search(world: World, uuid: str, name: str, figures: Figures) -> None:
 
 def main() -> int:
     """Run, print, and return the exit code."""
-    engine, clock = Engine(workers=1), Clock()
+    engine, clock = Engine(workers=1), FakeClock()
     with tempfile.TemporaryDirectory(prefix="docshare-office-", ignore_cleanup_errors=True) as folder:
         world = make_world(make_runtime(Path(folder, "data"), clock, engine, rate_limit=100_000), clock)
-        figures = try_out(world, Path(folder))
-        leave(world)
+        figures = check_documents(world, Path(folder))
+        close_world(world)
     engine.close()
     if figures.slowest_bomb_s > _BOMB_S:
         figures.wrong.append("a bomb was not refused within a second")

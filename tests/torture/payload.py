@@ -30,13 +30,13 @@ _NEW_USER, _NEW_MOUNTS = 0x10000000, 0x00020000
 _PTRACE_SEIZE = 0x4206
 
 
-def attempt(work: Callable[[Targets], bool]) -> Callable[[Targets], bool]:
+def register_attempt(work: Callable[[Targets], bool]) -> Callable[[Targets], bool]:
     """Enter ``work`` in the table."""
     ATTEMPTS[work.__name__] = work
     return work
 
 
-def call(number: int, *arguments: Any) -> int:
+def call_system(number: int, *arguments: Any) -> int:
     """Make a system call. Raises OSError."""
     wide = [ctypes.c_long(value) if isinstance(value, int) else value for value in (number, *arguments)]
     result = int(_LIBC.syscall(*wide))
@@ -45,7 +45,7 @@ def call(number: int, *arguments: Any) -> int:
     return result
 
 
-def _numbers(x86: int, generic: int) -> int:
+def _syscall_number(x86: int, generic: int) -> int:
     return x86 if _X86 else generic
 
 
@@ -54,83 +54,83 @@ def _read(path: str) -> bytes:
         return file.read()
 
 
-@attempt
+@register_attempt
 def read_vault_key(at: Targets) -> bool:
     return at["secret"].encode() in _read(at["vault"])
 
 
-@attempt
+@register_attempt
 def read_database(at: Targets) -> bool:
     return bool(_read(at["database"]))
 
 
-@attempt
+@register_attempt
 def read_blob(at: Targets) -> bool:
     return bool(_read(at["blob"]))
 
 
-@attempt
+@register_attempt
 def overwrite_database_by_mmap(at: Targets) -> bool:
     with open(at["database"], "r+b") as file, mmap.mmap(file.fileno(), 0) as memory:
         memory[: len(_CHANGED)] = _CHANGED
     return True
 
 
-@attempt
+@register_attempt
 def delete_blob(at: Targets) -> bool:
     os.unlink(at["doomed"])
     return True
 
 
-@attempt
+@register_attempt
 def write_file(at: Targets) -> bool:
     with open(at["folder"] + "/written", "wb") as file:
         file.write(_CHANGED)
     return os.path.exists(at["vault"])  # else it is a folder of that name in a private file system
 
 
-@attempt
+@register_attempt
 def kill_process(at: Targets) -> bool:
     os.kill(at["victim"], signal.SIGKILL)
     return True
 
 
-@attempt
+@register_attempt
 def ptrace(at: Targets) -> bool:
-    call(_numbers(101, 117), _PTRACE_SEIZE, at["victim"], 0, 0)
+    call_system(_syscall_number(101, 117), _PTRACE_SEIZE, at["victim"], 0, 0)
     return True
 
 
-@attempt
+@register_attempt
 def read_memory(at: Targets) -> bool:
     found = ctypes.create_string_buffer(len(at["secret"]))
     mine = (ctypes.c_uint64 * 2)(ctypes.addressof(found), len(found))
     theirs = (ctypes.c_uint64 * 2)(at["address"], len(found))
-    call(_numbers(310, 270), at["server"], mine, 1, theirs, 1, 0)
+    call_system(_syscall_number(310, 270), at["server"], mine, 1, theirs, 1, 0)
     return found.raw == at["secret"].encode()
 
 
-@attempt
+@register_attempt
 def read_memory_by_proc(at: Targets) -> bool:
     with open(f"/proc/{at['server']}/mem", "rb", buffering=0) as memory:
         memory.seek(at["address"])
         return memory.read(len(at["secret"])) == at["secret"].encode()
 
 
-@attempt
+@register_attempt
 def connect_to_unix_socket(at: Targets) -> bool:
     with socket.socket(socket.AF_UNIX) as made:
         made.connect(at["socket"])
     return True
 
 
-@attempt
+@register_attempt
 def connect_to_tcp(at: Targets) -> bool:
     socket.create_connection(("127.0.0.1", at["port"]), 5).close()
     return True
 
 
-@attempt
+@register_attempt
 def fork(at: Targets) -> bool:
     child = os.fork()
     if child == 0:
@@ -139,13 +139,13 @@ def fork(at: Targets) -> bool:
     return True
 
 
-@attempt
+@register_attempt
 def execute(at: Targets) -> bool:
     child = os.posix_spawn("/bin/true", ["true"], {})
     return os.waitpid(child, 0)[1] == 0
 
 
-@attempt
+@register_attempt
 def gain_capabilities(at: Targets) -> bool:
     if _LIBC.unshare(_NEW_USER) != 0:
         raise OSError(ctypes.get_errno(), "unshare")
@@ -154,7 +154,7 @@ def gain_capabilities(at: Targets) -> bool:
     return bool(sets[0])
 
 
-@attempt
+@register_attempt
 def open_document_of_another_by_proc(at: Targets) -> bool:
     return at["secret"].encode() in _read(f"/proc/{at['server']}/fd/{at['descriptor']}")
 
@@ -162,79 +162,79 @@ def open_document_of_another_by_proc(at: Targets) -> bool:
 # What somebody tries who knows that the plain ways are closed.
 
 
-@attempt
+@register_attempt
 def openat2(at: Targets) -> bool:
     how = struct.pack("QQQ", os.O_RDONLY, 0, 0)
-    return call(437, -100, at["vault"].encode(), how, len(how)) >= 0
+    return call_system(437, -100, at["vault"].encode(), how, len(how)) >= 0
 
 
-@attempt
+@register_attempt
 def open_in_the_legacy_way(at: Targets) -> bool:
-    return call(2, at["vault"].encode(), os.O_RDONLY, 0) >= 0 if _X86 else bool(_read(at["vault"]))
+    return call_system(2, at["vault"].encode(), os.O_RDONLY, 0) >= 0 if _X86 else bool(_read(at["vault"]))
 
 
-@attempt
+@register_attempt
 def io_uring(at: Targets) -> bool:
-    return call(425, 4, ctypes.create_string_buffer(256)) >= 0
+    return call_system(425, 4, ctypes.create_string_buffer(256)) >= 0
 
 
-@attempt
+@register_attempt
 def pidfd_getfd(at: Targets) -> bool:
-    handle = call(434, at["server"], 0)
-    return call(438, handle, at["descriptor"], 0) >= 0
+    handle = call_system(434, at["server"], 0)
+    return call_system(438, handle, at["descriptor"], 0) >= 0
 
 
-@attempt
+@register_attempt
 def memfd_and_execute(at: Targets) -> bool:
     program = _read("/bin/true")
-    handle = call(_numbers(319, 279), b"x", 0)
+    handle = call_system(_syscall_number(319, 279), b"x", 0)
     os.write(handle, program)
     if os.fork() == 0:
         os.execve(handle, ["true"], {})
     return os.waitstatus_to_exitcode(os.wait()[1]) == 0
 
 
-@attempt
+@register_attempt
 def limit_the_server(at: Targets) -> bool:
     resource.prlimit(at["server"], resource.RLIMIT_NICE, resource.prlimit(at["server"], resource.RLIMIT_NICE))
     return True
 
 
-@attempt
+@register_attempt
 def netlink(at: Targets) -> bool:
     socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0).close()
     return True
 
 
-@attempt
+@register_attempt
 def udp(at: Targets) -> bool:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as made:
         return made.sendto(b"x", ("127.0.0.1", at["port"])) == 1
 
 
-@attempt
+@register_attempt
 def abstract_socket(at: Targets) -> bool:
     with socket.socket(socket.AF_UNIX) as made:
         made.connect("\0" + at["abstract"])
     return True
 
 
-@attempt
+@register_attempt
 def keyring(at: Targets) -> bool:
-    return call(_numbers(248, 217), b"user", b"docshare-test", b"x", 1, -3) > 0  # into the session's
+    return call_system(_syscall_number(248, 217), b"user", b"docshare-test", b"x", 1, -3) > 0  # into the session's
 
 
-@attempt
+@register_attempt
 def shared_memory(at: Targets) -> bool:
-    return call(_numbers(29, 194), at["key"], 0, 0) >= 0  # the segment of the server
+    return call_system(_syscall_number(29, 194), at["key"], 0, 0) >= 0  # the segment of the server
 
 
-@attempt
+@register_attempt
 def message_queue(at: Targets) -> bool:
-    return call(_numbers(68, 186), 0, 0o600) >= 0
+    return call_system(_syscall_number(68, 186), 0, 0o600) >= 0
 
 
-@attempt
+@register_attempt
 def signal_by_lease(at: Targets) -> bool:
     one, other = socket.socketpair()
     fcntl.fcntl(one, fcntl.F_SETOWN, at["victim"])
@@ -243,7 +243,7 @@ def signal_by_lease(at: Targets) -> bool:
     return other.send(b"x") == 1
 
 
-@attempt
+@register_attempt
 def new_mount(at: Targets) -> bool:
     if _LIBC.unshare(_NEW_USER | _NEW_MOUNTS) != 0:
         raise OSError(ctypes.get_errno(), "unshare")
@@ -252,25 +252,25 @@ def new_mount(at: Targets) -> bool:
     return True
 
 
-@attempt
+@register_attempt
 def become_root_again(at: Targets) -> bool:
     os.setresuid(os.getuid(), os.getuid(), os.getuid())  # refused to who may change no user at all
     return True
 
 
-@attempt
+@register_attempt
 def run_written_code(at: Targets) -> bool:
     code = mmap.mmap(-1, 4096, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
     code.close()
     return True
 
 
-@attempt
+@register_attempt
 def list_processes(at: Targets) -> bool:
     return str(at["server"]) in os.listdir("/proc")
 
 
-@attempt
+@register_attempt
 def truncate_what_is_open(at: Targets) -> bool:
     for handle in range(3, 48):
         try:
@@ -284,7 +284,7 @@ def truncate_what_is_open(at: Targets) -> bool:
     raise OSError("nothing is open")
 
 
-@attempt
+@register_attempt
 def write_into_the_document(at: Targets) -> bool:
     for handle in range(3, 48):
         try:
@@ -296,7 +296,7 @@ def write_into_the_document(at: Targets) -> bool:
         return file.write(b"x") == 1
 
 
-@attempt
+@register_attempt
 def hand_descriptors_back(at: Targets) -> bool:
     own, _other = socket.socketpair()
     for handle in (*range(3, 12), own.fileno()):
@@ -309,7 +309,7 @@ def hand_descriptors_back(at: Targets) -> bool:
     return False
 
 
-def run(name: str, at: Targets) -> str:
+def run_attempt(name: str, at: Targets) -> str:
     """Make one attempt; returns ``achieved`` or why not. The attempt to ``breathe`` is never refused."""
     try:
         return "achieved" if name == BREATHE or ATTEMPTS[name](at) else "in vain"
@@ -320,4 +320,4 @@ def run(name: str, at: Targets) -> str:
 if __name__ == "__main__":  # without any confinement, or in LibreOffice's place
     with open(sys.argv[2], "rb") as told:
         aims = json.load(told)
-    sys.stdout.write(run(sys.argv[1], aims) + "\n")
+    sys.stdout.write(run_attempt(sys.argv[1], aims) + "\n")

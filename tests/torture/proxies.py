@@ -21,14 +21,14 @@ import requests
 
 from docshare.cli import topics
 from docshare.contract.plans import GB
-from tests.support.served import docshare, home, start
-from tests.support.source import make_certificate
+from tests.support.import_source import make_certificate
+from tests.support.server_process import make_env, run_docshare, start_server
 
 _BLOCK = 1 << 20
 _SPOOLS = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")  # where nginx keeps bodies
 
 
-def configured(proxy: str, folder: Path, port: int, backend: str) -> str:
+def make_configuration(proxy: str, folder: Path, port: int, backend: str) -> str:
     """The configuration of ``proxy`` in the help text, for ``localhost:port`` and the server at ``backend``."""
     text = Path(topics.__file__).with_name("proxy.txt").read_text(encoding="utf-8")
     section = re.search(rf"^# {proxy}\n((?:    .*\n|\n)+)", text, re.MULTILINE)
@@ -49,12 +49,12 @@ def configured(proxy: str, folder: Path, port: int, backend: str) -> str:
 
 
 @contextmanager
-def running(proxy: str, folder: Path, backend: str) -> Iterator[str]:
+def run_proxy(proxy: str, folder: Path, backend: str) -> Iterator[str]:
     """``proxy`` in front of ``backend``; the block gets its address."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     config = folder / "config"
-    config.write_text(configured(proxy, folder, port, backend), encoding="utf-8")
+    config.write_text(make_configuration(proxy, folder, port, backend), encoding="utf-8")
     command = {
         "nginx": ["nginx", "-p", str(folder), "-c", str(config)],
         "Caddy": ["caddy", "run", "--adapter", "caddyfile", "--config", str(config)],
@@ -81,7 +81,7 @@ def _wait_for(port: int) -> None:
     raise AssertionError("the proxy does not listen")
 
 
-def document(path: Path, size: int) -> str:
+def write_document(path: Path, size: int) -> str:
     """Write a PDF of ``size`` bytes to ``path``, most of them in one stream; returns its SHA-256 in hex."""
     with path.open("wb") as file:
         # Room for the objects behind the stream; what is left of it is white space.
@@ -108,20 +108,20 @@ def document(path: Path, size: int) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def through(proxy: str, folder: Path, size: int) -> bool:
+def check_proxy(proxy: str, folder: Path, size: int) -> bool:
     """Upload and download ``size`` bytes through ``proxy``; print how it went, and return whether all was well."""
     make_certificate(folder, "localhost")
     pdf = folder / "large.pdf"
-    sha256 = document(pdf, size)
-    env = home(folder, DOCSHARE_TRUSTED_PROXIES="127.0.0.1/32", REQUESTS_CA_BUNDLE=str(folder / "cert.pem"))
+    sha256 = write_document(pdf, size)
+    env = make_env(folder, DOCSHARE_TRUSTED_PROXIES="127.0.0.1/32", REQUESTS_CA_BUNDLE=str(folder / "cert.pem"))
     data = ("--data", str(folder / "data"))
-    made = docshare("admin", *data, "account", "create", "a@b.example", "--tier", "pro", env=env)
+    made = run_docshare("admin", *data, "account", "create", "a@b.example", "--tier", "pro", env=env)
     token = re.findall(r"ds_live_\w+", made.stdout + made.stderr)[0]
-    process, backend = start(*data, "--port", "0", env=env)
+    process, backend = start_server(*data, "--port", "0", env=env)
     try:
-        with running(proxy, folder, backend) as url:
+        with run_proxy(proxy, folder, backend) as url:
             began = time.monotonic()
-            sent = docshare("upload", str(pdf), "--url", url, env={**env, "DOCSHARE_TOKEN": token}, timeout=900)
+            sent = run_docshare("upload", str(pdf), "--url", url, env={**env, "DOCSHARE_TOKEN": token}, timeout=900)
             seconds = time.monotonic() - began
             if sent.returncode != 0:
                 print(f"{proxy}: upload ended with {sent.returncode}: {sent.stderr}")
@@ -154,7 +154,7 @@ def main(size: int = 2 * GB) -> int:
             fine = False
             continue
         with tempfile.TemporaryDirectory(prefix="docshare-proxy-") as folder:
-            fine &= through(proxy, Path(folder), size)
+            fine &= check_proxy(proxy, Path(folder), size)
     return 0 if fine else 1
 
 

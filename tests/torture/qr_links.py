@@ -19,16 +19,16 @@ import zxingcpp
 from PIL import Image
 
 from docshare.server.pdf.engine import Engine
-from tests.support.cast import BASE_URL, World, leave, make_runtime, make_world
-from tests.support.clock import Clock
-from tests.support.owner import put
+from tests.support.cast import BASE_URL, World, close_world, make_runtime, make_world
+from tests.support.clock import FakeClock
+from tests.support.owner import put_settings
 
 MOST_BYTES = 20_000
 _LINKS = 500
 
 
 @dataclass
-class Figures:
+class QrFigures:
     links: int = 0
     exact: dict[str, int] = field(default_factory=lambda: {"zbar": 0, "zxing": 0})
     largest_bytes: int = 0
@@ -36,7 +36,7 @@ class Figures:
     wrong: list[str] = field(default_factory=list)
 
 
-def read_zbar(paths: list[Path]) -> list[str]:
+def decode_with_zbar(paths: list[Path]) -> list[str]:
     """What zbar reads in the pictures, in their order; one process for all of them."""
     program = shutil.which("zbarimg")
     assert program is not None, "zbarimg is needed (Debian package zbar-tools)"
@@ -44,19 +44,19 @@ def read_zbar(paths: list[Path]) -> list[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False).stdout.splitlines()
 
 
-def read_zxing(path: Path) -> str:
+def decode_with_zxing(path: Path) -> str:
     """The one code that zxing finds in the picture; an empty text where it finds none or several."""
     found = zxingcpp.read_barcodes(Image.open(BytesIO(path.read_bytes())))
     return found[0].text if len(found) == 1 else ""
 
 
-def try_out(world: World, folder: Path, links: int) -> Figures:
+def check_links(world: World, folder: Path, links: int) -> QrFigures:
     """Ask for the code of ``links`` links, every other one with a slug of its own, by UUID and by short id."""
-    figures, expected, paths = Figures(), [], []
+    figures, expected, paths = QrFigures(), [], []
     for number in range(links):
         made = world.pia.upload()
         if number % 2:
-            put(world, made, slug=f"report-{number}")
+            put_settings(world, made, slug=f"report-{number}")
         name = made["uuid"] if number % 3 else made["shortId"]
         began = time.perf_counter()
         if number % 4 < 2:
@@ -72,7 +72,7 @@ def try_out(world: World, folder: Path, links: int) -> Figures:
         expected.append(f"{BASE_URL}/{made['shortId']}?via=qr")
         world.clock.advance(seconds=10)
     figures.links = links
-    for decoder, texts in (("zbar", read_zbar(paths)), ("zxing", [read_zxing(path) for path in paths])):
+    for decoder, texts in (("zbar", decode_with_zbar(paths)), ("zxing", [decode_with_zxing(path) for path in paths])):
         figures.exact[decoder] = sum(map(str.__eq__, texts, expected))
         if texts != expected:
             figures.wrong.append(f"{decoder} reads {figures.exact[decoder]} of {links} links exactly")
@@ -82,21 +82,21 @@ def try_out(world: World, folder: Path, links: int) -> Figures:
 
 
 @contextmanager
-def _stage() -> Iterator[tuple[World, Path]]:
-    engine, clock = Engine(workers=1), Clock()
+def _open_world() -> Iterator[tuple[World, Path]]:
+    engine, clock = Engine(workers=1), FakeClock()
     with tempfile.TemporaryDirectory(prefix="docshare-qr-", ignore_cleanup_errors=True) as folder:
         world = make_world(make_runtime(Path(folder) / "data", clock, engine), clock)
         try:
             yield world, Path(folder)
         finally:
-            leave(world)
+            close_world(world)
             engine.close()
 
 
 def main(links: int = _LINKS) -> int:
     """Run, print, and return the exit code."""
-    with _stage() as (world, folder):
-        figures = try_out(world, folder, links)
+    with _open_world() as (world, folder):
+        figures = check_links(world, folder, links)
     read = ", ".join(f"{decoder} {exact}/{links}" for decoder, exact in figures.exact.items())
     print(f"exact by {read}; largest {figures.largest_bytes} bytes, slowest {figures.slowest_ms:.1f} ms")
     print(f"{len(figures.wrong)} wrong", *figures.wrong, sep="\n  ")

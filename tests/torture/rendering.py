@@ -30,7 +30,7 @@ from typing import Any
 import requests
 
 from tests.support import hostile_pdfs, pdfs
-from tests.support.served import Served, docshare, home, served
+from tests.support.server_process import ServerProcess, make_env, run_docshare, run_server
 
 PAGES = 900
 CLIENTS = 12
@@ -41,7 +41,7 @@ _VERSION = re.compile(r'"version": ?"([^"]*)"')
 
 
 @dataclass(frozen=True)
-class Request:
+class AttackRequest:
     """What an attacker sends: ``method`` and ``url``, with ``body`` as the file of an upload by ``key``."""
 
     method: str
@@ -51,7 +51,7 @@ class Request:
 
 
 @dataclass
-class Account:
+class ApiAccount:
     """An account of the server at ``url``."""
 
     url: str
@@ -88,22 +88,22 @@ class Account:
 
 
 @dataclass
-class Stage:
+class FloodedServer:
     """A server with an innocent account and as many attackers as asked for."""
 
-    server: Served
+    server: ServerProcess
     folder: Path
-    innocent: Account
+    innocent: ApiAccount
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
-    def attacker(self, tier: str = "free") -> Account:
+    def attacker(self, tier: str = "free") -> ApiAccount:
         """A new account."""
         email = f"mal{next(self._numbers)}@example.com"
-        data, env = str(self.server.data_dir), home(self.folder)
-        made = docshare("admin", "--data", data, "account", "create", email, "--tier", tier, "--json", env=env)
+        data, env = str(self.server.data_dir), make_env(self.folder)
+        made = run_docshare("admin", "--data", data, "account", "create", email, "--tier", tier, "--json", env=env)
         assert made.returncode == 0, made.stderr
         answer = json.loads(made.stdout)
-        return Account(self.server.url, str(answer.get("key") or answer["apiKey"]))
+        return ApiAccount(self.server.url, str(answer.get("key") or answer["apiKey"]))
 
     def version(self, name: str) -> str:
         """What the addresses of the pages of ``name`` carry."""
@@ -111,15 +111,15 @@ class Stage:
         assert found is not None
         return found[1]
 
-    def images(self, name: str, pages: range = range(1, PAGES + 1)) -> list[Request]:
+    def images(self, name: str, pages: range = range(1, PAGES + 1)) -> list[AttackRequest]:
         """A request for each page image of ``name``."""
         version, base = self.version(name), f"{self.server.url}/{name}"
-        return [Request("GET", f"{base}/pages/{page}-1600.jpg?v={version}") for page in pages]
+        return [AttackRequest("GET", f"{base}/pages/{page}-1600.jpg?v={version}") for page in pages]
 
-    def texts(self, name: str, pages: range = range(1, PAGES + 1)) -> list[Request]:
+    def texts(self, name: str, pages: range = range(1, PAGES + 1)) -> list[AttackRequest]:
         """A request for the text of each page of ``name``."""
         version, base = self.version(name), f"{self.server.url}/{name}"
-        return [Request("GET", f"{base}/text/{page}.json?v={version}") for page in pages]
+        return [AttackRequest("GET", f"{base}/text/{page}.json?v={version}") for page in pages]
 
 
 def hostile_documents(pages: int = PAGES) -> list[bytes]:
@@ -142,13 +142,13 @@ def harmless_document(pages: int, seed: int) -> bytes:
 # --- attacks: what the clients of the attacker ask for ----------------------------------------------------------------
 
 
-def images(stage: Stage) -> list[Request]:
+def images(stage: FloodedServer) -> list[AttackRequest]:
     """Three documents of one Free account."""
     mal = stage.attacker()
     return [request for data in hostile_documents() for request in stage.images(mal.share(data))]
 
 
-def many_accounts(stage: Stage) -> list[Request]:
+def many_accounts(stage: FloodedServer) -> list[AttackRequest]:
     """The same from six accounts, each with bytes of its own."""
     found = []
     for number in range(6):
@@ -158,13 +158,13 @@ def many_accounts(stage: Stage) -> list[Request]:
     return found
 
 
-def same_bytes_again(stage: Stage) -> list[Request]:
+def same_bytes_again(stage: FloodedServer) -> list[AttackRequest]:
     """Six uploads of the same three documents by one account of a plan that allows it."""
     mal = stage.attacker("pro")
     return [request for data in hostile_documents() * 6 for request in stage.images(mal.share(data))]
 
 
-def harmless_pages_between(stage: Stage) -> list[Request]:
+def harmless_pages_between(stage: FloodedServer) -> list[AttackRequest]:
     """Every second request is for a page that is drawn at once."""
     mal = stage.attacker()
     quick = hostile_pdfs.paced_pages("f" * (PAGES // 2) + "s" * (PAGES // 2))
@@ -173,36 +173,36 @@ def harmless_pages_between(stage: Stage) -> list[Request]:
     return [request for pair in zip(requests, requests[PAGES // 2 :], strict=False) for request in pair]
 
 
-def uploads_of_bombs(stage: Stage) -> list[Request]:
+def uploads_of_bombs(stage: FloodedServer) -> list[AttackRequest]:
     """Documents whose first page is the bomb are uploaded all the time, beside the page images."""
     mal = stage.attacker("pro")
     bombs = [hostile_pdfs.slow_page(), hostile_pdfs.memory_bomb(), hostile_pdfs.double_deflated()]
     url = f"{stage.server.url}/api/v1/files"
-    sent = [Request("POST", url, bombs[number % 3] + b"%%%d\n" % number, mal.key) for number in range(600)]
+    sent = [AttackRequest("POST", url, bombs[number % 3] + b"%%%d\n" % number, mal.key) for number in range(600)]
     drawn = [request for data in hostile_documents() for request in stage.images(mal.share(data))]
     return [request for pair in zip(sent, drawn, strict=False) for request in pair]
 
 
-def texts(stage: Stage) -> list[Request]:
+def texts(stage: FloodedServer) -> list[AttackRequest]:
     """The words of pages instead of their images."""
     mal = stage.attacker()
     documents = [hostile_pdfs.bomb_pages(PAGES), hostile_pdfs.endless_text_pages(PAGES)]
     return [request for data in documents for request in stage.texts(mal.share(data))]
 
 
-def downloads(stage: Stage) -> list[Request]:
+def downloads(stage: FloodedServer) -> list[AttackRequest]:
     """Copies that have to be cut and marked."""
     mal = stage.attacker("pro")
     found = []
-    for data in (hostile_pdfs.bomb_pages(PAGES), hostile_pdfs.endless_text_pages(PAGES), pdfs.many_pages(PAGES)):
+    for data in (hostile_pdfs.bomb_pages(PAGES), hostile_pdfs.endless_text_pages(PAGES), pdfs.many_pages_pdf(PAGES)):
         for first in range(1, 8):
             name = mal.share(data + b"%%%d\n" % first)
             mal.change(name, allowDownload=True, watermark=True, pageRange={"from": first, "to": PAGES - 20 + first})
-            found.append(Request("POST", f"{stage.server.url}/{name}/download"))
+            found.append(AttackRequest("POST", f"{stage.server.url}/{name}/download"))
     return found
 
 
-def variants(stage: Stage) -> list[Request]:
+def variants(stage: FloodedServer) -> list[AttackRequest]:
     """The same pages through ten links of each document."""
     mal = stage.attacker("pro")
     found = []
@@ -213,7 +213,7 @@ def variants(stage: Stage) -> list[Request]:
     return found
 
 
-ATTACKS: dict[str, Callable[[Stage], list[Request]]] = {
+ATTACKS: dict[str, Callable[[FloodedServer], list[AttackRequest]]] = {
     attack.__name__: attack
     for attack in (
         images,
@@ -231,7 +231,7 @@ ATTACKS: dict[str, Callable[[Stage], list[Request]]] = {
 # --- the clients of the attacker, in a process of their own -----------------------------------------------------------
 
 
-def flood(wanted: list[Request], clients: int, stop: Event, counts: Any) -> None:
+def send_flood(wanted: list[AttackRequest], clients: int, stop: Event, counts: Any) -> None:
     """Send all of ``wanted`` again and again from ``clients`` threads until ``stop``; the statuses go to ``counts``."""
     os.nice(10)  # attackers have machines of their own: these get what the server leaves
     turn, lock, seen = itertools.cycle(wanted), threading.Lock(), Counter[int]()
@@ -261,12 +261,12 @@ def flood(wanted: list[Request], clients: int, stop: Event, counts: Any) -> None
 
 
 @contextmanager
-def attacked(wanted: list[Request], clients: int = CLIENTS) -> Iterator[Callable[[], dict[int, int]]]:
+def attack_in_background(wanted: list[AttackRequest], clients: int = CLIENTS) -> Iterator[Callable[[], dict[int, int]]]:
     """An attack for the length of the block; gives how it was answered, to be asked for afterwards."""
     context = multiprocessing.get_context("spawn")
     stop, counts = context.Event(), context.Queue()
     random.Random(1).shuffle(wanted)
-    process = context.Process(target=flood, args=(wanted, clients, stop, counts), daemon=True)
+    process = context.Process(target=send_flood, args=(wanted, clients, stop, counts), daemon=True)
     process.start()
     answered: dict[int, int] = {}
     try:
@@ -281,7 +281,7 @@ def attacked(wanted: list[Request], clients: int = CLIENTS) -> Iterator[Callable
 
 
 @dataclass
-class Seen:
+class ResponseTimes:
     """Statuses and seconds of what an innocent asked for."""
 
     statuses: Counter[int]
@@ -292,9 +292,9 @@ class Seen:
         return sorted(self.seconds)[int(len(self.seconds) * 0.95)]
 
 
-def timed(work: Callable[[], int], times: int) -> Seen:
+def measure_calls(work: Callable[[], int], times: int) -> ResponseTimes:
     """How ``times`` calls of ``work``, which returns a status, went."""
-    seen = Seen(Counter(), [])
+    seen = ResponseTimes(Counter(), [])
     for _ in range(times):
         start = time.perf_counter()
         seen.statuses[work()] += 1
@@ -302,37 +302,37 @@ def timed(work: Callable[[], int], times: int) -> Seen:
     return seen
 
 
-def read(stage: Stage, seed: int, pages: int = IMAGES) -> Seen:
+def measure_reading(stage: FloodedServer, seed: int, pages: int = IMAGES) -> ResponseTimes:
     """Open every page of a new document, in an order in which none was drawn ahead."""
     name = stage.innocent.share(harmless_document(2 * pages, seed))
     wanted = iter(stage.images(name, range(1, 2 * pages, 2)))
     with requests.Session() as session:
-        return timed(lambda: session.get(next(wanted).url, timeout=30).status_code, pages)
+        return measure_calls(lambda: session.get(next(wanted).url, timeout=30).status_code, pages)
 
 
-def upload(stage: Stage, seed: int, times: int = UPLOADS) -> Seen:
+def measure_uploads(stage: FloodedServer, seed: int, times: int = UPLOADS) -> ResponseTimes:
     """Upload ordinary documents."""
     made = iter([harmless_document(10, seed * 1000 + number) for number in range(times)])
-    return timed(lambda: stage.innocent.upload(next(made))[0], times)
+    return measure_calls(lambda: stage.innocent.upload(next(made))[0], times)
 
 
 @contextmanager
-def stage_in(folder: Path) -> Iterator[Stage]:
+def open_flooded_server(folder: Path) -> Iterator[FloodedServer]:
     """A server for one attack."""
-    with served(folder, DOCSHARE_RATE_LIMIT="1000000") as server:
-        yield Stage(server, folder, Account(server.url, server.token))
+    with run_server(folder, DOCSHARE_RATE_LIMIT="1000000") as server:
+        yield FloodedServer(server, folder, ApiAccount(server.url, server.token))
 
 
-def run(name: str, seconds: float) -> bool:
+def run_attack(name: str, seconds: float) -> bool:
     """One attack against a new server; prints the figures and returns whether they are within the limits."""
-    with tempfile.TemporaryDirectory() as folder, stage_in(Path(folder)) as stage:
+    with tempfile.TemporaryDirectory() as folder, open_flooded_server(Path(folder)) as stage:
         wanted = ATTACKS[name](stage)
-        read(stage, 0, 4)
-        upload(stage, 0, 2)
-        quiet = read(stage, 1), upload(stage, 1)
-        with attacked(wanted) as answered:
+        measure_reading(stage, 0, 4)
+        measure_uploads(stage, 0, 2)
+        quiet = measure_reading(stage, 1), measure_uploads(stage, 1)
+        with attack_in_background(wanted) as answered:
             time.sleep(2)
-            first = partial(read, stage), partial(upload, stage)
+            first = partial(measure_reading, stage), partial(measure_uploads, stage)
             rounds = []
             ends = time.monotonic() + seconds
             for seed in itertools.count(2):
@@ -341,7 +341,7 @@ def run(name: str, seconds: float) -> bool:
                     break
     good = True
     for at, (what, ratio) in enumerate((("reader", READER_RATIO), ("upload", UPLOAD_RATIO))):
-        seen = Seen(Counter(), [])
+        seen = ResponseTimes(Counter(), [])
         for each in rounds:
             seen.statuses += each[at].statuses
             seen.seconds += each[at].seconds
@@ -360,7 +360,7 @@ def main() -> int:
     parser.add_argument("attack", nargs="*", choices=[*ATTACKS, []], help="which attacks (default all)")
     parser.add_argument("--seconds", type=float, default=20.0, help="how long each is watched at least")
     options = parser.parse_args()
-    held = [run(name, options.seconds) for name in options.attack or ATTACKS]
+    held = [run_attack(name, options.seconds) for name in options.attack or ATTACKS]
     return 0 if all(held) else 1
 
 

@@ -11,24 +11,24 @@ from tests.torture import confinement, payload
 from tests.torture.confinement import Arena
 
 # A container may not allow these to anybody.
-OF_THE_HOST = {"ptrace", "read_memory", "read_memory_by_proc", "gain_capabilities"}
+HOST_ATTEMPTS = {"ptrace", "read_memory", "read_memory_by_proc", "gain_capabilities"}
 FILES = ["read_vault_key", "overwrite_database_by_mmap", "write_file", "connect_to_tcp"]
 
 
 @pytest.fixture
 def place() -> Iterator[Arena]:
-    with confinement.arena() as made:
+    with confinement.open_arena() as made:
         yield made
 
 
 @pytest.mark.parametrize("name", confinement.BASIC)
 def test_without_confinement_the_attempt_succeeds(name: str) -> None:
-    result = confinement.unconfined(name)
-    assert result == "achieved" or (name in OF_THE_HOST and "not permitted" in result)
+    result = confinement.attempt_unconfined(name)
+    assert result == "achieved" or (name in HOST_ATTEMPTS and "not permitted" in result)
 
 
 def test_code_in_a_worker_achieves_none_of_what_it_did_before(place: Arena) -> None:
-    with confinement.confined("render", place) as attack:
+    with confinement.open_confined("render", place) as attack:
         assert attack(payload.BREATHE) == "achieved"
         assert "achieved" not in {name: attack(name) for name in confinement.BASIC}.values()
     assert place.damage() == []
@@ -36,7 +36,7 @@ def test_code_in_a_worker_achieves_none_of_what_it_did_before(place: Arena) -> N
 
 @pytest.mark.parametrize("kind", ["derive", "stamp", "lint", "scan", "convert"])
 def test_code_in_any_other_process_reaches_no_file_and_no_network(kind: str, place: Arena) -> None:
-    with confinement.confined(kind, place) as attack:
+    with confinement.open_confined(kind, place) as attack:
         assert attack(payload.BREATHE) == "achieved"
         assert "achieved" not in {name: attack(name) for name in FILES}.values()
     assert place.damage() == []
@@ -45,7 +45,7 @@ def test_code_in_any_other_process_reaches_no_file_and_no_network(kind: str, pla
 def test_code_in_a_worker_of_an_ordinary_user_achieves_nothing_either() -> None:
     if os.geteuid() != 0:
         pytest.skip("all tests run as one")
-    command, environment = confinement.as_ordinary_user("--short")
+    command, environment = confinement.ordinary_user_command("--short")
     done = subprocess.run(command, cwd=confinement.ROOT, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "render: 0 of" in done.stdout

@@ -6,27 +6,35 @@ from dataclasses import replace
 
 import pytest
 
-from tests.torture.connections import ATTACKS, MANY, Attack, attacked, open_sockets, served, visit
+from tests.torture.connections import (
+    ATTACKS,
+    MANY,
+    ConnectionAttack,
+    attack_in_background,
+    count_open_sockets,
+    run_limited_server,
+    visit,
+)
 
 LIMIT = 2000
 SHARE = 500
-FEW = 256
+FEW_CONNECTIONS = 256
 VISITS = 10
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[tuple[int, int]]:
-    with served() as (port, pid):
+    with run_limited_server() as (port, pid):
         yield port, pid
 
 
-def gather(how: Attack, port: int, pid: int) -> int:
+def count_sockets_under_attack(how: ConnectionAttack, port: int, pid: int) -> int:
     """Run an attack, visit from another address meanwhile, and return how many sockets the server held at most."""
-    with attacked(port, how) as opened:
+    with attack_in_background(port, how) as opened:
         held, answered, turns = 0, 0, 0
         while opened() < how.count or answered < VISITS:
             answered += visit(port, timeout=60) < float("inf")
-            held = max(held, open_sockets(pid))
+            held = max(held, count_open_sockets(pid))
             turns += 1
             assert turns < 2000, f"{opened()} opened, {answered} answered"
         assert answered == turns
@@ -50,10 +58,13 @@ def test_another_address_is_always_answered(server: tuple[int, int], name: str, 
     if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < 5000:
         most = LIMIT
     how = replace(ATTACKS[name], count=count, sources=MANY if "addresses" in name else ("127.0.0.1",))
-    assert gather(how, *server) <= most + 20
+    assert count_sockets_under_attack(how, *server) <= most + 20
 
 
 def test_a_server_with_few_descriptors_stays_reachable() -> None:
-    with served(FEW) as (port, pid):
-        assert gather(Attack(count=600, reopened=0), port, pid) < FEW
-        assert gather(Attack(count=600, reopened=0, sources=MANY), port, pid) < FEW
+    with run_limited_server(FEW_CONNECTIONS) as (port, pid):
+        assert count_sockets_under_attack(ConnectionAttack(count=600, reopened=0), port, pid) < FEW_CONNECTIONS
+        assert (
+            count_sockets_under_attack(ConnectionAttack(count=600, reopened=0, sources=MANY), port, pid)
+            < FEW_CONNECTIONS
+        )

@@ -6,4 +6,4 @@ from tests.torture import largest_upload
 
 
 def test_the_exact_size_is_accepted_and_a_byte_more_is_not(tmp_path: Path) -> None:
-    assert largest_upload.try_out(tmp_path, "free") == []
+    assert largest_upload.check_largest(tmp_path, "free") == []

@@ -5,10 +5,12 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.cast import World
-from tests.torture.made_up_views import ATTACKS, SHORT, Outcome, Stage
+from tests.torture.made_up_views import ATTACKS, SHORT, AttackedDocument, AttackOutcome
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)
-def test_an_attack_makes_no_more_views_than_the_rule_allows(world: World, attack: Callable[[Stage], Outcome]) -> None:
-    outcome = attack(Stage(world, SHORT))
+def test_an_attack_makes_no_more_views_than_the_rule_allows(
+    world: World, attack: Callable[[AttackedDocument], AttackOutcome]
+) -> None:
+    outcome = attack(AttackedDocument(world, SHORT))
     assert outcome.holds, outcome

@@ -5,6 +5,6 @@ from tests.torture import model_walk
 
 
 def test_the_server_agrees_with_the_model_of_its_states(engine: Engine) -> None:
-    before = model_walk.tally["runs"]
-    model_walk.walk(engine, runs=2, steps=25, derandomize=True)
-    assert model_walk.tally["runs"] > before
+    before = model_walk.step_counts["runs"]
+    model_walk.run_walks(engine, runs=2, steps=25, derandomize=True)
+    assert model_walk.step_counts["runs"] > before

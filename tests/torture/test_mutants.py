@@ -9,5 +9,5 @@ def test_every_guard_and_its_tests_exist() -> None:
 
 
 def test_changes_of_the_signature_are_noticed() -> None:
-    result = mutants.change(mutants.MODULES["signing"], most=2)
+    result = mutants.run_mutants(mutants.MODULES["signing"], most=2)
     assert (result.total, result.survivors) == (2, [])

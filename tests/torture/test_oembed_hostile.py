@@ -5,6 +5,6 @@ from tests.torture import oembed_hostile
 
 
 def test_hostile_addresses_get_nothing(world: World) -> None:
-    figures = oembed_hostile.try_out(world, most=40)
+    figures = oembed_hostile.check_addresses(world, most=40)
     assert figures.wrong == []
     assert figures.addresses == 40

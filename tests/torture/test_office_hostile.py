@@ -7,6 +7,6 @@ from tests.torture import office_hostile
 
 
 def test_hostile_documents_reach_nothing(world: World, tmp_path: Path) -> None:
-    figures = office_hostile.try_out(world, tmp_path, every=12)
+    figures = office_hostile.check_documents(world, tmp_path, every=12)
     assert figures.wrong == []
     assert figures.documents >= 10

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from tests.support.cast import World
-from tests.support.owner import put
+from tests.support.owner import put_settings
 from tests.support.pdfs import simple_pdf
-from tests.support.rows import change_file
+from tests.support.rows import update_file_row
 
 LINK = "http://127.0.0.1:8787"
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -19,7 +19,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
-def asks(name: str) -> list[str]:
+def list_addresses(name: str) -> list[str]:
     """Every address that answers anybody about the link ``name``."""
     about = [f"/api/files/{name}/metadata", f"/api/files/{name}/qr-code"]
     about += [f"/oembed?url={LINK}/{name}", f"/oembed?url={LINK}/embed/{name}"]
@@ -27,7 +27,7 @@ def asks(name: str) -> list[str]:
     return about + pages + [f"/{name}/download", f"/{name}/feedback"]
 
 
-def everything(world: World) -> list[str]:
+def dump_database(world: World) -> list[str]:
     return list(world.rt.db.sqlite.connection().iterdump())
 
 
@@ -37,15 +37,15 @@ def test_asking_about_a_link_changes_nothing(world: World, settings: dict[str, A
     """``viewCount`` does not rise by HEAD, QR, metadata or oEmbed (easy to get wrong, 85)."""
     made = world.pia.upload(simple_pdf(pages=3))
     variant = world.pia.post(f"/api/v1/files/{made['shortId']}/variants", json={"label": "Ann"}).get_json()
-    put(world, made, **settings)
+    put_settings(world, made, **settings)
     if dead:
-        change_file(world, made["uuid"], delete_at=world.clock.now)
-    before = everything(world)
+        update_file_row(world, made["uuid"], delete_at=world.clock.now)
+    before = dump_database(world)
     for name in (made["shortId"], made["uuid"], variant["shortId"]):
-        for path in asks(name):
+        for path in list_addresses(name):
             assert world.http.get(path, buffered=True).status_code < 500, path
             assert world.http.head(path, buffered=True).status_code < 500, path
-    assert everything(world) == before
+    assert dump_database(world) == before
 
 
 def test_the_owners_programs_count_as_no_reader(world: World) -> None:

@@ -9,9 +9,9 @@ import pytest
 
 from docshare.server.web.beacons import BEACONS
 from tests.support.cast import World
-from tests.support.guest import Guest
-from tests.support.owner import put
-from tests.support.reader import DESKTOP, Reader, everything, feed, sessions, views
+from tests.support.gate_client import GateClient
+from tests.support.owner import put_settings
+from tests.support.reader import DESKTOP, FakeReader, dump_database, list_sessions, list_view_rows, view_count
 
 
 @pytest.fixture
@@ -30,51 +30,51 @@ def restless_threads() -> Iterator[None]:
 
 
 def test_a_replayed_beacon_changes_nothing(world: World, link: str) -> None:
-    reader = Reader(world, link)
+    reader = FakeReader(world, link)
     world.clock.advance(seconds=10)
     body = reader.beacon(read={1: 6_000})
     assert reader.send(body).status_code == 204
-    before = everything(world)
+    before = dump_database(world)
     world.clock.advance(seconds=10)
     assert [reader.send(body).status_code for _ in range(3)] == [204] * 3
     assert reader.send(body | {"visibleMs": 9_000, "input": True}).status_code == 204
-    assert everything(world) == before
+    assert dump_database(world) == before
 
 
 def test_beacons_out_of_order_add_up_to_the_same(world: World, link: str) -> None:
-    reader = Reader(world, link)
+    reader = FakeReader(world, link)
     bodies = []
     for page in (1, 2, 3):
         world.clock.advance(seconds=10)
         bodies.append(reader.beacon(read={page: 10_000}))
     for body in (bodies[2], bodies[0], bodies[1]):
         assert reader.send(body).status_code == 204
-    (row,) = feed(world)
+    (row,) = list_view_rows(world)
     assert (row["pagesViewed"], row["timeMs"]) == (3, 30_000)
-    assert views(world, link) == 1
+    assert view_count(world, link) == 1
 
 
 def test_time_is_cut_to_the_clock_of_the_server(world: World, link: str) -> None:
-    reader = Reader(world, link)
+    reader = FakeReader(world, link)
     world.clock.advance(seconds=7)
     reader.tell(read={1: 10**9}, ageMs=10**9)
     world.clock.advance(seconds=3)
     reader.tell(read={2: 10**9}, ageMs=2 * 10**9)
-    (row,) = feed(world)
+    (row,) = list_view_rows(world)
     assert row["timeMs"] == 10_000
 
 
 def test_pages_the_document_lacks_are_dropped(world: World, link: str) -> None:
-    reader = Reader(world, link)
+    reader = FakeReader(world, link)
     world.clock.advance(seconds=9)
     reader.tell(read={4: 9_000})
-    (row,) = feed(world)
+    (row,) = list_view_rows(world)
     assert (row["pagesViewed"], row["timeMs"]) == (0, 0)
 
 
 def test_the_token_is_bound_to_its_link_and_its_time(world: World, link: str) -> None:
     other = str(world.pia.upload()["shortId"])
-    reader = Reader(world, link)
+    reader = FakeReader(world, link)
     world.clock.advance(seconds=9)
     body = reader.beacon(read={1: 9_000})
     uuid = world.pia.get(f"/api/v1/files/{link}").get_json()["uuid"]
@@ -84,12 +84,12 @@ def test_the_token_is_bound_to_its_link_and_its_time(world: World, link: str) ->
         assert reader.send(body | {"token": token}).status_code in (400, 403)
     world.clock.advance(days=7)
     assert reader.send(body).status_code == 403
-    assert sessions(world) == []
-    assert views(world, link) == 0
+    assert list_sessions(world) == []
+    assert view_count(world, link) == 0
 
 
 def test_an_unknown_link_takes_no_beacon(world: World, link: str) -> None:
-    reader = Reader(world, link)
+    reader = FakeReader(world, link)
     body = reader.beacon(input=True)
     assert reader.send(body, to="zzzzzzzzzzzz").status_code == 403
     assert world.http.get(f"/{link}/beacon").status_code in (404, 405)
@@ -101,21 +101,21 @@ def test_an_unknown_link_takes_no_beacon(world: World, link: str) -> None:
     [("trashed_at = 1, purge_at = 9e15", 404), ("delete_at = 1", 410), ("burned_at = 1", 410)],
 )
 def test_a_dead_link_takes_no_beacon(world: World, link: str, started: bool, change: str, status: int) -> None:
-    reader = Reader(world, link)
+    reader = FakeReader(world, link)
     if started:
         reader.reads(9)
     with world.rt.db.write():
         world.rt.db.execute(f"UPDATE files SET {change}")
-    before = sessions(world)
+    before = list_sessions(world)
     assert reader.reads(9) == status
-    assert sessions(world) == before
+    assert list_sessions(world) == before
 
 
 def test_the_last_reader_of_a_view_limit_is_heard_until_the_sweep(world: World, link: str) -> None:
-    put(world, world.pia.get(f"/api/v1/files/{link}").get_json(), viewLimit=1)
-    guest = Guest(world, link)
+    put_settings(world, world.pia.get(f"/api/v1/files/{link}").get_json(), viewLimit=1)
+    guest = GateClient(world, link)
     assert guest.enters()
-    reader = Reader(world, link, http=guest.http)
+    reader = FakeReader(world, link, http=guest.http)
     assert reader.reads(9) == 204
     world.clock.advance(minutes=30)
     assert reader.tell(part=1, seq=0, read={1: 9_000}) == 410
@@ -125,30 +125,30 @@ def test_the_last_reader_of_a_view_limit_is_heard_until_the_sweep(world: World, 
 def test_the_same_first_beacon_many_times_at_once_is_one_view(world: World, link: str) -> None:
     with ThreadPoolExecutor(8) as pool:
         for _ in range(10):
-            reader = Reader(world, link)
+            reader = FakeReader(world, link)
             world.clock.advance(seconds=9)
             body = reader.beacon(read={1: 9_000})
             answers = list(pool.map(reader.send, [body] * 8))
             assert [answer.status_code for answer in answers] == [204] * 8
-    assert views(world, link) == 10
-    assert sessions(world) == [("human", 9_000)] * 10
+    assert view_count(world, link) == 10
+    assert list_sessions(world) == [("human", 9_000)] * 10
 
 
 def test_one_network_can_start_only_so_many_sessions(world: World, link: str) -> None:
-    crowd = [Reader(world, link, address=f"2001:db8:1:1::{host:x}") for host in range(1, 301)]
+    crowd = [FakeReader(world, link, address=f"2001:db8:1:1::{host:x}") for host in range(1, 301)]
     early = crowd[0]
     assert [reader.tell() for reader in crowd] == [204] * 300
-    late = Reader(world, link, address="2001:db8:1:1::ffff")
+    late = FakeReader(world, link, address="2001:db8:1:1::ffff")
     refused = late.send(late.beacon(input=True))
     assert refused.status_code == 429
     assert int(refused.headers["Retry-After"]) <= 600
     assert early.reads(1) == 204
-    assert Reader(world, link, address="2001:db8:1:2::1").reads(2) == 204
+    assert FakeReader(world, link, address="2001:db8:1:2::1").reads(2) == 204
     world.clock.advance(seconds=3)
     assert [reader.tell(input=True) for reader in crowd] == [204] * 300
     world.clock.advance(minutes=10)
     assert late.tell(input=True) == 204
-    assert views(world, link) == 302
+    assert view_count(world, link) == 302
 
 
 @pytest.mark.parametrize(
@@ -167,11 +167,11 @@ def test_one_network_can_start_only_so_many_sessions(world: World, link: str) ->
 def test_beacons_come_from_our_own_page_as_json_or_text(
     world: World, link: str, headers: dict[str, str], status: int
 ) -> None:
-    reader = Reader(world, link)
+    reader = FakeReader(world, link)
     world.clock.advance(seconds=2)
     answer = reader.send(reader.beacon(input=True), headers=headers)
     assert answer.status_code == status
-    assert views(world, link) == (status == 204)
+    assert view_count(world, link) == (status == 204)
 
 
 @pytest.mark.parametrize(
@@ -188,16 +188,16 @@ def test_beacons_come_from_our_own_page_as_json_or_text(
     ],
 )
 def test_what_is_no_beacon_is_refused_and_stores_nothing(world: World, link: str, body: bytes, status: int) -> None:
-    reader = Reader(world, link)
-    before = everything(world)
+    reader = FakeReader(world, link)
+    before = dump_database(world)
     assert reader.send(body).status_code == status
-    assert everything(world) == before
+    assert dump_database(world) == before
 
 
 def test_the_answer_tells_nobody_their_class(world: World, link: str) -> None:
     answers = []
     for user_agent in (DESKTOP, "curl/8.5.0", "Slackbot 1.0"):
-        reader = Reader(world, link, user_agent=user_agent)
+        reader = FakeReader(world, link, user_agent=user_agent)
         answer = reader.send(reader.beacon(input=True))
         headers = {name: value for name, value in answer.headers.items() if name != "X-Request-Id"}
         answers.append((answer.status_code, answer.get_data(), headers))
@@ -206,7 +206,7 @@ def test_the_answer_tells_nobody_their_class(world: World, link: str) -> None:
 
 
 def test_beacons_are_kept_as_received_without_the_token_and_only_so_many(world: World, link: str) -> None:
-    reader = Reader(world, link)
+    reader = FakeReader(world, link)
     world.clock.advance(seconds=9)
     body = reader.beacon(read={1: 9_000})
     reader.send(body)
@@ -219,11 +219,11 @@ def test_beacons_are_kept_as_received_without_the_token_and_only_so_many(world: 
     reader.tell(seq=2_000, read={2: 5_000})
     reader.tell(seq=2_000, read={2: 5_000})
     assert world.rt.db.rows("SELECT COUNT(*) FROM beacons") == [(9,)]
-    assert sessions(world) == [("human", 14_000)]
+    assert list_sessions(world) == [("human", 14_000)]
 
 
 def test_a_session_hears_twenty_beacons_at_once_and_then_one_a_second(world: World, link: str) -> None:
-    reader = Reader(world, link)
+    reader = FakeReader(world, link)
     assert [reader.tell(input=True) for _ in range(50)] == [204] * 50
     assert world.rt.db.rows("SELECT COUNT(*) FROM beacons") == [(20,)]
     world.clock.advance(seconds=3)
@@ -232,18 +232,18 @@ def test_a_session_hears_twenty_beacons_at_once_and_then_one_a_second(world: Wor
 
 
 def test_turns_and_views_are_cut_to_the_time_that_passed(world: World, link: str) -> None:
-    reader = Reader(world, link)
+    reader = FakeReader(world, link)
     for _ in range(2):
         world.clock.advance(seconds=3)
         pages = [{"page": 1, "ms": 3_000, "views": 1_000, "back": 1_000}]
         reader.tell(visibleMs=3_000, turns=1_000, backTurns=1_000, pages=pages)
-    feed(world)
+    list_view_rows(world)
     assert world.rt.db.rows("SELECT turns, back_turns FROM view_sessions") == [(12, 12)]
     assert world.rt.db.rows("SELECT views, back_views FROM session_pages") == [(13, 13)]
 
 
 def test_an_address_that_floods_is_made_to_wait(world: World, link: str) -> None:
-    reader, other = Reader(world, link), Reader(world, link, address="198.51.100.5")
+    reader, other = FakeReader(world, link), FakeReader(world, link, address="198.51.100.5")
     for _ in range(BEACONS.limit):
         world.rt.limits.hit(BEACONS, "198.51.100.4", BEACONS.limit)
     refused = reader.send(reader.beacon(input=True))

@@ -10,11 +10,11 @@ from werkzeug.test import TestResponse
 from docshare.contract.scopes import OPERATIONS, Lane
 from docshare.server.api import files
 from docshare.server.web import assets
-from tests.api.door import opened
-from tests.support.app import make_app
+from tests.api.raw_client import open_listener
 from tests.support.cast import Person, World
-from tests.support.rows import add_gate, add_view
-from tests.web.test_every_route import paths
+from tests.support.oauth_app import make_app
+from tests.support.rows import insert_gate_response, insert_view
+from tests.web.test_every_route import list_paths
 
 GZIP = {"Accept-Encoding": "gzip, deflate, br"}
 FILE = "/api/v1/files/<uuid>"
@@ -30,23 +30,23 @@ LISTS = {
 """For API keys and access tokens, without a word that a reader wrote."""
 
 
-def share_many(person: Person, files: int = 8) -> dict[str, Any]:
+def upload_many(person: Person, files: int = 8) -> dict[str, Any]:
     made = [person.upload(name=f"Quarterly report, part {number}.pdf") for number in range(files)]
     return made[0]
 
 
-def unpack(answer: TestResponse) -> bytes:
+def decompress_answer(answer: TestResponse) -> bytes:
     assert answer.headers["Content-Encoding"] == "gzip"
     assert int(answer.headers["Content-Length"]) == len(answer.data)
     return gzip.decompress(answer.data)
 
 
 def test_a_list_is_the_same_compressed_or_not(world: World) -> None:
-    share_many(world.pia)
+    upload_many(world.pia)
     plain = world.pia.get("/api/v1/files")
     assert "Content-Encoding" not in plain.headers
     packed = world.pia.get("/api/v1/files", headers=GZIP)
-    assert unpack(packed) == plain.data
+    assert decompress_answer(packed) == plain.data
     assert len(packed.data) < len(plain.data) / 3
     for answer in (plain, packed):
         assert answer.headers["Vary"] == "Authorization, Cookie, Accept-Encoding"
@@ -55,12 +55,12 @@ def test_a_list_is_the_same_compressed_or_not(world: World) -> None:
 
 
 def test_a_long_list_is_compressed_in_its_file(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    share_many(world.pia)
+    upload_many(world.pia)
     monkeypatch.setattr(files, "_HELD_BYTES", 100)
     plain = world.pia.get("/api/v1/files", buffered=True)
-    assert unpack(world.pia.get("/api/v1/files", headers=GZIP, buffered=True)) == plain.data
+    assert decompress_answer(world.pia.get("/api/v1/files", headers=GZIP, buffered=True)) == plain.data
     assert int(plain.headers["Content-Length"]) == len(plain.data)
-    with opened(world) as door:
+    with open_listener(world) as door:
         reply = door.ask("GET", "/api/v1/files", {**world.pia.headers, **GZIP})
         assert gzip.decompress(reply.body) == plain.data
 
@@ -77,15 +77,17 @@ def test_a_short_answer_and_a_refusal_stay_as_they_are(world: World) -> None:
 
 def test_what_readers_wrote_is_never_compressed(world: World) -> None:
     """A reader who can watch the length of the owner's answers would find out who else has read the file."""
-    made = share_many(world.pia, 1)
+    made = upload_many(world.pia, 1)
     for number in range(30):
-        add_gate(world, made["uuid"], {"email": f"reader{number}@corp.example", "company": "Example Corporation"})
-        add_view(world, made["uuid"])
+        insert_gate_response(
+            world, made["uuid"], {"email": f"reader{number}@corp.example", "company": "Example Corporation"}
+        )
+        insert_view(world, made["uuid"])
     for path in ("/api/v1/events?type=gate", "/api/v1/gate-responses", f"/api/v1/files/{made['uuid']}/readership"):
         answer = world.pia.get(path, headers=GZIP)
         assert len(answer.data) > 2_000
         assert "Content-Encoding" not in answer.headers
-    assert unpack(world.pia.get("/api/v1/events?type=view", headers=GZIP)).count(b'"type":"view"') == 30
+    assert decompress_answer(world.pia.get("/api/v1/events?type=view", headers=GZIP)).count(b'"type":"view"') == 30
 
 
 @pytest.mark.parametrize("path", ["/api/v1", "/api/v1/openapi.json", "script", "/.well-known/oauth-protected-resource"])
@@ -93,7 +95,7 @@ def test_a_fixed_document_is_not_sent_twice(world: World, path: str) -> None:
     address = assets.url("viewer/main.js") if path == "script" else path
     plain, packed = world.http.get(address), world.http.get(address, headers=GZIP)
     if len(plain.data) >= 1024:
-        assert unpack(packed) == plain.data
+        assert decompress_answer(packed) == plain.data
         assert plain.headers["ETag"] != packed.headers["ETag"]
     for answer, more in ((plain, {}), (packed, GZIP)):
         tag = answer.headers["ETag"]
@@ -117,7 +119,7 @@ def test_every_static_file_comes_whole(world: World) -> None:
     for name, path in assets._FILES.items():
         packed, plain = world.http.get(assets.url(name), headers=GZIP), world.http.get(assets.url(name))
         assert plain.data == path.read_bytes()
-        data = unpack(packed) if "Content-Encoding" in packed.headers else packed.data
+        data = decompress_answer(packed) if "Content-Encoding" in packed.headers else packed.data
         assert data == plain.data
 
 
@@ -140,7 +142,7 @@ def test_no_other_route_ever_compresses(make: Any, method: str, monkeypatch: pyt
     app = make_app(world)
     routes = world.app.url_map.bind("127.0.0.1")
     found = set()
-    for path in paths(world):
+    for path in list_paths(world):
         for http, headers in ((world.http, {}), (world.http, world.pia.headers), (app.owner, {})):
             answer = http.open(path, method=method, headers={**headers, **GZIP}, buffered=True)
             if "Content-Encoding" in answer.headers:
@@ -152,7 +154,7 @@ def test_no_other_route_ever_compresses(make: Any, method: str, monkeypatch: pyt
 
 
 def test_every_list_that_is_compressed_says_so_in_vary(world: World) -> None:
-    made = share_many(world.pia, 1)
+    made = upload_many(world.pia, 1)
     hook = world.pia.post("/api/v1/webhooks", json={"url": "https://93.184.216.34/in", "events": ["file.viewed"]})
     for rule in LISTS:
         name = hook.get_json()["webhook"]["uuid"] if "webhooks" in rule else made["uuid"]

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from tests.support.cast import BASE_URL, World
-from tests.support.cookie_routes import COOKIELESS, Desk, Kind, Sent, desk_of
-from tests.support.cookie_routes import ROWS as OTHER_ROWS
-from tests.support.owner_routes import OWNER_ROWS
-from tests.support.reader import everything
+from tests.support.cookie_routes import COOKIE_ROUTES as OTHER_ROWS
+from tests.support.cookie_routes import COOKIELESS, CookieRequest, OwnerAndReader, SenderKind, make_owner_and_reader
+from tests.support.owner_routes import OWNER_ROUTES
+from tests.support.reader import dump_database
 
-ROWS = OTHER_ROWS | OWNER_ROWS
+ROWS = OTHER_ROWS | OWNER_ROUTES
 CHANGES = {"POST", "PUT", "DELETE", "PATCH"}
 BEARER_ONLY = "/api/v1/"
 
@@ -33,25 +33,27 @@ NO_ORIGIN: dict[str, dict[str, str]] = {
     "nobody's page": {"Sec-Fetch-Site": "none"},
 }
 HEADERS = {
-    Kind.FORM: SITES | ORIGINS | NO_ORIGIN,
-    Kind.JSON: SITES | ORIGINS | NO_ORIGIN,
-    Kind.UPLOAD: SITES | ORIGINS | NO_ORIGIN,
-    Kind.SIGN_IN: SITES | ORIGINS | NO_ORIGIN,
-    Kind.READER_JSON: SITES | ORIGINS | NO_ORIGIN,
+    SenderKind.FORM: SITES | ORIGINS | NO_ORIGIN,
+    SenderKind.JSON: SITES | ORIGINS | NO_ORIGIN,
+    SenderKind.UPLOAD: SITES | ORIGINS | NO_ORIGIN,
+    SenderKind.SIGN_IN: SITES | ORIGINS | NO_ORIGIN,
+    SenderKind.READER_JSON: SITES | ORIGINS | NO_ORIGIN,
     # Share pages tell nobody where their readers come from, so browsers hide the origin of their forms too.
-    Kind.READER_FORM: SITES | ORIGINS,
+    SenderKind.READER_FORM: SITES | ORIGINS,
     # The token of the page vouches where browsers do not say who asks.
-    Kind.BEACON: SITES,
+    SenderKind.BEACON: SITES,
 }
-TAKES_TOKEN = [name for name, row in ROWS.items() if row.kind in (Kind.FORM, Kind.JSON, Kind.UPLOAD)]
+TAKES_TOKEN = [name for name, row in ROWS.items() if row.kind in (SenderKind.FORM, SenderKind.JSON, SenderKind.UPLOAD)]
 TAKES_JSON = [
-    name for name, row in ROWS.items() if row.kind in (Kind.JSON, Kind.READER_JSON, Kind.BEACON) and row.takes_body
+    name
+    for name, row in ROWS.items()
+    if row.kind in (SenderKind.JSON, SenderKind.READER_JSON, SenderKind.BEACON) and row.takes_body
 ]
 
 
 @pytest.fixture
-def desk(world: World) -> Desk:
-    return desk_of(world)
+def desk(world: World) -> OwnerAndReader:
+    return make_owner_and_reader(world)
 
 
 def test_every_such_route_stands_in_the_table(world: World) -> None:
@@ -65,36 +67,36 @@ def test_every_such_route_stands_in_the_table(world: World) -> None:
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_as_its_own_page_sends_it_it_is_obeyed(desk: Desk, name: str) -> None:
+def test_as_its_own_page_sends_it_it_is_obeyed(desk: OwnerAndReader, name: str) -> None:
     """Otherwise the refusals below would prove nothing."""
     sent = ROWS[name].right(desk)
-    before = everything(desk.world)
+    before = dump_database(desk.world)
     answer = desk.send(sent)
     assert answer.status_code < 400, answer.text
-    assert ROWS[name].quiet or everything(desk.world) != before
+    assert ROWS[name].quiet or dump_database(desk.world) != before
 
 
-def outcome(desk: Desk, sent: Sent) -> tuple[int, str]:
+def send_and_compare(desk: OwnerAndReader, sent: CookieRequest) -> tuple[int, str]:
     """The status of the answer, and whether anything was changed."""
-    before, blobs = everything(desk.world), sorted(desk.world.rt.blobs.root.rglob("*"))
+    before, blobs = dump_database(desk.world), sorted(desk.world.rt.blobs.root.rglob("*"))
     answer = desk.send(sent)
-    same = everything(desk.world) == before and sorted(desk.world.rt.blobs.root.rglob("*")) == blobs
+    same = dump_database(desk.world) == before and sorted(desk.world.rt.blobs.root.rglob("*")) == blobs
     return answer.status_code, "nothing changed" if same else "changed"
 
 
-def all_refused(found: dict[str, tuple[int, str]], status: int) -> None:
+def assert_all_refused(found: dict[str, tuple[int, str]], status: int) -> None:
     assert found == dict.fromkeys(found, (status, "nothing changed"))
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_from_elsewhere_it_is_refused_whatever_it_knows(desk: Desk, name: str) -> None:
+def test_from_elsewhere_it_is_refused_whatever_it_knows(desk: OwnerAndReader, name: str) -> None:
     row = ROWS[name]
     forged = {words: row.right(desk).with_headers(headers) for words, headers in HEADERS[row.kind].items()}
-    all_refused({words: outcome(desk, sent) for words, sent in forged.items()}, 403)
+    assert_all_refused({words: send_and_compare(desk, sent) for words, sent in forged.items()}, 403)
 
 
 @pytest.mark.parametrize("name", TAKES_TOKEN)
-def test_without_the_token_of_the_session_it_is_refused(desk: Desk, name: str) -> None:
+def test_without_the_token_of_the_session_it_is_refused(desk: OwnerAndReader, name: str) -> None:
     tokens = {
         "no token": None,
         "an empty token": "",
@@ -103,11 +105,11 @@ def test_without_the_token_of_the_session_it_is_refused(desk: Desk, name: str) -
         "a token beyond ASCII": "\xff" * 40,
     }
     forged = {words: ROWS[name].right(desk).with_token(token) for words, token in tokens.items()}
-    all_refused({words: outcome(desk, sent) for words, sent in forged.items()}, 403)
+    assert_all_refused({words: send_and_compare(desk, sent) for words, sent in forged.items()}, 403)
 
 
 @pytest.mark.parametrize("name", TAKES_JSON)
-def test_a_type_that_forms_of_other_sites_can_send_is_refused(desk: Desk, name: str) -> None:
+def test_a_type_that_forms_of_other_sites_can_send_is_refused(desk: OwnerAndReader, name: str) -> None:
     """A form post where JSON is due: other sites can send that without the browser asking first."""
     sent = ROWS[name].right(desk)
     forms: dict[str, dict[str, Any]] = {
@@ -115,26 +117,26 @@ def test_a_type_that_forms_of_other_sites_can_send_is_refused(desk: Desk, name: 
         "a form with a file": {"data": {"file": (io.BytesIO(b"{}"), "a.json")}},
         "no type": {"data": json.dumps(sent.body)},
     }
-    if ROWS[name].kind is not Kind.BEACON:  # browsers that leave a page send those in no other way
+    if ROWS[name].kind is not SenderKind.BEACON:  # browsers that leave a page send those in no other way
         forms["plain text"] = {"data": json.dumps(sent.body), "content_type": "text/plain"}
     forged = {words: replace(sent, body=None, more=more) for words, more in forms.items()}
-    all_refused({words: outcome(desk, one) for words, one in forged.items()}, 415)
+    assert_all_refused({words: send_and_compare(desk, one) for words, one in forged.items()}, 415)
 
 
 @pytest.mark.parametrize("name", COOKIELESS)
-def test_where_no_cookie_counts_it_opens_nothing(desk: Desk, name: str) -> None:
-    status, changed = outcome(desk, Sent(desk.browser, "POST", COOKIELESS[name]))
+def test_where_no_cookie_counts_it_opens_nothing(desk: OwnerAndReader, name: str) -> None:
+    status, changed = send_and_compare(desk, CookieRequest(desk.browser, "POST", COOKIELESS[name]))
     assert status in (400, 401, 403, 404)
     assert changed == "nothing changed"
 
 
-def test_no_page_that_is_only_opened_changes_anything(desk: Desk) -> None:
+def test_no_page_that_is_only_opened_changes_anything(desk: OwnerAndReader) -> None:
     """A link on another site brings the cookie along; only ``Sec-Fetch-Site`` would tell."""
     link = desk.world.pia.post(f"/api/v1/files/{desk.made['uuid']}/variants", json={"label": "Ann"}).get_json()
     hook, trashed = desk.hook(), desk.file()
     desk.world.pia.delete(f"/api/v1/files/{trashed['uuid']}")
     names = {"name": desk.made["uuid"], "variant": link["uuid"], "uuid": hook, "number": "1"}
-    before, found = everything(desk.world), {}
+    before, found = dump_database(desk.world), {}
     for rule in desk.world.app.url_map.iter_rules():
         if rule.endpoint.startswith("owner_") and "GET" in (rule.methods or ()):
             named = names | ({"name": trashed["uuid"]} if rule.rule.startswith("/trash/") else {})
@@ -142,4 +144,4 @@ def test_no_page_that_is_only_opened_changes_anything(desk: Desk) -> None:
             found[path] = desk.browser.get(path, headers={"Sec-Fetch-Site": "cross-site"}, buffered=True).status_code
     assert set(found.values()) <= {200, 303}, found
     assert len(found) > 10
-    assert everything(desk.world) == before
+    assert dump_database(desk.world) == before

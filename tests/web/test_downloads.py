@@ -14,11 +14,11 @@ from werkzeug.test import TestResponse
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from tests.support.cast import BASE_URL, World
-from tests.support.leaky import WINDOW, leaky
-from tests.support.owner import put, signed_in
+from tests.support.leaky_pdf import WINDOW, leaky_pdf
+from tests.support.owner import put_settings, sign_in_browser
 from tests.support.pdfs import simple_pdf
-from tests.support.reader import everything
-from tests.support.rows import change_file, count
+from tests.support.reader import dump_database
+from tests.support.rows import count_rows, update_file_row
 
 PDF = simple_pdf(pages=3)
 HERE = {"REMOTE_ADDR": "203.0.113.7"}
@@ -31,38 +31,38 @@ def shared(world: World) -> dict[str, Any]:
     return world.pia.upload(PDF, "Plan.pdf")
 
 
-def take(http: FlaskClient, name: str, **headers: str) -> TestResponse:
+def download(http: FlaskClient, name: str, **headers: str) -> TestResponse:
     named = {key.replace("_", "-"): value for key, value in headers.items()}
     return http.post(f"/{name}/download", headers=named, environ_overrides=HERE, buffered=True)
 
 
-def variant_of(world: World, made: dict[str, Any], **body: Any) -> dict[str, Any]:
+def create_variant(world: World, made: dict[str, Any], **body: Any) -> dict[str, Any]:
     found: dict[str, Any] = world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json=body).get_json()
     return found
 
 
-def downloads(world: World) -> list[dict[str, Any]]:
+def list_downloads(world: World) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = world.pia.get("/api/v1/events?type=download").get_json()
     return rows
 
 
-def events(world: World) -> list[tuple[str, dict[str, Any], int | None]]:
+def list_events(world: World) -> list[tuple[str, dict[str, Any], int | None]]:
     rows = world.rt.db.rows("SELECT event, data, variant_id FROM activity_rows ORDER BY id")
     return [(event, json.loads(data), variant_id) for event, data, variant_id in rows]
 
 
-def words(document: bytes) -> list[str]:
+def page_words(document: bytes) -> list[str]:
     with pypdfium2.PdfDocument(document) as pdf:
         return [str(page.get_textpage().get_text_bounded()) for page in pdf]
 
 
-def button(world: World, name: str, http: FlaskClient | None = None) -> bool:
+def has_download_button(world: World, name: str, http: FlaskClient | None = None) -> bool:
     return f'action="/{name}/download"' in (http or world.http).get(f"/{name}").text
 
 
 @pytest.mark.parametrize("key", ["shortId", "uuid"])
 def test_a_form_post_downloads_the_stored_bytes(world: World, shared: dict[str, Any], key: str) -> None:
-    answer = take(world.http, shared[key])
+    answer = download(world.http, shared[key])
     assert (answer.status_code, answer.data) == (200, PDF)
     assert answer.headers["Content-Type"] == "application/pdf"
     assert answer.headers["Content-Disposition"] == 'attachment; filename="Plan.pdf"'
@@ -73,13 +73,13 @@ def test_a_form_post_downloads_the_stored_bytes(world: World, shared: dict[str, 
 
 
 def test_a_range_of_bytes_is_not_honoured(world: World, shared: dict[str, Any]) -> None:
-    answer = take(world.http, shared["shortId"], Range="bytes=0-3")
+    answer = download(world.http, shared["shortId"], Range="bytes=0-3")
     assert (answer.status_code, answer.data) == (200, PDF)
 
 
 def test_a_converted_document_is_saved_as_a_pdf(world: World, shared: dict[str, Any]) -> None:
-    change_file(world, shared["uuid"], original_name="Übersicht.docx")
-    saved = take(world.http, shared["shortId"]).headers["Content-Disposition"]
+    update_file_row(world, shared["uuid"], original_name="Übersicht.docx")
+    saved = download(world.http, shared["shortId"]).headers["Content-Disposition"]
     assert saved.endswith("filename*=UTF-8''%C3%9Cbersicht.docx.pdf")
 
 
@@ -87,12 +87,12 @@ def test_a_converted_document_is_saved_as_a_pdf(world: World, shared: dict[str, 
 def test_following_the_address_downloads_nothing(world: World, shared: dict[str, Any], method: str) -> None:
     answer = world.http.open(f"/{shared['shortId']}/download", method=method)
     assert answer.status_code == 405
-    assert downloads(world) == []
+    assert list_downloads(world) == []
 
 
 def test_a_download_is_in_the_stream_and_an_event(world: World, shared: dict[str, Any]) -> None:
-    assert take(world.http, shared["shortId"]).status_code == 200
-    (row,) = downloads(world)
+    assert download(world.http, shared["shortId"]).status_code == 200
+    (row,) = list_downloads(world)
     assert row == {
         "id": 2,
         "fileUuid": shared["uuid"],
@@ -101,7 +101,7 @@ def test_a_download_is_in_the_stream_and_an_event(world: World, shared: dict[str
         "country": "DE",
         "type": "download",
     }
-    assert events(world) == [("file.downloaded", {"fileUuid": shared["uuid"], "fileName": "Plan.pdf"}, None)]
+    assert list_events(world) == [("file.downloaded", {"fileUuid": shared["uuid"], "fileName": "Plan.pdf"}, None)]
     assert world.pia.get(f"/api/v1/files/{shared['uuid']}").get_json()["viewCount"] == 0
 
 
@@ -109,25 +109,25 @@ def test_a_download_is_in_the_stream_and_an_event(world: World, shared: dict[str
 def test_the_event_names_the_variant(
     world: World, shared: dict[str, Any], body: dict[str, Any], told: dict[str, Any]
 ) -> None:
-    variant = variant_of(world, shared, **body)
-    assert take(world.http, variant["shortId"]).status_code == 200
-    ((event, data, variant_id),) = events(world)
+    variant = create_variant(world, shared, **body)
+    assert download(world.http, variant["shortId"]).status_code == 200
+    ((event, data, variant_id),) = list_events(world)
     assert (event, variant_id) == ("file.downloaded", 1)
     assert data == {"fileUuid": shared["uuid"], "fileName": "Plan.pdf", "variantUuid": variant["uuid"]} | told
 
 
 def test_the_owners_own_download_is_in_the_stream_but_no_event(world: World, shared: dict[str, Any]) -> None:
     """Easy to get wrong 55."""
-    assert take(signed_in(world, world.pia), shared["shortId"]).status_code == 200
-    assert len(downloads(world)) == 1
-    assert events(world) == []
-    assert take(signed_in(world, world.mal), shared["shortId"]).status_code == 200
-    assert [event for event, _, _ in events(world)] == ["file.downloaded"]
+    assert download(sign_in_browser(world, world.pia), shared["shortId"]).status_code == 200
+    assert len(list_downloads(world)) == 1
+    assert list_events(world) == []
+    assert download(sign_in_browser(world, world.mal), shared["shortId"]).status_code == 200
+    assert [event for event, _, _ in list_events(world)] == ["file.downloaded"]
 
 
 def test_programs_that_send_the_form_are_counted_too(world: World, shared: dict[str, Any]) -> None:
-    assert take(world.http, shared["shortId"], User_Agent="curl/8.5.0").status_code == 200
-    assert len(downloads(world)) == 1
+    assert download(world.http, shared["shortId"], User_Agent="curl/8.5.0").status_code == 200
+    assert len(list_downloads(world)) == 1
 
 
 @pytest.mark.parametrize(
@@ -137,46 +137,46 @@ def test_programs_that_send_the_form_are_counted_too(world: World, shared: dict[
 def test_downloading_is_as_the_owner_allows_it_the_variant_first(
     world: World, shared: dict[str, Any], file: bool, variant: bool | None, status: int
 ) -> None:
-    put(world, shared, allowDownload=file)
+    put_settings(world, shared, allowDownload=file)
     overrides = {} if variant is None else {"allowDownload": variant}
-    name = variant_of(world, shared, overrides=overrides)["shortId"]
-    answer = take(world.http, name)
+    name = create_variant(world, shared, overrides=overrides)["shortId"]
+    answer = download(world.http, name)
     assert answer.status_code == status
     assert b"%PDF-" not in answer.data or status == 200
-    assert button(world, name) is (status == 200)
-    assert len(downloads(world)) == (status == 200)
-    assert take(world.http, shared["shortId"]).status_code == (200 if file else 403)
+    assert has_download_button(world, name) is (status == 200)
+    assert len(list_downloads(world)) == (status == 200)
+    assert download(world.http, shared["shortId"]).status_code == (200 if file else 403)
 
 
 def test_the_owner_may_always_download(world: World, shared: dict[str, Any]) -> None:
-    put(world, shared, allowDownload=False, pageRange={"from": 1, "to": 1}, watermark=True)
-    owner = signed_in(world, world.pia)
-    assert take(owner, shared["shortId"]).data == PDF
-    assert button(world, shared["shortId"], owner)
-    assert not button(world, shared["shortId"])
+    put_settings(world, shared, allowDownload=False, pageRange={"from": 1, "to": 1}, watermark=True)
+    owner = sign_in_browser(world, world.pia)
+    assert download(owner, shared["shortId"]).data == PDF
+    assert has_download_button(world, shared["shortId"], owner)
+    assert not has_download_button(world, shared["shortId"])
 
 
 def test_readers_download_the_window_and_nothing_else(world: World) -> None:
-    document, hidden = leaky()
+    document, hidden = leaky_pdf()
     made = world.pia.upload(document, "Leaky.pdf")
-    put(world, made, pageRange={"from": WINDOW[0], "to": WINDOW[1]})
-    answer = take(world.http, made["shortId"])
+    put_settings(world, made, pageRange={"from": WINDOW[0], "to": WINDOW[1]})
+    answer = download(world.http, made["shortId"])
     assert answer.status_code == 200
     with pikepdf.open(io.BytesIO(answer.data)) as pdf:
         streams = [value.read_bytes() for value in pdf.objects if isinstance(value, pikepdf.Stream)]
         everything_in_it = b"\n".join([answer.data, *streams])
         assert len(pdf.pages) == 2
     assert [word for word in hidden if word.encode() in everything_in_it] == []
-    assert ["KEPTPage2" in words(answer.data)[0], "KEPTPage3" in words(answer.data)[1]] == [True, True]
+    assert ["KEPTPage2" in page_words(answer.data)[0], "KEPTPage3" in page_words(answer.data)[1]] == [True, True]
 
 
 def test_a_variant_downloads_its_own_window(world: World, shared: dict[str, Any]) -> None:
-    put(world, shared, pageRange={"from": 2, "to": 2})
-    whole = variant_of(world, shared, overrides={"pageRange": {"from": 0, "to": 0}})
-    other = variant_of(world, shared, overrides={"pageRange": {"from": 3, "to": 3}})
-    assert words(take(world.http, shared["shortId"]).data) == ["Page 2 of 3"]
-    assert words(take(world.http, other["shortId"]).data) == ["Page 3 of 3"]
-    assert take(world.http, whole["shortId"]).data == PDF
+    put_settings(world, shared, pageRange={"from": 2, "to": 2})
+    whole = create_variant(world, shared, overrides={"pageRange": {"from": 0, "to": 0}})
+    other = create_variant(world, shared, overrides={"pageRange": {"from": 3, "to": 3}})
+    assert page_words(download(world.http, shared["shortId"]).data) == ["Page 2 of 3"]
+    assert page_words(download(world.http, other["shortId"]).data) == ["Page 3 of 3"]
+    assert download(world.http, whole["shortId"]).data == PDF
 
 
 def test_a_cut_is_made_once_and_anew_for_another_window(
@@ -186,42 +186,42 @@ def test_a_cut_is_made_once_and_anew_for_another_window(
     derive = world.rt.engine._derive
     monkeypatch.setattr(world.rt.engine, "_derive", lambda *args, **more: (made.append(args[1]), derive(*args, **more)))
     for first in (1, 1, 2, 1):
-        put(world, shared, pageRange={"from": first, "to": 2})
-        assert len(words(take(world.http, shared["shortId"]).data)) == 3 - first
+        put_settings(world, shared, pageRange={"from": first, "to": 2})
+        assert len(page_words(download(world.http, shared["shortId"]).data)) == 3 - first
     assert [(job["first"], job["last"]) for job in made] == [(1, 2), (2, 2)]
 
 
 def test_a_cut_that_fails_is_refused_and_never_the_whole_document(world: World, shared: dict[str, Any]) -> None:
-    change_file(world, shared["uuid"], total_pages=9)  # so the engines disagree on which page is which
-    put(world, shared, pageRange={"from": 2, "to": 2})
-    answer = take(world.http, shared["shortId"])
+    update_file_row(world, shared["uuid"], total_pages=9)  # so the engines disagree on which page is which
+    put_settings(world, shared, pageRange={"from": 2, "to": 2})
+    answer = download(world.http, shared["shortId"])
     assert (answer.status_code, answer.mimetype) == (422, "text/html")
     assert b"%PDF-" not in answer.data
-    assert (downloads(world), events(world)) == ([], [])
+    assert (list_downloads(world), list_events(world)) == ([], [])
 
 
 def test_too_large_a_document_is_not_cut_and_not_given_whole(world: World, shared: dict[str, Any]) -> None:
-    put(world, shared, pageRange={"from": 2, "to": 2})
-    change_file(world, shared["uuid"], size=100 * 1024**2)
-    assert take(world.http, shared["shortId"]).status_code == 200
-    change_file(world, shared["uuid"], size=100 * 1024**2 + 1)
-    assert take(world.http, shared["shortId"]).status_code == 403
-    assert not button(world, shared["shortId"])
+    put_settings(world, shared, pageRange={"from": 2, "to": 2})
+    update_file_row(world, shared["uuid"], size=100 * 1024**2)
+    assert download(world.http, shared["shortId"]).status_code == 200
+    update_file_row(world, shared["uuid"], size=100 * 1024**2 + 1)
+    assert download(world.http, shared["shortId"]).status_code == 403
+    assert not has_download_button(world, shared["shortId"])
 
 
 def test_a_watermark_stands_on_every_page_of_the_download(world: World, shared: dict[str, Any]) -> None:
-    put(world, shared, watermark=True)
-    for number, text in enumerate(words(take(world.http, shared["shortId"]).data), 1):
+    put_settings(world, shared, watermark=True)
+    for number, text in enumerate(page_words(download(world.http, shared["shortId"]).data), 1):
         assert f"Page {number} of 3" in text
         assert STAMP.search(text)
 
 
 def test_the_watermark_tells_links_apart_and_names_neither_label_nor_link(world: World, shared: dict[str, Any]) -> None:
-    put(world, shared, watermark=True, pageRange={"from": 1, "to": 1})
-    variant = variant_of(world, shared, label="Ada Lovelace")
+    put_settings(world, shared, watermark=True, pageRange={"from": 1, "to": 1})
+    variant = create_variant(world, shared, label="Ada Lovelace")
     codes = set()
     for name in (shared["shortId"], shared["uuid"], variant["shortId"], variant["uuid"]):
-        (text,) = words(take(world.http, name).data)
+        (text,) = page_words(download(world.http, name).data)
         found = STAMP.search(text)
         assert found is not None
         codes.add(found[1])
@@ -232,17 +232,19 @@ def test_the_watermark_tells_links_apart_and_names_neither_label_nor_link(world:
 
 def test_the_watermark_ends_with_the_plan_and_the_range_does_not(world: World, shared: dict[str, Any]) -> None:
     """Easy to get wrong 38."""
-    put(world, shared, watermark=True, pageRange={"from": 2, "to": 3})
-    assert STAMP.search(words(take(world.http, shared["shortId"]).data)[0])
+    put_settings(world, shared, watermark=True, pageRange={"from": 2, "to": 3})
+    assert STAMP.search(page_words(download(world.http, shared["shortId"]).data)[0])
     accounts.set_tier(world.rt, world.pia.email, Plan.BASIC)
-    assert words(take(world.http, shared["shortId"]).data) == ["Page 2 of 3", "Page 3 of 3"]
+    assert page_words(download(world.http, shared["shortId"]).data) == ["Page 2 of 3", "Page 3 of 3"]
 
 
 def test_the_looks_of_the_watermark_are_the_owners(world: World, shared: dict[str, Any]) -> None:
     sheets = []
     for density in ("sparse", "dense"):
-        put(world, shared, watermark=True, viewerSettings={"watermarkStyle": {"opacity": 0.5, "density": density}})
-        sheets.append(len(STAMP.findall(words(take(world.http, shared["shortId"]).data)[0])))
+        put_settings(
+            world, shared, watermark=True, viewerSettings={"watermarkStyle": {"opacity": 0.5, "density": density}}
+        )
+        sheets.append(len(STAMP.findall(page_words(download(world.http, shared["shortId"]).data)[0])))
     assert sheets[0] < sheets[1]
 
 
@@ -263,13 +265,13 @@ def test_the_looks_of_the_watermark_are_the_owners(world: World, shared: dict[st
 def test_another_site_cannot_make_its_visitors_download(
     world: World, shared: dict[str, Any], headers: dict[str, str], status: int
 ) -> None:
-    assert take(world.http, shared["shortId"], **headers).status_code == status
-    assert len(downloads(world)) == (status == 200)
+    assert download(world.http, shared["shortId"], **headers).status_code == status
+    assert len(list_downloads(world)) == (status == 200)
 
 
 def test_a_slug_downloads_nothing_and_its_page_uses_the_short_id(world: World, shared: dict[str, Any]) -> None:
-    put(world, shared, slug="the-plan")
-    assert take(world.http, "the-plan").status_code == 404
+    put_settings(world, shared, slug="the-plan")
+    assert download(world.http, "the-plan").status_code == 404
     assert f'action="/{shared["shortId"]}/download"' in world.http.get("/the-plan").text
 
 
@@ -287,45 +289,45 @@ def test_a_slug_downloads_nothing_and_its_page_uses_the_short_id(world: World, s
 def test_a_link_that_does_not_open_downloads_nothing(
     world: World, shared: dict[str, Any], change: dict[str, Any], status: int
 ) -> None:
-    change_file(world, shared["uuid"], **change)
-    answer = take(world.http, shared["shortId"])
+    update_file_row(world, shared["uuid"], **change)
+    answer = download(world.http, shared["shortId"])
     assert answer.status_code == status
     assert b"%PDF-" not in answer.data
-    assert count(world, "download_rows") == 0
+    assert count_rows(world, "download_rows") == 0
 
 
 def test_a_revoked_variant_and_an_unknown_link_look_the_same(world: World, shared: dict[str, Any]) -> None:
-    variant = variant_of(world, shared)
+    variant = create_variant(world, shared)
     path = f"/api/v1/files/{shared['uuid']}/variants/{variant['uuid']}"
     assert world.pia.put(path, json={"revoked": True}).status_code == 200
-    revoked, unknown = take(world.http, variant["shortId"]), take(world.http, "aaaaaaaaaaaa")
+    revoked, unknown = download(world.http, variant["shortId"]), download(world.http, "aaaaaaaaaaaa")
     assert (revoked.status_code, revoked.data) == (404, unknown.data)
 
 
 def test_a_file_whose_bytes_are_gone_is_404_and_not_counted(world: World, shared: dict[str, Any]) -> None:
     ((blob,),) = world.rt.db.rows("SELECT blob FROM files")
     world.rt.blobs.delete(blob)
-    assert take(world.http, shared["shortId"]).status_code == 404
-    assert downloads(world) == []
+    assert download(world.http, shared["shortId"]).status_code == 404
+    assert list_downloads(world) == []
 
 
 def test_sixty_downloads_a_minute_and_address(world: World, shared: dict[str, Any]) -> None:
     for _ in range(60):
-        assert take(world.http, shared["shortId"]).status_code == 200
-    refused = take(world.http, shared["shortId"])
+        assert download(world.http, shared["shortId"]).status_code == 200
+    refused = download(world.http, shared["shortId"])
     assert (refused.status_code, refused.mimetype) == (429, "text/html")
     assert 1 <= int(refused.headers["Retry-After"]) <= 60
     assert len(world.rt.db.rows("SELECT 1 FROM download_rows")) == 60
     world.clock.advance(minutes=1)
-    assert take(world.http, shared["shortId"]).status_code == 200
+    assert download(world.http, shared["shortId"]).status_code == 200
 
 
 @pytest.mark.parametrize("setting", [{}, {"watermark": True}, {"allowDownload": False}])
 def test_offering_a_download_stores_nothing(world: World, shared: dict[str, Any], setting: dict[str, Any]) -> None:
-    put(world, shared, **setting)
-    before = everything(world)
-    assert button(world, shared["shortId"]) is ("allowDownload" not in setting)
-    assert everything(world) == before
+    put_settings(world, shared, **setting)
+    before = dump_database(world)
+    assert has_download_button(world, shared["shortId"]) is ("allowDownload" not in setting)
+    assert dump_database(world) == before
 
 
 def test_the_form_works_without_scripts(world: World, shared: dict[str, Any]) -> None:
@@ -335,8 +337,8 @@ def test_the_form_works_without_scripts(world: World, shared: dict[str, Any]) ->
 
 
 def test_a_purged_file_leaves_no_copies_behind(world: World, shared: dict[str, Any]) -> None:
-    put(world, shared, pageRange={"from": 2, "to": 2})
-    take(world.http, shared["shortId"])
+    put_settings(world, shared, pageRange={"from": 2, "to": 2})
+    download(world.http, shared["shortId"])
     copies = list(world.rt.config.data_dir.glob("cache/**/*.pdf"))
     assert len(copies) == 1
     world.pia.delete(f"/api/v1/files/{shared['uuid']}?purge=1")

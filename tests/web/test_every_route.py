@@ -10,21 +10,21 @@ from flask.testing import FlaskClient
 from werkzeug.exceptions import MethodNotAllowed
 from werkzeug.test import TestResponse
 
-from tests.api.door import opened
-from tests.support.app import App, make_app
+from tests.api.raw_client import open_listener
 from tests.support.cast import World
+from tests.support.oauth_app import OAuthApp, make_app
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND")
 MAY_REPEAT = {"set-cookie", "link"}
 
 
 @pytest.fixture
-def app(make: Any) -> App:
+def app(make: Any) -> OAuthApp:
     """An app of Pia's in a world without limits, so that every answer is the route's own."""
     return make_app(make(rate_limit=1_000_000, address_limit=1_000_000))
 
 
-def paths(world: World) -> list[str]:
+def list_paths(world: World) -> list[str]:
     """An address of each route: those of a file that exists, then the same of one that does not."""
     made = world.pia.upload()
     stylesheet = re.search(r'"(/static/[^"]+\.css)"', world.http.get("/login").text)
@@ -39,12 +39,12 @@ def paths(world: World) -> list[str]:
     return sorted(set(found))
 
 
-def repeated(names: list[str]) -> set[str]:
+def find_repeated(names: list[str]) -> set[str]:
     return {name for name, times in Counter(name.lower() for name in names).items() if times > 1} - MAY_REPEAT
 
 
-def require_sound_headers(answer: TestResponse) -> None:
-    assert not repeated([name for name, _ in answer.headers]), answer.headers
+def assert_sound_headers(answer: TestResponse) -> None:
+    assert not find_repeated([name for name, _ in answer.headers]), answer.headers
     assert answer.headers.get("Content-Type", "").lower().count("charset") <= 1, answer.headers
     for name, value in answer.headers:
         listed = (
@@ -54,31 +54,31 @@ def require_sound_headers(answer: TestResponse) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_no_header_stands_twice_on_any_answer(app: App, method: str) -> None:
+def test_no_header_stands_twice_on_any_answer(app: OAuthApp, method: str) -> None:
     world = app.world
     asked: list[tuple[FlaskClient, dict[str, str]]] = [
         (world.http, {}),
         (world.http, world.pia.headers),
         (app.owner, {}),
     ]
-    for path in paths(world):
+    for path in list_paths(world):
         for http, headers in asked:
             for more in ({}, {"Accept-Encoding": "gzip"}, {"If-None-Match": "*", "Range": "bytes=0-1"}):
                 answer = http.open(path, method=method, headers={**headers, **more}, buffered=True)
                 assert answer.status_code < 500 or answer.status_code == 503, (method, path)
-                require_sound_headers(answer)
+                assert_sound_headers(answer)
 
 
-def test_no_header_stands_twice_on_the_answers_to_an_app(app: App) -> None:
+def test_no_header_stands_twice_on_the_answers_to_an_app(app: OAuthApp) -> None:
     tokens = app.exchange(app.code())
     refused = app.exchange("x")
     revoked = app.http.post("/oauth/revoke", data={"client_id": app.client_id, "token": "x"})
     assert (tokens.status_code, refused.status_code, revoked.status_code) == (200, 400, 401)
     for answer in (tokens, refused, revoked, app.owner.get(app.address()), app.decide("deny")):
-        require_sound_headers(answer)
+        assert_sound_headers(answer)
 
 
-def test_no_header_stands_twice_once_the_listener_has_sent_it(app: App) -> None:
+def test_no_header_stands_twice_once_the_listener_has_sent_it(app: OAuthApp) -> None:
     """The listener adds headers of its own, and answers some requests itself."""
     made = app.world.pia.upload()
     asked = [
@@ -86,17 +86,17 @@ def test_no_header_stands_twice_once_the_listener_has_sent_it(app: App) -> None:
         ("GET", "/login"), ("GET", f"/api/v1/files/{made['uuid']}/content"), ("GET", "/api/v1/openapi.json"),
         ("GET", f"/{made['shortId']}/pages/1-800.jpg?v=1"), ("ODD[]", "/"), ("PATCH", "/api/v1/files/claim"),
     ]  # fmt: skip
-    with opened(app.world) as door:
+    with open_listener(app.world) as door:
         for method, path in asked:
             headers = {**app.world.pia.headers, "Accept-Encoding": "gzip", "Content-Length": "0"}
             connection = HTTPConnection("127.0.0.1", door.port, timeout=10)
             connection.request(method, path, headers=headers)
             names = [name for name, _ in connection.getresponse().getheaders()]
-            assert not repeated(names), (method, path)
+            assert not find_repeated(names), (method, path)
             connection.close()
 
 
-def test_a_known_path_with_another_method_is_405_with_what_it_takes(app: App) -> None:
+def test_a_known_path_with_another_method_is_405_with_what_it_takes(app: OAuthApp) -> None:
     """Also where a route with a placeholder would fit, as ``/api/v1/files/{uuid}`` fits ``/api/v1/files/claim``."""
     world = app.world
     methods: dict[str, set[str]] = {}
@@ -118,7 +118,7 @@ def test_claim_and_import_take_a_post_only(world: World, path: str) -> None:
             answer = world.http.open(path, method=method, headers=headers, json={"x": 1})
             assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
             assert answer.headers["X-RateLimit-Limit"] == "120"
-    with opened(world) as door:
+    with open_listener(world) as door:
         for method in ("GET", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"):
             for size in (0, 2, 2 << 20):  # what brings a body is judged by the listener
                 reply = door.ask(method, path, {**world.pia.headers, "Content-Type": "application/json"}, b"x" * size)

@@ -7,10 +7,10 @@ import pytest
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from tests.support.cast import World
-from tests.support.leaving import EVERYTHING, RECT, WRITES, Hand
-from tests.support.owner import put, signed_in
-from tests.support.reader import everything
-from tests.support.rows import change_file, count
+from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, FEEDBACK_WRITES, RECT, FeedbackClient
+from tests.support.owner import put_settings, sign_in_browser
+from tests.support.reader import dump_database
+from tests.support.rows import count_rows, update_file_row
 
 TABLES = ("viewers", "notes", "marks", "annotations", "receipts", "taps", "activity_rows")
 CTA = {"cta": {"label": "Book", "url": "https://example.com"}}
@@ -20,22 +20,22 @@ CTA = {"cta": {"label": "Book", "url": "https://example.com"}}
 def made(world: World) -> dict[str, Any]:
     """A document of three pages on which everything may be left."""
     made = world.pia.upload()
-    put(world, made, **EVERYTHING, viewerSettings=CTA)
+    put_settings(world, made, **ALL_FEEDBACK_SETTINGS, viewerSettings=CTA)
     return made
 
 
 @pytest.fixture
-def hand(world: World, made: dict[str, Any]) -> Hand:
-    return Hand(world, made["shortId"])
+def hand(world: World, made: dict[str, Any]) -> FeedbackClient:
+    return FeedbackClient(world, made["shortId"])
 
 
-def rows(world: World) -> dict[str, int]:
-    return {table: found for table in TABLES if (found := count(world, table))}
+def count_rows_by_table(world: World) -> dict[str, int]:
+    return {table: found for table in TABLES if (found := count_rows(world, table))}
 
 
 # What is offered
 
-OFFERS = [
+FEEDBACK_OPTIONS = [
     # settings, what stands of it on Pro, Basic and Free
     ({}, "", "", ""),
     ({"commentsEnabled": True}, "notes", "", ""),
@@ -44,80 +44,82 @@ OFFERS = [
     ({"marksEnabled": True}, "marks", "", ""),
     ({"annotationsEnabled": True}, "annotations", "", ""),
     ({"askReceipt": True}, "receipt", "receipt", ""),
-    (EVERYTHING, "notes publicNotes marks annotations receipt", "receipt", ""),
+    (ALL_FEEDBACK_SETTINGS, "notes publicNotes marks annotations receipt", "receipt", ""),
 ]
 
 
-@pytest.mark.parametrize(("settings", "pro", "basic", "free"), OFFERS)
+@pytest.mark.parametrize(("settings", "pro", "basic", "free"), FEEDBACK_OPTIONS)
 def test_the_page_is_told_what_stands_on_the_owners_plan_of_this_moment(
     world: World, settings: dict[str, bool], pro: str, basic: str, free: str
 ) -> None:
     made = world.pia.upload()
-    put(world, made, **settings)
+    put_settings(world, made, **settings)
     for plan, expected in ((Plan.PRO, pro), (Plan.BASIC, basic), (Plan.FREE, free)):
         accounts.set_tier(world.rt, world.pia.email, plan)
-        facts = Hand(world, made["shortId"]).facts()["feedback"]
+        facts = FeedbackClient(world, made["shortId"]).facts()["feedback"]
         assert facts.keys() == {"notes", "publicNotes", "marks", "annotations", "receipt", "owner"}
         assert {name for name, stands in facts.items() if stands} == set(expected.split())
 
 
-def test_a_document_without_an_owner_takes_nothing(world: World, made: dict[str, Any], hand: Hand) -> None:
-    change_file(world, made["uuid"], owner_id=None)
+def test_a_document_without_an_owner_takes_nothing(world: World, made: dict[str, Any], hand: FeedbackClient) -> None:
+    update_file_row(world, made["uuid"], owner_id=None)
     assert not any(hand.facts()["feedback"].values())
-    assert {hand.send(*write).status_code for write in WRITES if write[0] != "DELETE"} == {403}
-    assert rows(world) == {}
+    assert {hand.send(*write).status_code for write in FEEDBACK_WRITES if write[0] != "DELETE"} == {403}
+    assert count_rows_by_table(world) == {}
 
 
 @pytest.mark.parametrize("plan", [Plan.FREE, Plan.BASIC])
-def test_a_feature_that_the_owner_no_longer_pays_for_is_403(world: World, hand: Hand, plan: Plan) -> None:
+def test_a_feature_that_the_owner_no_longer_pays_for_is_403(world: World, hand: FeedbackClient, plan: Plan) -> None:
     """Pro fields are re-checked when pages are served."""
     hand.note(), hand.annotate(), hand.mark(1, "pick")
-    before = everything(world)
+    before = dump_database(world)
     accounts.set_tier(world.rt, world.pia.email, plan)
     paid = {"receipt"} if plan is Plan.BASIC else set()
-    for method, path, body in WRITES:
+    for method, path, body in FEEDBACK_WRITES:
         if method != "DELETE" and path not in paid:
             assert hand.send(method, path, body).status_code == 403
     found = hand.found()
     assert (found["notes"], found["annotations"], found["marks"]) == ([], [], {})
     accounts.set_tier(world.rt, world.pia.email, Plan.PRO)
-    assert everything(world) == before
+    assert dump_database(world) == before
 
 
-@pytest.mark.parametrize(("method", "path", "body"), [write for write in WRITES if write[0] != "DELETE"])
+@pytest.mark.parametrize(("method", "path", "body"), [write for write in FEEDBACK_WRITES if write[0] != "DELETE"])
 def test_a_feature_that_is_off_is_403_and_stores_nothing(
     world: World, method: str, path: str, body: dict[str, Any] | None
 ) -> None:
     made = world.pia.upload()
-    answer = Hand(world, made["shortId"]).send(method, path, body)
+    answer = FeedbackClient(world, made["shortId"]).send(method, path, body)
     assert (answer.status_code, answer.mimetype) == (403, "text/plain")
-    assert rows(world) == {}
+    assert count_rows_by_table(world) == {}
     assert "Set-Cookie" not in answer.headers
 
 
 # Who
 
 
-def test_the_signed_in_owner_changes_nothing_and_is_told_so(world: World, made: dict[str, Any], hand: Hand) -> None:
+def test_the_signed_in_owner_changes_nothing_and_is_told_so(
+    world: World, made: dict[str, Any], hand: FeedbackClient
+) -> None:
     hand.note(public=True)
-    owner = Hand(world, made["shortId"], http=signed_in(world, world.pia))
+    owner = FeedbackClient(world, made["shortId"], http=sign_in_browser(world, world.pia))
     assert owner.facts()["feedback"]["owner"] is True
     assert hand.facts()["feedback"]["owner"] is False
-    before = everything(world)
-    for method, path, body in WRITES:
+    before = dump_database(world)
+    for method, path, body in FEEDBACK_WRITES:
         answer = owner.send(method, path, body)
         assert answer.status_code == 403
         assert "owner" in answer.text
         assert "Set-Cookie" not in answer.headers
-    assert everything(world) == before
+    assert dump_database(world) == before
 
 
 def test_another_owner_is_a_reader_like_any(world: World, made: dict[str, Any]) -> None:
-    mal = Hand(world, made["shortId"], http=signed_in(world, world.mal))
+    mal = FeedbackClient(world, made["shortId"], http=sign_in_browser(world, world.mal))
     assert mal.note()["mine"] is True
 
 
-@pytest.mark.parametrize(("method", "path", "body"), WRITES)
+@pytest.mark.parametrize(("method", "path", "body"), FEEDBACK_WRITES)
 @pytest.mark.parametrize(
     "headers",
     [
@@ -129,20 +131,20 @@ def test_another_owner_is_a_reader_like_any(world: World, made: dict[str, Any]) 
     ],
 )
 def test_pages_of_other_sites_change_nothing(
-    world: World, hand: Hand, method: str, path: str, body: dict[str, Any] | None, headers: dict[str, str]
+    world: World, hand: FeedbackClient, method: str, path: str, body: dict[str, Any] | None, headers: dict[str, str]
 ) -> None:
     hand.note()
-    before = everything(world)
+    before = dump_database(world)
     assert hand.send(method, path, body, **headers).status_code == 403
-    assert everything(world) == before
+    assert dump_database(world) == before
 
 
 @pytest.mark.parametrize("headers", [{"Sec_Fetch_Site": "same-origin"}, {"Origin": "http://127.0.0.1:8787"}, {}])
-def test_our_own_page_may_write(hand: Hand, headers: dict[str, str]) -> None:
+def test_our_own_page_may_write(hand: FeedbackClient, headers: dict[str, str]) -> None:
     assert hand.send("POST", "notes", {"author": "Ann", "body": "x"}, **headers).status_code == 201
 
 
-@pytest.mark.parametrize(("method", "path", "body"), WRITES)
+@pytest.mark.parametrize(("method", "path", "body"), FEEDBACK_WRITES)
 @pytest.mark.parametrize(
     ("change", "status"),
     [
@@ -155,7 +157,7 @@ def test_our_own_page_may_write(hand: Hand, headers: dict[str, str]) -> None:
 def test_a_link_that_opens_nothing_takes_nothing(
     world: World,
     made: dict[str, Any],
-    hand: Hand,
+    hand: FeedbackClient,
     method: str,
     path: str,
     body: dict[str, Any] | None,
@@ -164,98 +166,104 @@ def test_a_link_that_opens_nothing_takes_nothing(
 ) -> None:
     """Nothing of a document is shown or taken past its gate, and nothing once its link is dead."""
     hand.note()
-    change_file(world, made["uuid"], **change)
-    before = everything(world)
+    update_file_row(world, made["uuid"], **change)
+    before = dump_database(world)
     assert hand.send(method, path, body).status_code == status
     assert hand.send("GET", "feedback").status_code == status
-    assert everything(world) == before
+    assert dump_database(world) == before
 
 
-@pytest.mark.parametrize(("method", "path", "body"), [*WRITES, ("GET", "feedback", None)])
+@pytest.mark.parametrize(("method", "path", "body"), [*FEEDBACK_WRITES, ("GET", "feedback", None)])
 def test_an_unknown_link_and_a_slug_are_404(
     world: World, made: dict[str, Any], method: str, path: str, body: dict[str, Any] | None
 ) -> None:
-    change_file(world, made["uuid"], slug="our-report")
+    update_file_row(world, made["uuid"], slug="our-report")
     for name in ("our-report", "zzzzzzzzzzzz", "00000000-0000-4000-8000-000000000000"):
-        assert Hand(world, name).send(method, path, body).status_code == 404
-    assert rows(world) == {}
+        assert FeedbackClient(world, name).send(method, path, body).status_code == 404
+    assert count_rows_by_table(world) == {}
 
 
 def test_a_revoked_variant_takes_nothing_more(world: World, made: dict[str, Any]) -> None:
     path = f"/api/v1/files/{made['uuid']}/variants"
     variant = world.pia.post(path, json={"label": "Ada"}).get_json()
-    hand = Hand(world, variant["shortId"])
+    hand = FeedbackClient(world, variant["shortId"])
     hand.note(public=True)
     world.pia.put(f"{path}/{variant['uuid']}", json={"revoked": True})
-    for method, path, body in (*WRITES, ("GET", "feedback", None)):
+    for method, path, body in (*FEEDBACK_WRITES, ("GET", "feedback", None)):
         assert hand.send(method, path, body).status_code == 404
-    assert count(world, "notes") == 1
+    assert count_rows(world, "notes") == 1
 
 
 # Known again
 
 
-def test_who_only_looks_stays_unknown(world: World, hand: Hand) -> None:
+def test_who_only_looks_stays_unknown(world: World, hand: FeedbackClient) -> None:
     answer = hand.send("GET", "feedback")
     assert answer.get_json() == {"notes": [], "marks": {}, "annotations": []}
     assert "Set-Cookie" not in answer.headers
     assert answer.headers["Cache-Control"] == "private, no-store"
-    assert count(world, "viewers") == 0
+    assert count_rows(world, "viewers") == 0
 
 
-def test_the_first_thing_left_makes_a_reader_known_once(world: World, made: dict[str, Any], hand: Hand) -> None:
+def test_the_first_thing_left_makes_a_reader_known_once(
+    world: World, made: dict[str, Any], hand: FeedbackClient
+) -> None:
     first = hand.send("POST", "notes", {"author": "Ann", "body": "x"})
     cookie = first.headers["Set-Cookie"]
     assert cookie.startswith(f"viewer-{made['shortId']}=")
     assert "HttpOnly" in cookie
-    for method, path, body in WRITES[2:6]:
+    for method, path, body in FEEDBACK_WRITES[2:6]:
         assert "Set-Cookie" not in hand.send(method, path, body).headers
-    assert count(world, "viewers") == 1
+    assert count_rows(world, "viewers") == 1
 
 
-@pytest.mark.parametrize(("method", "path", "body"), [WRITES[0], WRITES[2], WRITES[3], WRITES[5]])
+@pytest.mark.parametrize(
+    ("method", "path", "body"), [FEEDBACK_WRITES[0], FEEDBACK_WRITES[2], FEEDBACK_WRITES[3], FEEDBACK_WRITES[5]]
+)
 def test_whatever_is_left_first_hands_out_the_cookie(
-    world: World, hand: Hand, method: str, path: str, body: dict[str, Any] | None
+    world: World, hand: FeedbackClient, method: str, path: str, body: dict[str, Any] | None
 ) -> None:
     assert "Set-Cookie" in hand.send(method, path, body).headers
-    assert count(world, "viewers") == 1
+    assert count_rows(world, "viewers") == 1
 
 
-def test_two_browsers_are_two_readers(world: World, made: dict[str, Any], hand: Hand) -> None:
-    other = Hand(world, made["shortId"])
+def test_two_browsers_are_two_readers(world: World, made: dict[str, Any], hand: FeedbackClient) -> None:
+    other = FeedbackClient(world, made["shortId"])
     note = hand.note("only mine")
     hand.annotate(), hand.mark(1, "pick"), hand.send("POST", "receipt", {"name": "Ann"})
     assert other.found() == {"notes": [], "marks": {}, "annotations": []}
     assert other.send("DELETE", f"notes/{note['uuid']}").status_code == 403
     other.annotate()
     assert other.send("DELETE", f"notes/{note['uuid']}").status_code == 404
-    assert count(world, "notes") == 1
+    assert count_rows(world, "notes") == 1
 
 
 def test_a_reader_of_one_link_is_nobody_on_another(world: World, made: dict[str, Any]) -> None:
     """The cookie of one link is worth nothing on another, not even of the same document."""
     path = f"/api/v1/files/{made['uuid']}/variants"
     variant = world.pia.post(path, json={"label": "Ada"}).get_json()
-    hand = Hand(world, made["shortId"])
+    hand = FeedbackClient(world, made["shortId"])
     note = hand.note()
     cookie = hand.http.get_cookie(f"viewer-{made['shortId']}")
     assert cookie is not None
-    stranger = Hand(world, variant["shortId"])
+    stranger = FeedbackClient(world, variant["shortId"])
     stranger.http.set_cookie(f"viewer-{variant['shortId']}", cookie.value)
     assert stranger.found()["notes"] == []
     assert stranger.send("DELETE", f"notes/{note['uuid']}").status_code == 403
 
 
-def test_the_uuid_names_the_same_reader_as_the_short_id(world: World, made: dict[str, Any], hand: Hand) -> None:
+def test_the_uuid_names_the_same_reader_as_the_short_id(
+    world: World, made: dict[str, Any], hand: FeedbackClient
+) -> None:
     hand.note()
-    again = Hand(world, made["uuid"].upper(), http=hand.http)
+    again = FeedbackClient(world, made["uuid"].upper(), http=hand.http)
     assert len(again.found()["notes"]) == 1
 
 
 # Bodies
 
 
-@pytest.mark.parametrize(("method", "path", "body"), [write for write in WRITES if write[0] != "DELETE"])
+@pytest.mark.parametrize(("method", "path", "body"), [write for write in FEEDBACK_WRITES if write[0] != "DELETE"])
 @pytest.mark.parametrize(
     ("raw", "status"),
     [
@@ -272,23 +280,23 @@ def test_the_uuid_names_the_same_reader_as_the_short_id(world: World, made: dict
     ],
 )
 def test_what_is_no_sound_json_is_refused(
-    world: World, hand: Hand, method: str, path: str, body: object, raw: bytes, status: int
+    world: World, hand: FeedbackClient, method: str, path: str, body: object, raw: bytes, status: int
 ) -> None:
     answer = hand.send(method, path, raw, Content_Type="application/json")
     assert answer.status_code == status
-    assert rows(world) == {}
+    assert count_rows_by_table(world) == {}
 
 
 @pytest.mark.parametrize("media_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
-def test_forms_and_texts_of_other_pages_are_415(world: World, hand: Hand, media_type: str) -> None:
+def test_forms_and_texts_of_other_pages_are_415(world: World, hand: FeedbackClient, media_type: str) -> None:
     """G31: a form post, text/plain JSON: no state change."""
     body = b'{"author": "Ann", "body": "x"}'
     assert hand.send("POST", "notes", body, Content_Type=media_type).status_code == 415
-    assert rows(world) == {}
+    assert count_rows_by_table(world) == {}
 
 
-def test_one_address_writes_sixty_times_a_minute(world: World, made: dict[str, Any], hand: Hand) -> None:
-    other = Hand(world, made["shortId"], address="198.51.100.9")
+def test_one_address_writes_sixty_times_a_minute(world: World, made: dict[str, Any], hand: FeedbackClient) -> None:
+    other = FeedbackClient(world, made["shortId"], address="198.51.100.9")
     said = {"author": "Ann", "body": "x"}
     assert [hand.send("POST", "notes", said).status_code for _ in range(60)] == [201] * 60
     refused = hand.send("POST", "annotations", {"page": 1, "rect": RECT, "note": "x"})
@@ -302,7 +310,7 @@ def test_one_address_writes_sixty_times_a_minute(world: World, made: dict[str, A
 
 
 def test_pages_are_marked_three_hundred_times_a_minute_beside_that(
-    world: World, made: dict[str, Any], hand: Hand
+    world: World, made: dict[str, Any], hand: FeedbackClient
 ) -> None:
     assert {hand.mark(1 + count % 3, "pick") for count in range(300)} == {204}
     refused = hand.send("PUT", "marks/2", {"mark": "reject"})
@@ -316,12 +324,14 @@ def test_pages_are_marked_three_hundred_times_a_minute_beside_that(
 # While the document changes
 
 
-@pytest.mark.parametrize(("method", "path", "body"), [WRITES[0], WRITES[2], WRITES[3], WRITES[5]])
+@pytest.mark.parametrize(
+    ("method", "path", "body"), [FEEDBACK_WRITES[0], FEEDBACK_WRITES[2], FEEDBACK_WRITES[3], FEEDBACK_WRITES[5]]
+)
 @pytest.mark.parametrize("change", [{"content_version": 2}, {"trashed_at": 1}])
 def test_what_is_meant_for_a_document_that_has_just_gone_is_409(
     world: World,
     made: dict[str, Any],
-    hand: Hand,
+    hand: FeedbackClient,
     monkeypatch: pytest.MonkeyPatch,
     method: str,
     path: str,
@@ -332,29 +342,31 @@ def test_what_is_meant_for_a_document_that_has_just_gone_is_409(
 
     def changed_before() -> Any:
         monkeypatch.setattr(world.rt.db, "write", write)
-        change_file(world, made["uuid"], **change)
+        update_file_row(world, made["uuid"], **change)
         return write()
 
     monkeypatch.setattr(world.rt.db, "write", changed_before)
     assert hand.send(method, path, body).status_code == 409
-    assert rows(world) == {}
+    assert count_rows_by_table(world) == {}
 
 
-@pytest.mark.parametrize(("method", "path", "body"), [WRITES[0], WRITES[2], WRITES[3], WRITES[5]])
+@pytest.mark.parametrize(
+    ("method", "path", "body"), [FEEDBACK_WRITES[0], FEEDBACK_WRITES[2], FEEDBACK_WRITES[3], FEEDBACK_WRITES[5]]
+)
 def test_what_is_said_of_the_document_before_is_409(
-    world: World, made: dict[str, Any], hand: Hand, method: str, path: str, body: dict[str, Any]
+    world: World, made: dict[str, Any], hand: FeedbackClient, method: str, path: str, body: dict[str, Any]
 ) -> None:
     """The page that a reader has open names what it shows; what stands over its pages does not matter."""
-    put(world, made, watermark=True)
+    put_settings(world, made, watermark=True)
     seen = hand.facts()["version"]
     assert seen.startswith("1.")
-    put(world, made, watermark=False)
+    put_settings(world, made, watermark=False)
     assert hand.send(method, path, body, If_Match=f'"{seen}"').status_code < 300
-    change_file(world, made["uuid"], content_version=2)
-    before = everything(world)
+    update_file_row(world, made["uuid"], content_version=2)
+    before = dump_database(world)
     refused = hand.send(method, path, body, If_Match=f'"{seen}"')
     assert (refused.status_code, refused.text) == (409, "The document has changed meanwhile; load the page again.")
-    assert everything(world) == before
+    assert dump_database(world) == before
     assert hand.send(method, path, body, If_Match=f'"{hand.facts()["version"]}"').status_code < 300
 
 
@@ -368,11 +380,13 @@ RANGES = [
 
 @pytest.mark.parametrize("watermark", [False, True])
 @pytest.mark.parametrize(("before", "after"), RANGES)
-@pytest.mark.parametrize(("method", "path", "body"), [WRITES[0], WRITES[2], WRITES[3], WRITES[5]])
+@pytest.mark.parametrize(
+    ("method", "path", "body"), [FEEDBACK_WRITES[0], FEEDBACK_WRITES[2], FEEDBACK_WRITES[3], FEEDBACK_WRITES[5]]
+)
 def test_what_is_said_of_other_pages_than_the_link_shows_now_is_409(
     world: World,
     made: dict[str, Any],
-    hand: Hand,
+    hand: FeedbackClient,
     method: str,
     path: str,
     body: dict[str, Any],
@@ -381,11 +395,11 @@ def test_what_is_said_of_other_pages_than_the_link_shows_now_is_409(
     watermark: bool,
 ) -> None:
     """Their page 1 is another one by now."""
-    put(world, made, pageRange=before)
+    put_settings(world, made, pageRange=before)
     seen = hand.facts()["version"]
-    put(world, made, pageRange=after, watermark=watermark)
+    put_settings(world, made, pageRange=after, watermark=watermark)
     refused = hand.send(method, path, body, If_Match=f'"{seen}"')
     assert (refused.status_code, refused.text) == (409, "The document has changed meanwhile; load the page again.")
-    assert rows(world) == {}
-    put(world, made, pageRange=before)
+    assert count_rows_by_table(world) == {}
+    put_settings(world, made, pageRange=before)
     assert hand.send(method, path, body, If_Match=f'"{seen}"').status_code < 300

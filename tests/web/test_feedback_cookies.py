@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from tests.support.cast import World
-from tests.support.leaving import EVERYTHING, WRITES, Hand
-from tests.support.owner import put
-from tests.support.rows import count
+from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, FEEDBACK_WRITES, FeedbackClient
+from tests.support.owner import put_settings
+from tests.support.rows import count_rows
 
 TABLES = ("viewers", "notes", "marks", "annotations", "receipts", "activity_rows")
 
@@ -16,22 +16,24 @@ TABLES = ("viewers", "notes", "marks", "annotations", "receipts", "activity_rows
 def made(world: World) -> dict[str, Any]:
     """A document on which everything may be left."""
     made = world.pia.upload()
-    put(world, made, **EVERYTHING, viewerSettings={"cta": {"label": "Book", "url": "https://example.com"}})
+    put_settings(
+        world, made, **ALL_FEEDBACK_SETTINGS, viewerSettings={"cta": {"label": "Book", "url": "https://example.com"}}
+    )
     return made
 
 
-@pytest.mark.parametrize(("method", "path", "body"), WRITES[:-1])
+@pytest.mark.parametrize(("method", "path", "body"), FEEDBACK_WRITES[:-1])
 def test_a_browser_that_keeps_no_cookies_leaves_nothing_and_is_told_so(
     world: World, made: dict[str, Any], method: str, path: str, body: dict[str, Any] | None
 ) -> None:
     """Each thing it left would be of somebody else, and nothing could be taken back."""
-    hand = Hand(world, made["shortId"], cookies=False)
+    hand = FeedbackClient(world, made["shortId"], cookies=False)
     hand.facts()
     answer = hand.send(method, path, body)
     said = "Your browser keeps no cookies here, so nobody could tell what is yours."
     assert (answer.status_code, answer.mimetype, answer.text) == (403, "text/plain", said)
-    assert [table for table in TABLES if count(world, table)] == []
-    assert hand.send(*WRITES[-1]).status_code == 204  # a tap is nobody's
+    assert [table for table in TABLES if count_rows(world, table)] == []
+    assert hand.send(*FEEDBACK_WRITES[-1]).status_code == 204  # a tap is nobody's
 
 
 @pytest.mark.parametrize("prefix", ["", "/embed"])
@@ -52,7 +54,7 @@ def test_where_nothing_can_be_left_reading_sets_no_cookie(world: World) -> None:
 def test_what_a_browser_has_lost_hold_of_cannot_be_taken_back_and_does_not_look_gone(
     world: World, made: dict[str, Any]
 ) -> None:
-    hand = Hand(world, made["shortId"])
+    hand = FeedbackClient(world, made["shortId"])
     note, area = hand.note(), hand.annotate()
     hand.mark(1, "pick")
     hand.http.delete_cookie(f"viewer-{made['shortId']}")
@@ -64,4 +66,4 @@ def test_what_a_browser_has_lost_hold_of_cannot_be_taken_back_and_does_not_look_
     ):
         answer = hand.send(method, path, body)
         assert (answer.status_code, answer.text) == (403, said)
-    assert (count(world, "notes"), count(world, "annotations"), count(world, "marks")) == (1, 1, 1)
+    assert (count_rows(world, "notes"), count_rows(world, "annotations"), count_rows(world, "marks")) == (1, 1, 1)

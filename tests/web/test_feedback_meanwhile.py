@@ -6,22 +6,24 @@ import pytest
 
 from docshare.server.services.readership import readers
 from tests.support.cast import World
-from tests.support.leaving import EVERYTHING, WRITES, Hand
-from tests.support.owner import put
-from tests.support.rows import count
+from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, FEEDBACK_WRITES, FeedbackClient
+from tests.support.owner import put_settings
+from tests.support.rows import count_rows
 
-LEAVING = [write for write in WRITES if write[0] != "DELETE" and write[1] != "taps"]
+POST_WRITES = [write for write in FEEDBACK_WRITES if write[0] != "DELETE" and write[1] != "taps"]
 TABLES = ("viewers", "notes", "marks", "annotations", "receipts", "activity_rows")
 
 
 @pytest.mark.parametrize("deleted", [False, True], ids=["revoked", "deleted"])
-@pytest.mark.parametrize(("method", "path", "body"), LEAVING, ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(
+    ("method", "path", "body"), POST_WRITES, ids=lambda value: value if isinstance(value, str) else ""
+)
 def test_a_variant_that_ends_meanwhile_takes_nothing_more(
     world: World, monkeypatch: pytest.MonkeyPatch, method: str, path: str, body: Any, deleted: bool
 ) -> None:
     """Spec: Variant. The link answers 404, and nobody is told of what came in behind its end."""
     made = world.pia.upload()
-    put(world, made, **EVERYTHING)
+    put_settings(world, made, **ALL_FEEDBACK_SETTINGS)
     variants = f"/api/v1/files/{made['uuid']}/variants"
     variant = world.pia.post(variants, json={"label": "Ada"}).get_json()
     require = readers.require
@@ -33,7 +35,7 @@ def test_a_variant_that_ends_meanwhile_takes_nothing_more(
         assert ended.status_code in (200, 204)
         return require(*arguments)
 
-    hand = Hand(world, variant["shortId"])
+    hand = FeedbackClient(world, variant["shortId"])
     monkeypatch.setattr(readers, "require", required)
     assert hand.send(method, path, body).status_code == 404
-    assert {table: count(world, table) for table in TABLES} == dict.fromkeys(TABLES, 0)
+    assert {table: count_rows(world, table) for table in TABLES} == dict.fromkeys(TABLES, 0)

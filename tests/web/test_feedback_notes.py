@@ -9,36 +9,36 @@ from docshare.contract.plans import Plan
 from docshare.server.rules.feedback import BOUNDS, Bound
 from docshare.server.services.accounts import accounts
 from docshare.server.services.operations import mail
-from tests.support.acquainted import invited
 from tests.support.cast import World
-from tests.support.leaving import EVERYTHING, Hand, activity
-from tests.support.mailbox import Mailbox, text_of
-from tests.support.owner import put, signed_in
-from tests.support.rows import change_file, count
+from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, FeedbackClient, list_activity
+from tests.support.known_readers import insert_invite
+from tests.support.mail_server import FakeMailServer, read_part
+from tests.support.owner import put_settings, sign_in_browser
+from tests.support.rows import count_rows, update_file_row
 
 
 @pytest.fixture
 def made(world: World) -> dict[str, Any]:
     made = world.pia.upload()
-    put(world, made, **EVERYTHING)
+    put_settings(world, made, **ALL_FEEDBACK_SETTINGS)
     return made
 
 
 @pytest.fixture
-def ann(world: World, made: dict[str, Any]) -> Hand:
-    return Hand(world, made["shortId"])
+def ann(world: World, made: dict[str, Any]) -> FeedbackClient:
+    return FeedbackClient(world, made["shortId"])
 
 
 @pytest.fixture
-def bob(world: World, made: dict[str, Any]) -> Hand:
-    return Hand(world, made["shortId"])
+def bob(world: World, made: dict[str, Any]) -> FeedbackClient:
+    return FeedbackClient(world, made["shortId"])
 
 
-def bodies(hand: Hand) -> list[str]:
+def note_bodies(hand: FeedbackClient) -> list[str]:
     return [note["body"] for note in hand.found()["notes"]]
 
 
-def test_a_note_comes_back_with_all_that_is_shown_of_it(ann: Hand, bob: Hand) -> None:
+def test_a_note_comes_back_with_all_that_is_shown_of_it(ann: FeedbackClient, bob: FeedbackClient) -> None:
     note = ann.note("First line\r\nsecond\tline", "  Ann Lee ", page=2, public=True)
     uuid = note["uuid"]
     expected = {
@@ -55,76 +55,82 @@ def test_a_note_comes_back_with_all_that_is_shown_of_it(ann: Hand, bob: Hand) ->
     assert bob.found()["notes"] == [expected | {"mine": False}]
 
 
-def test_a_note_is_private_and_about_the_whole_document_unless_it_says_otherwise(ann: Hand) -> None:
+def test_a_note_is_private_and_about_the_whole_document_unless_it_says_otherwise(ann: FeedbackClient) -> None:
     note = ann.note()
     assert note["public"] is False
     assert "page" not in note
     assert "page" not in ann.note(page=None)
 
 
-def test_readers_see_their_own_notes_and_what_is_public_oldest_first(world: World, ann: Hand, bob: Hand) -> None:
+def test_readers_see_their_own_notes_and_what_is_public_oldest_first(
+    world: World, ann: FeedbackClient, bob: FeedbackClient
+) -> None:
     ann.note("a private"), bob.note("b public", public=True), ann.note("a public", public=True), bob.note("b private")
-    assert bodies(ann) == ["a private", "b public", "a public"]
-    assert bodies(bob) == ["b public", "a public", "b private"]
-    assert bodies(Hand(world, ann.name)) == ["b public", "a public"]
+    assert note_bodies(ann) == ["a private", "b public", "a public"]
+    assert note_bodies(bob) == ["b public", "a public", "b private"]
+    assert note_bodies(FeedbackClient(world, ann.name)) == ["b public", "a public"]
 
 
 def test_without_public_notes_everybody_sees_their_own_alone(
-    world: World, made: dict[str, Any], ann: Hand, bob: Hand
+    world: World, made: dict[str, Any], ann: FeedbackClient, bob: FeedbackClient
 ) -> None:
     ann.note("a public", public=True)
-    put(world, made, commentsAllowPublic=False)
+    put_settings(world, made, commentsAllowPublic=False)
     bob.note("b private")
-    assert (bodies(ann), bodies(bob)) == (["a public"], ["b private"])
+    assert (note_bodies(ann), note_bodies(bob)) == (["a public"], ["b private"])
     refused = bob.send("POST", "notes", {"author": "Bob", "body": "x", "public": True})
     assert refused.status_code == 403
-    assert count(world, "notes") == 2
+    assert count_rows(world, "notes") == 2
 
 
-def test_the_signed_in_owner_sees_all_of_them(world: World, ann: Hand) -> None:
+def test_the_signed_in_owner_sees_all_of_them(world: World, ann: FeedbackClient) -> None:
     ann.note("private"), ann.note("public", public=True)
-    owner = Hand(world, ann.name, http=signed_in(world, world.pia))
+    owner = FeedbackClient(world, ann.name, http=sign_in_browser(world, world.pia))
     found = owner.found()
     assert [(note["body"], note["mine"]) for note in found["notes"]] == [("private", False), ("public", False)]
 
 
-def test_who_left_a_note_is_told_to_the_owner_alone(world: World, made: dict[str, Any], ann: Hand, bob: Hand) -> None:
+def test_who_left_a_note_is_told_to_the_owner_alone(
+    world: World, made: dict[str, Any], ann: FeedbackClient, bob: FeedbackClient
+) -> None:
     """Anybody can sign as anybody."""
-    invited(world, made["uuid"], "zoe@example.com", "Zz3dE5fG7hJ9")
-    Hand(world, "Zz3dE5fG7hJ9").note("true", "Zoe", public=True), bob.note("false", "Zoe", public=True)
+    insert_invite(world, made["uuid"], "zoe@example.com", "Zz3dE5fG7hJ9")
+    FeedbackClient(world, "Zz3dE5fG7hJ9").note("true", "Zoe", public=True), bob.note("false", "Zoe", public=True)
     ((pseudonym,),) = world.rt.db.rows("SELECT pseudonym FROM viewers WHERE invite_id IS NULL")
-    owner = Hand(world, ann.name, http=signed_in(world, world.pia))
+    owner = FeedbackClient(world, ann.name, http=sign_in_browser(world, world.pia))
     told = [(note["author"], note["identity"]) for note in owner.found()["notes"]]
     assert told == [("Zoe", "zoe@example.com"), ("Zoe", pseudonym)]
     for reader in (ann, bob):
         assert ["identity" in note for note in reader.found()["notes"]] == [False, False]
 
 
-def test_a_mail_about_notes_tells_who_left_them(world: World, made: dict[str, Any], bob: Hand) -> None:
-    put(world, made, notifyOnComment=True)
-    invited(world, made["uuid"], "zoe@example.com", "Zz3dE5fG7hJ9")
+def test_a_mail_about_notes_tells_who_left_them(world: World, made: dict[str, Any], bob: FeedbackClient) -> None:
+    put_settings(world, made, notifyOnComment=True)
+    insert_invite(world, made["uuid"], "zoe@example.com", "Zz3dE5fG7hJ9")
     bob.note("false", "Zoe")
-    (pseudonym,) = pseudonyms(world)
-    assert mails(world)[0][0] == f'Zoe ({pseudonym}) left a note on "report.pdf"'
-    Hand(world, "Zz3dE5fG7hJ9").note("true", "Zoe")
-    ((_, body),) = mails(world)
+    (pseudonym,) = list_pseudonyms(world)
+    assert list_mails(world)[0][0] == f'Zoe ({pseudonym}) left a note on "report.pdf"'
+    FeedbackClient(world, "Zz3dE5fG7hJ9").note("true", "Zoe")
+    ((_, body),) = list_mails(world)
     said = 'left a note for you alone on "report.pdf"'
     assert body.startswith(f"Zoe ({pseudonym}) {said}:\n\n    false\n\nZoe (zoe@example.com) {said}:\n\n    true\n\n")
 
 
-def test_note_created_is_recorded_for_public_notes_only(world: World, made: dict[str, Any], ann: Hand) -> None:
+def test_note_created_is_recorded_for_public_notes_only(
+    world: World, made: dict[str, Any], ann: FeedbackClient
+) -> None:
     """``note.created`` only for public notes; ``pageNumber`` when page-anchored, of the document."""
-    put(world, made, pageRange={"from": 2, "to": 3})
+    put_settings(world, made, pageRange={"from": 2, "to": 3})
     ann.note("private"), ann.note("whole", public=True), ann.note("page", public=True, page=1)
     base = {"fileUuid": made["uuid"], "fileName": "report.pdf", "author": "Ann"}
-    assert activity(world) == [
+    assert list_activity(world) == [
         ("note.created", base | {"body": "whole"}),
         ("note.created", base | {"body": "page", "pageNumber": 2}),
     ]
 
 
-def test_the_owner_gets_a_mail_of_private_notes_too(world: World, made: dict[str, Any], ann: Hand) -> None:
-    put(world, made, notifyOnComment=True, pageRange={"from": 2, "to": 3})
+def test_the_owner_gets_a_mail_of_private_notes_too(world: World, made: dict[str, Any], ann: FeedbackClient) -> None:
+    put_settings(world, made, notifyOnComment=True, pageRange={"from": 2, "to": 3})
     ann.note("for you", page=1)
     ((recipient, body),) = world.rt.db.rows("SELECT recipient, body FROM mails")
     assert recipient == world.pia.email
@@ -132,29 +138,31 @@ def test_the_owner_gets_a_mail_of_private_notes_too(world: World, made: dict[str
     assert "page 2" in body
 
 
-def mails(world: World) -> list[tuple[str, str]]:
+def list_mails(world: World) -> list[tuple[str, str]]:
     return world.rt.db.rows("SELECT subject, body FROM mails ORDER BY id")
 
 
-def pseudonyms(world: World) -> list[str]:
+def list_pseudonyms(world: World) -> list[str]:
     return [name for (name,) in world.rt.db.rows("SELECT pseudonym FROM viewers ORDER BY id")]
 
 
-def test_notes_of_five_minutes_are_told_in_one_mail(world: World, made: dict[str, Any], ann: Hand, bob: Hand) -> None:
+def test_notes_of_five_minutes_are_told_in_one_mail(
+    world: World, made: dict[str, Any], ann: FeedbackClient, bob: FeedbackClient
+) -> None:
     """Without a mail server, too."""
-    put(world, made, notifyOnComment=True)
+    put_settings(world, made, notifyOnComment=True)
     ann.note("early")
-    put(world, made, notifyOnComment=False)
+    put_settings(world, made, notifyOnComment=False)
     ann.note("unwanted")
     world.clock.advance(minutes=5)
-    put(world, made, notifyOnComment=True)
+    put_settings(world, made, notifyOnComment=True)
     ann.note("one", page=1)
     world.clock.advance(minutes=4, seconds=59)
     bob.note("two", author="Bob")
     world.clock.advance(seconds=1)
     bob.note("three", author="Bob")
-    first, second, third = mails(world)
-    ann_is, bob_is = pseudonyms(world)
+    first, second, third = list_mails(world)
+    ann_is, bob_is = list_pseudonyms(world)
     assert [subject for subject, _ in (first, second, third)] == [
         f'Ann ({ann_is}) left a note on "report.pdf"',
         '2 notes were left on "report.pdf"',
@@ -168,34 +176,36 @@ def test_notes_of_five_minutes_are_told_in_one_mail(world: World, made: dict[str
     assert "three" in third[1]
 
 
-def test_a_flood_of_notes_is_one_mail_of_bounded_length(world: World, made: dict[str, Any], ann: Hand) -> None:
-    put(world, made, notifyOnComment=True)
+def test_a_flood_of_notes_is_one_mail_of_bounded_length(
+    world: World, made: dict[str, Any], ann: FeedbackClient
+) -> None:
+    put_settings(world, made, notifyOnComment=True)
     for number in range(27):
         ann.note(f"note {number}.")
-    ((subject, body),) = mails(world)
+    ((subject, body),) = list_mails(world)
     assert subject == '27 notes were left on "report.pdf"'
     assert ("note 19." in body, "note 20." in body) == (True, False)
     assert "And 7 more.\n" in body
 
 
-def test_a_note_on_another_document_is_told_on_its_own(world: World, made: dict[str, Any], ann: Hand) -> None:
+def test_a_note_on_another_document_is_told_on_its_own(world: World, made: dict[str, Any], ann: FeedbackClient) -> None:
     other = world.pia.upload(name="other.pdf")
     for each in (made, other):
-        put(world, each, commentsEnabled=True, notifyOnComment=True)
-    ann.note(), Hand(world, other["shortId"]).note()
-    here, there = pseudonyms(world)
-    assert [subject for subject, _ in mails(world)] == [
+        put_settings(world, each, commentsEnabled=True, notifyOnComment=True)
+    ann.note(), FeedbackClient(world, other["shortId"]).note()
+    here, there = list_pseudonyms(world)
+    assert [subject for subject, _ in list_mails(world)] == [
         f'Ann ({here}) left a note on "report.pdf"',
         f'Ann ({there}) left a note on "other.pdf"',
     ]
 
 
 def test_a_mail_about_notes_is_sent_when_it_has_gathered(make: Callable[..., World]) -> None:
-    with Mailbox() as box:
+    with FakeMailServer() as box:
         world = make(smtp_url=box.url)
         made = world.pia.upload()
-        put(world, made, commentsEnabled=True, notifyOnComment=True)
-        hand = Hand(world, made["shortId"])
+        put_settings(world, made, commentsEnabled=True, notifyOnComment=True)
+        hand = FeedbackClient(world, made["shortId"])
         hand.note("one")
         world.clock.advance(minutes=4)
         hand.note("two")
@@ -205,41 +215,41 @@ def test_a_mail_about_notes_is_sent_when_it_has_gathered(make: Callable[..., Wor
         hand.note("three")
         assert mail.send_due(world.rt) == 0
     (message,) = box.taken
-    assert ["    one" in text_of(message), "    two" in text_of(message)] == [True, True]
-    assert "three" not in text_of(message)
+    assert ["    one" in read_part(message), "    two" in read_part(message)] == [True, True]
+    assert "three" not in read_part(message)
 
 
 def test_everybodys_public_notes_are_seen_through_every_link_of_the_document(
-    world: World, made: dict[str, Any], ann: Hand
+    world: World, made: dict[str, Any], ann: FeedbackClient
 ) -> None:
     variant = world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json={"label": "Ada"}).get_json()
-    ada = Hand(world, variant["shortId"])
+    ada = FeedbackClient(world, variant["shortId"])
     ann.note("canonical", public=True), ada.note("variant", public=True)
-    assert bodies(ada) == bodies(ann) == ["canonical", "variant"]
+    assert note_bodies(ada) == note_bodies(ann) == ["canonical", "variant"]
     told = ada.send("GET", "feedback").text
     assert made["uuid"] not in told
     assert made["shortId"] not in told
 
 
 def test_notes_on_hidden_pages_are_left_out_and_others_carry_the_readers_numbers(
-    world: World, made: dict[str, Any], ann: Hand
+    world: World, made: dict[str, Any], ann: FeedbackClient
 ) -> None:
     for page in (1, 2, 3):
         ann.note(f"page {page}", page=page, public=True)
     ann.note("whole")
-    put(world, made, pageRange={"from": 2, "to": 2})
+    put_settings(world, made, pageRange={"from": 2, "to": 2})
     assert [(note["body"], note.get("page")) for note in ann.found()["notes"]] == [("page 2", 1), ("whole", None)]
-    owner = Hand(world, ann.name, http=signed_in(world, world.pia))
+    owner = FeedbackClient(world, ann.name, http=sign_in_browser(world, world.pia))
     assert [note.get("page") for note in owner.found()["notes"]] == [1, 2, 3, None]
 
 
 @pytest.mark.parametrize("page", [0, -1, 3, 50_000, 2**60])
 def test_a_page_outside_of_what_the_reader_sees_is_404(
-    world: World, made: dict[str, Any], ann: Hand, page: int
+    world: World, made: dict[str, Any], ann: FeedbackClient, page: int
 ) -> None:
-    put(world, made, pageRange={"from": 1, "to": 2})
+    put_settings(world, made, pageRange={"from": 1, "to": 2})
     assert ann.send("POST", "notes", {"author": "Ann", "body": "x", "page": page}).status_code == 404
-    assert count(world, "notes") == count(world, "viewers") == 0
+    assert count_rows(world, "notes") == count_rows(world, "viewers") == 0
 
 
 BAD = [
@@ -265,20 +275,22 @@ BAD = [
 
 
 @pytest.mark.parametrize("change", BAD)
-def test_a_malformed_note_is_400_and_names_the_field(world: World, ann: Hand, change: dict[str, Any]) -> None:
+def test_a_malformed_note_is_400_and_names_the_field(world: World, ann: FeedbackClient, change: dict[str, Any]) -> None:
     answer = ann.send("POST", "notes", {"author": "Ann", "body": "x"} | change)
     assert answer.status_code == 400
     assert next(iter(change)) in answer.text
-    assert count(world, "notes") == count(world, "viewers") == 0
+    assert count_rows(world, "notes") == count_rows(world, "viewers") == 0
 
 
 @pytest.mark.parametrize("change", [{"author": "🙂" * 80}, {"body": "🙂" * 2_000}, {"body": "a\n\nb\tc"}, {"extra": 1}])
-def test_what_is_just_within_the_bounds_is_kept_as_it_is(ann: Hand, change: dict[str, Any]) -> None:
+def test_what_is_just_within_the_bounds_is_kept_as_it_is(ann: FeedbackClient, change: dict[str, Any]) -> None:
     note = ann.note(**({"body": "x", "author": "Ann"} | change))
     assert {key: note[key] for key in change if key in note}.items() <= change.items()
 
 
-def test_only_ones_own_note_can_be_deleted_and_only_once(world: World, ann: Hand, bob: Hand) -> None:
+def test_only_ones_own_note_can_be_deleted_and_only_once(
+    world: World, ann: FeedbackClient, bob: FeedbackClient
+) -> None:
     note = ann.note(public=True)
     bob.note()
     assert bob.send("DELETE", f"notes/{note['uuid']}").status_code == 404
@@ -286,25 +298,27 @@ def test_only_ones_own_note_can_be_deleted_and_only_once(world: World, ann: Hand
     assert (gone.status_code, gone.data) == (204, b"")
     for uuid in (note["uuid"], "nonsense"):
         assert ann.send("DELETE", f"notes/{uuid}").status_code == 404
-    assert count(world, "notes") == 1
+    assert count_rows(world, "notes") == 1
 
 
-def test_a_note_can_be_taken_back_when_notes_are_off_by_now(world: World, made: dict[str, Any], ann: Hand) -> None:
+def test_a_note_can_be_taken_back_when_notes_are_off_by_now(
+    world: World, made: dict[str, Any], ann: FeedbackClient
+) -> None:
     note = ann.note()
-    put(world, made, commentsEnabled=False)
+    put_settings(world, made, commentsEnabled=False)
     assert ann.send("DELETE", f"notes/{note['uuid']}").status_code == 204
-    assert count(world, "notes") == 0
+    assert count_rows(world, "notes") == 0
 
 
-def test_a_note_that_cannot_be_kept_tells_nobody(world: World, made: dict[str, Any], ann: Hand) -> None:
+def test_a_note_that_cannot_be_kept_tells_nobody(world: World, made: dict[str, Any], ann: FeedbackClient) -> None:
     """Facts and events in one transaction."""
-    put(world, made, notifyOnComment=True)
+    put_settings(world, made, notifyOnComment=True)
     ann.send("POST", "notes", {"author": "Ann", "body": "x", "public": True, "page": 9})
-    assert (activity(world), count(world, "mails")) == ([], 0)
+    assert (list_activity(world), count_rows(world, "mails")) == ([], 0)
 
 
 def test_one_reader_and_one_document_take_only_so_many(
-    world: World, ann: Hand, bob: Hand, monkeypatch: pytest.MonkeyPatch
+    world: World, ann: FeedbackClient, bob: FeedbackClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert BOUNDS["notes"] == (200, 5_000)
     monkeypatch.setitem(BOUNDS, "notes", Bound(2, 3))
@@ -317,55 +331,57 @@ def test_one_reader_and_one_document_take_only_so_many(
         (409, "You have left 2 notes here, which is the most."),
         (409, "This document takes no more notes."),
     ]
-    assert count(world, "notes") == 3
+    assert count_rows(world, "notes") == 3
 
 
-def test_the_name_a_reader_went_by_is_remembered(world: World, ann: Hand, bob: Hand) -> None:
+def test_the_name_a_reader_went_by_is_remembered(world: World, ann: FeedbackClient, bob: FeedbackClient) -> None:
     ann.note(author="Ann"), ann.note(author="Ann Lee")
     bob.note(author="Somebody else", public=True)
     assert ann.found()["name"] == "Ann Lee"
-    assert "name" not in Hand(world, ann.name).found()
+    assert "name" not in FeedbackClient(world, ann.name).found()
 
 
 def test_a_personal_link_knows_its_reader_and_does_not_tell_the_address(world: World, made: dict[str, Any]) -> None:
-    invited(world, made["uuid"], "zoe@example.com", "Zz3dE5fG7hJ9")
-    zoe = Hand(world, "Zz3dE5fG7hJ9")
+    insert_invite(world, made["uuid"], "zoe@example.com", "Zz3dE5fG7hJ9")
+    zoe = FeedbackClient(world, "Zz3dE5fG7hJ9")
     zoe.note("hello", "Zoe", public=True)
     told = zoe.send("GET", "feedback").text
     assert "zoe@example.com" not in told
     assert zoe.found()["name"] == "Zoe"
 
 
-def test_a_downgrade_hides_what_was_said_and_an_upgrade_shows_it_again(world: World, ann: Hand) -> None:
+def test_a_downgrade_hides_what_was_said_and_an_upgrade_shows_it_again(world: World, ann: FeedbackClient) -> None:
     ann.note("kept")
     accounts.set_tier(world.rt, world.pia.email, Plan.BASIC)
-    assert bodies(ann) == []
+    assert note_bodies(ann) == []
     accounts.set_tier(world.rt, world.pia.email, Plan.PRO)
-    assert bodies(ann) == ["kept"]
+    assert note_bodies(ann) == ["kept"]
 
 
-def test_purging_a_document_leaves_nothing_of_its_readers(world: World, made: dict[str, Any], ann: Hand) -> None:
+def test_purging_a_document_leaves_nothing_of_its_readers(
+    world: World, made: dict[str, Any], ann: FeedbackClient
+) -> None:
     """M39: what readers left goes with the document, from the rows and from the log of the database."""
     secret = "canary-3f9c1e"
     ann.note(secret, secret, public=True), ann.annotate(note=secret), ann.mark(1, "pick")
     ann.send("POST", "receipt", {"name": secret})
     assert world.pia.delete(f"/api/v1/files/{made['uuid']}?purge=1").status_code == 200
     for table in ("viewers", "notes", "marks", "annotations", "receipts", "taps", "hotspots", "activity_rows"):
-        assert count(world, table) == 0
+        assert count_rows(world, table) == 0
     for path in world.rt.config.data_dir.glob("docshare.db*"):
         assert secret.encode() not in path.read_bytes()
 
 
-def test_trash_hides_and_restore_brings_back(world: World, made: dict[str, Any], ann: Hand) -> None:
+def test_trash_hides_and_restore_brings_back(world: World, made: dict[str, Any], ann: FeedbackClient) -> None:
     ann.note("kept")
     world.pia.delete(f"/api/v1/files/{made['uuid']}")
     assert ann.send("GET", "feedback").status_code == 404
     assert world.pia.get(f"/api/v1/files/{made['uuid']}/feedback").status_code == 404
     assert world.pia.post(f"/api/v1/files/{made['uuid']}/restore").status_code == 200
-    assert bodies(ann) == ["kept"]
+    assert note_bodies(ann) == ["kept"]
 
 
-def test_what_looks_like_markup_is_kept_as_text_and_served_as_json(world: World, ann: Hand) -> None:
+def test_what_looks_like_markup_is_kept_as_text_and_served_as_json(world: World, ann: FeedbackClient) -> None:
     """M11: texts are stored as they came, and no answer is anything a browser runs."""
     payload = "</script><img src=x onerror=alert(1)>{{7*7}}"
     made = ann.send("POST", "notes", {"author": payload, "body": payload, "public": True})
@@ -380,9 +396,11 @@ def test_what_looks_like_markup_is_kept_as_text_and_served_as_json(world: World,
     assert "<img" not in refused.text
 
 
-def test_an_expired_document_keeps_its_notes_for_the_owner(world: World, made: dict[str, Any], ann: Hand) -> None:
+def test_an_expired_document_keeps_its_notes_for_the_owner(
+    world: World, made: dict[str, Any], ann: FeedbackClient
+) -> None:
     ann.note("kept")
-    change_file(world, made["uuid"], delete_at=1)
+    update_file_row(world, made["uuid"], delete_at=1)
     assert [note["body"] for note in world.pia.get(f"/api/v1/files/{made['uuid']}/feedback").get_json()["notes"]] == [
         "kept"
     ]

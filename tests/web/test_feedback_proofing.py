@@ -6,74 +6,76 @@ from typing import Any
 import pytest
 
 from docshare.server.rules.feedback import BOUNDS, Bound
-from tests.support.acquainted import invited
 from tests.support.cast import World
-from tests.support.leaving import EVERYTHING, RECT, Hand, activity
-from tests.support.owner import put
-from tests.support.rows import count
+from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, RECT, FeedbackClient, list_activity
+from tests.support.known_readers import insert_invite
+from tests.support.owner import put_settings
+from tests.support.rows import count_rows
 
 
 @pytest.fixture
 def made(world: World) -> dict[str, Any]:
     made = world.pia.upload()
-    put(world, made, **EVERYTHING)
+    put_settings(world, made, **ALL_FEEDBACK_SETTINGS)
     return made
 
 
 @pytest.fixture
-def ann(world: World, made: dict[str, Any]) -> Hand:
-    return Hand(world, made["shortId"])
+def ann(world: World, made: dict[str, Any]) -> FeedbackClient:
+    return FeedbackClient(world, made["shortId"])
 
 
-def stored_marks(world: World) -> list[tuple[int, str, int]]:
+def list_stored_marks(world: World) -> list[tuple[int, str, int]]:
     return world.rt.db.rows("SELECT page, mark, content_version FROM marks ORDER BY page")
 
 
 # Marks
 
 
-def test_a_page_is_marked_changed_and_cleared(world: World, ann: Hand) -> None:
+def test_a_page_is_marked_changed_and_cleared(world: World, ann: FeedbackClient) -> None:
     answers = [ann.mark(2, "pick"), ann.mark(3, "maybe"), ann.mark(2, "reject")]
     assert answers == [204] * 3
     assert ann.found()["marks"] == {"2": "reject", "3": "maybe"}
     assert ann.mark(2, None) == 204
     assert ann.mark(2, None) == 204
     assert ann.found()["marks"] == {"3": "maybe"}
-    assert stored_marks(world) == [(3, "maybe", 1)]
+    assert list_stored_marks(world) == [(3, "maybe", 1)]
 
 
-def test_clearing_what_nobody_known_has_marked_is_refused_and_makes_nobody_known(world: World, ann: Hand) -> None:
+def test_clearing_what_nobody_known_has_marked_is_refused_and_makes_nobody_known(
+    world: World, ann: FeedbackClient
+) -> None:
     answer = ann.send("PUT", "marks/1", {"mark": None})
     assert answer.status_code == 403
     assert "Set-Cookie" not in answer.headers
-    assert count(world, "viewers") == 0
+    assert count_rows(world, "viewers") == 0
 
 
 @pytest.mark.parametrize("body", [{}, {"mark": ""}, {"mark": "PICK"}, {"mark": "accept"}, {"mark": True}, {"mark": []}])
-def test_another_word_is_no_mark(world: World, ann: Hand, body: dict[str, Any]) -> None:
+def test_another_word_is_no_mark(world: World, ann: FeedbackClient, body: dict[str, Any]) -> None:
     assert ann.send("PUT", "marks/1", body).status_code == 400
-    assert count(world, "marks") == 0
+    assert count_rows(world, "marks") == 0
 
 
 @pytest.mark.parametrize("page", ["0", "4", "01", "-1", "1.0", "x", "１", "9999999"])
-def test_a_mark_on_a_page_that_is_not_there_is_404(world: World, ann: Hand, page: str) -> None:
+def test_a_mark_on_a_page_that_is_not_there_is_404(world: World, ann: FeedbackClient, page: str) -> None:
     assert ann.send("PUT", f"marks/{page}", {"mark": "pick"}).status_code == 404
-    assert count(world, "marks") == count(world, "viewers") == 0
+    assert count_rows(world, "marks") == count_rows(world, "viewers") == 0
 
 
 def test_marks_are_kept_by_the_documents_number_and_told_by_the_readers(
-    world: World, made: dict[str, Any], ann: Hand
+    world: World, made: dict[str, Any], ann: FeedbackClient
 ) -> None:
     ann.mark(1, "pick")
-    put(world, made, pageRange={"from": 2, "to": 3})
+    put_settings(world, made, pageRange={"from": 2, "to": 3})
     assert ann.mark(1, "reject") == 204
     assert ann.mark(3, "pick") == 404
-    assert stored_marks(world) == [(1, "pick", 1), (2, "reject", 1)]
+    assert list_stored_marks(world) == [(1, "pick", 1), (2, "reject", 1)]
     assert ann.found()["marks"] == {"1": "reject"}
 
 
 def test_the_marks_of_a_document_are_bounded_and_can_still_be_changed(
-    world: World, ann: Hand, monkeypatch: pytest.MonkeyPatch
+    world: World, ann: FeedbackClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(BOUNDS, "marks", Bound(2, 100))
     assert [ann.mark(page, "pick") for page in (1, 2, 3)] == [204, 204, 409]
@@ -83,7 +85,7 @@ def test_the_marks_of_a_document_are_bounded_and_can_still_be_changed(
 # Annotations
 
 
-def test_an_annotation_comes_back_with_all_that_is_shown_of_it(world: World, ann: Hand) -> None:
+def test_an_annotation_comes_back_with_all_that_is_shown_of_it(world: World, ann: FeedbackClient) -> None:
     made = ann.annotate(2, "Move\nthis")
     expected = {
         "uuid": made["uuid"],
@@ -94,7 +96,7 @@ def test_an_annotation_comes_back_with_all_that_is_shown_of_it(world: World, ann
     }
     assert made == expected
     assert ann.found()["annotations"] == [expected]
-    assert Hand(world, ann.name).found()["annotations"] == []
+    assert FeedbackClient(world, ann.name).found()["annotations"] == []
 
 
 RECTS = [
@@ -118,10 +120,10 @@ RECTS = [
 
 
 @pytest.mark.parametrize(("rect", "status"), RECTS, ids=str)
-def test_a_rectangle_lies_inside_its_page(world: World, ann: Hand, rect: Any, status: int) -> None:
+def test_a_rectangle_lies_inside_its_page(world: World, ann: FeedbackClient, rect: Any, status: int) -> None:
     answer = ann.send("POST", "annotations", {"page": 1, "rect": rect, "note": "x"})
     assert answer.status_code == status
-    assert count(world, "annotations") == (status == 201)
+    assert count_rows(world, "annotations") == (status == 201)
     if status == 400:
         assert "rect" in answer.text
 
@@ -142,50 +144,50 @@ def test_a_rectangle_lies_inside_its_page(world: World, ann: Hand, rect: Any, st
     ],
     ids=str,
 )
-def test_page_and_note_of_an_annotation(world: World, ann: Hand, change: dict[str, Any], status: int) -> None:
+def test_page_and_note_of_an_annotation(world: World, ann: FeedbackClient, change: dict[str, Any], status: int) -> None:
     body = {"page": 1, "rect": RECT, "note": "x"} | change
     assert ann.send("POST", "annotations", body).status_code == status
-    assert count(world, "annotations") == (status == 201)
+    assert count_rows(world, "annotations") == (status == 201)
 
 
 def test_annotations_on_hidden_pages_are_left_out_and_others_carry_the_readers_numbers(
-    world: World, made: dict[str, Any], ann: Hand
+    world: World, made: dict[str, Any], ann: FeedbackClient
 ) -> None:
     for page in (1, 2, 3):
         ann.annotate(page, f"page {page}")
-    put(world, made, pageRange={"from": 2, "to": 3})
+    put_settings(world, made, pageRange={"from": 2, "to": 3})
     assert [(row["page"], row["note"]) for row in ann.found()["annotations"]] == [(1, "page 2"), (2, "page 3")]
     assert ann.annotate(2)["page"] == 2
     assert world.rt.db.rows("SELECT page FROM annotations ORDER BY id") == [(1,), (2,), (3,), (3,)]
 
 
-def test_only_ones_own_annotation_can_be_deleted(world: World, ann: Hand) -> None:
-    bob = Hand(world, ann.name)
+def test_only_ones_own_annotation_can_be_deleted(world: World, ann: FeedbackClient) -> None:
+    bob = FeedbackClient(world, ann.name)
     made = ann.annotate()
     bob.annotate()
     assert bob.send("DELETE", f"annotations/{made['uuid']}").status_code == 404
     assert ann.send("DELETE", f"annotations/{made['uuid']}").status_code == 204
     for uuid in (made["uuid"], "nonsense"):
         assert ann.send("DELETE", f"annotations/{uuid}").status_code == 404
-    assert count(world, "annotations") == 1
+    assert count_rows(world, "annotations") == 1
 
 
 def test_annotations_are_bounded_for_a_reader_and_a_document(
-    world: World, ann: Hand, monkeypatch: pytest.MonkeyPatch
+    world: World, ann: FeedbackClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert BOUNDS["annotations"] == (500, 5_000)
     monkeypatch.setitem(BOUNDS, "annotations", Bound(2, 3))
-    bob = Hand(world, ann.name)
+    bob = FeedbackClient(world, ann.name)
     ann.annotate(), ann.annotate(), bob.annotate()
     for hand in (ann, bob):
         assert hand.send("POST", "annotations", {"page": 1, "rect": RECT, "note": "x"}).status_code == 409
-    assert count(world, "annotations") == 3
+    assert count_rows(world, "annotations") == 3
 
 
 # What the owner is told
 
 
-def pseudonym(world: World) -> str:
+def only_pseudonym(world: World) -> str:
     ((found,),) = world.rt.db.rows("SELECT pseudonym FROM viewers")
     assert found.startswith("Reader ")
     return str(found)
@@ -193,23 +195,25 @@ def pseudonym(world: World) -> str:
 
 @pytest.mark.parametrize("first", ["mark", "annotation"])
 def test_proofing_updated_comes_once_for_a_viewer_and_without_the_verdict(
-    world: World, made: dict[str, Any], ann: Hand, first: str
+    world: World, made: dict[str, Any], ann: FeedbackClient, first: str
 ) -> None:
     """``proofing.updated`` once per viewer and file and without the verdict; ``viewer`` is the pseudonym."""
-    put(world, made, pageRange={"from": 2, "to": 3})
+    put_settings(world, made, pageRange={"from": 2, "to": 3})
     steps = [lambda: ann.mark(2, "reject"), lambda: ann.annotate(2)]
     for step in steps if first == "mark" else reversed(steps):
         step()
     ann.mark(2, None), ann.mark(1, "pick"), ann.annotate(1)
     data = {"fileUuid": made["uuid"], "fileName": "report.pdf", "kind": first, "pageNumber": 3}
-    assert activity(world) == [("proofing.updated", data | {"viewer": pseudonym(world)})]
+    assert list_activity(world) == [("proofing.updated", data | {"viewer": only_pseudonym(world)})]
 
 
-def test_each_viewer_is_told_of_and_an_invitee_by_their_address(world: World, made: dict[str, Any], ann: Hand) -> None:
+def test_each_viewer_is_told_of_and_an_invitee_by_their_address(
+    world: World, made: dict[str, Any], ann: FeedbackClient
+) -> None:
     """``viewer`` is the same string as ``identity`` in page marks."""
-    invited(world, made["uuid"], "zoe@example.com", "Zz3dE5fG7hJ9")
-    ann.mark(1, "pick"), Hand(world, "Zz3dE5fG7hJ9").mark(1, "maybe")
-    told = [data["viewer"] for _, data in activity(world)]
+    insert_invite(world, made["uuid"], "zoe@example.com", "Zz3dE5fG7hJ9")
+    ann.mark(1, "pick"), FeedbackClient(world, "Zz3dE5fG7hJ9").mark(1, "maybe")
+    told = [data["viewer"] for _, data in list_activity(world)]
     marks = world.pia.get(f"/api/v1/files/{made['uuid']}/page-marks").get_json()
     assert told[1] == "zoe@example.com"
     assert told == [viewer["identity"] for viewer in marks["viewers"]]
@@ -221,17 +225,19 @@ def test_each_viewer_is_told_of_and_an_invitee_by_their_address(world: World, ma
     ("POST", "annotations", {"page": 1, "rect": {}, "note": "x"}),
     ("POST", "notes", {"author": "Ann", "body": "x"}),
 ])  # fmt: skip
-def test_nothing_proofed_tells_nobody(world: World, ann: Hand, method: str, path: str, body: dict[str, Any]) -> None:
+def test_nothing_proofed_tells_nobody(
+    world: World, ann: FeedbackClient, method: str, path: str, body: dict[str, Any]
+) -> None:
     ann.send(method, path, body)
-    assert activity(world) == []
+    assert list_activity(world) == []
 
 
-def test_one_reader_in_many_windows_is_told_of_once(world: World, ann: Hand) -> None:
+def test_one_reader_in_many_windows_is_told_of_once(world: World, ann: FeedbackClient) -> None:
     """Once per viewer and file, and one receipt, whatever comes at the same time."""
     ann.note()
     cookie = ann.http.get_cookie(f"viewer-{ann.name}")
     assert cookie is not None
-    windows = [Hand(world, ann.name) for _ in range(8)]
+    windows = [FeedbackClient(world, ann.name) for _ in range(8)]
     for window in windows:
         window.http.set_cookie(f"viewer-{ann.name}", cookie.value)
     with ThreadPoolExecutor(8) as pool:
@@ -239,5 +245,5 @@ def test_one_reader_in_many_windows_is_told_of_once(world: World, ann: Hand) -> 
         received = list(pool.map(lambda window: window.send("POST", "receipt", {"name": "X"}).status_code, windows))
     assert marked == [204] * 8
     assert sorted(received) == [200] * 7 + [201]
-    assert sorted(event for event, _ in activity(world)) == ["proofing.updated", "receipt.confirmed"]
-    assert count(world, "viewers") == count(world, "marks") == count(world, "receipts") == 1
+    assert sorted(event for event, _ in list_activity(world)) == ["proofing.updated", "receipt.confirmed"]
+    assert count_rows(world, "viewers") == count_rows(world, "marks") == count_rows(world, "receipts") == 1

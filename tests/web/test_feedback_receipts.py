@@ -10,13 +10,13 @@ from docshare.server.rules.feedback import BOUNDS, Bound
 from docshare.server.services.accounts import accounts
 from docshare.server.services.files import hotspots
 from tests.support.cast import World
-from tests.support.images import frame
-from tests.support.leaving import Hand, activity
-from tests.support.owner import put, signed_in
+from tests.support.feedback_client import FeedbackClient, list_activity
+from tests.support.images import make_mp3_frame
+from tests.support.owner import put_settings, sign_in_browser
 from tests.support.pdfs import simple_pdf
-from tests.support.reader import everything
-from tests.support.rows import count
-from tests.support.settings import add_asset
+from tests.support.reader import dump_database
+from tests.support.rows import count_rows
+from tests.support.settings import insert_asset
 
 SOUND = "11111111-2222-4333-8444-555555555555"
 CTA = {"cta": {"label": "Book", "url": "https://example.com"}}
@@ -25,19 +25,21 @@ CTA = {"cta": {"label": "Book", "url": "https://example.com"}}
 @pytest.fixture
 def made(world: World) -> dict[str, Any]:
     made = world.pia.upload()
-    put(world, made, askReceipt=True)
+    put_settings(world, made, askReceipt=True)
     return made
 
 
 @pytest.fixture
-def ann(world: World, made: dict[str, Any]) -> Hand:
-    return Hand(world, made["shortId"])
+def ann(world: World, made: dict[str, Any]) -> FeedbackClient:
+    return FeedbackClient(world, made["shortId"])
 
 
 # Receipts
 
 
-def test_a_receipt_is_confirmed_once_and_the_first_one_stands(world: World, made: dict[str, Any], ann: Hand) -> None:
+def test_a_receipt_is_confirmed_once_and_the_first_one_stands(
+    world: World, made: dict[str, Any], ann: FeedbackClient
+) -> None:
     """``receipt.confirmed`` only when fresh."""
     first = ann.send("POST", "receipt", {"name": "  Ann Lee "})
     expected = {"name": "Ann Lee", "confirmedAt": "2026-09-21T14:13:20.000Z"}
@@ -48,11 +50,11 @@ def test_a_receipt_is_confirmed_once_and_the_first_one_stands(world: World, made
     assert ann.found()["receipt"] == expected
     assert ann.found()["name"] == "Ann Lee"
     data = {"fileUuid": made["uuid"], "fileName": "report.pdf", "name": "Ann Lee"}
-    assert activity(world) == [("receipt.confirmed", data)]
+    assert list_activity(world) == [("receipt.confirmed", data)]
 
 
 def test_a_new_version_can_be_confirmed_anew_and_shows_its_own_receipt_only(
-    world: World, made: dict[str, Any], ann: Hand
+    world: World, made: dict[str, Any], ann: FeedbackClient
 ) -> None:
     """The name is remembered; the owner sees both."""
     ann.send("POST", "receipt", {"name": "Ann Lee"})
@@ -66,50 +68,52 @@ def test_a_new_version_can_be_confirmed_anew_and_shows_its_own_receipt_only(
     assert (ann.found()["receipt"], ann.found()["name"]) == (second, "A. Lee")
     told = world.pia.get(f"/api/v1/files/{made['uuid']}/feedback").get_json()["receipts"]
     assert [(row["name"], row["contentVersion"]) for row in told] == [("Ann Lee", 1), ("A. Lee", 2)]
-    confirmed = [data["name"] for event, data in activity(world) if event == "receipt.confirmed"]
+    confirmed = [data["name"] for event, data in list_activity(world) if event == "receipt.confirmed"]
     assert confirmed == ["Ann Lee", "A. Lee"]
 
 
-def test_each_reader_gives_a_receipt_of_their_own(world: World, ann: Hand) -> None:
-    bob = Hand(world, ann.name)
+def test_each_reader_gives_a_receipt_of_their_own(world: World, ann: FeedbackClient) -> None:
+    bob = FeedbackClient(world, ann.name)
     assert [hand.send("POST", "receipt", {"name": "X"}).status_code for hand in (ann, bob)] == [201, 201]
-    assert "receipt" not in Hand(world, ann.name).found()
-    assert len(activity(world)) == 2
+    assert "receipt" not in FeedbackClient(world, ann.name).found()
+    assert len(list_activity(world)) == 2
 
 
 @pytest.mark.parametrize("name", ["", " ", "x" * 121, "a\nb", None, 1, ["x"]])
-def test_a_receipt_needs_a_name(world: World, ann: Hand, name: object) -> None:
+def test_a_receipt_needs_a_name(world: World, ann: FeedbackClient, name: object) -> None:
     answer = ann.send("POST", "receipt", {"name": name})
     assert answer.status_code == 400
     assert "name" in answer.text
-    assert count(world, "receipts") == count(world, "viewers") == 0
+    assert count_rows(world, "receipts") == count_rows(world, "viewers") == 0
 
 
-def test_a_receipt_is_not_shown_once_none_is_asked_for(world: World, made: dict[str, Any], ann: Hand) -> None:
+def test_a_receipt_is_not_shown_once_none_is_asked_for(world: World, made: dict[str, Any], ann: FeedbackClient) -> None:
     ann.send("POST", "receipt", {"name": "Ann"})
-    put(world, made, askReceipt=False)
+    put_settings(world, made, askReceipt=False)
     assert "receipt" not in ann.found()
     assert ann.send("POST", "receipt", {"name": "Ann"}).status_code == 403
 
 
-def test_the_receipts_of_a_document_are_bounded(world: World, ann: Hand, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_receipts_of_a_document_are_bounded(
+    world: World, ann: FeedbackClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(BOUNDS, "receipts", Bound(1, 1))
     assert ann.send("POST", "receipt", {"name": "Ann"}).status_code == 201
-    assert Hand(world, ann.name).send("POST", "receipt", {"name": "Bob"}).status_code == 409
+    assert FeedbackClient(world, ann.name).send("POST", "receipt", {"name": "Bob"}).status_code == 409
     assert ann.send("POST", "receipt", {"name": "Ann"}).status_code == 200
 
 
 # Hotspots
 
 
-def place(world: World, made: dict[str, Any], page: int, **more: str) -> str:
+def add_hotspot(world: World, made: dict[str, Any], page: int, **more: str) -> str:
     args = {"page": str(page), "rect": "0.1,0.2,0.3,0.4", "link": "https://example.com/prices"} | more
     return hotspots.add(world.rt, made["uuid"], args).uuid
 
 
-def test_the_page_is_told_where_the_hotspots_are(world: World, made: dict[str, Any], ann: Hand) -> None:
-    add_asset(world, made["uuid"], "hotspot-audio", SOUND)
-    linked = place(world, made, 2, label="Prices")
+def test_the_page_is_told_where_the_hotspots_are(world: World, made: dict[str, Any], ann: FeedbackClient) -> None:
+    insert_asset(world, made["uuid"], "hotspot-audio", SOUND)
+    linked = add_hotspot(world, made, 2, label="Prices")
     place_sound = {"page": "1", "rect": "0,0,1,0.5", "audio": SOUND}
     heard = hotspots.add(world.rt, made["shortId"], place_sound).uuid
     rect = {"x": 0.1, "y": 0.2, "width": 0.3, "height": 0.4}
@@ -125,11 +129,11 @@ def test_the_page_is_told_where_the_hotspots_are(world: World, made: dict[str, A
     ]
 
 
-def test_a_sound_is_served_below_the_link(world: World, made: dict[str, Any], ann: Hand) -> None:
+def test_a_sound_is_served_below_the_link(world: World, made: dict[str, Any], ann: FeedbackClient) -> None:
     """A page may play it: the policy lets media of this server through."""
     body = (
         b'--edge\r\nContent-Disposition: form-data; name="file"; filename="a.mp3"\r\n\r\n'
-        + frame(1) * 4
+        + make_mp3_frame(1) * 4
         + b'\r\n--edge\r\nContent-Disposition: form-data; name="kind"\r\n\r\nhotspot-audio\r\n--edge--\r\n'
     )
     path = f"/api/v1/files/{made['uuid']}/assets"
@@ -141,23 +145,25 @@ def test_a_sound_is_served_below_the_link(world: World, made: dict[str, Any], an
 
 
 def test_hotspots_follow_the_window_and_the_link_of_the_reader(world: World, made: dict[str, Any]) -> None:
-    add_asset(world, made["uuid"], "hotspot-audio", SOUND)
+    insert_asset(world, made["uuid"], "hotspot-audio", SOUND)
     for page in (1, 2, 3):
-        place(world, made, page, label=f"page {page}")
+        add_hotspot(world, made, page, label=f"page {page}")
     hotspots.add(world.rt, made["uuid"], {"page": "3", "rect": "0,0,1,1", "audio": SOUND})
     overrides = {"pageRange": {"from": 2, "to": 3}}
     path = f"/api/v1/files/{made['uuid']}/variants"
     variant = world.pia.post(path, json={"label": "Ada", "overrides": overrides}).get_json()
-    shown = Hand(world, variant["shortId"]).facts()["hotspots"]
+    shown = FeedbackClient(world, variant["shortId"]).facts()["hotspots"]
     assert [(spot["page"], spot["label"]) for spot in shown] == [(1, "page 2"), (2, "page 3"), (2, "Sound")]
     assert shown[2]["audio"].startswith(f"/{variant['shortId']}/")
 
 
-def test_a_hotspot_takes_no_sound_of_another_kind_or_file(world: World, made: dict[str, Any], ann: Hand) -> None:
+def test_a_hotspot_takes_no_sound_of_another_kind_or_file(
+    world: World, made: dict[str, Any], ann: FeedbackClient
+) -> None:
     other = world.pia.upload()
-    add_asset(world, other["uuid"], "hotspot-audio", SOUND)
+    insert_asset(world, other["uuid"], "hotspot-audio", SOUND)
     image = SOUND.replace("1", "7")
-    add_asset(world, made["uuid"], "logo", image)
+    insert_asset(world, made["uuid"], "logo", image)
     from docshare.contract.problems import Problem
 
     for asset in (SOUND, image):
@@ -169,20 +175,22 @@ def test_a_hotspot_takes_no_sound_of_another_kind_or_file(world: World, made: di
 # Taps
 
 
-def taps(world: World) -> list[tuple[str | None, int]]:
+def count_taps(world: World) -> list[tuple[str | None, int]]:
     return world.rt.db.rows(
         "SELECT h.uuid, COUNT(*) FROM taps t LEFT JOIN hotspots h ON h.id = t.hotspot_id GROUP BY h.uuid ORDER BY 2"
     )
 
 
-def test_taps_are_counted_by_hotspot_and_nobody_becomes_known(world: World, made: dict[str, Any], ann: Hand) -> None:
-    put(world, made, viewerSettings=CTA)
-    spot = place(world, made, 1)
+def test_taps_are_counted_by_hotspot_and_nobody_becomes_known(
+    world: World, made: dict[str, Any], ann: FeedbackClient
+) -> None:
+    put_settings(world, made, viewerSettings=CTA)
+    spot = add_hotspot(world, made, 1)
     answers = [ann.send("POST", "taps", body) for body in ({"cta": True}, {"hotspot": spot}, {"hotspot": spot.upper()})]
     assert [(answer.status_code, answer.data) for answer in answers] == [(204, b"")] * 3
-    assert taps(world) == [(None, 1), (spot, 2)]
-    assert count(world, "viewers") == 0
-    assert activity(world) == []
+    assert count_taps(world) == [(None, 1), (spot, 2)]
+    assert count_rows(world, "viewers") == 0
+    assert list_activity(world) == []
 
 
 @pytest.mark.parametrize(
@@ -195,21 +203,21 @@ def test_taps_are_counted_by_hotspot_and_nobody_becomes_known(world: World, made
     ],
 )
 def test_a_tap_of_a_program_is_taken_and_not_counted(
-    world: World, made: dict[str, Any], ann: Hand, headers: dict[str, str]
+    world: World, made: dict[str, Any], ann: FeedbackClient, headers: dict[str, str]
 ) -> None:
-    put(world, made, viewerSettings=CTA)
-    for body in ({"cta": True}, {"hotspot": place(world, made, 1)}):
+    put_settings(world, made, viewerSettings=CTA)
+    for body in ({"cta": True}, {"hotspot": add_hotspot(world, made, 1)}):
         assert ann.send("POST", "taps", body, **headers).status_code == 204
-    assert count(world, "taps") == 0
+    assert count_rows(world, "taps") == 0
 
 
-def test_a_hotspot_that_the_reader_does_not_see_is_404(world: World, made: dict[str, Any], ann: Hand) -> None:
+def test_a_hotspot_that_the_reader_does_not_see_is_404(world: World, made: dict[str, Any], ann: FeedbackClient) -> None:
     other = world.pia.upload()
-    foreign, hidden = place(world, other, 1), place(world, made, 3)
-    put(world, made, pageRange={"from": 1, "to": 2})
+    foreign, hidden = add_hotspot(world, other, 1), add_hotspot(world, made, 3)
+    put_settings(world, made, pageRange={"from": 1, "to": 2})
     for uuid in (foreign, hidden, SOUND):
         assert ann.send("POST", "taps", {"hotspot": uuid}).status_code == 404
-    assert count(world, "taps") == 0
+    assert count_rows(world, "taps") == 0
 
 
 @pytest.mark.parametrize(
@@ -217,33 +225,35 @@ def test_a_hotspot_that_the_reader_does_not_see_is_404(world: World, made: dict[
     [{}, {"cta": False}, {"cta": 1}, {"cta": True, "hotspot": SOUND}, {"hotspot": "x"}, {"hotspot": None},
      {"hotspot": [SOUND]}],
 )  # fmt: skip
-def test_what_is_no_tap_is_400(world: World, made: dict[str, Any], ann: Hand, body: dict[str, Any]) -> None:
-    put(world, made, viewerSettings=CTA)
+def test_what_is_no_tap_is_400(world: World, made: dict[str, Any], ann: FeedbackClient, body: dict[str, Any]) -> None:
+    put_settings(world, made, viewerSettings=CTA)
     assert ann.send("POST", "taps", body).status_code == 400
-    assert count(world, "taps") == 0
+    assert count_rows(world, "taps") == 0
 
 
-def test_a_call_to_action_is_tapped_only_while_one_stands(world: World, made: dict[str, Any], ann: Hand) -> None:
+def test_a_call_to_action_is_tapped_only_while_one_stands(
+    world: World, made: dict[str, Any], ann: FeedbackClient
+) -> None:
     """Pro fields are re-checked when pages are served."""
     assert ann.send("POST", "taps", {"cta": True}).status_code == 403
-    put(world, made, viewerSettings=CTA)
+    put_settings(world, made, viewerSettings=CTA)
     assert ann.send("POST", "taps", {"cta": True}).status_code == 204
     accounts.set_tier(world.rt, world.pia.email, Plan.BASIC)
     assert ann.send("POST", "taps", {"cta": True}).status_code == 403
-    assert count(world, "taps") == 1
+    assert count_rows(world, "taps") == 1
 
 
 def test_the_owners_taps_do_not_count(world: World, made: dict[str, Any]) -> None:
-    spot = place(world, made, 1)
-    owner = Hand(world, made["shortId"], http=signed_in(world, world.pia))
-    before = everything(world)
+    spot = add_hotspot(world, made, 1)
+    owner = FeedbackClient(world, made["shortId"], http=sign_in_browser(world, world.pia))
+    before = dump_database(world)
     assert owner.send("POST", "taps", {"hotspot": spot}).status_code == 403
-    assert everything(world) == before
+    assert dump_database(world) == before
 
 
-def test_removing_a_hotspot_removes_its_taps(world: World, made: dict[str, Any], ann: Hand) -> None:
-    spot = place(world, made, 1)
+def test_removing_a_hotspot_removes_its_taps(world: World, made: dict[str, Any], ann: FeedbackClient) -> None:
+    spot = add_hotspot(world, made, 1)
     ann.send("POST", "taps", {"hotspot": spot})
     hotspots.remove(world.rt, spot)
-    assert count(world, "taps") == 0
+    assert count_rows(world, "taps") == 0
     assert ann.send("POST", "taps", {"hotspot": spot}).status_code == 404

@@ -7,13 +7,13 @@ import pytest
 from docshare.contract.problems import Problem
 from docshare.server import admin
 from tests.support.cast import BASE_URL, World
-from tests.support.guest import Guest
-from tests.support.owner import put, signed_in
+from tests.support.gate_client import GateClient
+from tests.support.owner import put_settings, sign_in_browser
 from tests.support.pdfs import simple_pdf
-from tests.support.reader import Reader, everything, views
+from tests.support.reader import FakeReader, dump_database, view_count
 
 ASSET = "00000000-0000-4000-8000-000000000000"
-LOADS = ("pages/1-800.jpg?v=1", "pages/3-1600.jpg?v=1", "text/1.json?v=1", "style.css", f"assets/{ASSET}")
+PAGE_RESOURCES = ("pages/1-800.jpg?v=1", "pages/3-1600.jpg?v=1", "text/1.json?v=1", "style.css", f"assets/{ASSET}")
 
 
 @pytest.fixture
@@ -22,15 +22,15 @@ def made(world: World) -> dict[str, Any]:
     return world.pia.upload(simple_pdf(pages=3), "Secret plan.pdf")
 
 
-def freeze(world: World, made: dict[str, Any]) -> dict[str, Any]:
+def freeze_file(world: World, made: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = admin.run(world.rt, "freeze", {"file": made["shortId"]})
     return found
 
 
-def names(world: World, made: dict[str, Any]) -> list[str]:
+def list_link_names(world: World, made: dict[str, Any]) -> list[str]:
     """All links of the file: short id, UUID, link name, and those of a recipient and of somebody invited."""
     file = f"/api/v1/files/{made['uuid']}"
-    put(world, made, slug="plan")
+    put_settings(world, made, slug="plan")
     variant = world.pia.post(f"{file}/variants", json={"label": "Acme"}).get_json()
     invite = world.pia.post(f"{file}/invites", json={"email": "ivy@example.com"}).get_json()
     invited = invite["url"].removeprefix(f"{BASE_URL}/")
@@ -38,9 +38,9 @@ def names(world: World, made: dict[str, Any]) -> list[str]:
 
 
 def test_every_link_of_it_says_that_it_is_on_hold(world: World, made: dict[str, Any]) -> None:
-    links = names(world, made)
+    links = list_link_names(world, made)
     assert {world.http.get(f"/{name}").status_code for name in links} == {200}
-    freeze(world, made)
+    freeze_file(world, made)
     for name in links:
         page = world.http.get(f"/{name}")
         assert page.status_code == 403
@@ -50,31 +50,31 @@ def test_every_link_of_it_says_that_it_is_on_hold(world: World, made: dict[str, 
 
 
 def test_so_does_the_page_for_framing_which_may_be_framed(world: World, made: dict[str, Any]) -> None:
-    freeze(world, made)
+    freeze_file(world, made)
     page = world.http.get(f"/embed/{made['shortId']}")
     assert (page.status_code, "This link is on hold" in page.text) == (403, True)
     assert "frame-ancestors *" in page.headers["Content-Security-Policy"]
 
 
 def test_nobody_gets_a_byte_of_it(world: World, made: dict[str, Any]) -> None:
-    links = names(world, made)
-    freeze(world, made)
-    before = everything(world)
+    links = list_link_names(world, made)
+    freeze_file(world, made)
+    before = dump_database(world)
     for name in links:
-        for path in LOADS:
+        for path in PAGE_RESOURCES:
             answer = world.http.get(f"/{name}/{path}")
             assert (answer.status_code, b"Secret" in answer.data) == (403, False)
         answer = world.http.post(f"/{name}/download")
         assert answer.status_code in (403, 404)
         assert b"%PDF" not in answer.data
-    assert everything(world) == before
+    assert dump_database(world) == before
 
 
 def test_what_was_given_before_is_worth_nothing_now(world: World, made: dict[str, Any]) -> None:
-    put(world, made, password="open", requireEmail=False)
-    guest = Guest(world, made["shortId"])
+    put_settings(world, made, password="open", requireEmail=False)
+    guest = GateClient(world, made["shortId"])
     assert guest.enters("open")
-    freeze(world, made)
+    freeze_file(world, made)
     assert guest.gets(f"/{made['shortId']}/pages/1-800.jpg?v=1").status_code == 403
     answer = guest.sends("open")
     assert (answer.status_code, "This link is on hold" in answer.text) == (403, True)
@@ -82,7 +82,7 @@ def test_what_was_given_before_is_worth_nothing_now(world: World, made: dict[str
 
 
 def test_public_facts_and_other_sites_hear_nothing_of_it(world: World, made: dict[str, Any]) -> None:
-    freeze(world, made)
+    freeze_file(world, made)
     told = world.http.get(f"/api/files/{made['shortId']}/metadata")
     assert (told.status_code, told.get_json()["code"]) == (403, "forbidden")
     assert "Secret" not in told.text
@@ -90,34 +90,34 @@ def test_public_facts_and_other_sites_hear_nothing_of_it(world: World, made: dic
 
 
 def test_an_open_page_reports_no_more_reading(world: World, made: dict[str, Any]) -> None:
-    reader = Reader(world, made["shortId"])
-    freeze(world, made)
+    reader = FakeReader(world, made["shortId"])
+    freeze_file(world, made)
     assert reader.reads(10, page=1) == 403
-    assert views(world, made["shortId"]) == 0
+    assert view_count(world, made["shortId"]) == 0
 
 
 def test_the_owner_keeps_reading_it_and_its_settings(world: World, made: dict[str, Any]) -> None:
-    freeze(world, made)
-    owner = signed_in(world, world.pia)
+    freeze_file(world, made)
+    owner = sign_in_browser(world, world.pia)
     for path in ("", "/pages/1-800.jpg?v=1", "/text/1.json?v=1"):
         assert owner.get(f"/{made['shortId']}{path}").status_code == 200
     assert owner.post(f"/{made['shortId']}/download", buffered=True).data.startswith(b"%PDF")
-    put(world, made, allowDownload=False)
+    put_settings(world, made, allowDownload=False)
     assert world.pia.get(f"/api/v1/files/{made['uuid']}/content", buffered=True).status_code == 200
-    stranger = signed_in(world, world.mal)
+    stranger = sign_in_browser(world, world.mal)
     assert stranger.get(f"/{made['shortId']}").status_code == 403
 
 
 def test_the_owners_own_reading_is_told_to_nobody(world: World, made: dict[str, Any]) -> None:
-    freeze(world, made)
-    reader = Reader(world, made["shortId"], http=signed_in(world, world.pia))
+    freeze_file(world, made)
+    reader = FakeReader(world, made["shortId"], http=sign_in_browser(world, world.pia))
     assert reader.reads(10, page=1) == 204
-    assert views(world, made["shortId"]) == 0
+    assert view_count(world, made["shortId"]) == 0
 
 
 def test_unfreezing_opens_all_of_it_again(world: World, made: dict[str, Any]) -> None:
-    links = names(world, made)
-    freeze(world, made)
+    links = list_link_names(world, made)
+    freeze_file(world, made)
     told = admin.run(world.rt, "unfreeze", {"file": made["uuid"]})
     assert told == {"uuid": made["uuid"], "shortId": made["shortId"], "originalName": "Secret plan.pdf"}
     assert {world.http.get(f"/{name}").status_code for name in links} == {200}
@@ -125,16 +125,16 @@ def test_unfreezing_opens_all_of_it_again(world: World, made: dict[str, Any]) ->
 
 def test_whoever_reports_a_link_need_not_know_the_file(world: World, made: dict[str, Any]) -> None:
     """A reader has only seen the link that was sent to them."""
-    for name in names(world, made):
+    for name in list_link_names(world, made):
         told = admin.run(world.rt, "freeze", {"file": name})
         assert (told["uuid"], told["frozenAt"]) == (made["uuid"], "2026-09-21T14:13:20.000Z")
         assert "frozenAt" not in admin.run(world.rt, "unfreeze", {"file": name})
 
 
 def test_freezing_twice_keeps_the_first_time(world: World, made: dict[str, Any]) -> None:
-    first = freeze(world, made)
+    first = freeze_file(world, made)
     world.clock.advance(days=1)
-    assert freeze(world, made) == first
+    assert freeze_file(world, made) == first
 
 
 @pytest.mark.parametrize("command", ["freeze", "unfreeze"])

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from tests.support.cast import BASE_URL, World
-from tests.support.guest import PAGES, Guest, errors, inputs, ticket_of
-from tests.support.owner import put
-from tests.support.reader import everything
-from tests.support.rows import change_file, count
+from tests.support.gate_client import PAGES_MARKER, GateClient, parse_errors, parse_inputs, read_ticket
+from tests.support.owner import put_settings
+from tests.support.reader import dump_database
+from tests.support.rows import count_rows, update_file_row
 
 ODD = "<script>\"'&</script>"
 FORM = [
@@ -20,7 +20,7 @@ FORM = [
     {"key": "firm", "label": "Company", "type": "company", "required": False},
 ]
 ALL = {"password": "Sesam & öffne", "gateFields": FORM, "viewLimit": 5}
-GIVEN = {"password": "Ada", "mail": "ada@a.example", "phone": "+49 30 1"}
+FORM_VALUES = {"password": "Ada", "mail": "ada@a.example", "phone": "+49 30 1"}
 
 
 @pytest.fixture
@@ -30,10 +30,10 @@ def made(world: World) -> dict[str, Any]:
 
 
 def test_one_form_asks_for_everything_at_once(world: World, made: dict[str, Any]) -> None:
-    put(world, made, **ALL)
-    page = Guest(world, made["shortId"]).looks()
+    put_settings(world, made, **ALL)
+    page = GateClient(world, made["shortId"]).looks()
     assert page.status_code == 200
-    found = inputs(page)
+    found = parse_inputs(page)
     assert list(found) == ["password", "field-password", "field-mail", "field-phone", "field-firm", "ticket"]
     assert [found[name]["type"] for name in found] == ["password", "text", "email", "tel", "text", "hidden"]
     assert [name for name in found if "required" in found[name]] == ["password", "field-mail", "field-phone"]
@@ -64,19 +64,19 @@ def test_one_form_asks_for_everything_at_once(world: World, made: dict[str, Any]
 def test_only_what_the_link_asks_for_is_asked(
     world: World, made: dict[str, Any], settings: dict[str, Any], names: list[str], words: str
 ) -> None:
-    put(world, made, **settings)
-    page = Guest(world, made["shortId"]).looks()
-    assert list(inputs(page)) == [*names, "ticket"]
+    put_settings(world, made, **settings)
+    page = GateClient(world, made["shortId"]).looks()
+    assert list(parse_inputs(page)) == [*names, "ticket"]
     assert words in page.text
 
 
 def test_the_name_stands_there_only_where_just_views_are_counted(world: World, made: dict[str, Any]) -> None:
-    put(world, made, viewLimit=1)
-    page = Guest(world, made["shortId"]).looks().text
+    put_settings(world, made, viewLimit=1)
+    page = GateClient(world, made["shortId"]).looks().text
     assert "<h1><bdi>report.pdf</bdi></h1>" in page
     assert "<title>report.pdf</title>" in page
-    put(world, made, password="x")
-    page = Guest(world, made["shortId"]).looks().text
+    put_settings(world, made, password="x")
+    page = GateClient(world, made["shortId"]).looks().text
     assert "report.pdf" not in page
     assert "<title>Shared document</title>" in page
     assert '<meta property="og:title" content="Shared document">' in page
@@ -85,22 +85,22 @@ def test_the_name_stands_there_only_where_just_views_are_counted(world: World, m
 def test_what_opened_it_leads_back_to_the_page_with_the_cookie_of_the_reader(
     world: World, made: dict[str, Any]
 ) -> None:
-    put(world, made, **ALL)
-    guest = Guest(world, made["shortId"])
-    answer = guest.sends("Sesam & öffne", **GIVEN)
+    put_settings(world, made, **ALL)
+    guest = GateClient(world, made["shortId"])
+    answer = guest.sends("Sesam & öffne", **FORM_VALUES)
     assert (answer.status_code, answer.headers["Location"]) == (303, f"/{made['shortId']}")
     cookie = answer.headers["Set-Cookie"]
     assert cookie.startswith(f"viewer-{made['shortId']}=")
     assert "HttpOnly" in cookie
     assert "SameSite=Lax" in cookie
     assert guest.is_in()
-    assert not Guest(world, made["shortId"]).is_in()
+    assert not GateClient(world, made["shortId"]).is_in()
 
 
 @pytest.mark.parametrize("shape", ["shortId", "uuid", "slug"])
 def test_every_name_of_a_link_can_be_entered(world: World, made: dict[str, Any], shape: str) -> None:
-    put(world, made, password="x", slug="the-plan")
-    guest = Guest(world, {**made, "slug": "the-plan"}[shape])
+    put_settings(world, made, password="x", slug="the-plan")
+    guest = GateClient(world, {**made, "slug": "the-plan"}[shape])
     assert guest.sends("x").headers["Location"] == guest.path
     assert guest.is_in()
 
@@ -117,26 +117,26 @@ def test_every_name_of_a_link_can_be_entered(world: World, made: dict[str, Any],
 def test_where_to_open_it_and_that_a_code_led_here_survive_the_gate(
     world: World, made: dict[str, Any], query: str, kept: str
 ) -> None:
-    put(world, made, password="x")
-    guest = Guest(world, made["shortId"])
+    put_settings(world, made, password="x")
+    guest = GateClient(world, made["shortId"])
     action = f'action="{guest.path}/enter{kept}"'.replace("&", "&amp;")
     assert action in guest.looks(query).text
     assert guest.sends("x", query=query).headers["Location"] == guest.path + kept
 
 
 def test_a_password_manager_is_told_which_link_the_password_is_for(world: World, made: dict[str, Any]) -> None:
-    put(world, made, password="x", slug="offer")
-    (hint,) = re.findall(r"<input [^>]*autocomplete=.username.[^>]*>", Guest(world, "offer").looks().text)
+    put_settings(world, made, password="x", slug="offer")
+    (hint,) = re.findall(r"<input [^>]*autocomplete=.username.[^>]*>", GateClient(world, "offer").looks().text)
     assert f'value="{made["shortId"]}"' in hint
     assert " name=" not in hint, "it would be sent"
 
 
 def test_a_wrong_password_says_so_at_its_field_and_keeps_all_but_itself(world: World, made: dict[str, Any]) -> None:
-    put(world, made, **ALL)
-    answer = Guest(world, made["shortId"]).sends("sesam", mail="ada@a.example", phone=ODD)
+    put_settings(world, made, **ALL)
+    answer = GateClient(world, made["shortId"]).sends("sesam", mail="ada@a.example", phone=ODD)
     assert answer.status_code == 403
-    assert errors(answer) == {"password": "This is not the password."}
-    found = inputs(answer)
+    assert parse_errors(answer) == {"password": "This is not the password."}
+    found = parse_inputs(answer)
     assert (found["password"]["aria-invalid"], found["password"]["aria-describedby"]) == ("true", "password-error")
     assert [name for name in found if "autofocus" in found[name]] == ["password"]
     assert found["field-mail"]["value"] == "ada@a.example"
@@ -146,82 +146,87 @@ def test_a_wrong_password_says_so_at_its_field_and_keeps_all_but_itself(world: W
 
 
 def test_fields_that_are_not_right_say_so_each_at_its_place(world: World, made: dict[str, Any]) -> None:
-    put(world, made, **ALL)
-    answer = Guest(world, made["shortId"]).sends("Sesam & öffne", mail="ada", password=ODD)
+    put_settings(world, made, **ALL)
+    answer = GateClient(world, made["shortId"]).sends("Sesam & öffne", mail="ada", password=ODD)
     assert answer.status_code == 422
     wrong = {
         "field-mail": "This must be an e-mail address such as ada@example.com.",
         "field-phone": "This is needed.",
     }
-    assert errors(answer) == wrong
-    found = inputs(answer)
+    assert parse_errors(answer) == wrong
+    found = parse_inputs(answer)
     assert [name for name in found if "autofocus" in found[name]] == ["field-mail"]
     assert [name for name in found if "aria-invalid" in found[name]] == list(wrong)
     assert "<title>Error: Shared document</title>" in answer.text
-    assert count(world, "viewers") == 0
+    assert count_rows(world, "viewers") == 0
 
 
 @pytest.mark.parametrize("key", ["items", "keys", "values", "get", "copy", "update"])
 def test_a_field_may_be_called_like_anything(world: World, made: dict[str, Any], key: str) -> None:
     """Also like what the mapping of the values can do."""
-    put(world, made, gateFields=[FORM[1], {"key": key, "label": "Items", "type": "text", "required": False}])
-    guest = Guest(world, made["shortId"])
+    put_settings(world, made, gateFields=[FORM[1], {"key": key, "label": "Items", "type": "text", "required": False}])
+    guest = GateClient(world, made["shortId"])
     page = guest.looks()
-    assert errors(page) == {}
-    assert inputs(page)[f"field-{key}"]["value"] == ""
-    assert inputs(guest.sends(mail="none", **{key: "two"}))[f"field-{key}"]["value"] == "two"
+    assert parse_errors(page) == {}
+    assert parse_inputs(page)[f"field-{key}"]["value"] == ""
+    assert parse_inputs(guest.sends(mail="none", **{key: "two"}))[f"field-{key}"]["value"] == "two"
 
 
 def test_an_empty_password_is_no_guess(world: World, made: dict[str, Any]) -> None:
-    put(world, made, password="x")
-    guest = Guest(world, made["shortId"])
+    put_settings(world, made, password="x")
+    guest = GateClient(world, made["shortId"])
     for _ in range(20):
         answer = guest.sends("")
-        assert (answer.status_code, errors(answer)) == (422, {"password": "This is needed."})
+        assert (answer.status_code, parse_errors(answer)) == (422, {"password": "This is needed."})
     assert guest.sends("x").status_code == 303
 
 
 def test_an_address_at_another_domain_is_refused_without_naming_the_right_ones(
     world: World, made: dict[str, Any]
 ) -> None:
-    put(world, made, requireEmail=True, gateDomains=["a.example"])
-    guest = Guest(world, made["shortId"])
+    put_settings(world, made, requireEmail=True, gateDomains=["a.example"])
+    guest = GateClient(world, made["shortId"])
     answer = guest.sends(email="eve@b.example")
     assert answer.status_code == 403
-    assert list(errors(answer)) == ["field-email"]
+    assert list(parse_errors(answer)) == ["field-email"]
     assert "a.example" not in answer.text
     assert not guest.is_in()
     assert guest.sends(email="Ada@A.example").status_code == 303
 
 
 def test_a_refused_form_leaves_nothing_behind(world: World, made: dict[str, Any]) -> None:
-    put(world, made, **ALL)
-    before = everything(world)
-    guest = Guest(world, made["shortId"])
-    for answer in (guest.looks(), guest.sends("no", **GIVEN), guest.sends("Sesam & öffne"), guest.gets(guest.path)):
-        assert PAGES not in answer.text
-    assert everything(world) == before
+    put_settings(world, made, **ALL)
+    before = dump_database(world)
+    guest = GateClient(world, made["shortId"])
+    for answer in (
+        guest.looks(),
+        guest.sends("no", **FORM_VALUES),
+        guest.sends("Sesam & öffne"),
+        guest.gets(guest.path),
+    ):
+        assert PAGES_MARKER not in answer.text
+    assert dump_database(world) == before
 
 
 def test_who_passed_once_is_not_asked_again(world: World, made: dict[str, Any]) -> None:
-    put(world, made, password="x", gateFields=FORM)
-    guest = Guest(world, made["shortId"])
-    assert guest.enters("x", **GIVEN)
+    put_settings(world, made, password="x", gateFields=FORM)
+    guest = GateClient(world, made["shortId"])
+    assert guest.enters("x", **FORM_VALUES)
     world.clock.advance(days=100)
     assert guest.is_in()
     assert guest.sends("wrong").status_code == 303
-    assert count(world, "gate_rows") == 1
+    assert count_rows(world, "gate_rows") == 1
 
 
 def test_only_what_is_still_owed_is_asked_again(world: World, made: dict[str, Any]) -> None:
-    put(world, made, password="x", gateFields=FORM)
-    guest = Guest(world, made["shortId"])
-    assert guest.enters("x", **GIVEN)
-    put(world, made, password="y")
-    assert list(inputs(guest.looks())) == ["password", "ticket"]
+    put_settings(world, made, password="x", gateFields=FORM)
+    guest = GateClient(world, made["shortId"])
+    assert guest.enters("x", **FORM_VALUES)
+    put_settings(world, made, password="y")
+    assert list(parse_inputs(guest.looks())) == ["password", "ticket"]
     assert guest.enters("y")
-    assert count(world, "gate_rows") == 1
-    assert count(world, "viewers") == 1
+    assert count_rows(world, "gate_rows") == 1
+    assert count_rows(world, "viewers") == 1
 
 
 @pytest.mark.parametrize(
@@ -239,14 +244,14 @@ def test_only_what_is_still_owed_is_asked_again(world: World, made: dict[str, An
 def test_the_form_of_another_site_takes_nothing(
     world: World, made: dict[str, Any], headers: dict[str, str], status: int
 ) -> None:
-    put(world, made, viewLimit=3)
-    answer = Guest(world, made["shortId"]).posts(f"/{made['shortId']}/enter", headers=headers)
+    put_settings(world, made, viewLimit=3)
+    answer = GateClient(world, made["shortId"]).posts(f"/{made['shortId']}/enter", headers=headers)
     assert answer.status_code == status
     assert world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()["viewsConsumed"] == (status == 303)
 
 
 def test_loading_the_address_of_the_form_leads_back(world: World, made: dict[str, Any]) -> None:
-    put(world, made, password="x")
+    put_settings(world, made, password="x")
     for path in (f"/{made['shortId']}", f"/embed/{made['shortId']}"):
         answer = world.http.get(f"{path}/enter?page=2")
         assert (answer.status_code, answer.headers["Location"]) == (303, f"{path}?page=2")
@@ -261,11 +266,11 @@ def test_the_form_of_no_link_leads_nowhere(world: World, name: str, method: str)
 
 
 def test_the_form_of_a_revoked_link_is_answered_as_that_of_an_unknown_one(world: World, made: dict[str, Any]) -> None:
-    put(world, made, password="x")
+    put_settings(world, made, password="x")
     variant = world.pia.post(f"/api/v1/files/{made['uuid']}/variants").get_json()
     path = f"/api/v1/files/{made['uuid']}/variants/{variant['uuid']}"
     assert world.pia.put(path, json={"revoked": True}).status_code == 200
-    answers = [Guest(world, name).sends("x") for name in (variant["shortId"], "zzzzzzzzzzzz")]
+    answers = [GateClient(world, name).sends("x") for name in (variant["shortId"], "zzzzzzzzzzzz")]
     told = [(answer.status_code, answer.data, sorted(set(answer.headers.keys()))) for answer in answers]
     assert told[0] == told[1]
     assert told[0][0] == 404
@@ -273,43 +278,43 @@ def test_the_form_of_a_revoked_link_is_answered_as_that_of_an_unknown_one(world:
 
 @pytest.mark.parametrize("end", ["delete_at", "burned_at", "trashed_at"])
 def test_a_dead_link_lets_nobody_in(world: World, made: dict[str, Any], end: str) -> None:
-    put(world, made, password="x")
-    change_file(world, made["uuid"], **{end: world.clock.now - 1, "purge_at": None})
-    assert Guest(world, made["shortId"]).sends("x").status_code == (404 if end == "trashed_at" else 410)
+    put_settings(world, made, password="x")
+    update_file_row(world, made["uuid"], **{end: world.clock.now - 1, "purge_at": None})
+    assert GateClient(world, made["shortId"]).sends("x").status_code == (404 if end == "trashed_at" else 410)
 
 
 def test_a_link_that_changes_while_its_password_is_looked_at_asks_again(
     world: World, made: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put(world, made, password="x")
+    put_settings(world, made, password="x")
     write = type(world.rt.db).write
 
     def changed_first(self: Any) -> Any:
         monkeypatch.undo()
-        put(world, made, password="y")
+        put_settings(world, made, password="y")
         return write(self)
 
     monkeypatch.setattr(type(world.rt.db), "write", changed_first)
-    guest = Guest(world, made["shortId"])
+    guest = GateClient(world, made["shortId"])
     answer = guest.sends("x")
     assert answer.status_code == 409
-    assert errors(answer) == {"": "What this link asks for has just been changed. Try again."}
+    assert parse_errors(answer) == {"": "What this link asks for has just been changed. Try again."}
     assert not guest.is_in()
 
 
 def test_a_form_that_is_sent_twice_lets_in_one_reader(world: World, made: dict[str, Any]) -> None:
     """An impatient second click: the browser forgets the first answer, and with it the cookie."""
-    put(world, made, **ALL)
-    first = Guest(world, made["shortId"])
-    ticket = ticket_of(first.looks())
+    put_settings(world, made, **ALL)
+    first = GateClient(world, made["shortId"])
+    ticket = read_ticket(first.looks())
     barrier = threading.Barrier(8)
-    clicks = [Guest(world, made["shortId"]) for _ in range(8)]
+    clicks = [GateClient(world, made["shortId"]) for _ in range(8)]
     for guest in clicks:
         guest.http.set_cookie(f"gate-{made['shortId']}", first.secret() or "")
 
-    def click(guest: Guest) -> None:
+    def click(guest: GateClient) -> None:
         barrier.wait(20)
-        guest.sends("Sesam & öffne", ticket=ticket, **GIVEN)
+        guest.sends("Sesam & öffne", ticket=ticket, **FORM_VALUES)
 
     threads = [threading.Thread(target=click, args=(guest,)) for guest in clicks]
     for thread in threads:
@@ -317,7 +322,7 @@ def test_a_form_that_is_sent_twice_lets_in_one_reader(world: World, made: dict[s
     for thread in threads:
         thread.join(30)
     assert [guest.is_in() for guest in clicks] == [True] * 8
-    assert (count(world, "viewers"), count(world, "gate_rows")) == (1, 1)
+    assert (count_rows(world, "viewers"), count_rows(world, "gate_rows")) == (1, 1)
     assert world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()["viewsConsumed"] == 1
 
 
@@ -325,58 +330,58 @@ def test_a_form_that_is_sent_twice_lets_in_one_reader(world: World, made: dict[s
 def test_a_ticket_that_is_none_makes_each_sender_a_reader_of_their_own(
     world: World, made: dict[str, Any], ticket: str
 ) -> None:
-    put(world, made, viewLimit=5)
+    put_settings(world, made, viewLimit=5)
     for _ in range(2):
-        assert Guest(world, made["shortId"]).sends(ticket=ticket).status_code == 303
-    assert count(world, "viewers") == 2
+        assert GateClient(world, made["shortId"]).sends(ticket=ticket).status_code == 303
+    assert count_rows(world, "viewers") == 2
 
 
 def test_an_old_ticket_makes_a_reader_of_its_own(world: World, made: dict[str, Any]) -> None:
-    put(world, made, viewLimit=5)
-    guest = Guest(world, made["shortId"])
-    ticket = ticket_of(guest.looks())
+    put_settings(world, made, viewLimit=5)
+    guest = GateClient(world, made["shortId"])
+    ticket = read_ticket(guest.looks())
     guest.sends(ticket=ticket)
     world.clock.advance(hours=1)
     guest.http.delete_cookie(f"viewer-{made['shortId']}")
     guest.sends(ticket=ticket)
-    assert count(world, "viewers") == 2
+    assert count_rows(world, "viewers") == 2
 
 
 def test_a_ticket_of_one_link_is_none_of_another(world: World, made: dict[str, Any]) -> None:
-    put(world, made, viewLimit=5)
+    put_settings(world, made, viewLimit=5)
     variant = world.pia.post(f"/api/v1/files/{made['uuid']}/variants").get_json()
-    guest = Guest(world, made["shortId"])
-    ticket = ticket_of(guest.looks())
+    guest = GateClient(world, made["shortId"])
+    ticket = read_ticket(guest.looks())
     secret = guest.secret() or ""
     for name in (made["shortId"], variant["shortId"]):
         guest.http.set_cookie(f"gate-{name}", secret)
         guest.path = f"/{name}"
         assert guest.sends(ticket=ticket).status_code == 303
-    assert count(world, "viewers") == 2
+    assert count_rows(world, "viewers") == 2
 
 
 @pytest.mark.parametrize("prefix", ["", "/embed"])
 @pytest.mark.parametrize("secret", [None, "", "x", "0" * 40, "0" * 4000])
 def test_a_ticket_lets_no_other_browser_in(world: World, made: dict[str, Any], prefix: str, secret: str | None) -> None:
     """Whoever gets hold of the page of the gate, saved or photographed, has its ticket and not its cookie."""
-    put(world, made, **ALL)
-    guest = Guest(world, made["shortId"], prefix=prefix)
-    ticket = ticket_of(guest.looks())
-    assert guest.sends("Sesam & öffne", ticket=ticket, **GIVEN).status_code == 303
-    for thief in (Guest(world, made["shortId"], prefix=prefix), Guest(world, made["uuid"])):
+    put_settings(world, made, **ALL)
+    guest = GateClient(world, made["shortId"], prefix=prefix)
+    ticket = read_ticket(guest.looks())
+    assert guest.sends("Sesam & öffne", ticket=ticket, **FORM_VALUES).status_code == 303
+    for thief in (GateClient(world, made["shortId"], prefix=prefix), GateClient(world, made["uuid"])):
         if secret is not None:
             thief.http.set_cookie(f"gate-{made['shortId']}", secret)
-        answer = thief.sends(ticket=ticket, **GIVEN)
-        assert (answer.status_code, errors(answer)) == (422, {"password": "This is needed."})
+        answer = thief.sends(ticket=ticket, **FORM_VALUES)
+        assert (answer.status_code, parse_errors(answer)) == (422, {"password": "This is needed."})
         assert not thief.is_in()
-    assert count(world, "viewers") == 1
+    assert count_rows(world, "viewers") == 1
 
 
 def test_who_lost_the_cookie_of_the_gate_enters_with_the_password(world: World, made: dict[str, Any]) -> None:
     """The page stood open for longer than the cookie lives, or the browser kept cookies only afterwards."""
-    put(world, made, password="x")
-    guest = Guest(world, made["shortId"], prefix="/embed")
-    ticket = ticket_of(guest.looks())
+    put_settings(world, made, password="x")
+    guest = GateClient(world, made["shortId"], prefix="/embed")
+    ticket = read_ticket(guest.looks())
     guest.http.delete_cookie(f"gate-{made['shortId']}")
     assert guest.sends(ticket=ticket).status_code == 422
     guest.http.delete_cookie(f"gate-{made['shortId']}")
@@ -387,11 +392,11 @@ def test_who_lost_the_cookie_of_the_gate_enters_with_the_password(world: World, 
 def test_gates_of_one_browser_share_one_secret_until_an_hour_after_the_last_look(
     world: World, made: dict[str, Any]
 ) -> None:
-    put(world, made, password="x")
-    guest = Guest(world, made["shortId"])
+    put_settings(world, made, password="x")
+    guest = GateClient(world, made["shortId"])
     cookies = [guest.looks().headers.getlist("Set-Cookie")[-1] for _ in range(2)]
     assert cookies[0].split(";")[0] == cookies[1].split(";")[0] == f"gate-{made['shortId']}={guest.secret()}"
     assert all("Max-Age=3600" in cookie and "HttpOnly" in cookie for cookie in cookies)
-    other = Guest(world, made["shortId"])
+    other = GateClient(world, made["shortId"])
     other.looks()
     assert other.secret() not in (None, guest.secret())

@@ -15,13 +15,13 @@ from werkzeug.test import TestResponse
 from docshare.server.services.files import purge
 from tests.contract.settings_table import ASSET, FORM
 from tests.support.cast import World
-from tests.support.guest import PAGES, Guest
-from tests.support.images import picture
-from tests.support.owner import signed_in
+from tests.support.gate_client import PAGES_MARKER, GateClient
+from tests.support.images import make_picture
+from tests.support.owner import sign_in_browser
 from tests.support.pdfs import Sheet, lines_content, sheets_pdf
-from tests.support.reader import Reader, everything, sessions
-from tests.support.rows import change_file
-from tests.support.settings import Shared
+from tests.support.reader import FakeReader, dump_database, list_sessions
+from tests.support.rows import update_file_row
+from tests.support.settings import OwnedFile
 
 PROTECTIONS: list[dict[str, Any]] = [{}, {"password": "secret"}]
 IDENTITIES: list[dict[str, Any]] = [
@@ -32,42 +32,42 @@ IDENTITIES: list[dict[str, Any]] = [
 ]
 LIMITS: list[dict[str, Any]] = [{}, {"viewLimit": 3}]
 COMBINATIONS = [a | b | c for a, b, c in itertools.product(PROTECTIONS, IDENTITIES, LIMITS)][1:]
-OPENERS: dict[str, Any] = {"password": "", "requireEmail": False, "gateFields": None, "viewLimit": 0}
+OPEN_SETTINGS: dict[str, Any] = {"password": "", "requireEmail": False, "gateFields": None, "viewLimit": 0}
 # Tested elsewhere: passing the gate, and what tells nothing of the document but its address.
-PASSING = {"/<name>/enter", "/embed/<name>/enter"}
-FILLED = {"page": "1", "width": "800", "asset_id": ASSET}
+GATE_FORM_PATHS = {"/<name>/enter", "/embed/<name>/enter"}
+PATH_VALUES = {"page": "1", "width": "800", "asset_id": ASSET}
 LINK = re.compile("/(?:embed/|api/files/)?<([a-z_]+)>")
 
 
 @pytest.fixture
-def file(world: World) -> Shared:
+def file(world: World) -> OwnedFile:
     """Pia's document whose words and name nobody may learn."""
-    shared = Shared(world, world.pia, sheets_pdf([Sheet(lines_content("Canary words"))]))
+    shared = OwnedFile(world, world.pia, sheets_pdf([Sheet(lines_content("Canary words"))]))
     with world.rt.db.write():
         world.rt.db.execute("DELETE FROM assets")  # there are no bytes to it
-    change_file(world, shared.made["uuid"], original_name="Canary name.pdf")
+    update_file_row(world, shared.made["uuid"], original_name="Canary name.pdf")
     return shared
 
 
-def names(file: Shared) -> list[str]:
+def list_link_names(file: OwnedFile) -> list[str]:
     """Every name that leads to the document."""
     variant = file.owner.post(f"{file.path}/variants").get_json()
     uuid = file.made["uuid"]
     return [file.made["shortId"], uuid, uuid.upper(), variant["shortId"], variant["uuid"], "canary-slug"]
 
 
-def public_rules(world: World) -> list[Rule]:
+def list_public_rules(world: World) -> list[Rule]:
     """Every route that takes the name of a link and no credential."""
     found = [rule for rule in world.app.url_map.iter_rules() if LINK.match(rule.rule)]
-    return [rule for rule in found if rule.rule not in PASSING]
+    return [rule for rule in found if rule.rule not in GATE_FORM_PATHS]
 
 
-def requests(world: World, name: str) -> Iterator[tuple[str, str]]:
+def list_requests(world: World, name: str) -> Iterator[tuple[str, str]]:
     """Method and address of everything that anybody may ask about the link ``name``."""
-    for rule in public_rules(world):
+    for rule in list_public_rules(world):
         of_link = LINK.match(rule.rule)
         assert of_link is not None
-        values = {argument: FILLED.get(argument, "1") for argument in rule.arguments} | {of_link[1]: name}
+        values = {argument: PATH_VALUES.get(argument, "1") for argument in rule.arguments} | {of_link[1]: name}
         _, path = rule.build(values) or ("", "")
         for method in sorted((rule.methods or set()) - {"OPTIONS"}):
             yield method, f"{path}?v=1"
@@ -75,16 +75,16 @@ def requests(world: World, name: str) -> Iterator[tuple[str, str]]:
     yield "GET", f"/{name}?page=1"
 
 
-def ask(world: World, method: str, path: str) -> TestResponse:
+def send_request(world: World, method: str, path: str) -> TestResponse:
     return world.http.open(path, method=method, json={} if method not in ("GET", "HEAD") else None, buffered=True)
 
 
-def told(answer: TestResponse) -> bytes:
+def visible_bytes(answer: TestResponse) -> bytes:
     return str(answer.headers).encode() + answer.data
 
 
-def test_the_crawl_knows_the_addresses_that_serve_a_document(world: World, file: Shared) -> None:
-    asked = set(requests(world, file.made["shortId"]))
+def test_the_crawl_knows_the_addresses_that_serve_a_document(world: World, file: OwnedFile) -> None:
+    asked = set(list_requests(world, file.made["shortId"]))
     base = f"/{file.made['shortId']}"
     for method, path in [
         ("GET", f"{base}?v=1"), ("HEAD", f"{base}?v=1"), ("GET", f"/embed{base}?v=1"),
@@ -93,32 +93,32 @@ def test_the_crawl_knows_the_addresses_that_serve_a_document(world: World, file:
         ("GET", f"/api/files{base}/metadata?v=1"),
     ]:  # fmt: skip
         assert (method, path) in asked
-    assert b"Canary words" in ask(world, "GET", f"{base}/text/1.json?v=1").data
+    assert b"Canary words" in send_request(world, "GET", f"{base}/text/1.json?v=1").data
 
 
 @pytest.mark.parametrize("lock", COMBINATIONS, ids="-".join)
-def test_strangers_get_no_byte_of_a_gated_document(world: World, file: Shared, lock: dict[str, Any]) -> None:
+def test_strangers_get_no_byte_of_a_gated_document(world: World, file: OwnedFile, lock: dict[str, Any]) -> None:
     """Crawl every public route un-gated for all gate combinations: 0 bytes, and no name where it must not stand."""
     file.change(slug="canary-slug", **lock)
     nameless = lock.keys() != {"viewLimit"}
-    all_names = names(file)
-    before = everything(world)
+    all_names = list_link_names(file)
+    before = dump_database(world)
     for name in all_names:
-        for method, path in requests(world, name):
-            answer = ask(world, method, path)
-            assert b"Canary words" not in told(answer), (method, path)
+        for method, path in list_requests(world, name):
+            answer = send_request(world, method, path)
+            assert b"Canary words" not in visible_bytes(answer), (method, path)
             assert b"%PDF-" not in answer.data, (method, path)
-            assert not (nameless and b"Canary name" in told(answer)), (method, path)
-            assert PAGES.encode() not in answer.data, (method, path)
+            assert not (nameless and b"Canary name" in visible_bytes(answer)), (method, path)
+            assert PAGES_MARKER.encode() not in answer.data, (method, path)
             of_document = not path.startswith((f"/{name}?", "/embed/", "/api/files/", "/oembed"))
             assert not (of_document and answer.status_code < 300), (method, path)
-    assert everything(world) == before
+    assert dump_database(world) == before
 
 
 @pytest.mark.parametrize("lock", COMBINATIONS, ids="-".join)
-def test_the_page_asks_instead_of_showing(world: World, file: Shared, lock: dict[str, Any]) -> None:
+def test_the_page_asks_instead_of_showing(world: World, file: OwnedFile, lock: dict[str, Any]) -> None:
     file.change(slug="canary-slug", **lock)
-    for name in names(file):
+    for name in list_link_names(file):
         page = world.http.get(f"/{name}")
         assert page.status_code == 200
         assert page.text.count("<form") == 1
@@ -127,58 +127,60 @@ def test_the_page_asks_instead_of_showing(world: World, file: Shared, lock: dict
 
 
 @pytest.mark.parametrize("lock", COMBINATIONS, ids="-".join)
-def test_a_link_opens_for_everybody_once_it_asks_for_nothing(world: World, file: Shared, lock: dict[str, Any]) -> None:
+def test_a_link_opens_for_everybody_once_it_asks_for_nothing(
+    world: World, file: OwnedFile, lock: dict[str, Any]
+) -> None:
     file.change(slug="canary-slug", **lock)
-    file.change(**OPENERS)
-    assert {PAGES in world.http.get(f"/{name}").text for name in names(file)} == {True}
+    file.change(**OPEN_SETTINGS)
+    assert {PAGES_MARKER in world.http.get(f"/{name}").text for name in list_link_names(file)} == {True}
 
 
 @pytest.mark.parametrize("plan", ["free", "basic"])
 @pytest.mark.parametrize("lock", COMBINATIONS, ids="-".join)
-def test_what_is_asked_survives_a_downgrade(world: World, file: Shared, lock: dict[str, Any], plan: str) -> None:
+def test_what_is_asked_survives_a_downgrade(world: World, file: OwnedFile, lock: dict[str, Any], plan: str) -> None:
     file.change(**lock)
     file.on(plan)
-    assert PAGES not in world.http.get(f"/{file.made['shortId']}").text
+    assert PAGES_MARKER not in world.http.get(f"/{file.made['shortId']}").text
 
 
 @pytest.mark.parametrize("settings", [{"gateDomains": ["a.example"]}, {"watermark": True, "askReceipt": True}])
-def test_what_asks_for_nothing_closes_nothing(world: World, file: Shared, settings: Any) -> None:
+def test_what_asks_for_nothing_closes_nothing(world: World, file: OwnedFile, settings: Any) -> None:
     file.change(**settings)
-    assert PAGES in world.http.get(f"/{file.made['shortId']}").text
+    assert PAGES_MARKER in world.http.get(f"/{file.made['shortId']}").text
 
 
-def test_the_owner_is_asked_for_nothing(world: World, file: Shared) -> None:
+def test_the_owner_is_asked_for_nothing(world: World, file: OwnedFile) -> None:
     file.change(**COMBINATIONS[-1])
-    http = signed_in(world, world.pia)
+    http = sign_in_browser(world, world.pia)
     base = f"/{file.made['shortId']}"
-    assert PAGES in http.get(base).text
-    assert PAGES in http.get(f"/embed{base}").text
+    assert PAGES_MARKER in http.get(base).text
+    assert PAGES_MARKER in http.get(f"/embed{base}").text
     assert http.get(f"{base}/pages/1-800.jpg?v=1", buffered=True).status_code == 200
     assert http.post(f"{base}/download", buffered=True).data.startswith(b"%PDF-")
     assert http.post(f"{base}/enter").status_code == 303
     assert file.show()["viewsConsumed"] == 0
-    assert PAGES not in signed_in(world, world.mal).get(base).text
+    assert PAGES_MARKER not in sign_in_browser(world, world.mal).get(base).text
 
 
-def test_the_owners_download_by_the_api_asks_for_nothing(file: Shared) -> None:
+def test_the_owners_download_by_the_api_asks_for_nothing(file: OwnedFile) -> None:
     """Exact stored bytes for the owner even with password, gate, range, watermark, view limit."""
     file.change(**COMBINATIONS[-1])
     answer = file.owner.get(f"{file.path}/content", buffered=True)
     assert (answer.status_code, answer.data) == (200, file.everything()[-1])
 
 
-class Inside:
+class AdmittedReader:
     """Somebody who got in through a variant of ``file``, and every address that they used."""
 
-    def __init__(self, world: World, file: Shared) -> None:
+    def __init__(self, world: World, file: OwnedFile) -> None:
         self.file = file
-        data = {"file": (io.BytesIO(picture()), "logo.png"), "kind": "logo"}
+        data = {"file": (io.BytesIO(make_picture()), "logo.png"), "kind": "logo"}
         self.asset = file.owner.post(f"{file.path}/assets", data=data).get_json()["assetId"]
         self.variant = file.owner.post(f"{file.path}/variants").get_json()
         self.name = self.variant["shortId"]
-        self.guest = Guest(world, self.name)
+        self.guest = GateClient(world, self.name)
         assert self.guest.enters("secret", mail="ada@a.example")
-        self.reader = Reader(world, self.name, http=self.guest.http)
+        self.reader = FakeReader(world, self.name, http=self.guest.http)
         assert self.reader.reads(9) == 204
         assert set(self.statuses()) == {200}
 
@@ -194,27 +196,27 @@ class Inside:
 
 
 @pytest.fixture
-def inside(world: World, file: Shared) -> Inside:
+def inside(world: World, file: OwnedFile) -> AdmittedReader:
     file.change(password="secret", gateFields=FORM, viewLimit=9)
-    return Inside(world, file)
+    return AdmittedReader(world, file)
 
 
-def _replace(inside: Inside) -> None:
+def _replace_content(inside: AdmittedReader) -> None:
     other = io.BytesIO(sheets_pdf([Sheet(lines_content("Canary words"))]))
     answer = inside.file.owner.post(f"{inside.file.path}/content", data={"file": (other, "Canary name.pdf")})
     assert answer.status_code == 200
 
 
-def _purge(inside: Inside) -> None:
+def _purge_file(inside: AdmittedReader) -> None:
     assert inside.file.owner.delete(f"{inside.file.path}?purge=1").status_code == 200
 
 
-def _expire(inside: Inside) -> None:
-    change_file(inside.file.world, inside.file.made["uuid"], delete_at=inside.file.world.clock.now)
+def _expire_file(inside: AdmittedReader) -> None:
+    update_file_row(inside.file.world, inside.file.made["uuid"], delete_at=inside.file.world.clock.now)
 
 
-def _sweep(inside: Inside) -> None:
-    change_file(inside.file.world, inside.file.made["uuid"], burned_at=inside.file.world.clock.now - 30 * 60_000)
+def _burn_file(inside: AdmittedReader) -> None:
+    update_file_row(inside.file.world, inside.file.made["uuid"], burned_at=inside.file.world.clock.now - 30 * 60_000)
 
 
 ENDS = {
@@ -226,42 +228,42 @@ ENDS = {
     "variant-deleted": (
         lambda inside: inside.file.owner.delete(f"{inside.file.path}/variants/{inside.variant['uuid']}"), 404, 404,
     ),
-    "expired": (_expire, 410, 410),
+    "expired": (_expire_file, 410, 410),
     "trashed": (lambda inside: inside.file.owner.delete(inside.file.path), 404, 404),
-    "purged": (_purge, 404, 404),
-    "replaced": (_replace, 403, 200),
-    "swept": (_sweep, 410, 410),
+    "purged": (_purge_file, 404, 404),
+    "replaced": (_replace_content, 403, 200),
+    "swept": (_burn_file, 410, 410),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_who_was_let_in_gets_nothing_more_once_that_is_over(world: World, inside: Inside, end: str) -> None:
+def test_who_was_let_in_gets_nothing_more_once_that_is_over(world: World, inside: AdmittedReader, end: str) -> None:
     """State matrix: end it, then refetch every URL seen before: never 200."""
     act, status, page_status = ENDS[end]
     act(inside)
-    before = sessions(world)
+    before = list_sessions(world)
     *bytes_of, download = inside.statuses()
     assert set(bytes_of) == {status}
     assert download == (303 if status == 403 else status)
     assert inside.reader.reads(9) == status
-    assert sessions(world) == before
+    assert list_sessions(world) == before
     page = inside.guest.looks()
-    assert (page.status_code, PAGES in page.text) == (page_status, False)
+    assert (page.status_code, PAGES_MARKER in page.text) == (page_status, False)
 
 
-def _restore(inside: Inside) -> None:
+def _restore_file(inside: AdmittedReader) -> None:
     assert inside.file.owner.post(f"{inside.file.path}/restore").status_code == 200
 
 
 REVIVALS = {
-    "trashed": (ENDS["trashed"][0], _restore),
+    "trashed": (ENDS["trashed"][0], _restore_file),
     "revoked": (ENDS["revoked"][0], lambda inside: inside.put_variant(revoked=False)),
 }
 
 
 @pytest.mark.parametrize("end", REVIVALS)
 def test_who_was_let_in_before_a_link_ended_is_asked_again_when_it_is_back(
-    world: World, inside: Inside, end: str
+    world: World, inside: AdmittedReader, end: str
 ) -> None:
     """State matrix, and back again: neither password nor form nor view of before opens anything."""
     close, open_again = REVIVALS[end]
@@ -278,20 +280,20 @@ def test_who_was_let_in_before_a_link_ended_is_asked_again_when_it_is_back(
     assert set(inside.statuses()) == {200}
 
 
-def test_revoking_one_variant_asks_nobody_of_another_link_again(world: World, inside: Inside) -> None:
-    other = Guest(world, inside.file.made["shortId"])
+def test_revoking_one_variant_asks_nobody_of_another_link_again(world: World, inside: AdmittedReader) -> None:
+    other = GateClient(world, inside.file.made["shortId"])
     assert other.enters("secret", mail="bob@a.example")
     inside.put_variant(revoked=True)
     assert other.is_in()
 
 
 @pytest.mark.parametrize("shape", ["shortId", "uuid"])
-def test_the_gate_of_a_variant_names_the_canonical_link_nowhere(world: World, file: Shared, shape: str) -> None:
+def test_the_gate_of_a_variant_names_the_canonical_link_nowhere(world: World, file: OwnedFile, shape: str) -> None:
     """Hardening M7, with everything asked for and everything wrong."""
     file.change(slug="canary-slug", password="secret", gateFields=FORM, viewLimit=9)
     name = file.owner.post(f"{file.path}/variants").get_json()[shape]
     for prefix in ("", "/embed"):
-        guest = Guest(world, name, prefix=prefix)
+        guest = GateClient(world, name, prefix=prefix)
         answers = [
             guest.looks("?via=qr"),
             guest.sends("wrong"),
@@ -301,56 +303,56 @@ def test_the_gate_of_a_variant_names_the_canonical_link_nowhere(world: World, fi
         answers.append(guest.sends("secret", mail="ada@a.example"))
         for answer in answers:
             for secret in (file.made["uuid"], file.made["shortId"], "canary-slug"):
-                assert secret.encode() not in told(answer)
+                assert secret.encode() not in visible_bytes(answer)
         assert guest.is_in()
 
 
-def test_a_download_that_is_asked_for_again_leads_to_the_page_that_asks(inside: Inside) -> None:
+def test_a_download_that_is_asked_for_again_leads_to_the_page_that_asks(inside: AdmittedReader) -> None:
     inside.file.change(password="other")
     answer = inside.guest.posts(f"/{inside.name}/download")
     assert (answer.status_code, answer.headers["Location"]) == (303, f"/{inside.name}")
 
 
-def test_the_token_of_one_link_is_worth_nothing_on_another(world: World, inside: Inside) -> None:
+def test_the_token_of_one_link_is_worth_nothing_on_another(world: World, inside: AdmittedReader) -> None:
     cookie = inside.guest.http.get_cookie(f"viewer-{inside.name}")
     assert cookie is not None
     for short_id in (
         inside.file.made["shortId"],
         inside.file.owner.post(f"{inside.file.path}/variants").json["shortId"],
     ):
-        thief = Guest(world, short_id)
+        thief = GateClient(world, short_id)
         thief.http.set_cookie(f"viewer-{short_id}", cookie.value)
         assert not thief.is_in()
 
 
-def test_the_token_of_a_deleted_variant_opens_no_other_link(world: World, inside: Inside) -> None:
+def test_the_token_of_a_deleted_variant_opens_no_other_link(world: World, inside: AdmittedReader) -> None:
     cookie = inside.guest.http.get_cookie(f"viewer-{inside.name}")
     assert cookie is not None
     inside.file.owner.delete(f"{inside.file.path}/variants/{inside.variant['uuid']}")
-    thief = Guest(world, inside.file.made["shortId"])
+    thief = GateClient(world, inside.file.made["shortId"])
     thief.http.set_cookie(f"viewer-{inside.file.made['shortId']}", cookie.value)
     assert not thief.is_in()
 
 
-def test_a_page_that_was_open_before_anything_was_asked_reports_no_more_reading(world: World, file: Shared) -> None:
-    reader = Reader(world, file.made["shortId"])
+def test_a_page_that_was_open_before_anything_was_asked_reports_no_more_reading(world: World, file: OwnedFile) -> None:
+    reader = FakeReader(world, file.made["shortId"])
     assert reader.reads(9) == 204
-    before = sessions(world)
+    before = list_sessions(world)
     file.change(requireEmail=True)
     assert reader.reads(9) == 403
-    assert sessions(world) == before
+    assert list_sessions(world) == before
 
 
-def test_a_dead_link_stays_dead_and_an_unknown_one_unknown(world: World, file: Shared) -> None:
+def test_a_dead_link_stays_dead_and_an_unknown_one_unknown(world: World, file: OwnedFile) -> None:
     file.change(password="secret")
-    change_file(world, file.made["uuid"], delete_at=world.clock.now)
+    update_file_row(world, file.made["uuid"], delete_at=world.clock.now)
     assert world.http.get(f"/{file.made['shortId']}").status_code == 410
     file.owner.delete(file.path)
     assert world.http.get(f"/{file.made['shortId']}").status_code == 404
 
 
-def test_nothing_of_what_readers_gave_outlives_the_file(world: World, inside: Inside) -> None:
+def test_nothing_of_what_readers_gave_outlives_the_file(world: World, inside: AdmittedReader) -> None:
     found = world.rt.db.row("SELECT id FROM files")
     assert found is not None
     purge.purge(world.rt, found[0])
-    assert "ada@a.example" not in json.dumps(everything(world))
+    assert "ada@a.example" not in json.dumps(dump_database(world))

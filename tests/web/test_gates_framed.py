@@ -5,50 +5,50 @@ from typing import Any
 import pytest
 
 from tests.support.cast import World
-from tests.support.guest import Guest, errors, inputs, ticket_of
-from tests.support.owner import put
-from tests.support.rows import count
+from tests.support.gate_client import GateClient, parse_errors, parse_inputs, read_ticket
+from tests.support.owner import put_settings
+from tests.support.rows import count_rows
 
 
 @pytest.fixture
 def made(world: World) -> dict[str, Any]:
     """Pia's file with two views left."""
     made = world.pia.upload()
-    put(world, made, viewLimit=2, slug="the-plan")
+    put_settings(world, made, viewLimit=2, slug="the-plan")
     return made
 
 
-def consumed(world: World, made: dict[str, Any]) -> int:
+def count_consumed_views(world: World, made: dict[str, Any]) -> int:
     return int(world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()["viewsConsumed"])
 
 
 def test_the_gate_can_be_framed_and_passed_inside_the_frame(world: World, made: dict[str, Any]) -> None:
-    guest = Guest(world, made["shortId"], prefix="/embed")
+    guest = GateClient(world, made["shortId"], prefix="/embed")
     page = guest.looks("?page=2")
     assert "frame-ancestors *" in page.headers["Content-Security-Policy"]
     assert "X-Frame-Options" not in page.headers
     assert f'<a href="/{made["shortId"]}?page=2" target="_blank" rel="noopener">' in page.text
-    assert not [name for name, row in inputs(page).items() if "autofocus" in row]
+    assert not [name for name, row in parse_inputs(page).items() if "autofocus" in row]
     answer = guest.sends(query="?page=2")
     assert (answer.status_code, answer.headers["Location"]) == (303, f"/embed/{made['shortId']}?page=2")
     assert guest.is_in()
-    assert consumed(world, made) == 1
+    assert count_consumed_views(world, made) == 1
 
 
 def test_a_browser_that_keeps_no_cookies_in_the_frame_takes_no_unit(world: World, made: dict[str, Any]) -> None:
-    guest = Guest(world, made["shortId"], prefix="/embed", cookies=False)
+    guest = GateClient(world, made["shortId"], prefix="/embed", cookies=False)
     guest.looks()
     answer = guest.sends()
     assert answer.status_code == 403
     assert "frame-ancestors *" in answer.headers["Content-Security-Policy"]
-    assert errors(answer) == {"": "Your browser does not let the document open inside another page."}
+    assert parse_errors(answer) == {"": "Your browser does not let the document open inside another page."}
     assert answer.text.count("Open in a window of its own") == 1
     assert "<form" not in answer.text
-    assert consumed(world, made) == 0
+    assert count_consumed_views(world, made) == 0
 
 
 def test_the_gate_alone_in_its_window_cannot_be_framed(world: World, made: dict[str, Any]) -> None:
-    page = Guest(world, made["shortId"]).looks()
+    page = GateClient(world, made["shortId"]).looks()
     assert "frame-ancestors 'none'" in page.headers["Content-Security-Policy"]
     assert "Open in a window of its own" not in page.text
 
@@ -56,40 +56,40 @@ def test_the_gate_alone_in_its_window_cannot_be_framed(world: World, made: dict[
 def test_in_a_window_of_its_own_too_a_browser_without_cookies_takes_and_leaves_nothing(
     world: World, made: dict[str, Any]
 ) -> None:
-    put(world, made, gateFields=[{"key": "mail", "label": "Mail", "type": "email", "required": True}])
-    guest = Guest(world, made["shortId"], cookies=False)
+    put_settings(world, made, gateFields=[{"key": "mail", "label": "Mail", "type": "email", "required": True}])
+    guest = GateClient(world, made["shortId"], cookies=False)
     page = guest.looks()
     assert page.headers["Set-Cookie"] == "viewer-cookies=1; HttpOnly; Path=/; SameSite=Lax"
-    answer = guest.sends(ticket=ticket_of(page), mail="ann@a.example")
+    answer = guest.sends(ticket=read_ticket(page), mail="ann@a.example")
     said = "Your browser keeps no cookies here, and it takes one to let you in. Allow them for this site and try again."
-    assert (answer.status_code, errors(answer)) == (403, {"": said})
-    assert inputs(answer)["field-mail"]["value"] == "ann@a.example"
-    assert consumed(world, made) == 0
+    assert (answer.status_code, parse_errors(answer)) == (403, {"": said})
+    assert parse_inputs(answer)["field-mail"]["value"] == "ann@a.example"
+    assert count_consumed_views(world, made) == 0
     assert world.pia.get("/api/v1/gate-responses").get_json() == []
-    assert (count(world, "viewers"), count(world, "activity_rows")) == (0, 0)
+    assert (count_rows(world, "viewers"), count_rows(world, "activity_rows")) == (0, 0)
 
 
 def test_who_allows_cookies_then_gets_in_with_the_same_form(world: World, made: dict[str, Any]) -> None:
-    refused = Guest(world, made["shortId"], cookies=False).sends()
-    allowed = Guest(world, made["shortId"])
-    assert allowed.sends(ticket=ticket_of(refused)).status_code == 303
+    refused = GateClient(world, made["shortId"], cookies=False).sends()
+    allowed = GateClient(world, made["shortId"])
+    assert allowed.sends(ticket=read_ticket(refused)).status_code == 303
     assert allowed.is_in()
-    assert consumed(world, made) == 1
+    assert count_consumed_views(world, made) == 1
 
 
 def test_no_frame_is_entered_by_a_slug(world: World, made: dict[str, Any]) -> None:
-    guest = Guest(world, "the-plan", prefix="/embed")
+    guest = GateClient(world, "the-plan", prefix="/embed")
     assert guest.looks().status_code == 404
     assert guest.sends().status_code == 404
-    assert consumed(world, made) == 0
+    assert count_consumed_views(world, made) == 0
 
 
 def test_over_https_the_cookies_belong_to_the_site_around_and_this_one(make: Any) -> None:
     world = make(base_url="https://docs.example.com")
     made = world.pia.upload()
-    put(world, made, viewLimit=2)
-    guest = Guest(world, made["shortId"], prefix="/embed", cookies=False)
-    shown, entered = guest.looks().headers, Guest(world, made["shortId"]).sends().headers
+    put_settings(world, made, viewLimit=2)
+    guest = GateClient(world, made["shortId"], prefix="/embed", cookies=False)
+    shown, entered = guest.looks().headers, GateClient(world, made["shortId"]).sends().headers
     cookies = [*shown.getlist("Set-Cookie"), *entered.getlist("Set-Cookie")]
     kinds = [cookie.split("-")[:2] for cookie in cookies]
     assert kinds == [["__Host", "viewer"], ["__Host", "gate"], ["__Host", "viewer"]]

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from tests.support.cast import World
-from tests.support.guest import Guest, inputs
-from tests.support.owner import put
-from tests.support.reader import Reader, feed
-from tests.support.rows import count
-from tests.web.test_gates import ALL, FORM, GIVEN
+from tests.support.gate_client import GateClient, parse_inputs
+from tests.support.owner import put_settings
+from tests.support.reader import FakeReader, list_view_rows
+from tests.support.rows import count_rows
+from tests.web.test_gates import ALL, FORM, FORM_VALUES
 
 
 @pytest.fixture
@@ -19,12 +19,12 @@ def made(world: World) -> dict[str, Any]:
     return world.pia.upload()
 
 
-def gate_stream(world: World) -> list[dict[str, Any]]:
+def list_gate_rows(world: World) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = world.pia.get("/api/v1/gate-responses").get_json()
     return rows
 
 
-def completed(world: World) -> list[dict[str, Any]]:
+def list_completed_data(world: World) -> list[dict[str, Any]]:
     """The data of every ``gate.completed``, without what stands in every event."""
     rows = world.rt.db.rows("SELECT data FROM activity_rows WHERE event = 'gate.completed' ORDER BY id")
     return [
@@ -32,11 +32,11 @@ def completed(world: World) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def emails(world: World) -> list[Any]:
+def list_viewer_emails(world: World) -> list[Any]:
     return [email for (email,) in world.rt.db.rows("SELECT email FROM viewers ORDER BY id")]
 
 
-def invited(world: World, made: dict[str, Any], email: str = "ivy@other.example") -> str:
+def insert_named_invite(world: World, made: dict[str, Any], email: str = "ivy@other.example") -> str:
     """The short id of a personal link."""
     short_id = "Invited00001"
     with world.rt.db.write():
@@ -50,88 +50,88 @@ def invited(world: World, made: dict[str, Any], email: str = "ivy@other.example"
 
 def test_a_form_enters_the_gate_stream_and_the_record(world: World, made: dict[str, Any]) -> None:
     """Custom forms enter the gate stream; ``email`` is that of the email-type field whatever its key."""
-    put(world, made, **ALL)
-    assert Guest(world, made["shortId"]).enters("Sesam & öffne", **GIVEN)
-    (row,) = gate_stream(world)
+    put_settings(world, made, **ALL)
+    assert GateClient(world, made["shortId"]).enters("Sesam & öffne", **FORM_VALUES)
+    (row,) = list_gate_rows(world)
     assert row == {
         "id": 2,
         "fileUuid": made["uuid"],
         "fileName": "report.pdf",
         "readAt": "2026-09-21T14:13:20.000Z",
         "type": "gate",
-        "fields": GIVEN,
+        "fields": FORM_VALUES,
     }
-    assert completed(world) == [{"source": "form", "email": "ada@a.example", "fields": GIVEN}]
-    assert emails(world) == ["ada@a.example"]
+    assert list_completed_data(world) == [{"source": "form", "email": "ada@a.example", "fields": FORM_VALUES}]
+    assert list_viewer_emails(world) == ["ada@a.example"]
 
 
 def test_a_plain_address_stands_on_the_reader_and_not_in_the_gate_stream(world: World, made: dict[str, Any]) -> None:
     """Gate rows are custom-form submissions only; a plain e-mail prompt appears on the session."""
-    put(world, made, requireEmail=True)
-    guest = Guest(world, made["shortId"])
+    put_settings(world, made, requireEmail=True)
+    guest = GateClient(world, made["shortId"])
     assert guest.enters(email=" ada@a.example ")
-    assert gate_stream(world) == []
-    assert completed(world) == [{"source": "email", "email": "ada@a.example"}]
-    Reader(world, made["shortId"], http=guest.http).reads(9)
+    assert list_gate_rows(world) == []
+    assert list_completed_data(world) == [{"source": "email", "email": "ada@a.example"}]
+    FakeReader(world, made["shortId"], http=guest.http).reads(9)
     of_session = "SELECT v.email FROM view_sessions s JOIN viewers v ON v.id = s.viewer_id"
     assert world.rt.db.rows(of_session) == [("ada@a.example",)]
 
 
 def test_a_password_alone_is_no_completed_gate(world: World, made: dict[str, Any]) -> None:
-    put(world, made, password="x", viewLimit=3)
-    assert Guest(world, made["shortId"]).enters("x")
-    assert completed(world) == []
-    assert emails(world) == [None]
+    put_settings(world, made, password="x", viewLimit=3)
+    assert GateClient(world, made["shortId"]).enters("x")
+    assert list_completed_data(world) == []
+    assert list_viewer_emails(world) == [None]
 
 
 def test_the_record_knows_the_variant_that_was_entered(world: World, made: dict[str, Any]) -> None:
-    put(world, made, requireEmail=True)
+    put_settings(world, made, requireEmail=True)
     variant = world.pia.post(f"/api/v1/files/{made['uuid']}/variants").get_json()
-    assert Guest(world, variant["shortId"]).enters(email="ada@a.example")
+    assert GateClient(world, variant["shortId"]).enters(email="ada@a.example")
     found = world.rt.db.rows("SELECT v.uuid FROM activity_rows a JOIN variants v ON v.id = a.variant_id")
     assert found == [(variant["uuid"],)]
 
 
 def test_a_file_without_an_owner_lets_in_and_tells_nobody(world: World, made: dict[str, Any]) -> None:
-    put(world, made, gateFields=FORM)
+    put_settings(world, made, gateFields=FORM)
     with world.rt.db.write():
         world.rt.db.execute("UPDATE files SET owner_id = NULL")
-    assert Guest(world, made["shortId"]).enters(**GIVEN)
-    assert (count(world, "gate_rows"), count(world, "activity_rows")) == (0, 0)
+    assert GateClient(world, made["shortId"]).enters(**FORM_VALUES)
+    assert (count_rows(world, "gate_rows"), count_rows(world, "activity_rows")) == (0, 0)
 
 
 def test_capture_goes_on_below_pro(world: World, made: dict[str, Any]) -> None:
     """Capture itself is not plan-gated."""
-    put(world, made, gateFields=FORM)
+    put_settings(world, made, gateFields=FORM)
     with world.rt.db.write():
         world.rt.db.execute("UPDATE accounts SET plan = 1")
-    assert Guest(world, made["shortId"]).enters(**GIVEN)
-    assert count(world, "gate_rows") == 1
+    assert GateClient(world, made["shortId"]).enters(**FORM_VALUES)
+    assert count_rows(world, "gate_rows") == 1
 
 
 def test_the_views_of_a_gated_link_are_counted(world: World, made: dict[str, Any]) -> None:
-    put(world, made, password="x")
-    guest = Guest(world, made["shortId"])
+    put_settings(world, made, password="x")
+    guest = GateClient(world, made["shortId"])
     assert guest.enters("x")
-    Reader(world, made["shortId"], http=guest.http, query="?via=qr").reads(9)
-    assert [row["timeMs"] for row in feed(world)] == [9_000]
+    FakeReader(world, made["shortId"], http=guest.http, query="?via=qr").reads(9)
+    assert [row["timeMs"] for row in list_view_rows(world)] == [9_000]
 
 
 @pytest.mark.parametrize("settings", [{"requireEmail": True}, {"requireEmail": True, "gateDomains": ["a.example"]}])
 def test_an_invitee_is_not_asked_for_their_address(
     world: World, made: dict[str, Any], settings: dict[str, Any]
 ) -> None:
-    put(world, made, **settings)
-    assert Guest(world, invited(world, made)).is_in()
-    assert completed(world) == []
+    put_settings(world, made, **settings)
+    assert GateClient(world, insert_named_invite(world, made)).is_in()
+    assert list_completed_data(world) == []
 
 
 def test_an_invitee_is_asked_for_everything_else(world: World, made: dict[str, Any]) -> None:
-    put(world, made, **ALL, gateDomains=["a.example"])
-    guest = Guest(world, invited(world, made))
-    found = inputs(guest.looks())
+    put_settings(world, made, **ALL, gateDomains=["a.example"])
+    guest = GateClient(world, insert_named_invite(world, made))
+    found = parse_inputs(guest.looks())
     assert list(found) == ["password", "field-password", "field-mail", "field-phone", "field-firm", "ticket"]
     assert found["field-mail"]["value"] == "ivy@other.example"
-    assert not guest.enters("wrong", **GIVEN)
+    assert not guest.enters("wrong", **FORM_VALUES)
     assert guest.enters("Sesam & öffne", mail="ivy@other.example", phone="1")
-    assert emails(world) == ["ivy@other.example"]
+    assert list_viewer_emails(world) == ["ivy@other.example"]

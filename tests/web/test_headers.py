@@ -6,48 +6,54 @@ import pytest
 
 from docshare.server.web import derived
 from tests.support.cast import World
-from tests.support.rows import change_file
+from tests.support.rows import update_file_row
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; media-src 'self'; "
     "connect-src 'self'; base-uri 'none'; form-action 'self'; require-trusted-types-for 'script'; "
     "trusted-types 'none'; frame-ancestors "
 )
-ALONE = POLICY + "'none'"
-FRAMED = POLICY + "*"
+UNFRAMED_POLICY = POLICY + "'none'"
+FRAMED_POLICY = POLICY + "*"
 NO_STORE = "private, no-store"
-A_WHILE = "private, max-age=600"
-FOR_GOOD = "public, max-age=31536000, immutable"
+TEN_MINUTES = "private, max-age=600"
+IMMUTABLE = "public, max-age=31536000, immutable"
 
 # address -> status, type, policy, X-Frame-Options, Cache-Control
 MATRIX = {
-    "/": (200, "text/html", ALONE, "DENY", NO_STORE),
-    "/{live}": (200, "text/html", ALONE, "DENY", NO_STORE),
-    "/embed/{live}": (200, "text/html", FRAMED, None, NO_STORE),
-    "/{live}/pages/1-800.jpg?v=1": (200, "image/jpeg", ALONE, "DENY", A_WHILE),
-    "/{live}/text/1.json?v=1": (200, "application/json", ALONE, "DENY", A_WHILE),
-    "/{live}/pages/9-800.jpg?v=1": (404, "text/plain", ALONE, "DENY", NO_STORE),
-    "/{dead}": (410, "text/html", ALONE, "DENY", NO_STORE),
-    "/embed/{dead}": (410, "text/html", FRAMED, None, NO_STORE),
-    "/{dead}/pages/1-800.jpg?v=1": (410, "text/plain", ALONE, "DENY", NO_STORE),
-    "/nothing": (404, "text/html", ALONE, "DENY", NO_STORE),
-    "/embed/nothing": (404, "text/html", FRAMED, None, NO_STORE),
-    "/no/such/place": (404, "text/plain", ALONE, "DENY", NO_STORE),
-    "/static/{mark}/viewer/main.js": (200, "text/javascript", ALONE, "DENY", FOR_GOOD),
-    "/static/{mark}/design.css": (200, "text/css", ALONE, "DENY", FOR_GOOD),
-    "/static/{mark}/icons.svg": (200, "image/svg+xml", ALONE, "DENY", FOR_GOOD),
-    "/static/{mark}/fonts/inter-latin.woff2": (200, "font/woff2", ALONE, "DENY", FOR_GOOD),
-    "/static/0123456789abcdef/design.css": (200, "text/css", ALONE, "DENY", "public, max-age=0, must-revalidate"),
-    "/static/{mark}/nothing.css": (404, "text/plain", ALONE, "DENY", NO_STORE),
-    "/static/{mark}/../public.py": (404, "text/plain", ALONE, "DENY", NO_STORE),
-    "/static/{mark}/%2e%2e/public.py": (404, "text/plain", ALONE, "DENY", NO_STORE),
+    "/": (200, "text/html", UNFRAMED_POLICY, "DENY", NO_STORE),
+    "/{live}": (200, "text/html", UNFRAMED_POLICY, "DENY", NO_STORE),
+    "/embed/{live}": (200, "text/html", FRAMED_POLICY, None, NO_STORE),
+    "/{live}/pages/1-800.jpg?v=1": (200, "image/jpeg", UNFRAMED_POLICY, "DENY", TEN_MINUTES),
+    "/{live}/text/1.json?v=1": (200, "application/json", UNFRAMED_POLICY, "DENY", TEN_MINUTES),
+    "/{live}/pages/9-800.jpg?v=1": (404, "text/plain", UNFRAMED_POLICY, "DENY", NO_STORE),
+    "/{dead}": (410, "text/html", UNFRAMED_POLICY, "DENY", NO_STORE),
+    "/embed/{dead}": (410, "text/html", FRAMED_POLICY, None, NO_STORE),
+    "/{dead}/pages/1-800.jpg?v=1": (410, "text/plain", UNFRAMED_POLICY, "DENY", NO_STORE),
+    "/nothing": (404, "text/html", UNFRAMED_POLICY, "DENY", NO_STORE),
+    "/embed/nothing": (404, "text/html", FRAMED_POLICY, None, NO_STORE),
+    "/no/such/place": (404, "text/plain", UNFRAMED_POLICY, "DENY", NO_STORE),
+    "/static/{mark}/viewer/main.js": (200, "text/javascript", UNFRAMED_POLICY, "DENY", IMMUTABLE),
+    "/static/{mark}/design.css": (200, "text/css", UNFRAMED_POLICY, "DENY", IMMUTABLE),
+    "/static/{mark}/icons.svg": (200, "image/svg+xml", UNFRAMED_POLICY, "DENY", IMMUTABLE),
+    "/static/{mark}/fonts/inter-latin.woff2": (200, "font/woff2", UNFRAMED_POLICY, "DENY", IMMUTABLE),
+    "/static/0123456789abcdef/design.css": (
+        200,
+        "text/css",
+        UNFRAMED_POLICY,
+        "DENY",
+        "public, max-age=0, must-revalidate",
+    ),
+    "/static/{mark}/nothing.css": (404, "text/plain", UNFRAMED_POLICY, "DENY", NO_STORE),
+    "/static/{mark}/../public.py": (404, "text/plain", UNFRAMED_POLICY, "DENY", NO_STORE),
+    "/static/{mark}/%2e%2e/public.py": (404, "text/plain", UNFRAMED_POLICY, "DENY", NO_STORE),
 }
 
 
 @pytest.fixture
 def names(world: World) -> dict[str, str]:
     live, dead = world.pia.upload(), world.pia.upload()
-    change_file(world, dead["uuid"], delete_at=world.clock.now)
+    update_file_row(world, dead["uuid"], delete_at=world.clock.now)
     mark = re.search(r"/static/([0-9a-f]{16})/", world.http.get("/").text)
     assert mark is not None
     return {"live": live["shortId"], "dead": dead["shortId"], "mark": mark[1]}
@@ -66,7 +72,7 @@ def test_headers(world: World, names: dict[str, str], address: str) -> None:
     assert headers["Referrer-Policy"] == "no-referrer"
     assert headers["X-Robots-Tag"] == "noindex, nofollow"
     assert headers["Cross-Origin-Opener-Policy"] == "same-origin"
-    assert headers["Cross-Origin-Resource-Policy"] == ("cross-origin" if policy == FRAMED else "same-origin")
+    assert headers["Cross-Origin-Resource-Policy"] == ("cross-origin" if policy == FRAMED_POLICY else "same-origin")
     assert "camera=()" in headers["Permissions-Policy"]
     assert "Set-Cookie" not in headers
     varies = {part.strip() for part in headers.get("Vary", "").split(",")}

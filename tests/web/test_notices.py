@@ -11,22 +11,22 @@ import pytest
 from docshare.server.services.operations import mail, unsubscribe
 from docshare.server.services.operations.unsubscribe import NOTICES
 from tests.support.cast import World
-from tests.support.leaving import EVERYTHING, Hand
-from tests.support.mailbox import Mailbox, text_of
-from tests.support.owner import put, signed_in
-from tests.support.reader import Reader, everything
+from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, FeedbackClient
+from tests.support.mail_server import FakeMailServer, read_part
+from tests.support.owner import put_settings, sign_in_browser
+from tests.support.reader import FakeReader, dump_database
 
 ONE_CLICK = {"List-Unsubscribe": "One-Click"}
 
 
 @pytest.fixture
-def box() -> Iterator[Mailbox]:
-    with Mailbox() as running:
+def box() -> Iterator[FakeMailServer]:
+    with FakeMailServer() as running:
         yield running
 
 
 @pytest.fixture
-def world(make: Callable[..., World], box: Mailbox) -> World:
+def world(make: Callable[..., World], box: FakeMailServer) -> World:
     return make(smtp_url=box.url)
 
 
@@ -34,98 +34,100 @@ def world(make: Callable[..., World], box: Mailbox) -> World:
 def made(world: World) -> dict[str, Any]:
     """Pia's file, of which she wants all mails."""
     made = world.pia.upload()
-    put(world, made, **EVERYTHING, notifyOnView=True, notifyOnComment=True)
+    put_settings(world, made, **ALL_FEEDBACK_SETTINGS, notifyOnView=True, notifyOnComment=True)
     return made
 
 
-def read(world: World, made: dict[str, Any]) -> None:
-    Reader(world, made["shortId"], address="198.51.100.77").reads(20)
+def read_and_send_mail(world: World, made: dict[str, Any]) -> None:
+    FakeReader(world, made["shortId"], address="198.51.100.77").reads(20)
     mail.send_due(world.rt)
 
 
-def note(world: World, made: dict[str, Any]) -> None:
-    Hand(world, made["shortId"]).note("Hello")
+def note_and_send_mail(world: World, made: dict[str, Any]) -> None:
+    FeedbackClient(world, made["shortId"]).note("Hello")
     world.clock.advance(minutes=6)
     mail.send_due(world.rt)
 
 
-def of(world: World, kind: str, who: str = "pia") -> str:
+def notice_path(world: World, kind: str, who: str = "pia") -> str:
     """The path of the link of ``who``."""
     ((ident,),) = world.rt.db.rows("SELECT id FROM accounts WHERE email = ?", (f"{who}@example.com",))
     return unsubscribe.link(world.rt, ident, kind).removeprefix(world.rt.config.base_url)
 
 
-def test_a_notice_says_how_to_switch_it_off(world: World, made: dict[str, Any], box: Mailbox) -> None:
+def test_a_notice_says_how_to_switch_it_off(world: World, made: dict[str, Any], box: FakeMailServer) -> None:
     """RFC 8058: both headers, and the link in the text for everybody else."""
-    read(world, made)
-    note(world, made)
+    read_and_send_mail(world, made)
+    note_and_send_mail(world, made)
     for message, kind in zip(box.taken, ("views", "comments"), strict=True):
-        link = f"{world.rt.config.base_url}{of(world, kind)}"
+        link = f"{world.rt.config.base_url}{notice_path(world, kind)}"
         assert message["List-Unsubscribe"] == f"<{link}>"
         assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
-        assert text_of(message).splitlines()[-1] == f"Switch these mails off: {link}"
-        assert f'<a href="{link}">' in text_of(message, "html")
+        assert read_part(message).splitlines()[-1] == f"Switch these mails off: {link}"
+        assert f'<a href="{link}">' in read_part(message, "html")
 
 
 def test_the_link_stays_whole_however_long_the_name_of_the_server_is(make: Callable[..., World]) -> None:
-    with Mailbox() as box:
+    with FakeMailServer() as box:
         world = make(smtp_url=box.url, base_url=f"https://{'d' * 60}.{'e' * 60}.{'f' * 60}.example.com")
         with world.rt.db.write():
             ((ident,),) = world.rt.db.rows("SELECT id FROM accounts WHERE email = 'pia@example.com'")
             mail.enqueue(world.rt, "pia@example.com", "One", "A text.\n", notice=(ident, unsubscribe.VIEWS))
         assert mail.send_due(world.rt) == 1
-    link = f"{world.rt.config.base_url}{of(world, 'views')}"
+    link = f"{world.rt.config.base_url}{notice_path(world, 'views')}"
     assert f"List-Unsubscribe: <{link}>\r\n".encode() in box.raw[0]
-    assert text_of(box.taken[0]).splitlines()[-1] == f"Switch these mails off: {link}"
+    assert read_part(box.taken[0]).splitlines()[-1] == f"Switch these mails off: {link}"
 
 
-def test_an_invitation_is_no_notice(world: World, made: dict[str, Any], box: Mailbox) -> None:
+def test_an_invitation_is_no_notice(world: World, made: dict[str, Any], box: FakeMailServer) -> None:
     path = f"/api/v1/files/{made['uuid']}/invites"
     assert world.pia.post(path, json={"email": "ann@example.com", "mail": True}).status_code in (200, 201)
     mail.send_due(world.rt)
     assert [message["List-Unsubscribe"] for message in box.taken] == [None] * len(box.taken)
 
 
-def test_one_click_switches_this_kind_off_for_this_account(world: World, made: dict[str, Any], box: Mailbox) -> None:
+def test_one_click_switches_this_kind_off_for_this_account(
+    world: World, made: dict[str, Any], box: FakeMailServer
+) -> None:
     """As mail programs do it: a POST from anywhere, with no cookie."""
     headers = {"Sec-Fetch-Site": "cross-site", "Origin": "https://mail.example"}
-    assert world.http.post(of(world, "views"), data=ONE_CLICK, headers=headers).status_code == 200
-    read(world, made)
+    assert world.http.post(notice_path(world, "views"), data=ONE_CLICK, headers=headers).status_code == 200
+    read_and_send_mail(world, made)
     assert box.taken == []
-    note(world, made)
+    note_and_send_mail(world, made)
     assert len(box.taken) == 1, "notes are another kind"
 
 
-def test_looking_at_the_link_changes_nothing(world: World, made: dict[str, Any], box: Mailbox) -> None:
+def test_looking_at_the_link_changes_nothing(world: World, made: dict[str, Any], box: FakeMailServer) -> None:
     """Scanners of mail open every link."""
-    path = of(world, "views")
-    before = everything(world)
+    path = notice_path(world, "views")
+    before = dump_database(world)
     for page in (world.http.get(path), world.http.head(path)):
         assert page.status_code == 200
-    assert everything(world) == before
+    assert dump_database(world) == before
     page = world.http.get(path).text
     assert f'<form class="gate" method="post" action="{path}">' in page
     assert "Switch them off" in page
-    read(world, made)
+    read_and_send_mail(world, made)
     assert len(box.taken) == 1
 
 
-def test_it_can_be_switched_on_again(world: World, made: dict[str, Any], box: Mailbox) -> None:
-    path = of(world, "views")
+def test_it_can_be_switched_on_again(world: World, made: dict[str, Any], box: FakeMailServer) -> None:
+    path = notice_path(world, "views")
     page = world.http.post(path, data={"notices": "off"})
     assert "Mails are switched off" in page.text
-    desk = signed_in(world, world.pia)
+    desk = sign_in_browser(world, world.pia)
     assert path in desk.get("/account").text
     (value,) = re.findall(r'name="notices" value="(\w+)"', page.text)
     assert "Switch them off" in world.http.post(path, data={"notices": value}).text
     assert path not in desk.get("/account").text
-    read(world, made)
+    read_and_send_mail(world, made)
     assert len(box.taken) == 1
 
 
-def test_what_waits_is_not_sent_any_more(world: World, made: dict[str, Any], box: Mailbox) -> None:
-    Hand(world, made["shortId"]).note("Hello")
-    world.http.post(of(world, "comments"), data=ONE_CLICK)
+def test_what_waits_is_not_sent_any_more(world: World, made: dict[str, Any], box: FakeMailServer) -> None:
+    FeedbackClient(world, made["shortId"]).note("Hello")
+    world.http.post(notice_path(world, "comments"), data=ONE_CLICK)
     world.clock.advance(minutes=6)
     assert mail.send_due(world.rt) == 0
     assert box.taken == []
@@ -137,16 +139,16 @@ def test_a_webhook_that_was_disabled_is_such_a_notice(world: World) -> None:
     with world.rt.db.write():
         ((ident,),) = world.rt.db.rows("SELECT id FROM accounts WHERE email = 'pia@example.com'")
         mail.enqueue(world.rt, "pia@example.com", "One", "A text.\n", notice=(ident, unsubscribe.WEBHOOKS))
-    world.http.post(of(world, "webhooks"), data=ONE_CLICK)
+    world.http.post(notice_path(world, "webhooks"), data=ONE_CLICK)
     with world.rt.db.write():
         mail.enqueue(world.rt, "pia@example.com", "Two", "A text.\n", notice=(ident, unsubscribe.WEBHOOKS))
     assert mail.list_outbox(world.rt) == []
 
 
 def test_nobody_can_make_such_a_link_up(world: World) -> None:
-    path = of(world, "views")
+    path = notice_path(world, "views")
     kind, uuid, seal = path.rpartition("/")[2].split(".")
-    other = of(world, "views", "mal").rpartition("/")[2].split(".")
+    other = notice_path(world, "views", "mal").rpartition("/")[2].split(".")
     forged = [
         f"comments.{uuid}.{seal}",
         f"{kind}.{other[1]}.{seal}",
@@ -160,9 +162,9 @@ def test_nobody_can_make_such_a_link_up(world: World) -> None:
         "%00",
     ]
     assert len(seal) * 4 >= 128
-    before = everything(world)
+    before = dump_database(world)
     for token in forged:
         for method in ("GET", "POST"):
             answer = world.http.open(f"/notices/{token}", method=method, data=ONE_CLICK if method == "POST" else None)
             assert (answer.status_code, "Switch them" in answer.text) == (404, False), token
-    assert everything(world) == before
+    assert dump_database(world) == before

@@ -10,28 +10,28 @@ from docshare.contract.problems import Problem
 from docshare.server.services.accounts import callers, sign_in
 from docshare.server.services.oauth import clients, grants
 from docshare.server.workers.jobs import JOBS
-from tests.support.app import REDIRECT, VERIFIER, App, answer_in, make_app
 from tests.support.cast import BASE_URL, INVALID_TOKEN, World
-from tests.support.owner import signed_in
+from tests.support.oauth_app import REDIRECT, VERIFIER, OAuthApp, make_app, parse_redirect_params
+from tests.support.owner import sign_in_browser
 
 
 @pytest.fixture
-def app(world: World) -> App:
+def app(world: World) -> OAuthApp:
     return make_app(world)
 
 
 @pytest.fixture
-def script(world: World) -> App:
+def script(world: World) -> OAuthApp:
     """A public client."""
     return make_app(world, public=True, redirects=("http://127.0.0.1/callback",))
 
 
-def refused(answer: Any, error: str, status: int = 400) -> None:
+def assert_oauth_error(answer: Any, error: str, status: int = 400) -> None:
     assert (answer.status_code, answer.get_json()["error"]) == (status, error)
     assert answer.headers["Cache-Control"] == "no-store"
 
 
-def test_the_consent_page_names_the_app_the_account_and_what_is_asked(app: App) -> None:
+def test_the_consent_page_names_the_app_the_account_and_what_is_asked(app: OAuthApp) -> None:
     page = app.owner.get(app.address(scope="profile files:read"))
     assert page.status_code == 200
     assert "Sales &lt;dashboard&gt;" in page.text
@@ -45,21 +45,21 @@ def test_the_consent_page_names_the_app_the_account_and_what_is_asked(app: App) 
     assert page.headers["Referrer-Policy"] == "same-origin"
 
 
-def test_an_approval_leads_back_with_code_state_and_issuer(app: App) -> None:
+def test_an_approval_leads_back_with_code_state_and_issuer(app: OAuthApp) -> None:
     answer = app.decide()
     assert answer.headers["Location"].startswith(f"{REDIRECT}?")
-    found = answer_in(answer)
+    found = parse_redirect_params(answer)
     assert set(found) == {"code", "state", "iss"}
     assert (found["state"], found["iss"]) == ("st4te", BASE_URL)
 
 
-def test_a_refusal_leads_back_with_access_denied(app: App) -> None:
-    found = answer_in(app.decide("deny"))
+def test_a_refusal_leads_back_with_access_denied(app: OAuthApp) -> None:
+    found = parse_redirect_params(app.decide("deny"))
     assert (found["error"], found["state"], found["iss"]) == ("access_denied", "st4te", BASE_URL)
     assert "code" not in found
 
 
-def test_a_code_becomes_tokens_that_hold_what_was_granted(app: App) -> None:
+def test_a_code_becomes_tokens_that_hold_what_was_granted(app: OAuthApp) -> None:
     app.world.pia.upload()
     answer = app.exchange(app.code())
     assert answer.headers["Cache-Control"] == "no-store"
@@ -74,14 +74,14 @@ def test_a_code_becomes_tokens_that_hold_what_was_granted(app: App) -> None:
     assert (missing.status_code, missing.get_json()["code"]) == (403, "insufficient_scope")
 
 
-def test_an_app_that_is_a_page_in_a_browser_can_read_its_tokens(script: App) -> None:
+def test_an_app_that_is_a_page_in_a_browser_can_read_its_tokens(script: OAuthApp) -> None:
     code = script.code(redirect_uri="http://127.0.0.1/callback")
     for answer in (script.exchange(code, redirect_uri="http://127.0.0.1/callback"), script.exchange("x")):
         assert answer.headers["Access-Control-Allow-Origin"] == "*"
         assert "Access-Control-Allow-Credentials" not in answer.headers
 
 
-OPEN = {
+CORS_ROUTES = {
     "/oauth/token": "POST",
     "/oauth/revoke": "POST",
     "/oembed": "GET",
@@ -90,27 +90,27 @@ OPEN = {
 }
 
 
-@pytest.mark.parametrize("path", OPEN)
+@pytest.mark.parametrize("path", CORS_ROUTES)
 def test_a_preflight_lets_every_site_ask_and_none_send_cookies(world: World, path: str) -> None:
-    asked = {"Origin": "https://app.example.com", "Access-Control-Request-Method": OPEN[path]}
+    asked = {"Origin": "https://app.example.com", "Access-Control-Request-Method": CORS_ROUTES[path]}
     answer = world.http.options(path, headers={**asked, "Access-Control-Request-Headers": "authorization,x-other"})
     assert answer.status_code == 200
     assert answer.headers["Access-Control-Allow-Origin"] == "*"
-    assert OPEN[path] in answer.headers["Access-Control-Allow-Methods"].split(", ")
+    assert CORS_ROUTES[path] in answer.headers["Access-Control-Allow-Methods"].split(", ")
     assert {"Authorization", "*"} <= set(answer.headers["Access-Control-Allow-Headers"].split(", "))
     assert "Access-Control-Allow-Credentials" not in answer.headers
 
 
-@pytest.mark.parametrize("path", OPEN)
+@pytest.mark.parametrize("path", CORS_ROUTES)
 def test_every_site_can_read_refusals_too(make: Any, path: str) -> None:
     world = make(address_limit=1, rate_limit=1)
-    for method in (OPEN[path], OPEN[path], "DELETE"):
+    for method in (CORS_ROUTES[path], CORS_ROUTES[path], "DELETE"):
         answer = world.http.open(path, method=method, headers={"Origin": "https://app.example.com"})
         assert answer.headers["Access-Control-Allow-Origin"] == "*", answer.status
         assert "Retry-After" in answer.headers["Access-Control-Expose-Headers"]
 
 
-def test_no_other_address_is_open_to_other_sites(app: App) -> None:
+def test_no_other_address_is_open_to_other_sites(app: OAuthApp) -> None:
     made = app.world.pia.upload()
     asked = {"Origin": "https://app.example.com", "Access-Control-Request-Method": "GET"}
     for path in (
@@ -128,7 +128,7 @@ def test_no_other_address_is_open_to_other_sites(app: App) -> None:
                 assert not [name for name in dict(answer.headers) if name.lower().startswith("access-control-")]
 
 
-def test_only_digests_are_kept(app: App) -> None:
+def test_only_digests_are_kept(app: OAuthApp) -> None:
     code = app.code()
     tokens = app.exchange(code).get_json()
     dump = "\n".join(app.world.rt.db.sqlite.connection().iterdump())
@@ -136,16 +136,16 @@ def test_only_digests_are_kept(app: App) -> None:
         assert secret not in dump
 
 
-def test_a_refresh_token_is_no_credential_of_the_api(app: App) -> None:
+def test_a_refresh_token_is_no_credential_of_the_api(app: OAuthApp) -> None:
     assert app.get("/api/v1/files", app.tokens()["refresh_token"]).status_code == 401
 
 
-def test_a_public_client_needs_no_secret_and_any_port_of_this_machine_fits(script: App) -> None:
+def test_a_public_client_needs_no_secret_and_any_port_of_this_machine_fits(script: OAuthApp) -> None:
     tokens = script.tokens(redirect_uri="http://127.0.0.1:53211/callback")
     assert script.get("/api/v1/files", tokens["access_token"]).status_code == 200
 
 
-def test_a_client_may_send_its_secret_in_the_header(app: App) -> None:
+def test_a_client_may_send_its_secret_in_the_header(app: OAuthApp) -> None:
     code, secret = app.code(), app.secret
     assert secret is not None
     form = {
@@ -158,7 +158,7 @@ def test_a_client_may_send_its_secret_in_the_header(app: App) -> None:
     assert answer.status_code == 200
 
 
-def test_whoever_is_not_signed_in_is_asked_to_and_comes_back_once(app: App) -> None:
+def test_whoever_is_not_signed_in_is_asked_to_and_comes_back_once(app: OAuthApp) -> None:
     http = app.world.app.test_client()
     address = app.address()
     asked = http.get(address)
@@ -190,27 +190,27 @@ def test_signing_in_leads_nowhere_else(world: World, path: str) -> None:
     assert http.post(link).headers["Location"] == "/files"
 
 
-def test_a_code_lives_a_minute(app: App) -> None:
+def test_a_code_lives_a_minute(app: OAuthApp) -> None:
     late = app.code()
     app.world.clock.advance(seconds=59.999)
     assert app.exchange(app.code()).status_code == 200
     app.world.clock.advance(seconds=0.001)
-    refused(app.exchange(late), "invalid_grant")
+    assert_oauth_error(app.exchange(late), "invalid_grant")
 
 
-def test_a_code_that_is_used_twice_ends_what_it_was_exchanged_for(app: App) -> None:
+def test_a_code_that_is_used_twice_ends_what_it_was_exchanged_for(app: OAuthApp) -> None:
     code = app.code()
     tokens = app.exchange(code).get_json()
-    refused(app.exchange(code), "invalid_grant")
+    assert_oauth_error(app.exchange(code), "invalid_grant")
     assert app.get("/api/v1/files", tokens["access_token"]).status_code == 401
-    refused(app.refresh(tokens["refresh_token"]), "invalid_grant")
+    assert_oauth_error(app.refresh(tokens["refresh_token"]), "invalid_grant")
 
 
-def test_a_wrong_verifier_gets_nothing(app: App) -> None:
-    refused(app.exchange(app.code(), code_verifier="x" * 43), "invalid_grant")
+def test_a_wrong_verifier_gets_nothing(app: OAuthApp) -> None:
+    assert_oauth_error(app.exchange(app.code(), code_verifier="x" * 43), "invalid_grant")
 
 
-def test_refreshing_gives_a_new_pair_and_the_access_token_before_runs_on(app: App) -> None:
+def test_refreshing_gives_a_new_pair_and_the_access_token_before_runs_on(app: OAuthApp) -> None:
     first = app.tokens()
     answer = app.refresh(first["refresh_token"])
     assert answer.status_code == 200
@@ -221,7 +221,7 @@ def test_refreshing_gives_a_new_pair_and_the_access_token_before_runs_on(app: Ap
         assert app.get("/api/v1/files", tokens["access_token"]).status_code == 200
 
 
-def test_an_access_token_lives_an_hour(app: App) -> None:
+def test_an_access_token_lives_an_hour(app: OAuthApp) -> None:
     token = app.tokens()["access_token"]
     app.world.clock.advance(seconds=3599.999)
     assert app.get("/api/v1/files", token).status_code == 200
@@ -231,35 +231,35 @@ def test_an_access_token_lives_an_hour(app: App) -> None:
     assert answer.headers["WWW-Authenticate"] == INVALID_TOKEN
 
 
-def test_refreshing_may_narrow_the_access_token_but_never_widens(app: App) -> None:
+def test_refreshing_may_narrow_the_access_token_but_never_widens(app: OAuthApp) -> None:
     first = app.tokens()
     narrow = app.refresh(first["refresh_token"], scope="files:read").get_json()
     assert narrow["scope"] == "files:read"
     assert app.get("/api/v1/events", narrow["access_token"]).status_code == 403
-    refused(app.refresh(narrow["refresh_token"], scope="files:read files:write"), "invalid_scope")
+    assert_oauth_error(app.refresh(narrow["refresh_token"], scope="files:read files:write"), "invalid_scope")
     # The grant itself was not narrowed, and the refused request used nothing up.
     assert app.refresh(narrow["refresh_token"]).get_json()["scope"] == "files:read readership:read"
 
 
-def test_who_refreshes_a_moment_too_late_only_loses(app: App) -> None:
+def test_who_refreshes_a_moment_too_late_only_loses(app: OAuthApp) -> None:
     first = app.tokens()
     second = app.refresh(first["refresh_token"]).get_json()
     app.world.clock.advance(seconds=10)
-    refused(app.refresh(first["refresh_token"]), "invalid_grant")
+    assert_oauth_error(app.refresh(first["refresh_token"]), "invalid_grant")
     assert app.get("/api/v1/files", second["access_token"]).status_code == 200
     assert app.refresh(second["refresh_token"]).status_code == 200
 
 
-def test_a_refresh_token_that_comes_back_later_ends_the_grant(app: App) -> None:
+def test_a_refresh_token_that_comes_back_later_ends_the_grant(app: OAuthApp) -> None:
     first = app.tokens()
     second = app.refresh(first["refresh_token"]).get_json()
     app.world.clock.advance(seconds=10.001)
-    refused(app.refresh(first["refresh_token"]), "invalid_grant")
+    assert_oauth_error(app.refresh(first["refresh_token"]), "invalid_grant")
     assert app.get("/api/v1/files", second["access_token"]).status_code == 401
-    refused(app.refresh(second["refresh_token"]), "invalid_grant")
+    assert_oauth_error(app.refresh(second["refresh_token"]), "invalid_grant")
 
 
-def test_a_grant_ends_ninety_days_after_the_approval_however_often_it_was_refreshed(app: App) -> None:
+def test_a_grant_ends_ninety_days_after_the_approval_however_often_it_was_refreshed(app: OAuthApp) -> None:
     tokens = app.tokens()
     for _ in range(89):
         app.world.clock.advance(days=1)
@@ -268,55 +268,55 @@ def test_a_grant_ends_ninety_days_after_the_approval_however_often_it_was_refres
     tokens = app.refresh(tokens["refresh_token"]).get_json()
     assert tokens["expires_in"] == 60
     app.world.clock.advance(seconds=60)
-    refused(app.refresh(tokens["refresh_token"]), "invalid_grant")
+    assert_oauth_error(app.refresh(tokens["refresh_token"]), "invalid_grant")
     assert app.get("/api/v1/files", tokens["access_token"]).status_code == 401
 
 
-def revoke(app: App, token: str, **form: str) -> Any:
+def revoke_token(app: OAuthApp, token: str, **form: str) -> Any:
     sent = {"token": token, "client_id": app.client_id, "client_secret": app.secret or "", **form}
     return app.http.post("/oauth/revoke", data=sent)
 
 
-def test_revoking_a_refresh_token_ends_the_grant(app: App) -> None:
+def test_revoking_a_refresh_token_ends_the_grant(app: OAuthApp) -> None:
     tokens = app.tokens()
-    assert revoke(app, tokens["refresh_token"], token_type_hint="refresh_token").status_code == 200
+    assert revoke_token(app, tokens["refresh_token"], token_type_hint="refresh_token").status_code == 200
     assert app.get("/api/v1/files", tokens["access_token"]).status_code == 401
-    refused(app.refresh(tokens["refresh_token"]), "invalid_grant")
+    assert_oauth_error(app.refresh(tokens["refresh_token"]), "invalid_grant")
 
 
-def test_revoking_an_access_token_ends_that_one(app: App) -> None:
+def test_revoking_an_access_token_ends_that_one(app: OAuthApp) -> None:
     tokens = app.tokens()
-    assert revoke(app, tokens["access_token"]).status_code == 200
+    assert revoke_token(app, tokens["access_token"]).status_code == 200
     assert app.get("/api/v1/files", tokens["access_token"]).status_code == 401
     assert app.refresh(tokens["refresh_token"]).status_code == 200
 
 
 @pytest.mark.parametrize("hint", ["id_token", "urn:example:other", "", "access_token", "\u20ac"])
 @pytest.mark.parametrize("kind", ["access_token", "refresh_token"])
-def test_a_hint_that_is_unknown_or_wrong_revokes_all_the_same(app: App, kind: str, hint: str) -> None:
+def test_a_hint_that_is_unknown_or_wrong_revokes_all_the_same(app: OAuthApp, kind: str, hint: str) -> None:
     """RFC 7009, 2.2.1 leaves hints that a server does not know to be ignored."""
     tokens = app.tokens()
-    answer = revoke(app, tokens[kind], token_type_hint=hint)
+    answer = revoke_token(app, tokens[kind], token_type_hint=hint)
     assert (answer.status_code, answer.get_json()) == (200, {})
     assert app.get("/api/v1/files", tokens["access_token"]).status_code == 401
 
 
-def test_revoking_nothing_is_an_invalid_request(app: App) -> None:
-    refused(revoke(app, ""), "invalid_request")
+def test_revoking_nothing_is_an_invalid_request(app: OAuthApp) -> None:
+    assert_oauth_error(revoke_token(app, ""), "invalid_request")
 
 
-def test_revoking_what_nobody_knows_is_done_already(app: App) -> None:
-    assert revoke(app, "ds_at_" + "0" * 32).status_code == 200
+def test_revoking_what_nobody_knows_is_done_already(app: OAuthApp) -> None:
+    assert revoke_token(app, "ds_at_" + "0" * 32).status_code == 200
 
 
-def test_one_app_cannot_revoke_the_token_of_another(app: App) -> None:
+def test_one_app_cannot_revoke_the_token_of_another(app: OAuthApp) -> None:
     tokens = app.tokens()
     other = make_app(app.world)
-    assert revoke(other, tokens["refresh_token"]).status_code == 400
+    assert revoke_token(other, tokens["refresh_token"]).status_code == 400
     assert app.refresh(tokens["refresh_token"]).status_code == 200
 
 
-def test_an_account_sees_what_it_granted_and_takes_it_back(app: App) -> None:
+def test_an_account_sees_what_it_granted_and_takes_it_back(app: OAuthApp) -> None:
     world = app.world
     tokens = app.tokens()
     pia = world.rt.db.rows("SELECT id FROM accounts WHERE email = 'pia@example.com'")[0][0]
@@ -332,34 +332,34 @@ def test_an_account_sees_what_it_granted_and_takes_it_back(app: App) -> None:
     assert grants.list_apps(world.rt, pia) == []
 
 
-def test_an_upload_of_a_grant_that_ended_while_it_arrived_is_refused(app: App) -> None:
+def test_an_upload_of_a_grant_that_ended_while_it_arrived_is_refused(app: OAuthApp) -> None:
     token = app.tokens(scope="files:write")["access_token"]
     caller = callers.authenticate(app.world.rt, f"Bearer {token}")
     assert callers.renewed(app.world.rt, caller).plan == caller.plan
-    revoke(app, token)
+    revoke_token(app, token)
     with pytest.raises(Problem, match="revoked meanwhile"):
         callers.renewed(app.world.rt, caller)
 
 
-def test_removing_a_client_ends_what_was_granted_to_it(app: App) -> None:
+def test_removing_a_client_ends_what_was_granted_to_it(app: OAuthApp) -> None:
     tokens = app.tokens()
     clients.remove(app.world.rt, app.client_id)
     assert app.get("/api/v1/files", tokens["access_token"]).status_code == 401
     assert app.owner.get(app.address()).status_code == 400
 
 
-def test_what_has_ended_is_forgotten_and_what_stands_is_not(app: App) -> None:
+def test_what_has_ended_is_forgotten_and_what_stands_is_not(app: OAuthApp) -> None:
     world = app.world
     app.code()
     old = app.tokens()
     world.clock.advance(days=80)
-    app.owner = signed_in(world, world.pia)  # a session lives 30 days
+    app.owner = sign_in_browser(world, world.pia)  # a session lives 30 days
     fresh = app.tokens()
     (forget,) = (job.run for job in JOBS if job.name == "forget what apps may no longer do")
     world.clock.advance(days=20)
     assert forget(world.rt) > 0
     assert world.rt.db.rows("SELECT COUNT(*) FROM oauth_grants") == [(1,)]
-    refused(app.refresh(old["refresh_token"]), "invalid_grant")
+    assert_oauth_error(app.refresh(old["refresh_token"]), "invalid_grant")
     assert app.refresh(fresh["refresh_token"]).status_code == 200
 
 
@@ -380,8 +380,8 @@ def test_both_documents_describe_the_server(world: World) -> None:
     assert [world.http.get(address.removeprefix(BASE_URL)).status_code for address in named.values()] == [200, 200]
 
 
-def test_two_accounts_grant_apart(app: App) -> None:
-    other = App(app.world, signed_in(app.world, app.world.bea), app.client_id, app.secret)
+def test_two_accounts_grant_apart(app: OAuthApp) -> None:
+    other = OAuthApp(app.world, sign_in_browser(app.world, app.world.bea), app.client_id, app.secret)
     app.world.pia.upload()
     assert len(app.get("/api/v1/files", app.tokens()["access_token"]).get_json()) == 1
     assert other.get("/api/v1/files", other.tokens()["access_token"]).get_json() == []

@@ -5,20 +5,20 @@ from typing import Any
 
 import pytest
 
-from tests.support.app import REDIRECT, VERIFIER, App, answer_in, challenge_of, make_app
 from tests.support.cast import World
-from tests.support.owner import signed_in
+from tests.support.oauth_app import REDIRECT, VERIFIER, OAuthApp, make_app, make_challenge, parse_redirect_params
+from tests.support.owner import sign_in_browser
 
 LONG = "x" * 4_000
 
 
 @pytest.fixture
-def app(world: World) -> App:
+def app(world: World) -> OAuthApp:
     return make_app(world)
 
 
 # What cannot be sent back anywhere, since the client or the address is not to be trusted.
-STAYS_HERE = {
+PAGE_ERRORS = {
     "no client": {"client_id": None},
     "an unknown client": {"client_id": "nobody"},
     "no redirect address": {"redirect_uri": None},
@@ -43,8 +43,8 @@ STAYS_HERE = {
 }
 
 
-@pytest.mark.parametrize("changes", STAYS_HERE.values(), ids=STAYS_HERE)
-def test_it_is_said_here_and_leads_nowhere(app: App, changes: dict[str, str | None]) -> None:
+@pytest.mark.parametrize("changes", PAGE_ERRORS.values(), ids=PAGE_ERRORS)
+def test_it_is_said_here_and_leads_nowhere(app: OAuthApp, changes: dict[str, str | None]) -> None:
     answer = app.owner.get(app.address(**changes))
     assert answer.status_code == 400
     assert "Location" not in answer.headers
@@ -53,14 +53,14 @@ def test_it_is_said_here_and_leads_nowhere(app: App, changes: dict[str, str | No
 
 
 @pytest.mark.parametrize("name", ["client_id", "redirect_uri", "response_type", "scope", "state", "code_challenge"])
-def test_a_parameter_sent_twice_leads_nowhere(app: App, name: str) -> None:
+def test_a_parameter_sent_twice_leads_nowhere(app: OAuthApp, name: str) -> None:
     answer = app.owner.get(f"{app.address()}&{name}=other")
     assert answer.status_code == 400
     assert "Location" not in answer.headers
 
 
 # What the app may be told, at its own address.
-GOES_BACK: dict[str, tuple[dict[str, str | None], str]] = {
+REDIRECTED_ERRORS: dict[str, tuple[dict[str, str | None], str]] = {
     "another response type": ({"response_type": "token"}, "unsupported_response_type"),
     "no response type": ({"response_type": None}, "invalid_request"),
     "an empty response type": ({"response_type": ""}, "invalid_request"),
@@ -80,18 +80,18 @@ GOES_BACK: dict[str, tuple[dict[str, str | None], str]] = {
 }
 
 
-@pytest.mark.parametrize(("changes", "error"), GOES_BACK.values(), ids=GOES_BACK)
-def test_the_app_is_told_what_it_asked_wrongly(app: App, changes: dict[str, str | None], error: str) -> None:
+@pytest.mark.parametrize(("changes", "error"), REDIRECTED_ERRORS.values(), ids=REDIRECTED_ERRORS)
+def test_the_app_is_told_what_it_asked_wrongly(app: OAuthApp, changes: dict[str, str | None], error: str) -> None:
     answer = app.owner.get(app.address(**changes))
     assert answer.headers["Location"].startswith(f"{REDIRECT}?")
-    found = answer_in(answer)
+    found = parse_redirect_params(answer)
     assert (found["error"], found["state"]) == (error, "st4te")
     assert found["iss"] == "http://127.0.0.1:8787"
     assert "code" not in found
 
 
 # What the token endpoint refuses: changes of the form, the error, its status.
-NO_TOKENS: dict[str, tuple[dict[str, str | None], str, int]] = {
+TOKEN_ERRORS: dict[str, tuple[dict[str, str | None], str, int]] = {
     "no grant type": ({"grant_type": None}, "invalid_request", 400),
     "an empty grant type": ({"grant_type": ""}, "invalid_request", 400),
     "another grant type": ({"grant_type": "password"}, "unsupported_grant_type", 400),
@@ -101,7 +101,7 @@ NO_TOKENS: dict[str, tuple[dict[str, str | None], str, int]] = {
     "an unknown code": ({"code": "x" * 43}, "invalid_grant", 400),
     "no verifier": ({"code_verifier": None}, "invalid_request", 400),
     "a wrong verifier": ({"code_verifier": "x" * 43}, "invalid_grant", 400),
-    "the challenge as verifier": ({"code_verifier": challenge_of(VERIFIER)}, "invalid_grant", 400),
+    "the challenge as verifier": ({"code_verifier": make_challenge(VERIFIER)}, "invalid_grant", 400),
     "a short verifier": ({"code_verifier": "x" * 42}, "invalid_request", 400),
     "no redirect address": ({"redirect_uri": None}, "invalid_grant", 400),
     "another redirect address": ({"redirect_uri": REDIRECT + "/more"}, "invalid_grant", 400),
@@ -114,8 +114,8 @@ NO_TOKENS: dict[str, tuple[dict[str, str | None], str, int]] = {
 }
 
 
-@pytest.mark.parametrize(("changes", "error", "status"), NO_TOKENS.values(), ids=NO_TOKENS)
-def test_no_tokens(app: App, changes: dict[str, str | None], error: str, status: int) -> None:
+@pytest.mark.parametrize(("changes", "error", "status"), TOKEN_ERRORS.values(), ids=TOKEN_ERRORS)
+def test_no_tokens(app: OAuthApp, changes: dict[str, str | None], error: str, status: int) -> None:
     answer = app.exchange(app.code(), **changes)
     assert answer.status_code == status
     assert answer.get_json()["error"] == error
@@ -125,7 +125,7 @@ def test_no_tokens(app: App, changes: dict[str, str | None], error: str, status:
         assert answer.headers["WWW-Authenticate"].startswith("Basic")
 
 
-def test_the_code_of_another_client_is_no_code(app: App) -> None:
+def test_the_code_of_another_client_is_no_code(app: OAuthApp) -> None:
     other = make_app(app.world)
     code = app.code()
     assert other.exchange(code).get_json()["error"] == "invalid_grant"
@@ -133,7 +133,7 @@ def test_the_code_of_another_client_is_no_code(app: App) -> None:
     assert app.exchange(code).status_code == 200
 
 
-def test_the_refresh_token_of_another_client_is_none(app: App) -> None:
+def test_the_refresh_token_of_another_client_is_none(app: OAuthApp) -> None:
     tokens = app.tokens()
     other = make_app(app.world)
     assert other.refresh(tokens["refresh_token"]).get_json()["error"] == "invalid_grant"
@@ -141,28 +141,28 @@ def test_the_refresh_token_of_another_client_is_none(app: App) -> None:
 
 
 @pytest.mark.parametrize("token", ["", "x", "ds_rt_" + "0" * 32])
-def test_an_unknown_refresh_token(app: App, token: str) -> None:
+def test_an_unknown_refresh_token(app: OAuthApp, token: str) -> None:
     assert app.refresh(token).get_json()["error"] == "invalid_grant"
 
 
-def test_an_access_token_refreshes_nothing(app: App) -> None:
+def test_an_access_token_refreshes_nothing(app: OAuthApp) -> None:
     assert app.refresh(app.tokens()["access_token"]).get_json()["error"] == "invalid_grant"
 
 
-def test_a_secret_in_the_address_is_not_read(app: App) -> None:
+def test_a_secret_in_the_address_is_not_read(app: OAuthApp) -> None:
     code = app.code()
     form = {"grant_type": "authorization_code", "redirect_uri": REDIRECT, "code_verifier": VERIFIER, "code": code}
     answer = app.http.post(f"/oauth/token?client_id={app.client_id}&client_secret={app.secret}", data=form)
     assert (answer.status_code, answer.get_json()["error"]) == (401, "invalid_client")
 
 
-def test_a_parameter_sent_twice_gets_no_token(app: App) -> None:
+def test_a_parameter_sent_twice_gets_no_token(app: OAuthApp) -> None:
     form: dict[str, Any] = {"grant_type": ["authorization_code", "refresh_token"], "client_id": app.client_id}
     answer = app.http.post("/oauth/token", data=form)
     assert (answer.status_code, answer.get_json()["error"]) == (400, "invalid_request")
 
 
-def basic(text: bytes) -> str:
+def basic_credentials(text: bytes) -> str:
     return f"Basic {base64.b64encode(text).decode()}"
 
 
@@ -172,15 +172,15 @@ def basic(text: bytes) -> str:
         "Basic",
         "Basic ",
         "Basic %%%",
-        basic(b"\xff\xfe:\xff"),
-        basic(b":"),
-        basic(b"nobody"),
+        basic_credentials(b"\xff\xfe:\xff"),
+        basic_credentials(b":"),
+        basic_credentials(b"nobody"),
         "Basic\tQQ ==",
         "Bearer x",
     ],
 )
 @pytest.mark.parametrize("path", ["/oauth/token", "/oauth/revoke"])
-def test_a_header_that_names_no_client_is_no_client(app: App, path: str, header: str) -> None:
+def test_a_header_that_names_no_client_is_no_client(app: OAuthApp, path: str, header: str) -> None:
     form = {"grant_type": "refresh_token", "refresh_token": "x", "token": "x"}
     answer = app.http.post(path, data=form, headers={"Authorization": header})
     assert (answer.status_code, answer.get_json()["error"]) == (401, "invalid_client")
@@ -188,7 +188,7 @@ def test_a_header_that_names_no_client_is_no_client(app: App, path: str, header:
 
 
 # What stands in the header, and what stands in the form beside it; "" is the right one.
-TWO_WAYS: dict[str, tuple[str, dict[str, str]]] = {
+DUPLICATE_AUTHENTICATION: dict[str, tuple[str, dict[str, str]]] = {
     "the secret twice": ("", {"client_secret": ""}),
     "a wrong secret in the form": ("", {"client_secret": "x"}),
     "a wrong secret in the header": ("x", {"client_secret": ""}),
@@ -196,9 +196,9 @@ TWO_WAYS: dict[str, tuple[str, dict[str, str]]] = {
 }
 
 
-@pytest.mark.parametrize(("secret", "form"), TWO_WAYS.values(), ids=TWO_WAYS)
+@pytest.mark.parametrize(("secret", "form"), DUPLICATE_AUTHENTICATION.values(), ids=DUPLICATE_AUTHENTICATION)
 def test_who_says_in_two_ways_who_they_are_is_refused_and_loses_nothing(
-    app: App, secret: str, form: dict[str, str]
+    app: OAuthApp, secret: str, form: dict[str, str]
 ) -> None:
     """RFC 6749, 2.3: no more than one way of authentication in each request."""
     right, tokens = app.secret or "", app.tokens()
@@ -211,25 +211,25 @@ def test_who_says_in_two_ways_who_they_are_is_refused_and_loses_nothing(
 
 
 @pytest.mark.parametrize("state", ["x" * 5_000, "a b&c=d#e", "\r\nX-Evil: 1", "é\u202e\x00", "<script>"])
-def test_the_state_comes_back_as_it_was_sent(app: App, state: str) -> None:
+def test_the_state_comes_back_as_it_was_sent(app: OAuthApp, state: str) -> None:
     answer = app.decide(state=state)
     assert "X-Evil" not in answer.headers
-    assert answer_in(answer)["state"] == state
+    assert parse_redirect_params(answer)["state"] == state
 
 
 @pytest.mark.parametrize("mode", ["fragment", "form_post"])
-def test_a_code_is_never_sent_in_another_way_than_asked_by_the_address(app: App, mode: str) -> None:
+def test_a_code_is_never_sent_in_another_way_than_asked_by_the_address(app: OAuthApp, mode: str) -> None:
     assert "#" not in app.decide(response_mode=mode).headers["Location"]
 
 
-def test_a_code_that_failed_at_one_client_fails_at_another_too_and_is_still_good(app: App) -> None:
+def test_a_code_that_failed_at_one_client_fails_at_another_too_and_is_still_good(app: OAuthApp) -> None:
     other, code = make_app(app.world, public=True, redirects=(REDIRECT,)), app.code()
     assert app.exchange(code, code_verifier="x" * 43).get_json()["error"] == "invalid_grant"
     assert other.exchange(code).get_json()["error"] == "invalid_grant"
     assert app.exchange(code).status_code == 200
 
 
-def test_a_code_in_two_hands_of_which_one_is_another_client_ends_nothing(app: App) -> None:
+def test_a_code_in_two_hands_of_which_one_is_another_client_ends_nothing(app: OAuthApp) -> None:
     code = app.code()
     tokens = app.exchange(code).get_json()
     other = make_app(app.world, public=True, redirects=(REDIRECT,))
@@ -238,7 +238,7 @@ def test_a_code_in_two_hands_of_which_one_is_another_client_ends_nothing(app: Ap
 
 
 @pytest.mark.parametrize("path", ["/oauth/token", "/oauth/revoke"])
-def test_nothing_is_given_or_ended_by_opening_an_address(app: App, path: str) -> None:
+def test_nothing_is_given_or_ended_by_opening_an_address(app: OAuthApp, path: str) -> None:
     assert app.http.get(path).status_code == 405
 
 
@@ -257,14 +257,14 @@ def test_only_addresses_of_this_machine_may_vary_the_port(world: World, redirect
 # The consent form: what must not count as the owner's yes.
 
 
-def consent(app: App, *, token: bool = True, **more: Any) -> Any:
+def post_consent(app: OAuthApp, *, token: bool = True, **more: Any) -> Any:
     page = app.owner.get(app.address()).text
     csrf = page.split('name="csrf" value="')[1].split('"')[0]
     data = {"decision": "approve"} | ({"csrf": csrf} if token else {})
     return app.owner.post(app.address(), **{"data": data, **more})
 
 
-def codes(app: App) -> int:
+def count_codes(app: OAuthApp) -> int:
     return int(app.world.rt.db.rows("SELECT COUNT(*) FROM oauth_codes")[0][0])
 
 
@@ -282,39 +282,39 @@ def codes(app: App) -> int:
     ],
     ids=str,
 )
-def test_a_yes_that_the_owner_did_not_press(app: App, more: dict[str, Any]) -> None:
-    answer = consent(app, **more)
+def test_a_yes_that_the_owner_did_not_press(app: OAuthApp, more: dict[str, Any]) -> None:
+    answer = post_consent(app, **more)
     assert answer.status_code == 403
     assert "Location" not in answer.headers
-    assert codes(app) == 0
+    assert count_codes(app) == 0
 
 
-def test_a_form_without_an_answer(app: App) -> None:
+def test_a_form_without_an_answer(app: OAuthApp) -> None:
     page = app.owner.get(app.address()).text
     csrf = page.split('name="csrf" value="')[1].split('"')[0]
     assert app.owner.post(app.address(), data={"csrf": csrf}).status_code == 400
-    assert codes(app) == 0
+    assert count_codes(app) == 0
 
 
-def test_nobody_who_is_not_signed_in_says_yes(app: App) -> None:
+def test_nobody_who_is_not_signed_in_says_yes(app: OAuthApp) -> None:
     answer = app.world.app.test_client().post(app.address(), data={"decision": "approve"})
     assert answer.status_code == 403
-    assert codes(app) == 0
+    assert count_codes(app) == 0
 
 
-def test_the_token_of_another_session_does_not_count(app: App) -> None:
-    other = signed_in(app.world, app.world.mal).get(app.address()).text
+def test_the_token_of_another_session_does_not_count(app: OAuthApp) -> None:
+    other = sign_in_browser(app.world, app.world.mal).get(app.address()).text
     csrf = other.split('name="csrf" value="')[1].split('"')[0]
-    assert consent(app, data={"decision": "approve", "csrf": csrf}).status_code == 403
+    assert post_consent(app, data={"decision": "approve", "csrf": csrf}).status_code == 403
 
 
-def test_opening_the_page_grants_nothing(app: App) -> None:
+def test_opening_the_page_grants_nothing(app: OAuthApp) -> None:
     for method in ("get", "head"):
         assert getattr(app.owner, method)(app.address() + "&decision=approve").status_code == 200
-    assert codes(app) == 0
+    assert count_codes(app) == 0
 
 
-def test_guessing_secrets_is_slowed_down_and_says_when_to_try_again(app: App) -> None:
+def test_guessing_secrets_is_slowed_down_and_says_when_to_try_again(app: OAuthApp) -> None:
     for _ in range(60):
         assert app.token(grant_type="refresh_token", client_secret="x").status_code == 401
     answer = app.token(grant_type="refresh_token", client_secret="x")

@@ -13,7 +13,7 @@ from werkzeug.test import TestResponse
 
 from tests.support.cast import World
 from tests.support.pdfs import simple_pdf
-from tests.support.rows import change_file
+from tests.support.rows import update_file_row
 
 LINK = "http://127.0.0.1:8787"
 
@@ -24,11 +24,11 @@ def made(world: World) -> dict[str, Any]:
     return world.pia.upload(simple_pdf(pages=3), "Report.pdf")
 
 
-def ask(world: World, url: str, **more: Any) -> TestResponse:
+def get_oembed(world: World, url: str, **more: Any) -> TestResponse:
     return world.http.get("/oembed", query_string={"url": url, **more})
 
 
-def frame(document: dict[str, Any]) -> dict[str, str]:
+def frame_attributes(document: dict[str, Any]) -> dict[str, str]:
     """The attributes of the frame in the HTML."""
     found = re.fullmatch(r"<iframe ([^<>]*)></iframe>", document["html"])
     assert found
@@ -36,7 +36,7 @@ def frame(document: dict[str, Any]) -> dict[str, str]:
 
 
 def test_a_share_link_is_described_as_a_frame_of_the_embed_page(world: World, made: dict[str, Any]) -> None:
-    answer = ask(world, made["shareUrl"])
+    answer = get_oembed(world, made["shareUrl"])
     assert (answer.status_code, answer.content_type) == (200, "application/json")
     document = answer.get_json()
     assert list(document) == [
@@ -45,14 +45,14 @@ def test_a_share_link_is_described_as_a_frame_of_the_embed_page(world: World, ma
     ]  # fmt: skip
     assert (document["version"], document["type"], document["title"]) == ("1.0", "rich", "Report.pdf")
     assert (document["provider_name"], document["provider_url"]) == ("docshare", LINK)
-    shown = frame(document)
+    shown = frame_attributes(document)
     assert shown["src"] == f"{LINK}/embed/{made['shortId']}"
     assert (int(shown["width"]), int(shown["height"])) == (document["width"], document["height"]) == (800, 600)
     assert world.http.get(urlsplit(shown["src"]).path).status_code == 200
 
 
 def test_the_thumbnail_is_the_first_page(world: World, made: dict[str, Any]) -> None:
-    document = ask(world, made["shareUrl"]).get_json()
+    document = get_oembed(world, made["shareUrl"]).get_json()
     image = world.http.get(document["thumbnail_url"].removeprefix(LINK), buffered=True)
     assert image.status_code == 200
     size = Image.open(io.BytesIO(image.data)).size
@@ -60,19 +60,19 @@ def test_the_thumbnail_is_the_first_page(world: World, made: dict[str, Any]) -> 
 
 
 def test_the_thumbnail_is_the_first_page_that_readers_see(world: World, made: dict[str, Any]) -> None:
-    change_file(world, made["uuid"], settings='{"pageRange": {"from": 2, "to": 3}}')
-    address = ask(world, made["shareUrl"]).get_json()["thumbnail_url"].removeprefix(LINK)
+    update_file_row(world, made["uuid"], settings='{"pageRange": {"from": 2, "to": 3}}')
+    address = get_oembed(world, made["shareUrl"]).get_json()["thumbnail_url"].removeprefix(LINK)
     shown = world.http.get(address, buffered=True)
-    change_file(world, made["uuid"], settings="{}")
+    update_file_row(world, made["uuid"], settings="{}")
     second = world.http.get(f"/{made['shortId']}/pages/2-800.jpg?v=1", buffered=True)
     assert shown.data == second.data
 
 
 def test_every_form_of_a_link_of_this_instance_is_known(world: World, made: dict[str, Any]) -> None:
     """oEmbed accepts UUID, short id and slug; the frame is never built from a slug."""
-    change_file(world, made["uuid"], slug="the-report")
+    update_file_row(world, made["uuid"], slug="the-report")
     sources = {
-        name: frame(ask(world, f"{LINK}/{name}").get_json())["src"]
+        name: frame_attributes(get_oembed(world, f"{LINK}/{name}").get_json())["src"]
         for name in (made["shortId"], made["uuid"].upper(), "the-report", f"{made['shortId']}?via=qr#page=2")
     }
     assert sources == {
@@ -81,7 +81,7 @@ def test_every_form_of_a_link_of_this_instance_is_known(world: World, made: dict
         "the-report": f"{LINK}/embed/{made['shortId']}",
         f"{made['shortId']}?via=qr#page=2": f"{LINK}/embed/{made['shortId']}",
     }
-    assert ask(world, f"HTTP://127.0.0.1:8787/{made['shortId']}").status_code == 200
+    assert get_oembed(world, f"HTTP://127.0.0.1:8787/{made['shortId']}").status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -110,61 +110,61 @@ def test_every_form_of_a_link_of_this_instance_is_known(world: World, made: dict
     ],
 )
 def test_other_addresses_are_404(world: World, made: dict[str, Any], address: str) -> None:
-    change_file(world, made["uuid"], slug="the-report")
-    answer = ask(world, address.format(made["shortId"]))
+    update_file_row(world, made["uuid"], slug="the-report")
+    answer = get_oembed(world, address.format(made["shortId"]))
     assert answer.status_code == 404
     assert "Report" not in answer.text
 
 
 def test_the_address_for_framing_and_a_trailing_slash_are_known(world: World, made: dict[str, Any]) -> None:
-    change_file(world, made["uuid"], slug="the-report")
+    update_file_row(world, made["uuid"], slug="the-report")
     for name in ("{shortId}/", "{uuid}/", "the-report/", "embed/{shortId}", "embed/{uuid}", "embed/{shortId}/?via=qr"):
-        answer = ask(world, f"{LINK}/{name.format(**made)}")
+        answer = get_oembed(world, f"{LINK}/{name.format(**made)}")
         assert answer.status_code == 200, name
         known = made["uuid"] if "uuid" in name else made["shortId"]
-        assert frame(answer.get_json())["src"] == f"{LINK}/embed/{known}"
+        assert frame_attributes(answer.get_json())["src"] == f"{LINK}/embed/{known}"
 
 
 def test_unknown_trashed_and_dead_links_answer_alike(world: World, made: dict[str, Any]) -> None:
     """Unknown or dead link 404: a dead link leaks no name."""
-    unknown = ask(world, f"{LINK}/abcdefghijkl")
+    unknown = get_oembed(world, f"{LINK}/abcdefghijkl")
     assert unknown.status_code == 404
     for columns in ({"delete_at": world.clock.now}, {"burned_at": world.clock.now}):
-        change_file(world, made["uuid"], **columns)
-        assert ask(world, made["shareUrl"]).data == unknown.data
-        change_file(world, made["uuid"], delete_at=None, burned_at=None)
+        update_file_row(world, made["uuid"], **columns)
+        assert get_oembed(world, made["shareUrl"]).data == unknown.data
+        update_file_row(world, made["uuid"], delete_at=None, burned_at=None)
     world.pia.delete(f"/api/v1/files/{made['uuid']}")
-    assert ask(world, made["shareUrl"]).data == unknown.data
+    assert get_oembed(world, made["shareUrl"]).data == unknown.data
 
 
 @pytest.mark.parametrize("columns", [{"password_hash": "x"}, {"settings": '{"requireEmail": true}'}])
 def test_a_gated_link_tells_neither_name_nor_page(world: World, made: dict[str, Any], columns: dict[str, Any]) -> None:
     """A gated file's ``title`` is neutral."""
-    change_file(world, made["uuid"], **columns)
-    document = ask(world, made["shareUrl"]).get_json()
-    assert document["title"] == frame(document)["title"] == "Shared document"
+    update_file_row(world, made["uuid"], **columns)
+    document = get_oembed(world, made["shareUrl"]).get_json()
+    assert document["title"] == frame_attributes(document)["title"] == "Shared document"
     assert "thumbnail_url" not in document
     assert "Report" not in json.dumps(document)
 
 
 def test_a_variant_is_described_under_its_own_ids(world: World, made: dict[str, Any]) -> None:
     """A revoked variant leaks no name, a living one no canonical id."""
-    change_file(world, made["uuid"], slug="the-report")
+    update_file_row(world, made["uuid"], slug="the-report")
     path = f"/api/v1/files/{made['uuid']}/variants"
     variant = world.pia.post(path, json={"label": "Ann"}).get_json()
     for name in (variant["shortId"], variant["uuid"]):
-        document = ask(world, f"{LINK}/{name}").get_json()
-        assert frame(document)["src"] == f"{LINK}/embed/{name}"
+        document = get_oembed(world, f"{LINK}/{name}").get_json()
+        assert frame_attributes(document)["src"] == f"{LINK}/embed/{name}"
         assert world.http.get(document["thumbnail_url"].removeprefix(LINK), buffered=True).status_code == 200
         shown = json.dumps(document) + world.http.get(f"/{name}").text
         assert not [word for word in (made["uuid"], made["shortId"], "the-report", "Ann") if word in shown]
     world.pia.put(f"{path}/{variant['uuid']}", json={"revoked": True})
-    assert ask(world, variant["url"]).data == ask(world, f"{LINK}/abcdefghijkl").data
+    assert get_oembed(world, variant["url"]).data == get_oembed(world, f"{LINK}/abcdefghijkl").data
 
 
 def test_a_view_limit_shows_no_page(world: World, made: dict[str, Any]) -> None:
-    change_file(world, made["uuid"], view_limit=1)
-    document = ask(world, made["shareUrl"]).get_json()
+    update_file_row(world, made["uuid"], view_limit=1)
+    document = get_oembed(world, made["shareUrl"]).get_json()
     assert document["title"] == "Report.pdf"
     assert not {"thumbnail_url", "thumbnail_width", "thumbnail_height"} & set(document)
 
@@ -182,37 +182,37 @@ def test_a_view_limit_shows_no_page(world: World, made: dict[str, Any]) -> None:
 def test_the_asking_site_says_how_much_room_there_is(
     world: World, made: dict[str, Any], asked: dict[str, str], size: tuple[int, int], thumbnail: bool
 ) -> None:
-    document = ask(world, made["shareUrl"], **asked).get_json()
-    shown = frame(document)
+    document = get_oembed(world, made["shareUrl"], **asked).get_json()
+    shown = frame_attributes(document)
     assert (document["width"], document["height"]) == (int(shown["width"]), int(shown["height"])) == size
     assert ("thumbnail_url" in document) == thumbnail
 
 
 def test_only_json_is_answered(world: World, made: dict[str, Any]) -> None:
     """``format=xml`` is 501."""
-    assert ask(world, made["shareUrl"], format="json").status_code == 200
-    answer = ask(world, made["shareUrl"], format="xml")
+    assert get_oembed(world, made["shareUrl"], format="json").status_code == 200
+    answer = get_oembed(world, made["shareUrl"], format="xml")
     assert (answer.status_code, answer.content_type) == (501, "text/plain; charset=utf-8")
     assert world.http.get("/oembed").status_code == 400
 
 
 def test_a_name_cannot_leave_the_frame(world: World) -> None:
     made = world.pia.upload()
-    change_file(world, made["uuid"], original_name='"><script>alert(1)</script>.pdf')
-    document = ask(world, made["shareUrl"]).get_json()
-    assert frame(document)["title"] == document["title"]
+    update_file_row(world, made["uuid"], original_name='"><script>alert(1)</script>.pdf')
+    document = get_oembed(world, made["shareUrl"]).get_json()
+    assert frame_attributes(document)["title"] == document["title"]
     assert "<script" not in document["html"]
 
 
 def test_a_page_without_end_has_no_thumbnail(world: World, made: dict[str, Any]) -> None:
     for sizes in ("[[3, 10, 14400]]", "[[3, 0, 100]]"):
-        change_file(world, made["uuid"], page_sizes=sizes)
-        assert "thumbnail_url" not in ask(world, made["shareUrl"]).get_json()
+        update_file_row(world, made["uuid"], page_sizes=sizes)
+        assert "thumbnail_url" not in get_oembed(world, made["shareUrl"]).get_json()
 
 
 def test_the_share_page_names_its_description_and_the_embed_page_does_not(world: World, made: dict[str, Any]) -> None:
     """The share page carries the discovery link."""
-    change_file(world, made["uuid"], slug="the-report")
+    update_file_row(world, made["uuid"], slug="the-report")
     for name, public_id in ((made["shortId"], made["shortId"]), ("the-report", made["shortId"])):
         found = re.findall(
             r'<link rel="alternate" type="application/json\+oembed" href="([^"]*)"', world.http.get(f"/{name}").text
@@ -226,7 +226,7 @@ def test_the_share_page_names_its_description_and_the_embed_page_does_not(world:
 
 def test_one_address_may_ask_only_so_often(make: Any) -> None:
     world = make(rate_limit=2)
-    answers = [ask(world, f"{LINK}/abcdefghijkl") for _ in range(3)]
+    answers = [get_oembed(world, f"{LINK}/abcdefghijkl") for _ in range(3)]
     assert [answer.status_code for answer in answers] == [404, 404, 429]
     assert int(answers[-1].headers["Retry-After"]) > 0
 
@@ -236,6 +236,6 @@ def test_whoever_tries_many_links_learns_nothing_more(make: Any) -> None:
     world = make(address_limit=2)
     made = world.pia.upload()
     for name in ("abcdefghijkl", "no-such-slug"):
-        assert ask(world, f"{LINK}/{name}").status_code == 404
-    assert ask(world, made["shareUrl"]).status_code == 429
+        assert get_oembed(world, f"{LINK}/{name}").status_code == 404
+    assert get_oembed(world, made["shareUrl"]).status_code == 429
     assert world.http.get(f"/{made['shortId']}").status_code == 429

@@ -13,10 +13,10 @@ from pyoembed.exceptions import ProviderException
 from requests import Response
 
 from tests.support.cast import BASE_URL, World
-from tests.support.owner import put
+from tests.support.owner import put_settings
 
 
-class Discovery(HTMLParser):
+class OembedLinkParser(HTMLParser):
     """Reads where a page says that it is described."""
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class Discovery(HTMLParser):
             self.found.append(row["href"] or "")
 
 
-class Door(Provider):  # type: ignore[misc]  # micawber has no types
+class InstanceProvider(Provider):  # type: ignore[misc]  # micawber has no types
     """Asks the instance of the test in place of the network."""
 
     def __init__(self, http: FlaskClient, endpoint: str) -> None:
@@ -47,23 +47,23 @@ class Door(Provider):  # type: ignore[misc]  # micawber has no types
 def site(world: World) -> ProviderRegistry:
     """A site that has read one share page, and from it where all of them are described."""
     page = world.http.get(f"/{world.pia.upload()['shortId']}").text
-    discovery = Discovery()
+    discovery = OembedLinkParser()
     discovery.feed(page)
     (address,) = discovery.found
     registry = ProviderRegistry()
-    registry.register(re.escape(BASE_URL) + r"/\S+", Door(world.http, address.partition("?")[0]))
+    registry.register(re.escape(BASE_URL) + r"/\S+", InstanceProvider(world.http, address.partition("?")[0]))
     return registry
 
 
-def shared(world: World, **settings: Any) -> str:
+def share_document(world: World, **settings: Any) -> str:
     """The share URL of a document with ``settings``."""
     made = world.pia.upload(name="Secret plans.pdf")
-    put(world, made, **settings)
+    put_settings(world, made, **settings)
     return str(made["shareUrl"])
 
 
 def test_a_share_link_in_a_text_becomes_the_document(world: World, site: ProviderRegistry) -> None:
-    url = shared(world)
+    url = share_document(world)
     embed = url.replace(BASE_URL, f"{BASE_URL}/embed")
     assert f'<iframe src="{embed}" title="Secret plans.pdf" width="800" height="600"' in site.parse_text(url)
     assert f'src="{embed}"' in site.parse_html(f"<p>{url}</p>")
@@ -83,7 +83,7 @@ def test_a_share_link_in_a_text_becomes_the_document(world: World, site: Provide
 def test_a_gated_document_keeps_its_name_to_itself(
     world: World, site: ProviderRegistry, settings: dict[str, Any]
 ) -> None:
-    url = shared(world, **settings)
+    url = share_document(world, **settings)
     assert site.request(url)["title"] == "Shared document"
     shown = site.parse_html(f"<p>{url}</p>")
     assert "<iframe" in shown
@@ -91,7 +91,7 @@ def test_a_gated_document_keeps_its_name_to_itself(
 
 
 def test_a_link_that_is_gone_stays_a_link(world: World, site: ProviderRegistry) -> None:
-    url = shared(world)
+    url = share_document(world)
     world.pia.delete(f"/api/v1/files/{url.rpartition('/')[2]}")
     assert site.extract(url) == ([url], {})
     assert "<iframe" not in site.parse_html(f"<p>{url}</p>")
@@ -114,7 +114,7 @@ def discovering(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("discovering")
 def test_a_site_that_discovers_each_link_shows_it_too(world: World) -> None:
-    url = shared(world)
+    url = share_document(world)
     found = oEmbed(url, maxwidth=400)
     assert (found["type"], found["title"], found["width"]) == ("rich", "Secret plans.pdf", 400)
     assert f'src="{url.replace(BASE_URL, f"{BASE_URL}/embed")}"' in found["html"]
@@ -122,7 +122,7 @@ def test_a_site_that_discovers_each_link_shows_it_too(world: World) -> None:
 
 @pytest.mark.usefixtures("discovering")
 def test_it_learns_no_name_of_a_gated_document_and_nothing_of_one_that_is_gone(world: World) -> None:
-    url = shared(world, password="open sesame")
+    url = share_document(world, password="open sesame")
     assert oEmbed(url)["title"] == "Shared document"
     world.pia.delete(f"/api/v1/files/{url.rpartition('/')[2]}")
     with pytest.raises((PyOembedException, ProviderException)):

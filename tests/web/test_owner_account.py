@@ -11,27 +11,27 @@ from docshare.server.rules import reading
 from docshare.server.services.accounts import accounts
 from docshare.server.services.operations import mail
 from docshare.server.services.webhooks import deliveries
-from tests.support.app import make_app
 from tests.support.cast import Person, World
-from tests.support.owner import signed_in
-from tests.support.pressing import press, pressed
-from tests.support.rows import change_file
+from tests.support.oauth_app import make_app
+from tests.support.owner import sign_in_browser
+from tests.support.owner_forms import submit_and_follow, submit_form
+from tests.support.rows import update_file_row
 
 UNKNOWN = "6f1d3c1e-9d3b-4f0a-8f57-0a1b2c3d4e5f"
 
 
 @pytest.fixture
 def pia(world: World) -> FlaskClient:
-    return signed_in(world, world.pia)
+    return sign_in_browser(world, world.pia)
 
 
-def page(http: FlaskClient) -> str:
+def get_account_page(http: FlaskClient) -> str:
     answer = http.get("/account")
     assert answer.status_code == 200
     return answer.text
 
 
-def section(text: str, name: str) -> str:
+def section_text(text: str, name: str) -> str:
     """One card of the page, without markup."""
     (found,) = re.findall(rf'<section class="card" aria-labelledby="{name}">(.*?)</section>', text, re.DOTALL)
     return " ".join(re.sub(r"<[^>]+>", " ", found).split())
@@ -39,17 +39,17 @@ def section(text: str, name: str) -> str:
 
 def make_key(http: FlaskClient, name: str = "build server") -> str:
     """The key that the page shows after making it."""
-    answer = press(http, "/account/keys", key_name=name)
+    answer = submit_form(http, "/account/keys", key_name=name)
     assert answer.status_code == 200, answer.text
     (key,) = re.findall(r'id="secret">(ds_live_\w+)<', answer.text)
     return str(key)
 
 
-def works(world: World, key: str) -> bool:
+def is_key_valid(world: World, key: str) -> bool:
     return world.http.get("/api/v1/user", headers={"Authorization": f"Bearer {key}"}).status_code == 200
 
 
-def key_uuid(world: World, person: Person, name: str) -> str:
+def find_key_uuid(world: World, person: Person, name: str) -> str:
     (found,) = [row["uuid"] for row in accounts.list_keys(world.rt, person.email) if row["name"] == name]
     return str(found)
 
@@ -71,15 +71,17 @@ def test_the_page_is_kept_from_caches_frames_and_referrers(pia: FlaskClient) -> 
 
 
 def test_the_name_can_be_changed_and_the_address_cannot(world: World, pia: FlaskClient) -> None:
-    assert "Your name was changed." in pressed(pia, "/account/name", name="  Pia <b>P</b> ", email="x@example.com")
-    assert 'value="Pia &lt;b&gt;P&lt;/b&gt;"' in page(pia)
+    assert "Your name was changed." in submit_and_follow(
+        pia, "/account/name", name="  Pia <b>P</b> ", email="x@example.com"
+    )
+    assert 'value="Pia &lt;b&gt;P&lt;/b&gt;"' in get_account_page(pia)
     account = world.pia.get("/api/v1/user").get_json()
     assert (account["name"], account["email"]) == ("Pia <b>P</b>", "pia@example.com")
 
 
 @pytest.mark.parametrize("name", ["", "  ", "x" * 201, "two\nlines", "nul\0"])
 def test_a_bad_name_is_refused_and_stays_in_the_form(world: World, pia: FlaskClient, name: str) -> None:
-    answer = press(pia, "/account/name", name=name)
+    answer = submit_form(pia, "/account/name", name=name)
     assert (answer.status_code, "name must " in answer.text) == (400, True)
     assert world.pia.get("/api/v1/user").get_json()["name"] == "Pia"
     if name.strip():
@@ -102,15 +104,15 @@ def test_the_plan_says_what_it_includes_what_is_used_and_who_changes_it(
 ) -> None:
     person: Person = getattr(world, who)
     made = person.upload()
-    change_file(world, made["uuid"], size=5 * 1024 * 1024 + 1)
-    found = section(page(signed_in(world, person)), "plan")
+    update_file_row(world, made["uuid"], size=5 * 1024 * 1024 + 1)
+    found = section_text(get_account_page(sign_in_browser(world, person)), "plan")
     for words in (*said, "Stored 5 MB", f"docshare admin account set-tier {who}@example.com"):
         assert words in found
 
 
 def test_a_changed_plan_shows_at_once(world: World, pia: FlaskClient) -> None:
     accounts.set_tier(world.rt, "pia@example.com", Plan.FREE)
-    assert "Plan: Free" in page(pia)
+    assert "Plan: Free" in get_account_page(pia)
 
 
 # --- keys ------------------------------------------------------------------------------------------------------------
@@ -119,48 +121,49 @@ def test_a_changed_plan_shows_at_once(world: World, pia: FlaskClient) -> None:
 def test_a_new_key_is_shown_once_and_works(world: World, pia: FlaskClient, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(0)
     key = make_key(pia)
-    assert works(world, key)
+    assert is_key_valid(world, key)
     dump = "\n".join(world.rt.db.sqlite.connection().iterdump())
     later = "".join(pia.get(path).text for path in ("/account", "/webhooks", "/login"))
     assert key not in dump + later + caplog.text
-    keys = section(page(pia), "keys")
+    keys = section_text(get_account_page(pia), "keys")
     assert f"build server ends in {key[-4:]} , made on 21 Sep 2026" in keys
 
 
 def test_a_revoked_key_is_refused_and_gone_from_the_page(world: World, pia: FlaskClient) -> None:
     key = make_key(pia)
-    text = pressed(pia, f"/account/keys/{key_uuid(world, world.pia, 'build server')}/revoke")
+    text = submit_and_follow(pia, f"/account/keys/{find_key_uuid(world, world.pia, 'build server')}/revoke")
     assert "The key build server is revoked." in text
-    assert "ends in" in section(text, "keys")
-    assert f"ends in {key[-4:]}" not in section(text, "keys")
-    assert not works(world, key)
-    assert works(world, world.pia.key)
+    assert "ends in" in section_text(text, "keys")
+    assert f"ends in {key[-4:]}" not in section_text(text, "keys")
+    assert not is_key_valid(world, key)
+    assert is_key_valid(world, world.pia.key)
 
 
 def test_revoking_asks_once_more_before_it_acts(pia: FlaskClient) -> None:
-    text = page(pia)
+    text = get_account_page(pia)
     form = text.index('/revoke"')
     assert text.rindex('<details class="confirm">', 0, form) < text.rindex("<summary", 0, form) < form
 
 
 def test_the_key_of_somebody_else_is_not_there_to_be_revoked(world: World, pia: FlaskClient) -> None:
     answers = [
-        press(pia, f"/account/keys/{uuid}/revoke") for uuid in (key_uuid(world, world.bea, "tests"), UNKNOWN, "x")
+        submit_form(pia, f"/account/keys/{uuid}/revoke")
+        for uuid in (find_key_uuid(world, world.bea, "tests"), UNKNOWN, "x")
     ]
     assert [answer.status_code for answer in answers] == [404] * 3
     assert len({answer.text for answer in answers}) == 1
-    assert works(world, world.bea.key)
+    assert is_key_valid(world, world.bea.key)
 
 
 def test_a_bad_name_of_a_key_is_refused_and_stays_in_the_form(world: World, pia: FlaskClient) -> None:
-    answer = press(pia, "/account/keys", key_name="x" * 201)
+    answer = submit_form(pia, "/account/keys", key_name="x" * 201)
     assert (answer.status_code, 'id="secret"' in answer.text, "x" * 201 in answer.text) == (400, False, True)
     assert len(accounts.list_keys(world.rt, "pia@example.com")) == 1
 
 
 def test_names_are_text_on_the_page(pia: FlaskClient) -> None:
     make_key(pia, "<script>alert(1)</script>")
-    assert "<script>alert" not in page(pia)
+    assert "<script>alert" not in get_account_page(pia)
 
 
 # --- apps ------------------------------------------------------------------------------------------------------------
@@ -169,25 +172,25 @@ def test_names_are_text_on_the_page(pia: FlaskClient) -> None:
 def test_an_app_is_listed_with_what_it_may_and_can_be_revoked(world: World, pia: FlaskClient) -> None:
     app = make_app(world)
     tokens = app.tokens(scope="files:read profile")
-    found = section(page(pia), "apps")
+    found = section_text(get_account_page(pia), "apps")
     for words in ("Sales &lt;dashboard&gt;", "since 21 Sep 2026", "See your files and download them",
                   "See your account and plan"):  # fmt: skip
         assert words in found
     assert "webhooks" not in found
-    (uuid,) = re.findall(r"/account/apps/([^/]+)/revoke", page(pia))
+    (uuid,) = re.findall(r"/account/apps/([^/]+)/revoke", get_account_page(pia))
     assert app.get("/api/v1/user", tokens["access_token"]).status_code == 200
-    assert "The app has no access any more." in pressed(pia, f"/account/apps/{uuid}/revoke")
+    assert "The app has no access any more." in submit_and_follow(pia, f"/account/apps/{uuid}/revoke")
     assert app.get("/api/v1/user", tokens["access_token"]).status_code == 401
     assert app.refresh(tokens["refresh_token"]).get_json()["error"] == "invalid_grant"
-    assert "No app has access" in section(page(pia), "apps")
+    assert "No app has access" in section_text(get_account_page(pia), "apps")
 
 
 def test_the_app_of_somebody_else_is_not_there_to_be_revoked(world: World, pia: FlaskClient) -> None:
     app = make_app(world, world.bea)
     tokens = app.tokens(scope="profile")
-    assert "Sales" not in page(pia)
-    (uuid,) = re.findall(r"/account/apps/([^/]+)/revoke", page(app.owner))
-    assert [press(pia, f"/account/apps/{name}/revoke").status_code for name in (uuid, UNKNOWN)] == [404, 404]
+    assert "Sales" not in get_account_page(pia)
+    (uuid,) = re.findall(r"/account/apps/([^/]+)/revoke", get_account_page(app.owner))
+    assert [submit_form(pia, f"/account/apps/{name}/revoke").status_code for name in (uuid, UNKNOWN)] == [404, 404]
     assert app.get("/api/v1/user", tokens["access_token"]).status_code == 200
 
 
@@ -195,20 +198,20 @@ def test_the_app_of_somebody_else_is_not_there_to_be_revoked(world: World, pia: 
 
 
 def test_all_other_browsers_can_be_signed_out(world: World, pia: FlaskClient) -> None:
-    others = [signed_in(world, world.pia) for _ in range(2)]
-    stranger = signed_in(world, world.bea)
-    assert "in 2 other browsers" in section(page(pia), "signing-in")
-    assert "Signed out of 2 other browsers." in pressed(pia, "/account/sessions/end")
-    assert "in no other" in section(page(pia), "signing-in")
+    others = [sign_in_browser(world, world.pia) for _ in range(2)]
+    stranger = sign_in_browser(world, world.bea)
+    assert "in 2 other browsers" in section_text(get_account_page(pia), "signing-in")
+    assert "Signed out of 2 other browsers." in submit_and_follow(pia, "/account/sessions/end")
+    assert "in no other" in section_text(get_account_page(pia), "signing-in")
     assert [http.get("/account").status_code for http in (*others, stranger)] == [403, 403, 200]
 
 
 def test_browsers_whose_time_is_over_are_not_counted(world: World, pia: FlaskClient) -> None:
     world.clock.advance(days=29)
-    later = signed_in(world, world.pia)
-    assert "in 1 other browser." in section(page(later), "signing-in")
+    later = sign_in_browser(world, world.pia)
+    assert "in 1 other browser." in section_text(get_account_page(later), "signing-in")
     world.clock.advance(days=1)
-    assert "in no other" in section(page(later), "signing-in")
+    assert "in no other" in section_text(get_account_page(later), "signing-in")
 
 
 # --- what is kept ----------------------------------------------------------------------------------------------------
@@ -216,7 +219,7 @@ def test_browsers_whose_time_is_over_are_not_counted(world: World, pia: FlaskCli
 
 def test_what_is_kept_how_long_is_what_the_server_does(pia: FlaskClient) -> None:
     """The numbers are those of the limits; a change of one of them must be told here."""
-    found = section(page(pia), "kept")
+    found = section_text(get_account_page(pia), "kept")
     for words in (
         "computed from 90 days", "with the reason 90 days", "replaced every 30 days", "never stored",
         "The record of events 90 days", "sent to webhooks, and how that went 90 days", "Mails that were sent 30 days",
@@ -240,10 +243,10 @@ FORMS = [
 def test_a_form_without_the_token_of_the_session_changes_nothing(
     world: World, pia: FlaskClient, path: str, fields: dict[str, Any]
 ) -> None:
-    path = path.format(key=key_uuid(world, world.pia, "tests"))
+    path = path.format(key=find_key_uuid(world, world.pia, "tests"))
     before = list(world.rt.db.sqlite.connection().iterdump())
     for token in ({}, {"csrf": ""}, {"csrf": "wrong"}):
         assert pia.post(path, data={**fields, **token}).status_code == 403
-    assert press(pia, path, **fields, csrf="wrong").status_code == 403
+    assert submit_form(pia, path, **fields, csrf="wrong").status_code == 403
     assert world.http.post(path, data=fields).status_code == 403
     assert list(world.rt.db.sqlite.connection().iterdump()) == before

@@ -8,23 +8,23 @@ from werkzeug.test import TestResponse
 
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
-from tests.support.anonymous import share
+from tests.support.anonymous_files import share_anonymously
 from tests.support.cast import Person, World
-from tests.support.owner import signed_in
-from tests.support.pressing import press, text_of, token_in
+from tests.support.owner import sign_in_browser
+from tests.support.owner_forms import find_csrf_token, submit_form, visible_text
 
 
 @pytest.fixture
 def desk(world: World) -> FlaskClient:
     """Pia's browser."""
-    return signed_in(world, world.pia)
+    return sign_in_browser(world, world.pia)
 
 
-def deletion(http: FlaskClient, uuid: str, fate: str) -> TestResponse:
-    return press(http, f"/files/{uuid}/delete", fate=fate)
+def post_deletion(http: FlaskClient, uuid: str, fate: str) -> TestResponse:
+    return submit_form(http, f"/files/{uuid}/delete", fate=fate)
 
 
-def is_there(person: Person, uuid: str) -> bool:
+def has_file(person: Person, uuid: str) -> bool:
     return person.get(f"/api/v1/files/{uuid}").status_code == 200
 
 
@@ -32,15 +32,15 @@ def test_the_question_says_that_the_trash_keeps_it_and_until_when(world: World, 
     """Pro keeps 30 days."""
     made = world.pia.upload(name="plan.pdf")
     page = desk.get(f"/files/{made['uuid']}/delete")
-    until = re.search(r"until (\d+ \w+ \d{4})", text_of(page))
+    until = re.search(r"until (\d+ \w+ \d{4})", visible_text(page))
     assert until is not None
     assert "Move to the trash" in page.text
-    assert is_there(world.pia, made["uuid"])
-    answer = deletion(desk, made["uuid"], "trash")
+    assert has_file(world.pia, made["uuid"])
+    answer = post_deletion(desk, made["uuid"], "trash")
     assert answer.status_code == 303
-    after = text_of(desk.get(answer.headers["Location"]))
+    after = visible_text(desk.get(answer.headers["Location"]))
     assert f"The file is in the trash until {until[1]}." in after
-    assert not is_there(world.pia, made["uuid"])
+    assert not has_file(world.pia, made["uuid"])
     assert "plan.pdf" in desk.get("/trash").text
 
 
@@ -49,19 +49,19 @@ def test_past_the_trash_it_is_gone_for_good(world: World, desk: FlaskClient) -> 
     page = desk.get(f"/files/{made['uuid']}/delete?for-good=1")
     assert "This cannot be undone." in page.text
     assert 'name="fate" value="gone"' in page.text
-    assert deletion(desk, made["uuid"], "gone").status_code == 303
+    assert post_deletion(desk, made["uuid"], "gone").status_code == 303
     assert world.rt.db.rows("SELECT uuid FROM files") == []
 
 
 def test_on_free_the_question_says_that_it_is_gone_at_once(world: World) -> None:
-    http = signed_in(world, world.fay)
+    http = sign_in_browser(world, world.fay)
     made = world.fay.upload()
     page = http.get(f"/files/{made['uuid']}/delete")
     assert "This cannot be undone." in page.text
     assert "Your plan has no trash." in page.text
     assert "Move to the trash" not in page.text
-    answer = deletion(http, made["uuid"], "gone")
-    assert "gone for good" in text_of(http.get(answer.headers["Location"]))
+    answer = post_deletion(http, made["uuid"], "gone")
+    assert "gone for good" in visible_text(http.get(answer.headers["Location"]))
     assert world.rt.db.rows("SELECT uuid FROM files") == []
 
 
@@ -69,26 +69,26 @@ def test_who_agreed_to_the_trash_did_not_agree_to_destruction(world: World, desk
     """The plan may end between question and answer."""
     made = world.pia.upload()
     accounts.set_tier(world.rt, world.pia.email, Plan.FREE)
-    answer = deletion(desk, made["uuid"], "trash")
+    answer = post_deletion(desk, made["uuid"], "trash")
     assert answer.status_code == 409
     assert "Nothing was deleted yet." in answer.text
     assert "This cannot be undone." in answer.text
-    assert is_there(world.pia, made["uuid"])
+    assert has_file(world.pia, made["uuid"])
 
 
 @pytest.mark.parametrize("fate", ["", "both", "1"])
 def test_without_a_fate_nothing_is_deleted(world: World, desk: FlaskClient, fate: str) -> None:
     made = world.pia.upload()
-    assert deletion(desk, made["uuid"], fate).status_code == 400
-    assert is_there(world.pia, made["uuid"])
+    assert post_deletion(desk, made["uuid"], fate).status_code == 400
+    assert has_file(world.pia, made["uuid"])
 
 
 def test_a_foreign_file_does_not_exist_here(world: World, desk: FlaskClient) -> None:
     foreign = world.mal.upload()["uuid"]
-    for name in (foreign, share(world).uuid, "nonsense", "%00"):
+    for name in (foreign, share_anonymously(world).uuid, "nonsense", "%00"):
         assert desk.get(f"/files/{name}/delete").status_code == 404
-        assert deletion(desk, name, "gone").status_code == 404
-    assert is_there(world.mal, foreign)
+        assert post_deletion(desk, name, "gone").status_code == 404
+    assert has_file(world.mal, foreign)
 
 
 @pytest.mark.parametrize(
@@ -106,20 +106,20 @@ def test_a_form_that_is_not_ours_deletes_nothing(
     world: World, desk: FlaskClient, headers: dict[str, str], token: str | None
 ) -> None:
     made = world.pia.upload()
-    data = {"csrf": token_in(desk.get("/login").text) if token is None else token, "fate": "trash"}
+    data = {"csrf": find_csrf_token(desk.get("/login").text) if token is None else token, "fate": "trash"}
     answer = desk.post(f"/files/{made['uuid']}/delete", data=data, headers=headers)
     assert answer.status_code == 403
-    assert is_there(world.pia, made["uuid"])
+    assert has_file(world.pia, made["uuid"])
 
 
 @pytest.mark.parametrize("person", ["nobody", "another"])
 def test_only_its_owner_deletes_a_file(world: World, person: str) -> None:
     made = world.pia.upload()
-    http = world.http if person == "nobody" else signed_in(world, world.mal)
-    data = {"csrf": "x" if person == "nobody" else token_in(http.get("/login").text), "fate": "gone"}
+    http = world.http if person == "nobody" else sign_in_browser(world, world.mal)
+    data = {"csrf": "x" if person == "nobody" else find_csrf_token(http.get("/login").text), "fate": "gone"}
     status = {"nobody": 403, "another": 404}[person]
     assert http.post(f"/files/{made['uuid']}/delete", data=data).status_code == status
-    assert is_there(world.pia, made["uuid"])
+    assert has_file(world.pia, made["uuid"])
 
 
 def test_looking_deletes_nothing(world: World, desk: FlaskClient) -> None:
@@ -127,4 +127,4 @@ def test_looking_deletes_nothing(world: World, desk: FlaskClient) -> None:
     for address in ("/files", f"/files/{made['uuid']}/delete?fate=gone&for-good=1"):
         assert desk.get(address).status_code == 200
         assert desk.head(address).status_code == 200
-    assert is_there(world.pia, made["uuid"])
+    assert has_file(world.pia, made["uuid"])

@@ -5,15 +5,15 @@ from werkzeug.test import TestResponse
 
 from tests.support.cast import World
 from tests.support.forms import Form
-from tests.support.owner_file import Desk, wrong
+from tests.support.owner_file import OwnerFile, form_error
 
 
 @pytest.fixture
-def desk(world: World) -> Desk:
-    return Desk(world, world.pia)
+def desk(world: World) -> OwnerFile:
+    return OwnerFile(world, world.pia)
 
 
-def test_one_link_is_made_for_each_line(desk: Desk) -> None:
+def test_one_link_is_made_for_each_line(desk: OwnerFile) -> None:
     wish = {"labels": "Northwind\n\n  Ann Lee \n", "download": "no", "range": "some", "from": "2", "to": "3"}
     assert desk.form("/links").done(wish) == "2 links were made."
     overrides = {"allowDownload": False, "pageRange": {"from": 2, "to": 3}}
@@ -23,22 +23,22 @@ def test_one_link_is_made_for_each_line(desk: Desk) -> None:
     ]
 
 
-def test_a_link_needs_no_label(desk: Desk) -> None:
+def test_a_link_needs_no_label(desk: OwnerFile) -> None:
     assert desk.form("/links").done({"range": "all"}) == "1 link was made."
     (row,) = desk.variants()
     assert (row.get("label"), row["overrides"]) == (None, {"pageRange": {"from": 0, "to": 0}})
 
 
-def test_what_could_not_be_made_stays_in_the_form(desk: Desk) -> None:
+def test_what_could_not_be_made_stays_in_the_form(desk: OwnerFile) -> None:
     assert desk.form("/links").done({"labels": "Reader\n" * 199}) == "199 links were made."
     page = desk.form("/links").refused(400, {"labels": "Ann\nBob\nCy", "download": "yes"})
-    assert "200 variants" in wrong(page)
-    assert "1 link was made before that" in wrong(page)
+    assert "200 variants" in form_error(page)
+    assert "1 link was made before that" in form_error(page)
     again = Form(desk.http, f"{desk.path}/links", page=page)
     assert (again.fields["labels"], again.fields["download"]) == ("Bob\nCy", "yes")
 
 
-def test_a_wrong_range_keeps_what_was_typed(desk: Desk) -> None:
+def test_a_wrong_range_keeps_what_was_typed(desk: OwnerFile) -> None:
     page = desk.form("/links").refused(400, {"labels": "Ann", "range": "some", "from": "2", "to": "x"})
     again = Form(desk.http, f"{desk.path}/links", page=page)
     assert {key: again.fields[key] for key in ("labels", "range", "from", "to")} == {
@@ -47,7 +47,7 @@ def test_a_wrong_range_keeps_what_was_typed(desk: Desk) -> None:
     assert desk.variants() == []
 
 
-def test_the_links_are_listed_with_what_is_special_about_them(desk: Desk) -> None:
+def test_the_links_are_listed_with_what_is_special_about_them(desk: OwnerFile) -> None:
     made = desk.variant(label="<b>Ann</b>", overrides={"allowDownload": False, "pageRange": {"from": 1, "to": 2}})
     (row,) = desk.page("/links").all("li", class_="thing")
     assert row.one("strong").words == "<b>Ann</b>"
@@ -57,7 +57,7 @@ def test_the_links_are_listed_with_what_is_special_about_them(desk: Desk) -> Non
     assert desk.type_of(row.one("a", download=f"{made['shortId']}.png").attrs["href"]) == "image/png"
 
 
-def test_a_link_is_changed_and_what_it_has_stands_in_its_form(desk: Desk) -> None:
+def test_a_link_is_changed_and_what_it_has_stands_in_its_form(desk: OwnerFile) -> None:
     made = desk.variant(label="Ann", overrides={"allowDownload": True, "pageRange": {"from": 0, "to": 0}})
     form = desk.form(f"/links/{made['uuid']}")
     assert (form.fields["label"], form.fields["download"], form.fields["range"]) == ("Ann", "yes", "all")
@@ -70,7 +70,7 @@ def test_a_link_is_changed_and_what_it_has_stands_in_its_form(desk: Desk) -> Non
     assert Form(desk.http, f"{desk.path}/links/{made['uuid']}", page=page).fields["label"] == "Cy"
 
 
-def test_a_link_is_revoked_and_works_again(desk: Desk) -> None:
+def test_a_link_is_revoked_and_works_again(desk: OwnerFile) -> None:
     made = desk.variant(label="Ann")
     page = f"/links/{made['uuid']}"
     desk.form(page, f"{page}/revoke").done()
@@ -79,7 +79,7 @@ def test_a_link_is_revoked_and_works_again(desk: Desk) -> None:
     assert (desk.variants()[0]["revoked"], desk.world.http.get(f"/{made['shortId']}").status_code) == (False, 200)
 
 
-def test_a_label_is_erased_only_when_that_was_typed(desk: Desk) -> None:
+def test_a_label_is_erased_only_when_that_was_typed(desk: OwnerFile) -> None:
     made = desk.variant(label="Ann")
     page = f"/links/{made['uuid']}"
     assert desk.form(page, f"{page}/redact").send({"confirm": "delete"}).status_code == 400
@@ -90,7 +90,7 @@ def test_a_label_is_erased_only_when_that_was_typed(desk: Desk) -> None:
     assert desk.variants()[0]["overrides"] == {"allowDownload": False}
 
 
-def test_a_link_is_deleted_only_when_that_was_typed(desk: Desk) -> None:
+def test_a_link_is_deleted_only_when_that_was_typed(desk: OwnerFile) -> None:
     made = desk.variant(label="Ann")
     page = f"/links/{made['uuid']}"
     assert desk.form(page, f"{page}/delete").send({"confirm": ""}).status_code == 400
@@ -100,9 +100,9 @@ def test_a_link_is_deleted_only_when_that_was_typed(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("act", ["", "/revoke", "/restore", "/redact", "/delete"])
-def test_a_link_of_another_file_is_not_found(desk: Desk, act: str) -> None:
+def test_a_link_of_another_file_is_not_found(desk: OwnerFile, act: str) -> None:
     made = desk.variant(label="Ann")
-    other = Desk(desk.world, desk.world.pia)
+    other = OwnerFile(desk.world, desk.world.pia)
     answer: TestResponse = other.http.post(
         f"{other.path}/links/{made['uuid']}{act}", data={"csrf": other.csrf(), "confirm": act[1:]}
     )
@@ -115,7 +115,7 @@ def test_a_link_of_another_file_is_not_found(desk: Desk, act: str) -> None:
     [("/links", "Personal links"), ("/invites", "Invitations"), ("/replace", "New versions behind the same link")],
 )
 def test_below_pro_the_page_says_which_plan_has_it(world: World, who: str, tail: str, words: str) -> None:
-    desk = Desk(world, getattr(world, who))
+    desk = OwnerFile(world, getattr(world, who))
     page = desk.page(tail)
     assert page.one("p", class_="note").words == f"Pro {words} need the pro plan or a higher one."
     assert page.all("form", action=desk.path + tail) == []
@@ -123,14 +123,14 @@ def test_below_pro_the_page_says_which_plan_has_it(world: World, who: str, tail:
     assert answer.status_code == (405 if tail == "/replace" else 403)
 
 
-def test_somebody_is_invited_once_and_the_list_says_who_has_seen_it(desk: Desk) -> None:
+def test_somebody_is_invited_once_and_the_list_says_who_has_seen_it(desk: OwnerFile) -> None:
     form = {"email": "ann@example.com", "name": "Ann Lee"}
     unsent = "No mail server is set up: send the link yourself."
     assert desk.form("/invites").done(form) == f"ann@example.com is invited. {unsent}"
     assert desk.form("/invites").done(form) == f"ann@example.com was invited before; the link is the same. {unsent}"
     (row,) = desk.told("/invites")
     assert (row["email"], row["name"]) == ("ann@example.com", "Ann Lee")
-    assert mails(desk) == ["ann@example.com"]
+    assert mail_recipients(desk) == ["ann@example.com"]
     (shown,) = desk.page("/invites").all("li", class_="thing")
     assert shown.one("strong").words == "Ann Lee · ann@example.com"
     assert "not seen yet" in shown.words
@@ -140,17 +140,17 @@ def test_somebody_is_invited_once_and_the_list_says_who_has_seen_it(desk: Desk) 
     assert "· seen 20" in desk.page("/invites").one("li", class_="thing").words
 
 
-def test_an_invitation_without_a_mail_sends_none(desk: Desk) -> None:
+def test_an_invitation_without_a_mail_sends_none(desk: OwnerFile) -> None:
     desk.form("/invites").done({"email": "ann@example.com", "mail": ""})
-    assert (len(desk.told("/invites")), mails(desk)) == (1, [])
+    assert (len(desk.told("/invites")), mail_recipients(desk)) == (1, [])
 
 
-def mails(desk: Desk) -> list[str]:
+def mail_recipients(desk: OwnerFile) -> list[str]:
     return [row[0] for row in desk.world.rt.db.rows("SELECT recipient FROM mails ORDER BY id")]
 
 
-def test_a_wrong_address_is_refused_and_stays_in_the_form(desk: Desk) -> None:
+def test_a_wrong_address_is_refused_and_stays_in_the_form(desk: OwnerFile) -> None:
     page = desk.form("/invites").refused(400, {"email": "ann", "name": "Ann", "mail": ""})
     again = Form(desk.http, f"{desk.path}/invites", page=page)
     assert (again.fields["email"], again.fields["name"], again.fields.get("mail")) == ("ann", "Ann", None)
-    assert "email" in wrong(page)
+    assert "email" in form_error(page)

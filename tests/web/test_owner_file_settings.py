@@ -12,16 +12,16 @@ from docshare.contract.plans import Plan
 from docshare.contract.settings import SETTINGS, Setting
 from docshare.contract.viewer import VIEWER_BLOCKS, ViewerField
 from docshare.server.services.accounts import accounts
-from tests.contract.settings_table import CASES, LOOKS, Case, Look, allows
+from tests.contract.settings_table import CASES, LOOKS, LookCase, SettingCase, is_allowed
 from tests.support.cast import World
 from tests.support.forms import Form
-from tests.support.inheriting import box_without_state
-from tests.support.markup import parse
-from tests.support.owner import put, signed_in
-from tests.support.settings import Shared
+from tests.support.inherited_resources import checkbox_without_state_pdf
+from tests.support.markup import parse_html
+from tests.support.owner import put_settings, sign_in_browser
+from tests.support.settings import OwnedFile
 
-WITHOUT_CONTROL_OF_THEIR_OWN = {"viewerSettings"}  # its fields have one each
-BY_HAND = {"deleteAt", "neverExpire", "password", "detachDesignToolDesign", "viewerSettings"}
+SETTINGS_WITHOUT_CONTROL = {"viewerSettings"}  # its fields have one each
+SEPARATELY_TESTED = {"deleteAt", "neverExpire", "password", "detachDesignToolDesign", "viewerSettings"}
 
 
 @pytest.fixture
@@ -31,15 +31,15 @@ def world(make: Callable[..., World]) -> World:
     return make(design_user_jwks_url=f"{tool}/keys", design_user_issuer=tool, design_user_audience="docshare")
 
 
-def settings_form(http: FlaskClient, shared: Shared, page: str = "settings") -> Form:
+def open_settings_form(http: FlaskClient, shared: OwnedFile, page: str = "settings") -> Form:
     return Form(http, f"/files/{shared.made['uuid']}/{page}")
 
 
-def page_of(name: str) -> str:
+def settings_page_name(name: str) -> str:
     return "looks" if name in ("viewerMode", "viewerSettings") else "settings"
 
 
-def as_typed(name: str, value: Any) -> dict[str, str]:
+def form_values(name: str, value: Any) -> dict[str, str]:
     """What somebody types and clicks to have ``value``."""
     if isinstance(value, bool):
         return {name: "on" if value else ""}
@@ -55,28 +55,33 @@ def as_typed(name: str, value: Any) -> dict[str, str]:
     return {name: "\n".join(value) if isinstance(value, list) else str(value or "")}
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case.name not in BY_HAND], ids=lambda case: case.name)
-def test_a_setting_is_set_and_taken_back_in_the_form(world: World, case: Case) -> None:
-    shared = Shared(world, world.pia)
-    http = signed_in(world, world.pia)
-    assert settings_form(http, shared, page_of(case.name)).done(as_typed(case.name, case.sent)) == "Saved."
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case.name not in SEPARATELY_TESTED], ids=lambda case: case.name
+)
+def test_a_setting_is_set_and_taken_back_in_the_form(world: World, case: SettingCase) -> None:
+    shared = OwnedFile(world, world.pia)
+    http = sign_in_browser(world, world.pia)
+    assert (
+        open_settings_form(http, shared, settings_page_name(case.name)).done(form_values(case.name, case.sent))
+        == "Saved."
+    )
     assert shared.shows(case.shown)
-    settings_form(http, shared, page_of(case.name)).done(as_typed(case.name, case.taken_back))
+    open_settings_form(http, shared, settings_page_name(case.name)).done(form_values(case.name, case.taken_back))
     assert shared.shows(case.left)
 
 
 @pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.field)
-def test_a_look_is_set_in_the_form_as_through_the_api(world: World, look: Look) -> None:
-    shared = Shared(world, world.pia)
+def test_a_look_is_set_in_the_form_as_through_the_api(world: World, look: LookCase) -> None:
+    shared = OwnedFile(world, world.pia)
     shared.change(viewerSettings=look.deviation)
     expected = shared.show()["viewerSettings"]
     shared.change(viewerSettings={})
-    http = signed_in(world, world.pia)
-    settings_form(http, shared, "looks").done(typed_look(look.deviation))
+    http = sign_in_browser(world, world.pia)
+    open_settings_form(http, shared, "looks").done(look_form_values(look.deviation))
     assert shared.show()["viewerSettings"] == expected
 
 
-def typed_look(deviation: dict[str, Any]) -> dict[str, str]:
+def look_form_values(deviation: dict[str, Any]) -> dict[str, str]:
     found = {}
     for key, block in deviation.items():
         inner = {f".{name}": value for name, value in block.items()} if isinstance(block, dict) else {"": block}
@@ -86,14 +91,14 @@ def typed_look(deviation: dict[str, Any]) -> dict[str, str]:
 
 
 def test_every_setting_and_every_viewer_field_has_its_control(world: World) -> None:
-    shared = Shared(world, world.pia)
+    shared = OwnedFile(world, world.pia)
     shared.change(deleteAt="2031-01-01T00:00:00Z")
-    http = signed_in(world, world.pia)
-    names = {name for page in ("settings", "looks") for name in settings_form(http, shared, page).fields}
+    http = sign_in_browser(world, world.pia)
+    names = {name for page in ("settings", "looks") for name in open_settings_form(http, shared, page).fields}
     boxes = {
         node.attrs["name"]
         for page in ("settings", "looks")
-        for node in settings_form(http, shared, page).node.all("input", type="checkbox")
+        for node in open_settings_form(http, shared, page).node.all("input", type="checkbox")
     }
     settings = {name.partition(".")[0] for name in names | boxes}
     assert {case.name for case in CASES} - settings == set()
@@ -102,28 +107,28 @@ def test_every_setting_and_every_viewer_field_has_its_control(world: World) -> N
 
 def test_settings_of_a_design_tool_are_not_shown_where_the_server_knows_none(make: Callable[..., World]) -> None:
     world = make()
-    form = settings_form(signed_in(world, world.pia), Shared(world, world.pia))
+    form = open_settings_form(sign_in_browser(world, world.pia), OwnedFile(world, world.pia))
     assert "Design tool" not in form.node.words
     assert [name for name in form.fields if "esign" in name] == []
     assert form.done({"allowDownload": ""}) == "Saved."
 
 
 def test_a_password_manager_is_told_which_link_the_password_is_for(world: World) -> None:
-    shared = Shared(world, world.pia)
-    page = parse(signed_in(world, world.pia).get(f"/files/{shared.made['uuid']}/settings").text)
+    shared = OwnedFile(world, world.pia)
+    page = parse_html(sign_in_browser(world, world.pia).get(f"/files/{shared.made['uuid']}/settings").text)
     hint = page.one("input", autocomplete="username")
     assert (hint.attrs["value"], hint.attrs.get("name")) == (shared.made["shortId"], None)
 
 
 def test_a_new_row_of_a_table_appears_by_itself(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    shared = Shared(world, world.pia)
-    http = signed_in(world, world.pia)
+    shared = OwnedFile(world, world.pia)
+    http = sign_in_browser(world, world.pia)
     monkeypatch.setitem(SETTINGS, "neverPrint", Setting("neverPrint", fields.boolean, default=False))
     monkeypatch.setitem(VIEWER_BLOCKS, "paper", {"texture": ViewerField("word", default="flat", words=("flat", "old"))})
-    page = parse(http.get(f"/files/{shared.made['uuid']}/settings").text)
+    page = parse_html(http.get(f"/files/{shared.made['uuid']}/settings").text)
     assert page.one("input", name="neverPrint").attrs["type"] == "checkbox"
     assert page.one("label", **{"for": "c-neverPrint"}).words == "Never print"
-    looks = parse(http.get(f"/files/{shared.made['uuid']}/looks").text)
+    looks = parse_html(http.get(f"/files/{shared.made['uuid']}/looks").text)
     assert [node.attrs["value"] for node in looks.one("select", name="viewerSettings.paper.texture").all("option")] == [
         "flat",
         "old",
@@ -132,31 +137,31 @@ def test_a_new_row_of_a_table_appears_by_itself(world: World, monkeypatch: pytes
 
 @pytest.mark.parametrize(("who", "tier"), [("fay", "free"), ("bea", "basic")])
 def test_what_the_plan_does_not_have_is_disabled_and_told_why(world: World, who: str, tier: str) -> None:
-    shared = Shared(world, getattr(world, who))
-    http = signed_in(world, shared.owner)
-    form = settings_form(http, shared)
-    looks = settings_form(http, shared, "looks")
+    shared = OwnedFile(world, getattr(world, who))
+    http = sign_in_browser(world, shared.owner)
+    form = open_settings_form(http, shared)
+    looks = open_settings_form(http, shared, "looks")
     for case in CASES:
         if case.name in ("viewerSettings", "neverExpire", "viewerMode"):
             continue
         locked = {name.partition(".")[0] for name in form.disabled}
-        assert (case.name in locked) == (not allows(tier, case.plan)), case.name
+        assert (case.name in locked) == (not is_allowed(tier, case.plan)), case.name
     for look in LOOKS:
-        name = next(iter(typed_look(look.deviation)))
-        assert (name in looks.disabled) == (not allows(tier, look.plan)), look.field
+        name = next(iter(look_form_values(look.deviation)))
+        assert (name in looks.disabled) == (not is_allowed(tier, look.plan)), look.field
     assert "Needs the pro plan." in form.node.words
     assert ("Needs the basic plan." in form.node.words) == (tier == "free")
 
 
 def test_a_pro_field_set_before_a_downgrade_can_be_taken_back(world: World) -> None:
-    shared = Shared(world, world.pia)
+    shared = OwnedFile(world, world.pia)
     shared.change(watermark=True, viewerSettings={"flip": {"rtl": True}, "brand": {"accentColor": "#123456"}})
     shared.on("basic")
-    http = signed_in(world, world.pia)
-    form = settings_form(http, shared)
+    http = sign_in_browser(world, world.pia)
+    form = open_settings_form(http, shared)
     assert "Set on a higher plan: it can only be taken back." in form.node.words
     form.done({"watermark": ""})
-    looks = settings_form(http, shared, "looks")
+    looks = open_settings_form(http, shared, "looks")
     refused = looks.refused(403, {"viewerSettings.flip.rtl": ""})
     assert "viewerSettings.brand" in refused.one("p", class_="wrong").words
     looks.done({"viewerSettings.brand.accentColor": "#000000", "viewerSettings.flip.rtl": ""})
@@ -164,23 +169,23 @@ def test_a_pro_field_set_before_a_downgrade_can_be_taken_back(world: World) -> N
 
 
 def test_a_field_above_the_plan_is_refused_even_when_it_is_forced_into_the_form(world: World) -> None:
-    shared = Shared(world, world.fay)
-    form = settings_form(signed_in(world, world.fay), shared)
+    shared = OwnedFile(world, world.fay)
+    form = open_settings_form(sign_in_browser(world, world.fay), shared)
     shown = json.loads(form.fields["shown"])
     form.fields |= {"shown": json.dumps(shown | {"watermark": ""}), "watermark": "on"}
     answer = form.send()
     assert (answer.status_code, shared.show()["watermark"]) == (403, False)
-    assert "requires the pro plan" in parse(answer.text).one("p", class_="wrong").words
+    assert "requires the pro plan" in parse_html(answer.text).one("p", class_="wrong").words
 
 
 def test_a_refusal_keeps_what_was_typed_but_a_password(world: World) -> None:
-    shared = Shared(world, world.pia)
+    shared = OwnedFile(world, world.pia)
     before = shared.everything()
     typed = {
         "slug": "Not a slug", "password": "hunter22", "viewLimit": "many", "gateDomains": "a.example\nb.example",
         "gateFields.0.label": "Your <mail>", "gateFields.0.key": "mail", "askReceipt": "on", "allowDownload": "",
     }  # fmt: skip
-    page = settings_form(signed_in(world, world.pia), shared).refused(400, typed)
+    page = open_settings_form(sign_in_browser(world, world.pia), shared).refused(400, typed)
     again = Form(world.http, f"/files/{shared.made['uuid']}/settings", page=page)
     assert {name: again.fields.get(name, "") for name in typed} == typed | {"password": ""}
     assert page.one("p", class_="wrong").words
@@ -188,23 +193,25 @@ def test_a_refusal_keeps_what_was_typed_but_a_password(world: World) -> None:
 
 
 def test_a_second_try_after_a_refusal_writes_everything_that_was_changed(world: World) -> None:
-    shared = Shared(world, world.pia)
-    http = signed_in(world, world.pia)
-    page = settings_form(http, shared).refused(400, {"slug": "No!", "askReceipt": "on"})
+    shared = OwnedFile(world, world.pia)
+    http = sign_in_browser(world, world.pia)
+    page = open_settings_form(http, shared).refused(400, {"slug": "No!", "askReceipt": "on"})
     Form(http, f"/files/{shared.made['uuid']}/settings", page=page).done({"slug": "yes"})
     assert shared.shows({"slug": "yes", "askReceipt": True})
 
 
 def test_a_slug_that_is_taken_is_said_above_the_form(world: World) -> None:
-    put(world, world.pia.upload(), slug="taken")
-    page = settings_form(signed_in(world, world.pia), Shared(world, world.pia)).refused(409, {"slug": "taken"})
+    put_settings(world, world.pia.upload(), slug="taken")
+    page = open_settings_form(sign_in_browser(world, world.pia), OwnedFile(world, world.pia)).refused(
+        409, {"slug": "taken"}
+    )
     assert "'taken' is taken" in page.one("p", class_="wrong").words
 
 
 def test_a_form_that_lay_open_does_not_undo_what_was_changed_meanwhile(world: World) -> None:
-    shared = Shared(world, world.pia)
-    http = signed_in(world, world.pia)
-    looks, settings = settings_form(http, shared, "looks"), settings_form(http, shared)
+    shared = OwnedFile(world, world.pia)
+    http = sign_in_browser(world, world.pia)
+    looks, settings = open_settings_form(http, shared, "looks"), open_settings_form(http, shared)
     shared.change(slug="mine", viewerSettings={"flip": {"rtl": True}}, askReceipt=True)
     settings.done({"watermark": "on"})
     looks.done({"viewerSettings.page.shadow": "3"})
@@ -213,28 +220,28 @@ def test_a_form_that_lay_open_does_not_undo_what_was_changed_meanwhile(world: Wo
 
 
 def test_a_password_is_set_kept_and_taken_away(world: World) -> None:
-    shared = Shared(world, world.bea)
-    http = signed_in(world, world.bea)
-    settings_form(http, shared).done({"password": "hunter22"})
+    shared = OwnedFile(world, world.bea)
+    http = sign_in_browser(world, world.bea)
+    open_settings_form(http, shared).done({"password": "hunter22"})
     assert shared.shows({"protected": True})
-    settings_form(http, shared).done({"allowDownload": ""})
+    open_settings_form(http, shared).done({"allowDownload": ""})
     assert shared.shows({"protected": True, "allowDownload": False})
-    settings_form(http, shared).refused(400, {"password": "other", "password.clear": "on"})
-    settings_form(http, shared).done({"password.clear": "on"})
+    open_settings_form(http, shared).refused(400, {"password": "other", "password.clear": "on"})
+    open_settings_form(http, shared).done({"password.clear": "on"})
     assert shared.shows({"protected": False})
 
 
 def test_the_end_of_a_link_is_set_in_utc_and_taken_away(world: World) -> None:
-    shared = Shared(world, world.fay)
-    http = signed_in(world, world.fay)
-    settings_form(http, shared).done({"deleteAt": "2031-05-06T07:08"})
+    shared = OwnedFile(world, world.fay)
+    http = sign_in_browser(world, world.fay)
+    open_settings_form(http, shared).done({"deleteAt": "2031-05-06T07:08"})
     assert shared.shows({"deleteAt": "2031-05-06T07:08:00.000Z"})
-    assert settings_form(http, shared).fields["deleteAt"] == "2031-05-06T07:08"
-    settings_form(http, shared).refused(400, {"deleteAt": "2032-01-01T00:00", "neverExpire": "on"})
-    settings_form(http, shared).done({"neverExpire": "on"})
+    assert open_settings_form(http, shared).fields["deleteAt"] == "2031-05-06T07:08"
+    open_settings_form(http, shared).refused(400, {"deleteAt": "2032-01-01T00:00", "neverExpire": "on"})
+    open_settings_form(http, shared).done({"neverExpire": "on"})
     assert "deleteAt" not in shared.show()
-    settings_form(http, shared).done({"deleteAt": "2031-05-06T07:08"})
-    settings_form(http, shared).done({"deleteAt": ""})
+    open_settings_form(http, shared).done({"deleteAt": "2031-05-06T07:08"})
+    open_settings_form(http, shared).done({"deleteAt": ""})
     assert "deleteAt" not in shared.show()
 
 
@@ -243,29 +250,33 @@ def test_the_end_of_a_link_is_set_in_utc_and_taken_away(world: World) -> None:
     [("flip.speedMs", "fast"), ("page.shadow", "1.5"), ("watermarkStyle.opacity", "."), ("cta.label", "Call us")],
 )
 def test_a_look_that_the_api_would_drop_or_refuse_is_refused(world: World, field: str, text: str) -> None:
-    shared = Shared(world, world.pia)
-    page = settings_form(signed_in(world, world.pia), shared, "looks").refused(400, {f"viewerSettings.{field}": text})
+    shared = OwnedFile(world, world.pia)
+    page = open_settings_form(sign_in_browser(world, world.pia), shared, "looks").refused(
+        400, {f"viewerSettings.{field}": text}
+    )
     assert f"viewerSettings.{field.partition('.')[0]}" in page.one("p", class_="wrong").words
     assert shared.shows({"viewerSettings": {}})
 
 
 def test_a_button_goes_when_its_words_and_its_address_are_emptied(world: World) -> None:
-    shared = Shared(world, world.pia)
+    shared = OwnedFile(world, world.pia)
     shared.change(viewerSettings={"cta": {"label": "Call", "url": "https://a.example", "style": "outline"}})
     emptied = {"viewerSettings.cta.label": "", "viewerSettings.cta.url": ""}
-    settings_form(signed_in(world, world.pia), shared, "looks").done(emptied)
+    open_settings_form(sign_in_browser(world, world.pia), shared, "looks").done(emptied)
     assert shared.shows({"viewerSettings": {}})
 
 
 def test_the_tie_to_a_design_is_cut_by_a_box(world: World) -> None:
-    shared = Shared(world, world.fay)
-    assert settings_form(signed_in(world, world.fay), shared).done({"detachDesignToolDesign": "on"}) == "Saved."
+    shared = OwnedFile(world, world.fay)
+    assert (
+        open_settings_form(sign_in_browser(world, world.fay), shared).done({"detachDesignToolDesign": "on"}) == "Saved."
+    )
 
 
 def test_an_expired_link_says_so_above_the_form(world: World) -> None:
-    shared = Shared(world, world.pia)
-    http = signed_in(world, world.pia)
-    form = settings_form(http, shared)
+    shared = OwnedFile(world, world.pia)
+    http = sign_in_browser(world, world.pia)
+    form = open_settings_form(http, shared)
     shared.change(deleteAt="2026-01-01T00:00:00Z")
     page = form.refused(410, {"slug": "late"})
     assert "expired" in page.one("p", class_="wrong").words
@@ -274,8 +285,8 @@ def test_an_expired_link_says_so_above_the_form(world: World) -> None:
 
 @pytest.mark.parametrize("shown", ["", "[]", '{"slug": 1}', "{" * 100_000])
 def test_a_form_without_its_memory_is_refused(world: World, shown: str) -> None:
-    shared = Shared(world, world.pia)
-    form = settings_form(signed_in(world, world.pia), shared)
+    shared = OwnedFile(world, world.pia)
+    form = open_settings_form(sign_in_browser(world, world.pia), shared)
     form.fields["shown"] = shown
     form.fill({"slug": "x"})
     assert form.send().status_code == 400
@@ -283,18 +294,18 @@ def test_a_form_without_its_memory_is_refused(world: World, shown: str) -> None:
 
 
 def test_the_plan_at_the_moment_of_saving_counts(world: World) -> None:
-    shared = Shared(world, world.pia)
-    form = settings_form(signed_in(world, world.pia), shared)
+    shared = OwnedFile(world, world.pia)
+    form = open_settings_form(sign_in_browser(world, world.pia), shared)
     accounts.set_tier(world.rt, world.pia.email, Plan.FREE)
     form.refused(403, {"watermark": "on"})
     assert shared.shows({"watermark": False})
 
 
 def test_a_download_that_cannot_be_made_is_said_on_the_pages_of_the_file(world: World) -> None:
-    made = world.pia.upload(box_without_state(), "Odd.pdf")
-    http = signed_in(world, world.pia)
+    made = world.pia.upload(checkbox_without_state_pdf(), "Odd.pdf")
+    http = sign_in_browser(world, world.pia)
     assert "would look different" not in http.get(f"/files/{made['uuid']}").text
-    put(world, made, pageRange={"from": 2, "to": 2})
+    put_settings(world, made, pageRange={"from": 2, "to": 2})
     variant = {"overrides": {"pageRange": {"from": 2, "to": 3}}}
     link = world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json=variant).get_json()["uuid"]
     for page in ("", "/settings", "/links", f"/links/{link}"):

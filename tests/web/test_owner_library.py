@@ -10,12 +10,12 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from docshare.server.services.accounts import sign_in
-from tests.support.anonymous import share
+from tests.support.anonymous_files import share_anonymously
 from tests.support.cast import BASE_URL, Person, World
-from tests.support.owner import put, signed_in
+from tests.support.owner import put_settings, sign_in_browser
+from tests.support.owner_forms import find_csrf_token, visible_text
 from tests.support.pdfs import simple_pdf
-from tests.support.pressing import text_of, token_in
-from tests.support.rows import change_file
+from tests.support.rows import update_file_row
 
 DAY = 86_400_000
 NAMED = re.compile(r'<h2><a href="/files/[0-9a-f-]{36}">([^<]*)</a></h2>')
@@ -24,16 +24,16 @@ NAMED = re.compile(r'<h2><a href="/files/[0-9a-f-]{36}">([^<]*)</a></h2>')
 @pytest.fixture
 def desk(world: World) -> FlaskClient:
     """Pia's browser."""
-    return signed_in(world, world.pia)
+    return sign_in_browser(world, world.pia)
 
 
-def names(answer: TestResponse) -> list[str]:
+def listed_names(answer: TestResponse) -> list[str]:
     """The files that a page lists, in order."""
     assert answer.status_code == 200
     return [unescape(name) for name in NAMED.findall(answer.text)]
 
 
-def fill(world: World, count: int, person: Person | None = None, **columns: Any) -> None:
+def insert_files(world: World, count: int, person: Person | None = None, **columns: Any) -> None:
     """Give Pia, or another ``person``, ``count`` files by copying the row of one: ``file 1.pdf`` and so on, the first
     the oldest."""
     made = (person or world.pia).upload()
@@ -56,15 +56,15 @@ def fill(world: World, count: int, person: Person | None = None, **columns: Any)
 def test_the_newest_file_comes_first(world: World, desk: FlaskClient) -> None:
     for name in ("a.pdf", "c.pdf", "b.pdf"):
         world.pia.upload(name=name)
-    assert names(desk.get("/files")) == ["b.pdf", "c.pdf", "a.pdf"]
+    assert listed_names(desk.get("/files")) == ["b.pdf", "c.pdf", "a.pdf"]
 
 
 def test_a_file_shows_what_its_owner_wants_to_know(world: World, desk: FlaskClient) -> None:
     made = world.pia.upload(simple_pdf(pages=3), "report.pdf")
-    change_file(world, made["uuid"], view_count=1234, size=4_500_000)
+    update_file_row(world, made["uuid"], view_count=1234, size=4_500_000)
     world.clock.advance(days=3)
     answer = desk.get("/files")
-    assert "3 pages · 4.3 MB · 1,234 views · shared 3 days ago" in text_of(answer)
+    assert "3 pages · 4.3 MB · 1,234 views · shared 3 days ago" in visible_text(answer)
     for address in (
         f"{BASE_URL}/{made['shortId']}",
         f"/files/{made['uuid']}",
@@ -85,7 +85,7 @@ def test_an_age_is_told_as_people_say_it(world: World, seconds: int, words: str)
     world.clock.now = 1_790_000_000_000  # 21 September 2026
     world.pia.upload()
     world.clock.advance(seconds=seconds)
-    assert f"shared {words} " in text_of(signed_in(world, world.pia).get("/files"))
+    assert f"shared {words} " in visible_text(sign_in_browser(world, world.pia).get("/files"))
 
 
 @pytest.mark.parametrize(
@@ -97,14 +97,16 @@ def test_an_age_is_told_as_people_say_it(world: World, seconds: int, words: str)
     ],
 )  # fmt: skip
 def test_a_size_is_told_with_as_many_digits_as_help(world: World, desk: FlaskClient, size: int, words: str) -> None:
-    change_file(world, world.pia.upload()["uuid"], size=size)
-    assert f"3 pages · {words} · 0 views" in text_of(desk.get("/files"))
+    update_file_row(world, world.pia.upload()["uuid"], size=size)
+    assert f"3 pages · {words} · 0 views" in visible_text(desk.get("/files"))
 
 
 def test_its_picture_and_its_code_are_served(world: World, desk: FlaskClient) -> None:
     """The picture is the owner's own first page: also where readers are asked first, and see only some pages."""
     made = world.pia.upload(simple_pdf(pages=3))
-    put(world, made, password="correct horse", requireEmail=True, pageRange={"from": 2, "to": 3}, watermark=True)
+    put_settings(
+        world, made, password="correct horse", requireEmail=True, pageRange={"from": 2, "to": 3}, watermark=True
+    )
     page = desk.get("/files").text
     picture = re.search(r'<img src="([^"]+)" alt="" loading="lazy"', page)
     assert picture is not None
@@ -135,7 +137,7 @@ def test_what_is_special_about_a_link_is_a_flag(
 ) -> None:
     made = world.pia.upload()
     assert '<li class="flag' not in desk.get("/files").text
-    put(world, made, **settings)
+    put_settings(world, made, **settings)
     assert re.findall(r'<li class="flag">([^<]*)</li>', desk.get("/files").text) == [words]
 
 
@@ -146,39 +148,39 @@ def test_what_is_special_about_a_link_is_a_flag(
 def test_a_link_that_ended_says_so_and_shows_no_picture(
     world: World, desk: FlaskClient, columns: dict[str, int], words: str
 ) -> None:
-    change_file(world, world.pia.upload()["uuid"], **columns)
+    update_file_row(world, world.pia.upload()["uuid"], **columns)
     page = desk.get("/files").text
     assert re.findall(r'<li class="flag[^"]*">([^<]*)</li>', page) == [words]
     assert "<img" not in page
 
 
 def test_a_link_that_the_operator_froze_says_so(world: World, desk: FlaskClient) -> None:
-    change_file(world, world.pia.upload()["uuid"], frozen_at=1_000)
+    update_file_row(world, world.pia.upload()["uuid"], frozen_at=1_000)
     page = desk.get("/files").text
     assert '<li class="flag ended">On hold: the operator reviews it</li>' in page
     assert "<img" in page  # it is still open to its owner
 
 
 def test_names_are_text_and_never_markup(world: World, desk: FlaskClient) -> None:
-    change_file(world, world.pia.upload()["uuid"], original_name='"><script>alert(1)<.pdf')
+    update_file_row(world, world.pia.upload()["uuid"], original_name='"><script>alert(1)<.pdf')
     for address in ("/files", "/files?q=script"):
         page = desk.get(address)
-        assert names(page) == ['"><script>alert(1)<.pdf']
+        assert listed_names(page) == ['"><script>alert(1)<.pdf']
         assert "<script>alert" not in page.text
     assert "<script>alert" not in desk.get('/files?q="><script>alert(1)</script>').text
 
 
 def test_nobody_elses_files_appear(world: World, desk: FlaskClient) -> None:
     world.mal.upload(name="foreign.pdf")
-    share(world)  # nobody's
+    share_anonymously(world)  # nobody's
     trashed = world.pia.upload(name="trashed.pdf")
     world.pia.delete(f"/api/v1/files/{trashed['uuid']}")
     world.pia.upload(name="mine.pdf")
-    assert names(desk.get("/files")) == ["mine.pdf"]
+    assert listed_names(desk.get("/files")) == ["mine.pdf"]
     for words in ("foreign", "trashed"):
         searched = desk.get(f"/files?q={words}")
-        assert names(searched) == []
-        assert "0 of 1 found by" in text_of(searched)
+        assert listed_names(searched) == []
+        assert "0 of 1 found by" in visible_text(searched)
 
 
 def test_an_empty_library_says_how_to_begin(desk: FlaskClient) -> None:
@@ -196,7 +198,7 @@ def test_who_is_not_signed_in_is_asked_to_and_comes_back(world: World) -> None:
     link = sign_in.create_link(world.rt, world.pia.email).removeprefix(BASE_URL)
     entered = world.http.post(link)
     assert entered.headers["Location"] == "/files?q=secret"
-    assert names(world.http.get("/files?q=secret")) == ["secret.pdf"]
+    assert listed_names(world.http.get("/files?q=secret")) == ["secret.pdf"]
 
 
 def test_no_other_site_may_frame_it_or_keep_it(desk: FlaskClient) -> None:
@@ -230,11 +232,11 @@ def test_a_search_finds_words_anywhere_in_the_name(
     for name in ("Übersicht Q3.pdf", "100%_done.pdf", "q3 plan.pdf"):
         made = world.pia.upload(name=name)
         if name.startswith("100"):
-            put(world, made, slug="for-the-board")
+            put_settings(world, made, slug="for-the-board")
     answer = desk.get("/files", query_string={"q": words})
-    assert names(answer) == found
+    assert listed_names(answer) == found
     if words.strip():
-        assert f"{len(found)} of 3 found by" in text_of(answer)
+        assert f"{len(found)} of 3 found by" in visible_text(answer)
 
 
 @pytest.mark.parametrize(
@@ -251,32 +253,32 @@ def test_a_search_finds_words_anywhere_in_the_name(
 )
 def test_a_library_is_sorted_as_asked(world: World, desk: FlaskClient, order: str, expected: list[str]) -> None:
     for name, views, size in (("b.pdf", 1, 900), ("A.pdf", 50, 100), ("c.pdf", 2, 500)):
-        change_file(world, world.pia.upload(name=name)["uuid"], view_count=views, size=size)
-    assert names(desk.get("/files", query_string={"sort": order})) == expected
+        update_file_row(world, world.pia.upload(name=name)["uuid"], view_count=views, size=size)
+    assert listed_names(desk.get("/files", query_string={"sort": order})) == expected
 
 
 def test_two_thousand_files_are_shown_fifty_at_a_time(world: World, desk: FlaskClient) -> None:
-    fill(world, 2_000)
+    insert_files(world, 2_000)
     first = desk.get("/files?q=file&sort=oldest")
-    assert names(first) == [f"file {number}.pdf" for number in range(1, 51)]
+    assert listed_names(first) == [f"file {number}.pdf" for number in range(1, 51)]
     assert "Page 1 of 40" in first.text
     assert 'rel="prev"' not in first.text
     after = re.search(r'href="([^"]+)" rel="next"', first.text)
     assert after is not None
     assert parse_qs(urlsplit(unescape(after[1])).query) == {"q": ["file"], "sort": ["oldest"], "page": ["2"]}
-    assert names(desk.get(unescape(after[1])))[0] == "file 51.pdf"
+    assert listed_names(desk.get(unescape(after[1])))[0] == "file 51.pdf"
     last = desk.get("/files?sort=oldest&page=40")
-    assert names(last)[-1] == "file 2000.pdf"
+    assert listed_names(last)[-1] == "file 2000.pdf"
     assert 'rel="next"' not in last.text
 
 
 @pytest.mark.parametrize("number", ["0", "-1", "x", "", "9" * 5000, "1.5", "²", "99"])
 def test_a_page_that_does_not_exist_shows_one_that_does(world: World, desk: FlaskClient, number: str) -> None:
     world.pia.upload(name="only.pdf")
-    assert names(desk.get("/files", query_string={"page": number})) == ["only.pdf"]
+    assert listed_names(desk.get("/files", query_string={"page": number})) == ["only.pdf"]
 
 
-def asked(world: World, http: FlaskClient, address: str) -> int:
+def count_statements(world: World, http: FlaskClient, address: str) -> int:
     """How many statements a page runs."""
     seen: list[str] = []
     connection = world.rt.db.sqlite.connection()
@@ -291,9 +293,9 @@ def asked(world: World, http: FlaskClient, address: str) -> int:
 @pytest.mark.parametrize("address", ["/files", "/files?q=file", "/files?sort=views"])
 def test_many_files_take_no_more_statements_than_one(world: World, desk: FlaskClient, address: str) -> None:
     world.pia.upload(name="file.pdf")
-    few = asked(world, desk, address)
-    fill(world, 200)
-    assert asked(world, desk, address) == few <= 12
+    few = count_statements(world, desk, address)
+    insert_files(world, 200)
+    assert count_statements(world, desk, address) == few <= 12
 
 
 # --- what the plan allows --------------------------------------------------------------------------------------------
@@ -303,18 +305,18 @@ def test_many_files_take_no_more_statements_than_one(world: World, desk: FlaskCl
 def test_the_free_plan_counts_its_places_and_says_what_to_do(world: World, count: int, full: bool) -> None:
     for _ in range(count):
         world.fay.upload()
-    words = text_of(signed_in(world, world.fay).get("/files"))
+    words = visible_text(sign_in_browser(world, world.fay).get("/files"))
     assert f"{count} of 3 files on the free plan." in words
     assert ("To share another one, delete a file" in words) == full
 
 
 def test_a_plan_without_a_limit_counts_nothing(desk: FlaskClient) -> None:
-    assert "plan." not in text_of(desk.get("/files"))
+    assert "plan." not in visible_text(desk.get("/files"))
 
 
 def test_the_page_tells_its_script_the_token_and_the_largest_pdf(world: World) -> None:
-    http = signed_in(world, world.fay)
+    http = sign_in_browser(world, world.fay)
     page = http.get("/files").text
-    assert f'data-csrf="{token_in(page)}"' in page
+    assert f'data-csrf="{find_csrf_token(page)}"' in page
     assert 'data-most="20971520"' in page
     assert "up to 20 MB" in page

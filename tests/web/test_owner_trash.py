@@ -10,8 +10,8 @@ from werkzeug.test import TestResponse
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from tests.support.cast import Person, World
-from tests.support.owner import put, signed_in
-from tests.support.pressing import text_of, token_in
+from tests.support.owner import put_settings, sign_in_browser
+from tests.support.owner_forms import find_csrf_token, visible_text
 
 NAMED = re.compile(r"<h2>([^<]*\.pdf)</h2>")
 
@@ -19,31 +19,31 @@ NAMED = re.compile(r"<h2>([^<]*\.pdf)</h2>")
 @pytest.fixture
 def desk(world: World) -> FlaskClient:
     """Pia's browser."""
-    return signed_in(world, world.pia)
+    return sign_in_browser(world, world.pia)
 
 
-def trashed(person: Person, name: str = "report.pdf") -> str:
+def trash_file(person: Person, name: str = "report.pdf") -> str:
     """The UUID of a file that ``person`` has deleted."""
     uuid = str(person.upload(name=name)["uuid"])
     assert person.delete(f"/api/v1/files/{uuid}").get_json()["trashed"] is True
     return uuid
 
 
-def names(answer: TestResponse) -> list[str]:
+def listed_names(answer: TestResponse) -> list[str]:
     assert answer.status_code == 200
     return [unescape(name) for name in NAMED.findall(answer.text)]
 
 
-def send(http: FlaskClient, address: str, **more: str) -> TestResponse:
+def submit_form_at(http: FlaskClient, address: str, **more: str) -> TestResponse:
     """Send the form at ``address`` with the token; ``more`` are headers."""
-    return http.post(address, data={"csrf": token_in(http.get("/login").text)}, headers=more)
+    return http.post(address, data={"csrf": find_csrf_token(http.get("/login").text)}, headers=more)
 
 
-def is_there(person: Person, uuid: str) -> bool:
+def has_file(person: Person, uuid: str) -> bool:
     return person.get(f"/api/v1/files/{uuid}").status_code == 200
 
 
-def in_trash(world: World) -> int:
+def count_trashed(world: World) -> int:
     return len(world.rt.db.rows("SELECT 1 FROM files WHERE trashed_at IS NOT NULL"))
 
 
@@ -55,77 +55,77 @@ def test_an_empty_trash_says_so(desk: FlaskClient) -> None:
 def test_it_lists_what_was_deleted_and_until_when(world: World, name: str, days: int) -> None:
     person: Person = getattr(world, name)
     world.clock.now = 1_790_000_000_000  # 21 September 2026
-    trashed(person, "first.pdf")
+    trash_file(person, "first.pdf")
     world.clock.advance(hours=1)
-    trashed(person, "second.pdf")
-    answer = signed_in(world, person).get("/trash")
-    assert names(answer) == ["second.pdf", "first.pdf"]
+    trash_file(person, "second.pdf")
+    answer = sign_in_browser(world, person).get("/trash")
+    assert listed_names(answer) == ["second.pdf", "first.pdf"]
     until = {7: "28 Sep 2026", 30: "21 Oct 2026"}[days]
-    assert f"deleted 21 Sep 2026 · destroyed on {until}" in text_of(answer)
-    assert f"Deleted files lie here for {days} days." in text_of(answer)
+    assert f"deleted 21 Sep 2026 · destroyed on {until}" in visible_text(answer)
+    assert f"Deleted files lie here for {days} days." in visible_text(answer)
 
 
 def test_nobody_elses_files_lie_there(world: World, desk: FlaskClient) -> None:
-    trashed(world.mal, "foreign.pdf")
+    trash_file(world.mal, "foreign.pdf")
     world.pia.upload(name="active.pdf")
-    trashed(world.pia, "mine.pdf")
-    assert names(desk.get("/trash")) == ["mine.pdf"]
+    trash_file(world.pia, "mine.pdf")
+    assert listed_names(desk.get("/trash")) == ["mine.pdf"]
 
 
 def test_what_is_due_is_as_good_as_gone(world: World, desk: FlaskClient) -> None:
-    trashed(world.pia)
+    trash_file(world.pia)
     world.clock.advance(days=29.99)
-    assert names(desk.get("/trash")) == ["report.pdf"]
+    assert listed_names(desk.get("/trash")) == ["report.pdf"]
     world.clock.advance(days=0.01)
-    assert names(signed_in(world, world.pia).get("/trash")) == []
+    assert listed_names(sign_in_browser(world, world.pia).get("/trash")) == []
 
 
 def test_restoring_brings_link_and_name_back(world: World, desk: FlaskClient) -> None:
     made = world.pia.upload(name="plan.pdf")
-    put(world, made, slug="q3-plan")
+    put_settings(world, made, slug="q3-plan")
     world.pia.delete(f"/api/v1/files/{made['uuid']}")
     assert world.http.get("/q3-plan").status_code == 404
-    answer = send(desk, f"/trash/{made['uuid']}/restore")
+    answer = submit_form_at(desk, f"/trash/{made['uuid']}/restore")
     assert answer.status_code == 303
-    assert "plan.pdf is back, and so is its link." in text_of(desk.get(answer.headers["Location"]))
+    assert "plan.pdf is back, and so is its link." in visible_text(desk.get(answer.headers["Location"]))
     assert world.http.get("/q3-plan").status_code == 200
-    assert names(desk.get("/trash")) == []
+    assert listed_names(desk.get("/trash")) == []
 
 
 def test_restoring_needs_a_free_place_and_the_page_says_so(world: World) -> None:
-    uuid = trashed(world.bea)
+    uuid = trash_file(world.bea)
     accounts.set_tier(world.rt, world.bea.email, Plan.FREE)
     for _ in range(3):
         world.bea.upload()
-    http = signed_in(world, world.bea)
+    http = sign_in_browser(world, world.bea)
     assert "nothing new comes here" in http.get("/trash").text
-    answer = send(http, f"/trash/{uuid}/restore")
+    answer = submit_form_at(http, f"/trash/{uuid}/restore")
     assert answer.status_code == 403
     assert "file slots are all taken" in answer.text
     assert "report.pdf" in answer.text
-    assert not is_there(world.bea, uuid)
+    assert not has_file(world.bea, uuid)
 
 
 def test_destroying_asks_first(world: World, desk: FlaskClient) -> None:
-    uuid = trashed(world.pia)
+    uuid = trash_file(world.pia)
     page = desk.get(f"/trash/{uuid}/delete")
     assert "This cannot be undone." in page.text
     assert f'action="/trash/{uuid}/delete"' in page.text
-    assert in_trash(world) == 1
-    answer = send(desk, f"/trash/{uuid}/delete")
+    assert count_trashed(world) == 1
+    answer = submit_form_at(desk, f"/trash/{uuid}/delete")
     assert (answer.status_code, answer.headers["Location"].partition("?")[0]) == (303, "/trash")
     assert world.rt.db.rows("SELECT 1 FROM files") == []
 
 
 @pytest.mark.parametrize("way", ["restore", "delete"])
 def test_only_what_is_in_ones_own_trash_can_leave_it(world: World, desk: FlaskClient, way: str) -> None:
-    foreign, active = trashed(world.mal), world.pia.upload()["uuid"]
+    foreign, active = trash_file(world.mal), world.pia.upload()["uuid"]
     for name in (foreign, active, "nonsense", "%00", "00000000-0000-4000-8000-000000000000"):
-        assert send(desk, f"/trash/{name}/{way}").status_code == 404
+        assert submit_form_at(desk, f"/trash/{name}/{way}").status_code == 404
     assert desk.get(f"/trash/{foreign}/delete").status_code == 404
     assert desk.get(f"/trash/{active}/delete").status_code == 404
-    assert is_there(world.pia, active)
-    assert in_trash(world) == 1
+    assert has_file(world.pia, active)
+    assert count_trashed(world) == 1
 
 
 @pytest.mark.parametrize("way", ["restore", "delete"])
@@ -141,32 +141,32 @@ def test_only_what_is_in_ones_own_trash_can_leave_it(world: World, desk: FlaskCl
 def test_a_form_of_another_site_moves_nothing(
     world: World, desk: FlaskClient, way: str, headers: dict[str, str]
 ) -> None:
-    uuid = trashed(world.pia)
-    assert send(desk, f"/trash/{uuid}/{way}", **headers).status_code == 403
-    assert in_trash(world) == 1
+    uuid = trash_file(world.pia)
+    assert submit_form_at(desk, f"/trash/{uuid}/{way}", **headers).status_code == 403
+    assert count_trashed(world) == 1
 
 
 @pytest.mark.parametrize("way", ["restore", "delete"])
 def test_without_the_token_nothing_moves(world: World, desk: FlaskClient, way: str) -> None:
-    uuid = trashed(world.pia)
+    uuid = trash_file(world.pia)
     for data in ({}, {"csrf": ""}, {"csrf": "nonsense"}):
         assert desk.post(f"/trash/{uuid}/{way}", data=data).status_code == 403
-    assert in_trash(world) == 1
+    assert count_trashed(world) == 1
 
 
 def test_who_is_not_signed_in_sees_and_moves_nothing(world: World) -> None:
-    uuid = trashed(world.pia, "secret.pdf")
+    uuid = trash_file(world.pia, "secret.pdf")
     for address in ("/trash", f"/trash/{uuid}/delete"):
         answer = world.http.get(address)
         assert answer.status_code == 403
         assert "secret.pdf" not in answer.text
     for way in ("restore", "delete"):
         assert world.http.post(f"/trash/{uuid}/{way}").status_code == 403
-    assert in_trash(world) == 1
+    assert count_trashed(world) == 1
 
 
 def test_a_long_trash_is_shown_fifty_at_a_time(world: World, desk: FlaskClient) -> None:
-    uuid = trashed(world.pia)
+    uuid = trash_file(world.pia)
     with world.rt.db.write():
         for number in range(60):
             world.rt.db.execute(
@@ -176,6 +176,6 @@ def test_a_long_trash_is_shown_fifty_at_a_time(world: World, desk: FlaskClient) 
                 " updated_at, trashed_at, purge_at FROM files WHERE uuid = ?",
                 (world.rt.uuid(), world.rt.token(12), f"none{number}", uuid),
             )
-    assert len(names(desk.get("/trash"))) == 50
-    assert len(names(desk.get("/trash?page=2"))) == 11
-    assert len(names(desk.get("/trash?page=99"))) == 11
+    assert len(listed_names(desk.get("/trash"))) == 50
+    assert len(listed_names(desk.get("/trash?page=2"))) == 11
+    assert len(listed_names(desk.get("/trash?page=99"))) == 11

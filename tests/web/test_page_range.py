@@ -12,15 +12,15 @@ from werkzeug.test import TestResponse
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from tests.support.cast import World
-from tests.support.owner import put, signed_in
+from tests.support.owner import put_settings, sign_in_browser
 from tests.support.pdfs import Sheet, lines_content, sheets_pdf
-from tests.support.reader import Reader, everything, feed
+from tests.support.reader import FakeReader, dump_database, list_view_rows
 
 SIZES = [(612, 792), (400, 400), (500, 500), (600, 600), (612, 792), (612, 792)]
 WORDS = ["Alpha", "Bravo", "Charlie", "Delta", "Echo", "Foxtrot"]
 
 
-def document() -> bytes:
+def make_document() -> bytes:
     """Six pages of different words and sizes; page 3 links to pages 1, 4 and 6 and to the web."""
 
     def link(top: int, target: str) -> str:
@@ -38,42 +38,42 @@ def document() -> bytes:
 @pytest.fixture
 def shared(world: World) -> dict[str, Any]:
     """Pages 2 to 4 of the six, shared by Pia."""
-    made = world.pia.upload(document(), "Plan.pdf")
-    put(world, made, pageRange={"from": 2, "to": 4})
+    made = world.pia.upload(make_document(), "Plan.pdf")
+    put_settings(world, made, pageRange={"from": 2, "to": 4})
     return made
 
 
-def ask(http: FlaskClient, path: str) -> TestResponse:
+def get_path(http: FlaskClient, path: str) -> TestResponse:
     return http.get(path, buffered=True)
 
 
-def facts_of(http: FlaskClient, path: str) -> dict[str, Any]:
+def read_facts(http: FlaskClient, path: str) -> dict[str, Any]:
     page = http.get(path).text
     found: dict[str, Any] = json.loads(page.split('id="facts">')[1].split("</script>")[0])
     return found
 
 
-def texts(http: FlaskClient, name: str) -> list[str]:
+def page_texts(http: FlaskClient, name: str) -> list[str]:
     """The words of all pages that this reader is shown."""
-    facts = facts_of(http, f"/{name}")
+    facts = read_facts(http, f"/{name}")
     found = []
     for page in range(1, facts["pages"] + 1):
-        answer = ask(http, f"/{name}/text/{page}.json?v={facts['version']}")
+        answer = get_path(http, f"/{name}/text/{page}.json?v={facts['version']}")
         assert answer.status_code == 200
         found.append("".join(box[4] for box in answer.get_json()["boxes"]).strip())
     return found
 
 
 def test_readers_see_the_window_counted_from_one(world: World, shared: dict[str, Any]) -> None:
-    facts = facts_of(world.http, f"/{shared['shortId']}")
+    facts = read_facts(world.http, f"/{shared['shortId']}")
     assert (facts["pages"], facts["start"]) == (3, 1)
     assert facts["sizes"] == [[1, 400.0, 400.0], [1, 500.0, 500.0], [1, 600.0, 600.0]]
-    assert texts(world.http, shared["shortId"]) == ["Bravo", "Charlie", "Delta"]
+    assert page_texts(world.http, shared["shortId"]) == ["Bravo", "Charlie", "Delta"]
 
 
 @pytest.mark.parametrize("path", ["{name}", "embed/{name}", "{name}?page=1", "{name}?page=3", "{name}?page=999"])
 def test_no_page_of_html_tells_of_hidden_pages(world: World, shared: dict[str, Any], path: str) -> None:
-    html = ask(world.http, "/" + path.format(name=shared["shortId"])).text
+    html = get_path(world.http, "/" + path.format(name=shared["shortId"])).text
     assert "of 3" in html
     assert [word for word in ("Alpha", "Echo", "Foxtrot", "of 6", "6 pages") if word in html] == []
     if "?page" in path:
@@ -83,10 +83,10 @@ def test_no_page_of_html_tells_of_hidden_pages(world: World, shared: dict[str, A
 @pytest.mark.parametrize("page", [0, 4, 5, 6, 7])
 def test_hidden_pages_answer_like_pages_the_document_lacks(world: World, shared: dict[str, Any], page: int) -> None:
     name = shared["shortId"]
-    version = facts_of(world.http, f"/{name}")["version"]
+    version = read_facts(world.http, f"/{name}")["version"]
     for path in (f"pages/{page}-800.jpg", f"pages/{page}-1600.jpg", f"text/{page}.json"):
-        hidden = ask(world.http, f"/{name}/{path}?v={version}")
-        lacking = ask(world.http, f"/{name}/{path.replace(str(page), '777', 1)}?v={version}")
+        hidden = get_path(world.http, f"/{name}/{path}?v={version}")
+        lacking = get_path(world.http, f"/{name}/{path.replace(str(page), '777', 1)}?v={version}")
         assert (hidden.status_code, hidden.data) == (404, lacking.data)
 
 
@@ -94,40 +94,40 @@ def test_hidden_pages_answer_like_pages_the_document_lacks(world: World, shared:
 def test_addresses_of_the_whole_document_lead_readers_nowhere(world: World, shared: dict[str, Any], page: int) -> None:
     for version in ("1", "1-", "1-000000000000"):
         for path in (f"pages/{page}-800.jpg", f"text/{page}.json"):
-            assert ask(world.http, f"/{shared['shortId']}/{path}?v={version}").status_code == 404
+            assert get_path(world.http, f"/{shared['shortId']}/{path}?v={version}").status_code == 404
 
 
 def test_page_images_are_those_of_the_window(world: World, shared: dict[str, Any]) -> None:
     """The same bytes as the owner gets for the pages 2 to 4."""
-    name, owner = shared["shortId"], signed_in(world, world.pia)
-    version = facts_of(world.http, f"/{name}")["version"]
+    name, owner = shared["shortId"], sign_in_browser(world, world.pia)
+    version = read_facts(world.http, f"/{name}")["version"]
     for page in (1, 2, 3):
-        seen = ask(world.http, f"/{name}/pages/{page}-800.jpg?v={version}")
+        seen = get_path(world.http, f"/{name}/pages/{page}-800.jpg?v={version}")
         assert seen.status_code == 200
-        assert seen.data == ask(owner, f"/{name}/pages/{page + 1}-800.jpg?v=1").data
+        assert seen.data == get_path(owner, f"/{name}/pages/{page + 1}-800.jpg?v=1").data
 
 
 def test_links_to_hidden_pages_are_gone_and_the_others_renumbered(world: World, shared: dict[str, Any]) -> None:
     name = shared["shortId"]
-    version = facts_of(world.http, f"/{name}")["version"]
-    links = ask(world.http, f"/{name}/text/2.json?v={version}").get_json()["links"]
+    version = read_facts(world.http, f"/{name}")["version"]
+    links = get_path(world.http, f"/{name}/text/2.json?v={version}").get_json()["links"]
     assert [link[4] for link in links] == [{"page": 3}, {"url": "https://example.com/"}]
 
 
 def test_the_owner_gets_the_whole_document(world: World, shared: dict[str, Any]) -> None:
-    assert texts(signed_in(world, world.pia), shared["shortId"]) == WORDS
-    assert texts(signed_in(world, world.mal), shared["shortId"]) == WORDS[1:4]
+    assert page_texts(sign_in_browser(world, world.pia), shared["shortId"]) == WORDS
+    assert page_texts(sign_in_browser(world, world.mal), shared["shortId"]) == WORDS[1:4]
 
 
 def test_the_range_holds_after_a_downgrade(world: World, shared: dict[str, Any]) -> None:
     """Easy to get wrong 38."""
     accounts.set_tier(world.rt, world.pia.email, Plan.FREE)
-    assert texts(world.http, shared["shortId"]) == WORDS[1:4]
+    assert page_texts(world.http, shared["shortId"]) == WORDS[1:4]
 
 
 def test_clearing_the_range_shows_everything(world: World, shared: dict[str, Any]) -> None:
-    put(world, shared, pageRange={"from": 0, "to": 0})
-    assert texts(world.http, shared["shortId"]) == WORDS
+    put_settings(world, shared, pageRange={"from": 0, "to": 0})
+    assert page_texts(world.http, shared["shortId"]) == WORDS
 
 
 @pytest.mark.parametrize(
@@ -145,8 +145,8 @@ def test_a_variant_shows_its_own_range(
     """Easy to get wrong 41: {0, 0} on a variant serves the full document."""
     body = {"label": "Ada", "overrides": overrides}
     variant = world.pia.post(f"/api/v1/files/{shared['uuid']}/variants", json=body).get_json()
-    assert texts(world.http, variant["shortId"]) == words
-    assert texts(world.http, shared["shortId"]) == WORDS[1:4]
+    assert page_texts(world.http, variant["shortId"]) == words
+    assert page_texts(world.http, shared["shortId"]) == WORDS[1:4]
 
 
 @pytest.mark.parametrize(
@@ -161,28 +161,28 @@ def test_a_shorter_replacement_never_shows_more_than_the_range(
     files = {"file": (io.BytesIO(sheets_pdf(sheets)), "Plan.pdf")}
     answer = world.pia.post(f"/api/v1/files/{shared['uuid']}/content", data=files)
     assert answer.status_code == 200, answer.text
-    assert texts(world.http, shared["shortId"]) == words
+    assert page_texts(world.http, shared["shortId"]) == words
 
 
 def test_a_changed_range_changes_the_addresses_of_pages(world: World, shared: dict[str, Any]) -> None:
     name = shared["shortId"]
-    seen = {facts_of(world.http, f"/{name}")["version"]}
+    seen = {read_facts(world.http, f"/{name}")["version"]}
     for first, last in ((2, 5), (3, 5), (2, 4)):
-        old = facts_of(world.http, f"/{name}")["version"]
-        put(world, shared, pageRange={"from": first, "to": last})
-        seen.add(facts_of(world.http, f"/{name}")["version"])
-        assert ask(world.http, f"/{name}/pages/1-800.jpg?v={old}").status_code == 404
+        old = read_facts(world.http, f"/{name}")["version"]
+        put_settings(world, shared, pageRange={"from": first, "to": last})
+        seen.add(read_facts(world.http, f"/{name}")["version"])
+        assert get_path(world.http, f"/{name}/pages/1-800.jpg?v={old}").status_code == 404
     assert len(seen) == 3
     assert all(version.startswith("1-") for version in seen)
 
 
 def test_reading_is_told_in_the_numbers_of_the_document(world: World, shared: dict[str, Any]) -> None:
-    reader = Reader(world, shared["shortId"])
+    reader = FakeReader(world, shared["shortId"])
     reader.reads(10, page=1)
     reader.reads(10, page=3)
     world.clock.advance(seconds=10)
     reader.tell(read={4: 10_000})
-    (row,) = feed(world)
+    (row,) = list_view_rows(world)
     assert (row["pagesViewed"], row["timeMs"]) == (2, 20_000)
     assert world.rt.db.rows("SELECT page, time_ms FROM session_pages ORDER BY page") == [(2, 10_000), (4, 10_000)]
     bodies = [json.loads(body) for (body,) in world.rt.db.rows("SELECT body FROM beacons ORDER BY seq")]
@@ -190,18 +190,18 @@ def test_reading_is_told_in_the_numbers_of_the_document(world: World, shared: di
 
 
 def test_a_range_that_changes_while_somebody_reads_shifts_no_page(world: World, shared: dict[str, Any]) -> None:
-    reader = Reader(world, shared["shortId"])
+    reader = FakeReader(world, shared["shortId"])
     reader.reads(10, page=1)
-    put(world, shared, pageRange={"from": 5, "to": 6})
+    put_settings(world, shared, pageRange={"from": 5, "to": 6})
     reader.reads(10, page=2)
-    feed(world)
+    list_view_rows(world)
     assert world.rt.db.rows("SELECT page, time_ms FROM session_pages ORDER BY page") == [(2, 10_000), (3, 10_000)]
 
 
 def test_the_token_does_not_tell_where_the_window_lies(world: World, shared: dict[str, Any]) -> None:
     told = set()
     for _ in range(3):
-        payload = Reader(world, shared["shortId"]).token.partition(".")[0]
+        payload = FakeReader(world, shared["shortId"]).token.partition(".")[0]
         fields = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
         numbers = [field for field in fields if isinstance(field, int) and not isinstance(field, bool)]
         assert 1 not in numbers[2:]  # the one page before the window
@@ -211,12 +211,12 @@ def test_the_token_does_not_tell_where_the_window_lies(world: World, shared: dic
 
 @pytest.mark.parametrize("through", ["{name}", "embed/{name}", "{name}?page=2"])
 def test_opening_a_ranged_document_stores_nothing(world: World, shared: dict[str, Any], through: str) -> None:
-    before = everything(world)
-    assert ask(world.http, "/" + through.format(name=shared["shortId"])).status_code == 200
-    assert texts(world.http, shared["shortId"])
-    assert everything(world) == before
+    before = dump_database(world)
+    assert get_path(world.http, "/" + through.format(name=shared["shortId"])).status_code == 200
+    assert page_texts(world.http, shared["shortId"])
+    assert dump_database(world) == before
 
 
 def test_a_range_of_all_pages_is_no_window(world: World, shared: dict[str, Any]) -> None:
-    put(world, shared, pageRange={"from": 1, "to": 6})
-    assert facts_of(world.http, f"/{shared['shortId']}")["version"] == "1"
+    put_settings(world, shared, pageRange={"from": 1, "to": 6})
+    assert read_facts(world.http, f"/{shared['shortId']}")["version"] == "1"

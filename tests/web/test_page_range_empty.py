@@ -8,20 +8,20 @@ import pytest
 from werkzeug.test import TestResponse
 
 from tests.support.cast import World
-from tests.support.guest import Guest
-from tests.support.owner import put, signed_in
+from tests.support.gate_client import GateClient
+from tests.support.owner import put_settings, sign_in_browser
 from tests.support.pdfs import simple_pdf
-from tests.support.reader import Reader
+from tests.support.reader import FakeReader
 
-SAYS = "The shared pages are not part of the new version"
-LOADED = ["pages/1-800.jpg?v=", "text/1.json?v=", "style.css", "feedback"]
+RANGE_WARNING = "The shared pages are not part of the new version"
+PAGE_RESOURCES = ["pages/1-800.jpg?v=", "text/1.json?v=", "style.css", "feedback"]
 
 
 @pytest.fixture
 def shared(world: World) -> dict[str, Any]:
     """Pages 3 to 4 of six; a variant with pages 5 to 6, one with all, one that follows the file."""
     made = world.pia.upload(simple_pdf(pages=6))
-    put(world, made, pageRange={"from": 3, "to": 4})
+    put_settings(world, made, pageRange={"from": 3, "to": 4})
     own = {"own": {"from": 5, "to": 6}, "whole": {"from": 0, "to": 0}}
     for name, span in own.items():
         body = {"label": name, "overrides": {"pageRange": span}}
@@ -30,7 +30,7 @@ def shared(world: World) -> dict[str, Any]:
     return made
 
 
-def replace(world: World, made: dict[str, Any], pages: int) -> dict[str, Any]:
+def replace_content(world: World, made: dict[str, Any], pages: int) -> dict[str, Any]:
     files = {"file": (io.BytesIO(simple_pdf(pages=pages)), "short.pdf")}
     answer = world.pia.post(f"/api/v1/files/{made['uuid']}/content", data=files)
     assert answer.status_code == 200, answer.text
@@ -38,7 +38,7 @@ def replace(world: World, made: dict[str, Any], pages: int) -> dict[str, Any]:
     return result
 
 
-def ask(world: World, path: str, **more: Any) -> TestResponse:
+def get_path(world: World, path: str, **more: Any) -> TestResponse:
     return world.http.get(path, buffered=True, **more)
 
 
@@ -48,34 +48,38 @@ def test_readers_get_a_page_that_says_so_and_no_bytes(
     world: World, shared: dict[str, Any], link: str, prefix: str
 ) -> None:
     name = (shared[link] if link else shared)["shortId"]
-    loaded = [f"{path}{mark}" for path in LOADED for mark in (["2", seen(world, name)] if "?" in path else [""])]
-    replace(world, shared, 2)
-    page = ask(world, f"{prefix}/{name}")
-    assert (page.status_code, SAYS in page.text) == (200, True)
+    loaded = [
+        f"{path}{mark}"
+        for path in PAGE_RESOURCES
+        for mark in (["2", page_version(world, name)] if "?" in path else [""])
+    ]
+    replace_content(world, shared, 2)
+    page = get_path(world, f"{prefix}/{name}")
+    assert (page.status_code, RANGE_WARNING in page.text) == (200, True)
     assert 'id="facts"' not in page.text
     assert "short.pdf" not in page.text
-    assert [ask(world, f"/{name}/{path}").status_code for path in loaded] == [404] * len(loaded)
+    assert [get_path(world, f"/{name}/{path}").status_code for path in loaded] == [404] * len(loaded)
     download = world.http.post(f"/{name}/download")
     assert (download.status_code, b"%PDF" in download.data) == (404, False)
-    assert ask(world, f"/api/files/{name}/metadata").get_json()["totalPages"] == 0
-    oembed = ask(world, f"/oembed?url=http://127.0.0.1:8787/{name}")
+    assert get_path(world, f"/api/files/{name}/metadata").get_json()["totalPages"] == 0
+    oembed = get_path(world, f"/oembed?url=http://127.0.0.1:8787/{name}")
     assert (oembed.status_code, "thumbnail_url" in oembed.get_json()) == (200, False)
 
 
-def seen(world: World, name: str) -> str:
+def page_version(world: World, name: str) -> str:
     """What the addresses of pages hold that a reader has open."""
-    return str(Reader(world, name).facts["version"])
+    return str(FakeReader(world, name).facts["version"])
 
 
 def test_a_link_with_a_range_that_is_still_there_goes_on(world: World, shared: dict[str, Any]) -> None:
-    replace(world, shared, 2)
+    replace_content(world, shared, 2)
     name = shared["whole"]["shortId"]
-    assert Reader(world, name).facts["pages"] == 2
-    assert ask(world, f"/api/files/{name}/metadata").get_json()["totalPages"] == 2
+    assert FakeReader(world, name).facts["pages"] == 2
+    assert get_path(world, f"/api/files/{name}/metadata").get_json()["totalPages"] == 2
 
 
 def test_the_owner_is_told_until_the_range_is_changed(world: World, shared: dict[str, Any]) -> None:
-    told = replace(world, shared, 2)
+    told = replace_content(world, shared, 2)
     assert (told["pageRangeEmpty"], told["emptyVariants"]) == (True, 1)
 
     def flags() -> list[Any]:
@@ -86,25 +90,25 @@ def test_the_owner_is_told_until_the_range_is_changed(world: World, shared: dict
         return [row.get("pageRangeEmpty") for row in (file, listed, report, *links)]
 
     assert flags() == [True, True, True, None, None, True]
-    owner = signed_in(world, world.pia)
+    owner = sign_in_browser(world, world.pia)
     for path in (f"/files/{shared['uuid']}", f"/readership/{shared['uuid']}"):
         assert "Readers see no pages" in owner.get(path).text
-    put(world, shared, pageRange={"from": 1, "to": 2})
+    put_settings(world, shared, pageRange={"from": 1, "to": 2})
     assert flags() == [None, None, None, None, None, True]
-    assert Reader(world, shared["shortId"]).facts["pages"] == 2
+    assert FakeReader(world, shared["shortId"]).facts["pages"] == 2
     assert "Readers see no pages" not in owner.get(f"/readership/{shared['uuid']}").text
 
 
 def test_a_longer_version_brings_the_pages_back(world: World, shared: dict[str, Any]) -> None:
-    replace(world, shared, 1)
-    told = replace(world, shared, 6)
+    replace_content(world, shared, 1)
+    told = replace_content(world, shared, 6)
     assert not {"pageRangeEmpty", "emptyVariants"} & told.keys()
-    assert Reader(world, shared["shortId"]).facts["pages"] == 2
+    assert FakeReader(world, shared["shortId"]).facts["pages"] == 2
 
 
 def test_the_owner_reads_the_full_document(world: World, shared: dict[str, Any]) -> None:
-    replace(world, shared, 2)
-    owner = signed_in(world, world.pia)
+    replace_content(world, shared, 2)
+    owner = sign_in_browser(world, world.pia)
     assert 'id="facts"' in owner.get(f"/{shared['shortId']}").text
     assert owner.get(f"/{shared['shortId']}/pages/1-800.jpg?v=2", buffered=True).status_code == 200
 
@@ -112,11 +116,11 @@ def test_the_owner_reads_the_full_document(world: World, shared: dict[str, Any])
 @pytest.mark.parametrize("path", ["", "/embed"])
 def test_nobody_gives_anything_for_no_pages(world: World, shared: dict[str, Any], path: str) -> None:
     """No password, no address and no unit of the view limit."""
-    put(world, shared, password="x", requireEmail=True, viewLimit=1)
-    replace(world, shared, 2)
-    guest = Guest(world, shared["shortId"], prefix=path)
+    put_settings(world, shared, password="x", requireEmail=True, viewLimit=1)
+    replace_content(world, shared, 2)
+    guest = GateClient(world, shared["shortId"], prefix=path)
     page = guest.looks()
-    assert SAYS in page.text
+    assert RANGE_WARNING in page.text
     assert "<form" not in page.text
     assert guest.sends("x", email="ann@a.example").status_code == 303
     file = world.pia.get(f"/api/v1/files/{shared['uuid']}").get_json()
@@ -125,9 +129,9 @@ def test_nobody_gives_anything_for_no_pages(world: World, shared: dict[str, Any]
 
 
 def test_the_report_of_such_a_file_has_no_steps(world: World, shared: dict[str, Any]) -> None:
-    Reader(world, shared["shortId"]).reads(30, page=1)
+    FakeReader(world, shared["shortId"]).reads(30, page=1)
     world.clock.advance(minutes=40)
-    replace(world, shared, 2)
+    replace_content(world, shared, 2)
     report = world.pia.get(f"/api/v1/files/{shared['uuid']}/readership").get_json()
     assert (report["effectivePages"], report["funnel"]) == (0, [])
     json.dumps(report)

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.support.cast import World
-from tests.support.guest import PAGES, Guest, errors
-from tests.support.owner import put, signed_in
+from tests.support.gate_client import PAGES_MARKER, GateClient, parse_errors
+from tests.support.owner import put_settings, sign_in_browser
 
 HOUR_MS = 3_600_000
 
@@ -16,7 +16,7 @@ HOUR_MS = 3_600_000
 def made(world: World) -> dict[str, Any]:
     """Pia's file behind a password."""
     made = world.pia.upload()
-    put(world, made, password="right")
+    put_settings(world, made, password="right")
     return made
 
 
@@ -28,32 +28,32 @@ def cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(share_passwords, "matches", lambda stored, password: password == "right" and bool(stored))
 
 
-def guess(world: World, made: dict[str, Any], address: str, password: str = "wrong") -> int:
-    return Guest(world, made["shortId"], address=address).sends(password).status_code
+def guess_status(world: World, made: dict[str, Any], address: str, password: str = "wrong") -> int:
+    return GateClient(world, made["shortId"], address=address).sends(password).status_code
 
 
-def networks(count: int) -> list[str]:
+def make_addresses(count: int) -> list[str]:
     return [f"198.51.{number // 250}.{number % 250 + 1}" for number in range(count)]
 
 
 def test_one_network_gets_ten_wrong_passwords_in_a_quarter_of_an_hour(world: World, made: dict[str, Any]) -> None:
     statuses = []
     for _ in range(12):
-        statuses.append(guess(world, made, "198.51.100.4"))
+        statuses.append(guess_status(world, made, "198.51.100.4"))
         world.clock.advance(seconds=30)
     assert statuses == [403] * 10 + [429] * 2
     world.clock.advance(minutes=9, milliseconds=-1)
-    assert guess(world, made, "198.51.100.4", "right") == 429
+    assert guess_status(world, made, "198.51.100.4", "right") == 429
     world.clock.advance(milliseconds=1)
-    assert guess(world, made, "198.51.100.4", "right") == 303
+    assert guess_status(world, made, "198.51.100.4", "right") == 303
 
 
 def test_a_refusal_does_not_tell_a_right_password_from_a_wrong_one(world: World, made: dict[str, Any]) -> None:
     for _ in range(10):
-        guess(world, made, "198.51.100.4")
+        guess_status(world, made, "198.51.100.4")
     world.clock.advance(minutes=2)
-    answers = [Guest(world, made["shortId"]).sends(password) for password in ("wrong", "right")]
-    told = [(answer.status_code, answer.headers["Retry-After"], errors(answer)) for answer in answers]
+    answers = [GateClient(world, made["shortId"]).sends(password) for password in ("wrong", "right")]
+    told = [(answer.status_code, answer.headers["Retry-After"], parse_errors(answer)) for answer in answers]
     assert told[0] == told[1]
     wait = "Too many wrong passwords were tried. Try again in 13 minutes."
     assert told[0] == (429, "780", {"password": wait})
@@ -61,20 +61,20 @@ def test_a_refusal_does_not_tell_a_right_password_from_a_wrong_one(world: World,
 
 def test_another_network_is_not_held_up_by_ten_wrong_ones_but_for_a_second(world: World, made: dict[str, Any]) -> None:
     for _ in range(10):
-        guess(world, made, "198.51.100.4")
-    answer = Guest(world, made["shortId"], address="203.0.113.7").sends("right")
+        guess_status(world, made, "198.51.100.4")
+    answer = GateClient(world, made["shortId"], address="203.0.113.7").sends("right")
     assert (answer.status_code, answer.headers["Retry-After"]) == (429, "1")
-    assert errors(answer) == {"password": "Too many wrong passwords were tried. Try again in 1 second."}
+    assert parse_errors(answer) == {"password": "Too many wrong passwords were tried. Try again in 1 second."}
     world.clock.advance(seconds=1)
-    assert guess(world, made, "203.0.113.7", "right") == 303
+    assert guess_status(world, made, "203.0.113.7", "right") == 303
 
 
 def test_many_networks_get_fewer_than_100_in_an_hour_and_a_reader_waits_little(
     world: World, made: dict[str, Any]
 ) -> None:
     tried, longest, begun = 0, 0, world.clock.now
-    for address in networks(1_000):
-        answer = Guest(world, made["shortId"], address=address).sends("wrong")
+    for address in make_addresses(1_000):
+        answer = GateClient(world, made["shortId"], address=address).sends("wrong")
         tried += answer.status_code == 403
         if answer.status_code == 429:
             longest = max(longest, int(answer.headers["Retry-After"]))
@@ -85,36 +85,36 @@ def test_many_networks_get_fewer_than_100_in_an_hour_and_a_reader_waits_little(
     assert 50 < tried <= 100
     assert longest < 90
     world.clock.advance(seconds=90)
-    assert guess(world, made, "203.0.113.7", "right") == 303
+    assert guess_status(world, made, "203.0.113.7", "right") == 303
 
 
 def test_right_passwords_are_never_too_many(world: World, made: dict[str, Any]) -> None:
     """An office of people behind one address."""
-    assert {guess(world, made, "198.51.100.4", "right") for _ in range(40)} == {303}
+    assert {guess_status(world, made, "198.51.100.4", "right") for _ in range(40)} == {303}
 
 
 def test_wrong_passwords_on_one_file_are_not_held_against_another(world: World, made: dict[str, Any]) -> None:
     for _ in range(11):
-        guess(world, made, "198.51.100.4")
+        guess_status(world, made, "198.51.100.4")
     other = world.pia.upload()
-    put(world, other, password="right")
-    assert guess(world, other, "198.51.100.4", "right") == 303
+    put_settings(world, other, password="right")
+    assert guess_status(world, other, "198.51.100.4", "right") == 303
 
 
 def test_through_all_its_links_a_file_has_one_count(world: World, made: dict[str, Any]) -> None:
     variants = [world.pia.post(f"/api/v1/files/{made['uuid']}/variants").get_json() for _ in range(3)]
-    statuses = [guess(world, link, "198.51.100.4") for link in (made, *variants) for _ in range(3)]
+    statuses = [guess_status(world, link, "198.51.100.4") for link in (made, *variants) for _ in range(3)]
     assert statuses == [403] * 10 + [429] * 2
 
 
 def test_the_owner_and_who_is_in_are_never_locked_out(world: World, made: dict[str, Any]) -> None:
-    guest = Guest(world, made["shortId"])
+    guest = GateClient(world, made["shortId"])
     assert guest.enters("right")
     for _ in range(20):
-        guess(world, made, "198.51.100.4")
+        guess_status(world, made, "198.51.100.4")
     assert guest.is_in()
     assert guest.sends("whatever").status_code == 303
-    assert PAGES in signed_in(world, world.pia).get(f"/{made['shortId']}").text
+    assert PAGES_MARKER in sign_in_browser(world, world.pia).get(f"/{made['shortId']}").text
 
 
 def test_passwords_sent_at_once_are_not_all_looked_at(world: World, made: dict[str, Any]) -> None:
@@ -123,7 +123,7 @@ def test_passwords_sent_at_once_are_not_all_looked_at(world: World, made: dict[s
 
     def send() -> None:
         barrier.wait(20)
-        statuses.append(guess(world, made, "198.51.100.4"))
+        statuses.append(guess_status(world, made, "198.51.100.4"))
 
     threads = [threading.Thread(target=send) for _ in range(24)]
     for thread in threads:
@@ -135,11 +135,11 @@ def test_passwords_sent_at_once_are_not_all_looked_at(world: World, made: dict[s
 
 def test_one_network_cannot_send_forms_without_end(world: World) -> None:
     made = world.pia.upload()
-    put(world, made, viewLimit=1_000)
-    statuses = [guess(world, made, "198.51.100.4", "") for _ in range(301)]
+    put_settings(world, made, viewLimit=1_000)
+    statuses = [guess_status(world, made, "198.51.100.4", "") for _ in range(301)]
     assert statuses == [303] * 300 + [429]
     world.clock.advance(minutes=10)
-    assert guess(world, made, "198.51.100.4", "") == 303
+    assert guess_status(world, made, "198.51.100.4", "") == 303
 
 
 @pytest.mark.parametrize("sent", ["right ", "RIGHT", "right\x00", "r" * 129, "r" * 100_000, "\udcff", "é"])
@@ -150,9 +150,9 @@ def test_nothing_but_the_very_password_opens_it(
     monkeypatch.undo()
     body = b"password=" + b"".join(b"%%%02x" % byte for byte in sent.encode("utf-8", "surrogatepass"))
     form = {"content_type": "application/x-www-form-urlencoded", "data": body}
-    answer = Guest(world, made["shortId"]).posts(f"/{made['shortId']}/enter", **form)
-    assert (answer.status_code, errors(answer)) == (403, {"password": "This is not the password."})
-    assert guess(world, made, "198.51.100.4", "right") == 303
+    answer = GateClient(world, made["shortId"]).posts(f"/{made['shortId']}/enter", **form)
+    assert (answer.status_code, parse_errors(answer)) == (403, {"password": "This is not the password."})
+    assert guess_status(world, made, "198.51.100.4", "right") == 303
 
 
 def test_a_hash_that_cannot_be_read_opens_nothing(
@@ -161,4 +161,4 @@ def test_a_hash_that_cannot_be_read_opens_nothing(
     monkeypatch.undo()
     with world.rt.db.write():
         world.rt.db.execute("UPDATE files SET password_hash = 'x'")
-    assert guess(world, made, "198.51.100.4", "x") == 403
+    assert guess_status(world, made, "198.51.100.4", "x") == 403

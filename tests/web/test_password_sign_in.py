@@ -11,18 +11,18 @@ from werkzeug.test import TestResponse
 from docshare.server.services.accounts import passwords as account_passwords
 from docshare.server.services.links import share_passwords
 from tests.support.cast import BASE_URL, World
-from tests.support.owner import signed_in
-from tests.support.pressing import press
+from tests.support.owner import sign_in_browser
+from tests.support.owner_forms import submit_form
 
 GOOD = "correct horse battery"
 COOKIE = "docshare_session"
-TOLD = "This e-mail address and this password do not belong together."
+SIGN_IN_ERROR = "This e-mail address and this password do not belong together."
 
 
 def set_password(world: World, password: str = GOOD) -> FlaskClient:
     """A browser in which Pia has set a password."""
-    http = signed_in(world, world.pia)
-    assert press(http, "/account/password", password=password).status_code == 303
+    http = sign_in_browser(world, world.pia)
+    assert submit_form(http, "/account/password", password=password).status_code == 303
     return http
 
 
@@ -40,7 +40,7 @@ def cheap(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     return world
 
 
-def enter(
+def post_sign_in(
     world: World,
     email: str = "pia@example.com",
     password: str = GOOD,
@@ -54,11 +54,11 @@ def enter(
     )
 
 
-def holds_a_session(answer: TestResponse) -> bool:
+def has_session_cookie(answer: TestResponse) -> bool:
     return any(value.startswith(f"{COOKIE}=") for value in answer.headers.getlist("Set-Cookie"))
 
 
-def networks(count: int) -> list[str]:
+def make_addresses(count: int) -> list[str]:
     return [f"198.51.{number // 250}.{number % 250 + 1}" for number in range(count)]
 
 
@@ -78,7 +78,7 @@ def test_the_page_asks_for_address_and_password_and_explains_links(world: World)
 @pytest.mark.parametrize("email", ["pia@example.com", " PIA@example.com "])
 def test_whoever_has_set_a_password_signs_in_by_it(world: World, email: str) -> None:
     http = world.app.test_client()
-    answer = enter(world, email, http=http)
+    answer = post_sign_in(world, email, http=http)
     assert (answer.status_code, answer.headers["Location"]) == (303, "/files")
     (cookie,) = answer.headers.getlist("Set-Cookie")
     assert {"HttpOnly", "SameSite=Lax", "Path=/"} <= set(cookie.split("; "))
@@ -89,7 +89,7 @@ def test_whoever_has_set_a_password_signs_in_by_it(world: World, email: str) -> 
 def test_it_leads_to_the_page_that_was_wanted(world: World) -> None:
     http = world.app.test_client()
     assert http.get("/webhooks").status_code == 403
-    assert enter(world, http=http).headers["Location"] == "/webhooks"
+    assert post_sign_in(world, http=http).headers["Location"] == "/webhooks"
     assert http.get("/webhooks").status_code == 200
 
 
@@ -97,9 +97,9 @@ def test_it_leads_to_the_page_that_was_wanted(world: World) -> None:
 def test_each_sign_in_has_a_session_of_its_own(world: World) -> None:
     http = world.app.test_client()
     http.set_cookie(COOKIE, "planted")
-    enter(world, http=http)
+    post_sign_in(world, http=http)
     first = http.get_cookie(COOKIE)
-    enter(world, http=http)
+    post_sign_in(world, http=http)
     second = http.get_cookie(COOKIE)
     assert first is not None
     assert second is not None
@@ -113,7 +113,7 @@ def test_each_sign_in_has_a_session_of_its_own(world: World) -> None:
      {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site", "Origin": BASE_URL}],
 )  # fmt: skip
 def test_another_site_can_sign_nobody_in(world: World, headers: dict[str, str]) -> None:
-    answer = enter(world, **headers)
+    answer = post_sign_in(world, **headers)
     assert answer.status_code == 403
     assert "Set-Cookie" not in answer.headers
 
@@ -122,8 +122,8 @@ def test_only_the_hash_is_stored_and_nothing_is_logged(
     world: World, pia: FlaskClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(0)
-    enter(world)
-    enter(world, password="another one that is wrong")
+    post_sign_in(world)
+    post_sign_in(world, password="another one that is wrong")
     dump = "\n".join(world.rt.db.sqlite.connection().iterdump())
     assert "$argon2id$" in dump
     assert GOOD not in dump + caplog.text + pia.get("/account").text
@@ -137,25 +137,25 @@ def test_only_the_hash_is_stored_and_nothing_is_logged(
 def test_unknown_address_wrong_password_and_no_password_get_the_same_answer(world: World) -> None:
     """Fay has set none, nobody@example.com has no account."""
     answers = [
-        enter(world, email, password, address=f"203.0.113.{number}")
+        post_sign_in(world, email, password, address=f"203.0.113.{number}")
         for number, (email, password) in enumerate(
             [("pia@example.com", "wrong, but long"), ("fay@example.com", GOOD), ("nobody@example.com", GOOD),
              ("fay@example.com", ""), ("nobody@example.com", "")]
         )
     ]  # fmt: skip
-    pages = {answer.text.replace(email, "") for answer in answers for email in _typed(answer)}
+    pages = {answer.text.replace(email, "") for answer in answers for email in _typed_values(answer)}
     assert [answer.status_code for answer in answers] == [403] * 5
     assert len(pages) == 1
-    assert TOLD in pages.pop()
+    assert SIGN_IN_ERROR in pages.pop()
     assert len({tuple(name for name, _ in answer.headers) for answer in answers}) == 1
 
 
-def _typed(answer: TestResponse) -> list[str]:
+def _typed_values(answer: TestResponse) -> list[str]:
     return [answer.text.split('maxlength="254" value="')[1].split('"')[0]]
 
 
 def test_what_was_typed_stays_but_the_password(world: World) -> None:
-    text = enter(world, '"><b>x', "secret words here").text
+    text = post_sign_in(world, '"><b>x', "secret words here").text
     assert 'value="&#34;&gt;&lt;b&gt;x"' in text
     assert "secret words here" not in text
 
@@ -167,13 +167,13 @@ def test_nothing_but_the_very_password_signs_in(world: World, sent: str) -> None
         b"%%%02x" % byte for byte in sent.encode("utf-8", "surrogatepass")
     )
     answer = world.http.post("/login", data=body, content_type="application/x-www-form-urlencoded")
-    assert (answer.status_code, TOLD in answer.text, holds_a_session(answer)) == (403, True, False)
+    assert (answer.status_code, SIGN_IN_ERROR in answer.text, has_session_cookie(answer)) == (403, True, False)
 
 
 @pytest.mark.usefixtures("pia")
 @pytest.mark.parametrize("email", ["", "pia@example.com\0", "%", "pia@example.co_", "x" * 5_000, "' OR 1=1 --"])
 def test_an_odd_address_signs_nobody_in(world: World, email: str) -> None:
-    assert enter(world, email).status_code == 403
+    assert post_sign_in(world, email).status_code == 403
 
 
 def test_the_hash_of_nobody_costs_as_much_as_every_other() -> None:
@@ -197,7 +197,7 @@ def test_known_and_unknown_addresses_cost_one_hashing(
         return hashing(stored, *rest)
 
     monkeypatch.setattr("argon2._password_hasher.verify_secret", counted)
-    assert enter(world, email, "wrong, but long").status_code == 403
+    assert post_sign_in(world, email, "wrong, but long").status_code == 403
     assert parameters == [["argon2id", "v=19", "m=19456,t=2,p=1"]]
 
 
@@ -207,20 +207,20 @@ def test_known_and_unknown_addresses_cost_one_hashing(
 def test_one_network_gets_ten_wrong_ones_in_a_quarter_of_an_hour_over_all_accounts(cheap: World) -> None:
     statuses = []
     for number in range(12):
-        statuses.append(enter(cheap, f"somebody{number}@example.com", "wrong").status_code)
+        statuses.append(post_sign_in(cheap, f"somebody{number}@example.com", "wrong").status_code)
         cheap.clock.advance(seconds=30)
     assert statuses == [403] * 10 + [429] * 2
-    refused = enter(cheap)
+    refused = post_sign_in(cheap)
     assert (refused.status_code, int(refused.headers["Retry-After"])) == (429, 540)
     assert "Try again in 9 minutes." in refused.text
     cheap.clock.advance(minutes=9)
-    assert enter(cheap).status_code == 303
+    assert post_sign_in(cheap).status_code == 303
 
 
 def test_many_networks_get_fewer_than_100_in_an_hour_on_one_account(cheap: World) -> None:
     tried, longest, begun = 0, 0, cheap.clock.now
-    for address in networks(1_000):
-        answer = enter(cheap, password="wrong", address=address)
+    for address in make_addresses(1_000):
+        answer = post_sign_in(cheap, password="wrong", address=address)
         tried += answer.status_code == 403
         if answer.status_code == 429:
             longest = max(longest, int(answer.headers["Retry-After"]))
@@ -231,13 +231,13 @@ def test_many_networks_get_fewer_than_100_in_an_hour_on_one_account(cheap: World
     assert 50 < tried <= 100
     assert longest < 95
     cheap.clock.advance(seconds=95)
-    assert enter(cheap, address="203.0.113.7").status_code == 303
+    assert post_sign_in(cheap, address="203.0.113.7").status_code == 303
 
 
 def test_an_unknown_account_slows_down_like_a_known_one(cheap: World) -> None:
     """Or trying would tell them apart."""
     for email in ("pia@example.com", "nobody@example.com"):
-        statuses = [enter(cheap, email, "wrong", address=address).status_code for address in networks(12)]
+        statuses = [post_sign_in(cheap, email, "wrong", address=address).status_code for address in make_addresses(12)]
         assert statuses == [403] * 10 + [429] * 2
         cheap.clock.advance(hours=1)
 
@@ -245,29 +245,29 @@ def test_an_unknown_account_slows_down_like_a_known_one(cheap: World) -> None:
 def test_wrong_passwords_on_one_account_are_not_held_against_another(cheap: World) -> None:
     with cheap.rt.db.write():
         cheap.rt.db.execute("UPDATE accounts SET password_hash = 'of pia' WHERE email = 'bea@example.com'")
-    for address in networks(12):
-        enter(cheap, password="wrong", address=address)
-    assert enter(cheap, "bea@example.com", address="203.0.113.7").status_code == 303
+    for address in make_addresses(12):
+        post_sign_in(cheap, password="wrong", address=address)
+    assert post_sign_in(cheap, "bea@example.com", address="203.0.113.7").status_code == 303
 
 
 def test_spelling_the_address_differently_gives_no_fresh_tries(cheap: World) -> None:
     spelled = ["pia@example.com", "PIA@example.com", " pia@example.com", "Pia@Example.COM"] * 3
     statuses = [
-        enter(cheap, email, "wrong", address=address).status_code
-        for email, address in zip(spelled, networks(12), strict=True)
+        post_sign_in(cheap, email, "wrong", address=address).status_code
+        for email, address in zip(spelled, make_addresses(12), strict=True)
     ]
     assert statuses == [403] * 10 + [429] * 2
 
 
 def test_right_passwords_are_never_too_many(cheap: World) -> None:
-    assert {enter(cheap).status_code for _ in range(30)} == {303}
+    assert {post_sign_in(cheap).status_code for _ in range(30)} == {303}
 
 
 def test_the_owner_is_never_locked_out_because_links_always_work(cheap: World) -> None:
-    for address in networks(40):
-        enter(cheap, password="wrong", address=address)
-    assert enter(cheap, address="203.0.113.7").status_code == 429
-    assert signed_in(cheap, cheap.pia).get("/account").status_code == 200
+    for address in make_addresses(40):
+        post_sign_in(cheap, password="wrong", address=address)
+    assert post_sign_in(cheap, address="203.0.113.7").status_code == 429
+    assert sign_in_browser(cheap, cheap.pia).get("/account").status_code == 200
 
 
 def test_passwords_sent_at_once_are_not_all_looked_at(cheap: World) -> None:
@@ -276,7 +276,7 @@ def test_passwords_sent_at_once_are_not_all_looked_at(cheap: World) -> None:
 
     def send(number: int) -> None:
         barrier.wait(20)
-        statuses.append(enter(cheap, f"somebody{number}@example.com", "wrong").status_code)
+        statuses.append(post_sign_in(cheap, f"somebody{number}@example.com", "wrong").status_code)
 
     threads = [threading.Thread(target=send, args=(number,)) for number in range(24)]
     for thread in threads:
@@ -298,11 +298,11 @@ def test_passwords_sent_at_once_are_not_all_looked_at(cheap: World) -> None:
     ],
 )  # fmt: skip
 def test_a_poor_password_is_refused_and_nothing_changes(world: World, password: str, told: str) -> None:
-    http, other = signed_in(world, world.pia), signed_in(world, world.pia)
-    answer = press(http, "/account/password", password=password)
+    http, other = sign_in_browser(world, world.pia), sign_in_browser(world, world.pia)
+    answer = submit_form(http, "/account/password", password=password)
     assert (answer.status_code, told in answer.text) == (400, True)
     assert other.get("/account").status_code == 200
-    assert enter(world, password=password).status_code == 403
+    assert post_sign_in(world, password=password).status_code == 403
 
 
 @pytest.mark.parametrize(
@@ -310,27 +310,27 @@ def test_a_poor_password_is_refused_and_nothing_changes(world: World, password: 
 )
 def test_any_other_password_is_good(world: World, password: str) -> None:
     set_password(world, password)
-    assert enter(world, password=password).status_code == 303
+    assert post_sign_in(world, password=password).status_code == 303
 
 
 def test_changing_it_ends_every_other_session_and_the_old_one_is_worth_nothing(world: World, pia: FlaskClient) -> None:
     other = world.app.test_client()
-    enter(world, http=other)
-    stranger = signed_in(world, world.bea)
-    assert press(pia, "/account/password", password="another good password").status_code == 303
+    post_sign_in(world, http=other)
+    stranger = sign_in_browser(world, world.bea)
+    assert submit_form(pia, "/account/password", password="another good password").status_code == 303
     assert pia.get("/account").status_code == 200
     assert other.get("/account").status_code == 403
     assert stranger.get("/account").status_code == 200
-    assert enter(world).status_code == 403
-    assert enter(world, password="another good password").status_code == 303
+    assert post_sign_in(world).status_code == 403
+    assert post_sign_in(world, password="another good password").status_code == 303
 
 
 def test_removing_it_leaves_links_only(world: World, pia: FlaskClient) -> None:
     other = world.app.test_client()
-    enter(world, http=other)
-    assert press(pia, "/account/password/remove").status_code == 303
+    post_sign_in(world, http=other)
+    assert submit_form(pia, "/account/password/remove").status_code == 303
     assert other.get("/account").status_code == 403
-    assert enter(world).status_code == 403
+    assert post_sign_in(world).status_code == 403
     assert "You sign in by links." in pia.get("/account").text
 
 
@@ -342,9 +342,9 @@ def test_a_password_that_changes_while_it_is_looked_at_signs_nobody_in(
     def slow(stored: str, password: str) -> bool:
         fits = real(stored, password)
         monkeypatch.setattr(share_passwords, "matches", real)
-        assert press(pia, "/account/password", password="another good password").status_code == 303
+        assert submit_form(pia, "/account/password", password="another good password").status_code == 303
         return fits
 
     monkeypatch.setattr(share_passwords, "matches", slow)
-    answer: Any = enter(world)
-    assert (answer.status_code, holds_a_session(answer)) == (403, False)
+    answer: Any = post_sign_in(world)
+    assert (answer.status_code, has_session_cookie(answer)) == (403, False)

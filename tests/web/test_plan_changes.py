@@ -9,17 +9,17 @@ from werkzeug.test import TestResponse
 
 from docshare.contract.plans import MB, Plan
 from docshare.server.services.accounts import accounts
-from tests.api.door import form
+from tests.api.raw_client import build_file_form
 from tests.contract.settings_table import CTA
-from tests.support.app import make_app
 from tests.support.cast import World
-from tests.support.guest import Guest, inputs
-from tests.support.images import picture
-from tests.support.leaving import EVERYTHING, Hand
-from tests.support.owner import put, signed_in
+from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, FeedbackClient
+from tests.support.gate_client import GateClient, parse_inputs
+from tests.support.images import make_picture
+from tests.support.oauth_app import make_app
+from tests.support.owner import put_settings, sign_in_browser
 from tests.support.pdfs import simple_pdf
-from tests.support.reader import Reader
-from tests.support.told import bodies, hooked
+from tests.support.queued_deliveries import create_webhook_for, delivery_bodies
+from tests.support.reader import FakeReader
 
 STEPS = (Plan.PRO, Plan.BASIC, Plan.FREE, Plan.PRO, Plan.FREE, Plan.BASIC, Plan.PRO)
 """Every change there is, in both directions."""
@@ -37,15 +37,15 @@ LOOKS = {
 Made = dict[str, Any]
 
 
-def nothing(world: World, made: Made) -> None:
+def prepare_nothing(world: World, made: Made) -> None:
     """The file needs nothing."""
 
 
-def settings(**values: Any) -> Callable[[World, Made], None]:
-    return lambda world, made: put(world, made, **values)
+def prepare_settings(**values: Any) -> Callable[[World, Made], None]:
+    return lambda world, made: put_settings(world, made, **values)
 
 
-def status(method: str, tail: str, **more: Any) -> Callable[[World, Made], int]:
+def probe_status(method: str, tail: str, **more: Any) -> Callable[[World, Made], int]:
     """What the owner gets below the file, or at ``tail`` if that is a whole path."""
 
     def ask(world: World, made: Made) -> int:
@@ -56,8 +56,8 @@ def status(method: str, tail: str, **more: Any) -> Callable[[World, Made], int]:
     return ask
 
 
-def styling(world: World, made: Made) -> tuple[Any, ...]:
-    looks = Reader(world, made["shortId"]).facts["viewerSettings"]
+def read_styling(world: World, made: Made) -> tuple[Any, ...]:
+    looks = FakeReader(world, made["shortId"]).facts["viewerSettings"]
     brand, protect = looks["brand"], looks["protect"]
     return (
         looks["logo"]["hideBadge"],
@@ -71,52 +71,52 @@ def styling(world: World, made: Made) -> tuple[Any, ...]:
     )
 
 
-def policy_names_analytics(world: World, made: Made) -> bool:
+def has_analytics_policy(world: World, made: Made) -> bool:
     return "googletagmanager" in world.http.get(f"/{made['shortId']}").headers["Content-Security-Policy"]
 
 
-def pages(world: World, made: Made) -> int:
-    return int(Reader(world, made["shortId"]).facts["pages"])
+def count_pages(world: World, made: Made) -> int:
+    return int(FakeReader(world, made["shortId"]).facts["pages"])
 
 
-def marked(world: World, made: Made) -> bool:
+def has_watermark(world: World, made: Made) -> bool:
     """Whether readers see something over the first page that its owner does not."""
     seen = []
-    for http in (world.http, signed_in(world, world.pia)):
-        version = Reader(world, made["shortId"], http=http).facts["version"]
+    for http in (world.http, sign_in_browser(world, world.pia)):
+        version = FakeReader(world, made["shortId"], http=http).facts["version"]
         seen.append(http.get(f"/{made['shortId']}/pages/1-800.jpg?v={version}", buffered=True).data)
     return seen[0] != seen[1]
 
 
-def leaves(method: str, tail: str, body: Any) -> Callable[[World, Made], int]:
+def probe_feedback(method: str, tail: str, body: Any) -> Callable[[World, Made], int]:
     """What a new reader gets who leaves something."""
-    return lambda world, made: Hand(world, made["shortId"]).send(method, tail, body).status_code
+    return lambda world, made: FeedbackClient(world, made["shortId"]).send(method, tail, body).status_code
 
 
-def asks(world: World, made: Made) -> list[str]:
-    return list(inputs(Guest(world, made["shortId"]).looks()))
+def list_gate_inputs(world: World, made: Made) -> list[str]:
+    return list(parse_inputs(GateClient(world, made["shortId"]).looks()))
 
 
-def deliveries_of_an_entry(world: World, made: Made) -> int:
-    before = len(bodies(world))
-    assert Guest(world, made["shortId"]).enters(mail="ann@a.example")
-    return len(bodies(world)) - before
+def count_entry_deliveries(world: World, made: Made) -> int:
+    before = len(delivery_bodies(world))
+    assert GateClient(world, made["shortId"]).enters(mail="ann@a.example")
+    return len(delivery_bodies(world)) - before
 
 
-def sections(world: World, made: Made) -> list[str]:
+def report_sections(world: World, made: Made) -> list[str]:
     return list(world.pia.get(f"/api/v1/files/{made['uuid']}/readership").get_json())
 
 
-def sends_large(world: World, path: str, size: int) -> TestResponse:
+def post_large(world: World, path: str, size: int) -> TestResponse:
     """A document of ``size`` bytes; the test client would leave its own copy of a form open."""
     content = simple_pdf()
-    body = form(content + b"\n" * (size - len(content)))
+    body = build_file_form(content + b"\n" * (size - len(content)))
     return world.pia.post(path, data=body, content_type="multipart/form-data; boundary=edge")
 
 
-def uploaded(size: int) -> Callable[[World, Made], int]:
+def probe_upload(size: int) -> Callable[[World, Made], int]:
     def upload(world: World, made: Made) -> int:
-        answer = sends_large(world, "/api/v1/files", size)
+        answer = post_large(world, "/api/v1/files", size)
         if answer.status_code == 200:
             world.pia.delete(f"/api/v1/files/{answer.get_json()['uuid']}")
         return answer.status_code
@@ -124,46 +124,46 @@ def uploaded(size: int) -> Callable[[World, Made], int]:
     return upload
 
 
-def three_more(world: World, made: Made) -> None:
+def upload_three(world: World, made: Made) -> None:
     for _ in range(3):
         world.pia.upload()
 
 
-def replaced_by_a_large_one(world: World, made: Made) -> None:
-    assert sends_large(world, f"/api/v1/files/{made['uuid']}/content", 21 * MB).status_code == 200
+def replace_with_large(world: World, made: Made) -> None:
+    assert post_large(world, f"/api/v1/files/{made['uuid']}/content", 21 * MB).status_code == 200
 
 
-def taken_by_a_reader(world: World, made: Made) -> tuple[int, int]:
+def probe_download(world: World, made: Made) -> tuple[int, int]:
     answer = world.http.post(f"/{made['shortId']}/download", buffered=True)
     return answer.status_code, len(answer.data)
 
 
-def opens_for_a_recipient(world: World, made: Made) -> int:
+def probe_variant(world: World, made: Made) -> int:
     (name,) = (row[0] for row in world.rt.db.rows("SELECT short_id FROM variants"))
     return world.http.get(f"/{name}").status_code
 
 
-def has_a_variant(world: World, made: Made) -> None:
+def prepare_variant(world: World, made: Made) -> None:
     assert world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json={"label": "Ann"}).status_code == 201
 
 
-def tiers(world: World, made: Made) -> list[str]:
+def list_tiers(world: World, made: Made) -> list[str]:
     """The plan as key, app and signed-in browser find it."""
     token = make_app(world).tokens(scope="profile")["access_token"]
     shown = world.http.get("/api/v1/user", headers={"Authorization": f"Bearer {token}"}).get_json()
     return [world.pia.get("/api/v1/user").get_json()["tier"], shown["tier"]]
 
 
-def gated(world: World, made: Made) -> None:
-    put(world, made, gateFields=FORM)
-    hooked(world, "gate.completed")
+def prepare_gate(world: World, made: Made) -> None:
+    put_settings(world, made, gateFields=FORM)
+    create_webhook_for(world, "gate.completed")
 
 
-def logo() -> Any:
-    return {"kind": "logo", "file": (io.BytesIO(picture()), "a.png")}
+def logo_form() -> Any:
+    return {"kind": "logo", "file": (io.BytesIO(make_picture()), "a.png")}
 
 
-def document() -> Any:
+def document_form() -> Any:
     return {"file": (io.BytesIO(simple_pdf()), "a.pdf")}
 
 
@@ -186,47 +186,71 @@ PRO_SECTIONS = [*BASIC_SECTIONS, "sessions", "hotspotTaps", "ctaTaps", "variants
 PLAIN = ("#000000", "br")
 
 TABLE: dict[str, tuple[Callable[[World, Made], None], Callable[[World, Made], Any], Any, Any, Any]] = {
-    "what is known of the plan": (nothing, tiers, ["pro"] * 2, ["basic"] * 2, ["free"] * 2),
+    "what is known of the plan": (prepare_nothing, list_tiers, ["pro"] * 2, ["basic"] * 2, ["free"] * 2),
     "styling": (
-        settings(viewerSettings=LOOKS),
-        styling,
+        prepare_settings(viewerSettings=LOOKS),
+        read_styling,
         (True, True, True, True, ("#ff0080", "tl"), CTA["label"], "G-ABC1234567", 0.5),
         (True, True, True, False, PLAIN, None, None, 0.12),
         (False, False, False, False, PLAIN, None, None, 0.12),
     ),
-    "analytics": (settings(viewerSettings=LOOKS), policy_names_analytics, True, False, False),
-    "page range": (settings(pageRange={"from": 2, "to": 3}), pages, 2, 2, 2),
-    "watermark": (settings(watermark=True), marked, True, False, False),
-    "password": (settings(password="open sesame"), asks, *[["password", "ticket"]] * 3),
-    "form": (settings(gateFields=FORM), asks, *[["field-mail", "ticket"]] * 3),
-    "view limit": (settings(viewLimit=2), asks, *[["ticket"]] * 3),
-    "notes": (settings(**EVERYTHING), leaves("POST", "notes", {"author": "Ann", "body": "Hm"}), 201, 403, 403),
-    "marks": (settings(**EVERYTHING), leaves("PUT", "marks/1", {"mark": "pick"}), 204, 403, 403),
-    "receipts": (settings(**EVERYTHING), leaves("POST", "receipt", {"name": "Ann Lee"}), 201, 201, 403),
-    "gate stream": (nothing, status("GET", "/api/v1/gate-responses"), 200, 403, 403),
-    "gate events": (nothing, status("GET", "/api/v1/events?type=gate"), 200, 403, 403),
-    "gate.completed": (gated, deliveries_of_an_entry, 1, 0, 0),
-    "report": (nothing, sections, PRO_SECTIONS, BASIC_SECTIONS, ["tier", "summary", "file"]),
-    "pages of the report": (nothing, status("GET", "/readership/pages"), 200, 200, 403),
-    "sessions": (nothing, status("GET", "/readership/sessions"), 200, 403, 403),
-    "marks of readers": (nothing, status("GET", "/page-marks"), 200, 403, 403),
-    "annotations of readers": (nothing, status("GET", "/annotations"), 200, 403, 403),
-    "feedback": (nothing, status("GET", "/feedback"), 200, 403, 403),
-    "list of variants": (nothing, status("GET", "/variants"), 200, 403, 403),
-    "a new variant": (nothing, status("POST", "/variants", json={"label": "Ann"}), 201, 403, 403),
-    "a variant's link": (has_a_variant, opens_for_a_recipient, 200, 200, 200),
-    "invitations": (nothing, status("GET", "/invites"), 200, 403, 403),
-    "slots": (three_more, uploaded(2_000), 200, 200, 403),
-    "size of an upload": (nothing, uploaded(20 * MB + 1), 200, 200, 413),
-    "what was stored": (replaced_by_a_large_one, taken_by_a_reader, *[(200, 21 * MB)] * 3),
-    "what was stored, for its owner": (replaced_by_a_large_one, status("GET", "/content"), 200, 200, 200),
-    "replacement": (nothing, status("POST", "/content", data=document), 200, 403, 403),
-    "assets": (nothing, status("POST", "/assets", data=logo), 200, 200, 403),
-    "a setting of Pro": (nothing, status("PUT", "/settings", json={"slug": "the-plan"}), 200, 403, 403),
-    "a setting of Basic": (nothing, status("PUT", "/settings", json={"notifyOnView": True}), 200, 200, 403),
+    "analytics": (prepare_settings(viewerSettings=LOOKS), has_analytics_policy, True, False, False),
+    "page range": (prepare_settings(pageRange={"from": 2, "to": 3}), count_pages, 2, 2, 2),
+    "watermark": (prepare_settings(watermark=True), has_watermark, True, False, False),
+    "password": (prepare_settings(password="open sesame"), list_gate_inputs, *[["password", "ticket"]] * 3),
+    "form": (prepare_settings(gateFields=FORM), list_gate_inputs, *[["field-mail", "ticket"]] * 3),
+    "view limit": (prepare_settings(viewLimit=2), list_gate_inputs, *[["ticket"]] * 3),
+    "notes": (
+        prepare_settings(**ALL_FEEDBACK_SETTINGS),
+        probe_feedback("POST", "notes", {"author": "Ann", "body": "Hm"}),
+        201,
+        403,
+        403,
+    ),
+    "marks": (
+        prepare_settings(**ALL_FEEDBACK_SETTINGS),
+        probe_feedback("PUT", "marks/1", {"mark": "pick"}),
+        204,
+        403,
+        403,
+    ),
+    "receipts": (
+        prepare_settings(**ALL_FEEDBACK_SETTINGS),
+        probe_feedback("POST", "receipt", {"name": "Ann Lee"}),
+        201,
+        201,
+        403,
+    ),
+    "gate stream": (prepare_nothing, probe_status("GET", "/api/v1/gate-responses"), 200, 403, 403),
+    "gate events": (prepare_nothing, probe_status("GET", "/api/v1/events?type=gate"), 200, 403, 403),
+    "gate.completed": (prepare_gate, count_entry_deliveries, 1, 0, 0),
+    "report": (prepare_nothing, report_sections, PRO_SECTIONS, BASIC_SECTIONS, ["tier", "summary", "file"]),
+    "pages of the report": (prepare_nothing, probe_status("GET", "/readership/pages"), 200, 200, 403),
+    "sessions": (prepare_nothing, probe_status("GET", "/readership/sessions"), 200, 403, 403),
+    "marks of readers": (prepare_nothing, probe_status("GET", "/page-marks"), 200, 403, 403),
+    "annotations of readers": (prepare_nothing, probe_status("GET", "/annotations"), 200, 403, 403),
+    "feedback": (prepare_nothing, probe_status("GET", "/feedback"), 200, 403, 403),
+    "list of variants": (prepare_nothing, probe_status("GET", "/variants"), 200, 403, 403),
+    "a new variant": (prepare_nothing, probe_status("POST", "/variants", json={"label": "Ann"}), 201, 403, 403),
+    "a variant's link": (prepare_variant, probe_variant, 200, 200, 200),
+    "invitations": (prepare_nothing, probe_status("GET", "/invites"), 200, 403, 403),
+    "slots": (upload_three, probe_upload(2_000), 200, 200, 403),
+    "size of an upload": (prepare_nothing, probe_upload(20 * MB + 1), 200, 200, 413),
+    "what was stored": (replace_with_large, probe_download, *[(200, 21 * MB)] * 3),
+    "what was stored, for its owner": (replace_with_large, probe_status("GET", "/content"), 200, 200, 200),
+    "replacement": (prepare_nothing, probe_status("POST", "/content", data=document_form), 200, 403, 403),
+    "assets": (prepare_nothing, probe_status("POST", "/assets", data=logo_form), 200, 200, 403),
+    "a setting of Pro": (prepare_nothing, probe_status("PUT", "/settings", json={"slug": "the-plan"}), 200, 403, 403),
+    "a setting of Basic": (
+        prepare_nothing,
+        probe_status("PUT", "/settings", json={"notifyOnView": True}),
+        200,
+        200,
+        403,
+    ),
     "clearing a page range": (
-        nothing,
-        status("PUT", "/settings", json={"pageRange": {"from": 0, "to": 0}}),
+        prepare_nothing,
+        probe_status("PUT", "/settings", json={"pageRange": {"from": 0, "to": 0}}),
         *[200] * 3,
     ),
 }

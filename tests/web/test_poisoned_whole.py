@@ -1,10 +1,10 @@
 """The document that the tests of hostile texts read is poisoned in every field that is stored of a file."""
 
 from tests.support.cast import World
-from tests.support.poison import DOSES, Poisoned
+from tests.support.poisoned_file import PAYLOAD_BATCHES, PoisonedFile
 
 # Written by the server in words of its own, or never shown: digests, numbers in JSON, and words from a list.
-OWN_WORDS = {
+SERVER_TEXTS = {
     "annotations": {"rect"},
     "assets": {"kind", "mime_type", "blob"},
     "beacons": {"body", "accepted"},
@@ -24,7 +24,7 @@ OWN_WORDS = {
     "viewers": {"digest"},
 }
 # Texts of the owner or of readers that no page shows: programs get them, as JSON.
-FOR_PROGRAMS = {
+UNSHOWN_TEXTS = {
     "activity_rows": {"event", "data"},
     "deliveries": {"event", "body"},
     "denials": {"reason"},
@@ -35,7 +35,7 @@ FOR_PROGRAMS = {
 }
 
 
-def stored_texts(world: World) -> dict[str, set[str]]:
+def list_text_columns(world: World) -> dict[str, set[str]]:
     """Columns that hold text, by table, of all tables whose rows belong to a file, and of files themselves."""
     found = {}
     for (table,) in world.rt.db.rows("SELECT name FROM sqlite_master WHERE type = 'table'", ()):
@@ -47,13 +47,13 @@ def stored_texts(world: World) -> dict[str, set[str]]:
 
 
 def test_every_text_that_a_page_could_show_is_poisoned(world: World) -> None:
-    file = Poisoned(world, read=True)
-    file.dose(DOSES[0])
-    tables = stored_texts(world)
+    file = PoisonedFile(world, read=True)
+    file.dose(PAYLOAD_BATCHES[0])
+    tables = list_text_columns(world)
     assert {"files", "notes", "variants", "view_sessions", "tallies"} <= tables.keys()
     sound = []
     for table, columns in tables.items():
-        for column in columns - OWN_WORDS.get(table, set()) - FOR_PROGRAMS.get(table, set()):
+        for column in columns - SERVER_TEXTS.get(table, set()) - UNSHOWN_TEXTS.get(table, set()):
             held = world.rt.db.rows(f"SELECT COUNT(*) FROM {table} WHERE {column} LIKE '%pwned%'", ())
             if held == [(0,)]:
                 sound.append(f"{table}.{column}")

@@ -15,8 +15,8 @@ from docshare.server.pdf.pages import PageStore
 from tests.support.cast import World
 from tests.support.hostile_pdfs import memory_bomb
 from tests.support.pdfs import Sheet, lines_content, sheets_pdf, simple_pdf
-from tests.support.reader import Reader
-from tests.support.rows import change_file
+from tests.support.reader import FakeReader
+from tests.support.rows import update_file_row
 
 
 @pytest.fixture
@@ -25,27 +25,28 @@ def shared(world: World) -> dict[str, str]:
     return world.pia.upload(simple_pdf(pages=3), "Report.pdf")
 
 
-def ask(world: World, path: str) -> TestResponse:
+def get_path(world: World, path: str) -> TestResponse:
     return world.http.get(path, buffered=True)
 
 
-def pages_of(name: str, version: int = 1) -> tuple[str, str]:
+def page_paths(name: str, version: int = 1) -> tuple[str, str]:
     return f"/{name}/pages/1-800.jpg?v={version}", f"/{name}/text/1.json?v={version}"
 
 
 def test_a_short_id_a_uuid_and_a_slug_open_the_page(world: World, shared: dict[str, str]) -> None:
-    change_file(world, shared["uuid"], slug="the-report")
+    update_file_row(world, shared["uuid"], slug="the-report")
     for name in (shared["shortId"], shared["uuid"], shared["uuid"].upper(), "the-report"):
-        answer = ask(world, f"/{name}")
+        answer = get_path(world, f"/{name}")
         assert answer.status_code == 200, name
         assert "<title>Report.pdf</title>" in answer.text
 
 
 def test_what_a_page_loads_is_keyed_by_the_id_it_was_opened_with(world: World, shared: dict[str, str]) -> None:
     """Gap choices: page, assets and beacons are keyed by the public id, never by the slug."""
-    change_file(world, shared["uuid"], slug="the-report")
+    update_file_row(world, shared["uuid"], slug="the-report")
     keys = {
-        name: Reader(world, name).facts["base"] for name in (shared["shortId"], shared["uuid"].upper(), "the-report")
+        name: FakeReader(world, name).facts["base"]
+        for name in (shared["shortId"], shared["uuid"].upper(), "the-report")
     }
     assert keys == {
         shared["shortId"]: f"/{shared['shortId']}",
@@ -55,19 +56,19 @@ def test_what_a_page_loads_is_keyed_by_the_id_it_was_opened_with(world: World, s
 
 
 def test_the_embed_page_is_never_built_from_a_slug(world: World, shared: dict[str, str]) -> None:
-    change_file(world, shared["uuid"], slug="the-report")
-    assert ask(world, "/embed/the-report").status_code == 404
-    assert ask(world, f"/embed/{shared['shortId']}").status_code == 200
-    assert ask(world, f"/embed/{shared['uuid']}").status_code == 200
+    update_file_row(world, shared["uuid"], slug="the-report")
+    assert get_path(world, "/embed/the-report").status_code == 404
+    assert get_path(world, f"/embed/{shared['shortId']}").status_code == 200
+    assert get_path(world, f"/embed/{shared['uuid']}").status_code == 200
 
 
 def test_a_short_id_in_other_case_is_another_id(world: World, shared: dict[str, str]) -> None:
-    assert ask(world, f"/{shared['shortId'].swapcase()}").status_code == 404
+    assert get_path(world, f"/{shared['shortId'].swapcase()}").status_code == 404
 
 
 @pytest.mark.parametrize("width", [800, 1600])
 def test_a_page_image_is_a_jpeg_of_its_width(world: World, shared: dict[str, str], width: int) -> None:
-    answer = ask(world, f"/{shared['shortId']}/pages/2-{width}.jpg?v=1")
+    answer = get_path(world, f"/{shared['shortId']}/pages/2-{width}.jpg?v=1")
     assert (answer.status_code, answer.mimetype) == (200, "image/jpeg")
     assert Image.open(io.BytesIO(answer.data)).size == (width, round(width * 792 / 612))
 
@@ -76,7 +77,7 @@ def test_a_page_text_holds_words_and_links(world: World) -> None:
     annotation = "<< /Type /Annot /Subtype /Link /Rect [72 700 200 740] /A << /S /URI /URI (https://example.com/) >> >>"
     document = sheets_pdf([Sheet(lines_content("Hello reader"), annots=(annotation,))])
     name = world.pia.upload(document)["shortId"]
-    answer = ask(world, f"/{name}/text/1.json?v=1")
+    answer = get_path(world, f"/{name}/text/1.json?v=1")
     assert answer.mimetype == "application/json"
     assert answer.json is not None
     assert "".join(box[4] for box in answer.json["boxes"]).strip() == "Hello reader"
@@ -107,37 +108,37 @@ def test_a_page_text_holds_words_and_links(world: World) -> None:
     ],
 )
 def test_a_page_that_is_not_there_is_404(world: World, shared: dict[str, str], path: str) -> None:
-    assert ask(world, f"/{shared['shortId']}/{path}").status_code == 404
+    assert get_path(world, f"/{shared['shortId']}/{path}").status_code == 404
 
 
 def test_pages_of_an_older_version_are_gone_after_a_replacement(world: World, shared: dict[str, str]) -> None:
-    change_file(world, shared["uuid"], content_version=2)
-    assert [ask(world, path).status_code for path in pages_of(shared["shortId"], 1)] == [404, 404]
-    assert [ask(world, path).status_code for path in pages_of(shared["shortId"], 2)] == [200, 200]
+    update_file_row(world, shared["uuid"], content_version=2)
+    assert [get_path(world, path).status_code for path in page_paths(shared["shortId"], 1)] == [404, 404]
+    assert [get_path(world, path).status_code for path in page_paths(shared["shortId"], 2)] == [200, 200]
 
 
 def test_a_page_that_crashes_the_engine_is_422_in_plain_words(world: World) -> None:
     name = world.pia.upload(memory_bomb())["shortId"]
-    answer = ask(world, f"/{name}/pages/1-1600.jpg?v=1")
+    answer = get_path(world, f"/{name}/pages/1-1600.jpg?v=1")
     assert (answer.status_code, answer.mimetype, answer.text.strip()) == (
         422,
         "text/plain",
         "This page cannot be shown.",
     )
-    assert ask(world, f"/{name}").status_code == 200
+    assert get_path(world, f"/{name}").status_code == 200
 
 
-def expire(world: World, uuid: str) -> None:
-    change_file(world, uuid, delete_at=world.clock.now)
+def expire_file(world: World, uuid: str) -> None:
+    update_file_row(world, uuid, delete_at=world.clock.now)
 
 
-def burn(world: World, uuid: str) -> None:
-    change_file(world, uuid, burned_at=world.clock.now)
+def burn_file(world: World, uuid: str) -> None:
+    update_file_row(world, uuid, burned_at=world.clock.now)
 
 
 @pytest.mark.parametrize(
     ("end", "headline"),
-    [(expire, "This link has expired"), (burn, "This link has been used up")],
+    [(expire_file, "This link has expired"), (burn_file, "This link has been used up")],
     ids=["expired", "burned"],
 )
 def test_a_dead_link_answers_410_with_a_page_of_its_own_and_serves_no_byte(
@@ -145,72 +146,72 @@ def test_a_dead_link_answers_410_with_a_page_of_its_own_and_serves_no_byte(
 ) -> None:
     """Gap choices: expired and burned links answer 410 on the share page and on /embed/ with a page of their own."""
     name = shared["shortId"]
-    before = [ask(world, path).status_code for path in pages_of(name)]
+    before = [get_path(world, path).status_code for path in page_paths(name)]
     end(world, shared["uuid"])
     for path in (f"/{name}", f"/{shared['uuid']}", f"/embed/{name}"):
-        answer = ask(world, path)
+        answer = get_path(world, path)
         assert answer.status_code == 410
         assert headline in answer.text
         assert "21 September 2026 at 14:13 UTC" in answer.text
         assert "Report" not in answer.text
     assert before == [200, 200]
-    for path in pages_of(name):
-        assert (ask(world, path).status_code, ask(world, path).mimetype) == (410, "text/plain")
+    for path in page_paths(name):
+        assert (get_path(world, path).status_code, get_path(world, path).mimetype) == (410, "text/plain")
 
 
 def test_an_expiry_to_come_changes_nothing_until_it_comes(world: World, shared: dict[str, str]) -> None:
-    change_file(world, shared["uuid"], delete_at=world.clock.now + 1000)
-    assert ask(world, f"/{shared['shortId']}").status_code == 200
+    update_file_row(world, shared["uuid"], delete_at=world.clock.now + 1000)
+    assert get_path(world, f"/{shared['shortId']}").status_code == 200
     world.clock.advance(seconds=1)
-    assert ask(world, f"/{shared['shortId']}").status_code == 410
+    assert get_path(world, f"/{shared['shortId']}").status_code == 410
 
 
 def test_trashed_and_unknown_links_look_the_same(world: World, shared: dict[str, str]) -> None:
     """Gap choices: the links of a trashed file answer like unknown ones."""
-    change_file(world, shared["uuid"], slug="the-report")
+    update_file_row(world, shared["uuid"], slug="the-report")
     world.pia.delete(f"/api/v1/files/{shared['uuid']}")
-    unknown = {"": "/aaaaaaaaaaaa", "embed": "/embed/aaaaaaaaaaaa", "image": pages_of("aaaaaaaaaaaa")[0]}
+    unknown = {"": "/aaaaaaaaaaaa", "embed": "/embed/aaaaaaaaaaaa", "image": page_paths("aaaaaaaaaaaa")[0]}
     trashed = {
         "": f"/{shared['shortId']}",
         "embed": f"/embed/{shared['shortId']}",
-        "image": pages_of(shared["shortId"])[0],
+        "image": page_paths(shared["shortId"])[0],
     }
     for kind, path in unknown.items():
-        expected = ask(world, path)
-        answer = ask(world, trashed[kind])
+        expected = get_path(world, path)
+        answer = get_path(world, trashed[kind])
         assert expected.status_code == answer.status_code == 404
         assert answer.data == expected.data
-        assert headers_of(answer) == headers_of(expected)
-    assert ask(world, "/the-report").data == ask(world, "/no-report").data
+        assert stable_headers(answer) == stable_headers(expected)
+    assert get_path(world, "/the-report").data == get_path(world, "/no-report").data
 
 
-def headers_of(answer: TestResponse) -> dict[str, str]:
+def stable_headers(answer: TestResponse) -> dict[str, str]:
     return {name: value for name, value in answer.headers if name not in ("X-Request-Id", "Date")}
 
 
 def test_an_address_that_guesses_links_is_held_back_for_known_ones_too(world: World, shared: dict[str, str]) -> None:
     """Hardening M1: at most 60 unknown links a minute and address, then 429."""
     for number in range(60):
-        assert ask(world, f"/guess-{number}").status_code == 404
-    refused = ask(world, f"/{shared['shortId']}")
+        assert get_path(world, f"/guess-{number}").status_code == 404
+    refused = get_path(world, f"/{shared['shortId']}")
     assert refused.status_code == 429
     assert 1 <= int(refused.headers["Retry-After"]) <= 60
-    assert [ask(world, path).status_code for path in pages_of(shared["shortId"])] == [429, 429]
+    assert [get_path(world, path).status_code for path in page_paths(shared["shortId"])] == [429, 429]
     elsewhere = {"REMOTE_ADDR": "198.51.100.9"}
     assert world.http.get(f"/{shared['shortId']}", environ_overrides=elsewhere).status_code == 200
     world.clock.advance(seconds=61)
-    assert ask(world, f"/{shared['shortId']}").status_code == 200
+    assert get_path(world, f"/{shared['shortId']}").status_code == 200
 
 
 def test_what_browsers_ask_for_by_themselves_is_no_guess(world: World, shared: dict[str, str]) -> None:
     for _ in range(70):
-        assert ask(world, "/favicon.ico").status_code == 404
-    assert ask(world, f"/{shared['shortId']}").status_code == 200
+        assert get_path(world, "/favicon.ico").status_code == 404
+    assert get_path(world, f"/{shared['shortId']}").status_code == 200
 
 
 def test_no_get_and_no_head_of_a_share_page_changes_the_database(world: World, shared: dict[str, str]) -> None:
     name = shared["shortId"]
-    paths = [f"/{name}", f"/{name}?page=2", f"/{name}?via=qr", f"/embed/{name}", *pages_of(name), "/nothing", "/"]
+    paths = [f"/{name}", f"/{name}?page=2", f"/{name}?via=qr", f"/embed/{name}", *page_paths(name), "/nothing", "/"]
     before = list(world.rt.db.sqlite.connection().iterdump())
     for path in paths:
         world.http.get(path, buffered=True)
@@ -219,7 +220,7 @@ def test_no_get_and_no_head_of_a_share_page_changes_the_database(world: World, s
 
 
 def test_head_answers_like_get_without_a_body(world: World, shared: dict[str, str]) -> None:
-    for path in (f"/{shared['shortId']}", *pages_of(shared["shortId"]), "/nothing"):
+    for path in (f"/{shared['shortId']}", *page_paths(shared["shortId"]), "/nothing"):
         got, headed = world.http.get(path, buffered=True), world.http.head(path, buffered=True)
         assert headed.data == b""
         assert headed.status_code == got.status_code
@@ -242,25 +243,25 @@ def test_the_view_token_says_how_the_page_was_asked_for(
     world: World, shared: dict[str, str], prefix: str, query: str, referer: str, ahead: str, expected: list[object]
 ) -> None:
     asked = {"Referer": referer, "Sec-Purpose": ahead}
-    reader = Reader(world, shared["shortId"], prefix=prefix, query=query, page_headers=asked)
-    *_, source, mode, referrer, prefetched = told(reader.token)
+    reader = FakeReader(world, shared["shortId"], prefix=prefix, query=query, page_headers=asked)
+    *_, source, mode, referrer, prefetched = decode_token(reader.token)
     assert [source, referrer, prefetched] == expected
     assert mode == "standard"
 
 
-def told(token: str) -> list[object]:
+def decode_token(token: str) -> list[object]:
     payload = token.partition(".")[0]
     fields: list[object] = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
     return fields
 
 
 def test_the_front_door_names_the_command(world: World) -> None:
-    answer = ask(world, "/")
+    answer = get_path(world, "/")
     assert answer.status_code == 200
     assert "docshare upload report.pdf" in answer.text
 
 
-def losing(monkeypatch: pytest.MonkeyPatch, kind: str, times: int) -> None:
+def lose_files(monkeypatch: pytest.MonkeyPatch, kind: str, times: int) -> None:
     """The next ``times`` files that the page store hands out are gone when they are opened."""
     made, left = getattr(PageStore, kind), [None] * times
 
@@ -283,9 +284,9 @@ def test_a_page_that_leaves_the_cache_while_it_is_served_is_made_once_more(
     times: int,
     status: int,
 ) -> None:
-    for kind, path in zip(("image", "text"), pages_of(shared["shortId"]), strict=True):
-        losing(monkeypatch, kind, times)
-        assert ask(world, path).status_code == status, kind
+    for kind, path in zip(("image", "text"), page_paths(shared["shortId"]), strict=True):
+        lose_files(monkeypatch, kind, times)
+        assert get_path(world, path).status_code == status, kind
     assert shared["uuid"] not in caplog.text
 
 
@@ -294,7 +295,7 @@ def test_words_that_leave_the_cache_while_they_are_read_are_read_once_more(
     world: World, monkeypatch: pytest.MonkeyPatch, times: int, shown: bool
 ) -> None:
     name = world.pia.upload(simple_pdf(texts=["Unmistakable"]))["shortId"]
-    losing(monkeypatch, "text", times)
-    answer = ask(world, f"/{name}?page=1")
+    lose_files(monkeypatch, "text", times)
+    answer = get_path(world, f"/{name}?page=1")
     assert answer.status_code == 200
     assert ("Unmistakable" in answer.text) is shown

@@ -11,15 +11,15 @@ from werkzeug.test import TestResponse
 
 from docshare.server.services.links import denials
 from docshare.server.workers import jobs
-from tests.support.anonymous import share
+from tests.support.anonymous_files import share_anonymously
 from tests.support.cast import World, make_runtime
-from tests.support.guest import Guest
-from tests.support.owner import put, signed_in
+from tests.support.gate_client import GateClient
+from tests.support.owner import put_settings, sign_in_browser
+from tests.support.queued_deliveries import create_webhook_for, delivery_bodies, list_activity
 from tests.support.reader import DESKTOP
-from tests.support.rows import change_file, count
-from tests.support.told import activity, bodies, hooked
+from tests.support.rows import count_rows, update_file_row
 
-(WRITE_DOWN,) = (job for job in jobs.JOBS if job.name == "write down refused openings")
+(WRITE_DENIALS_JOB,) = (job for job in jobs.JOBS if job.name == "write down refused openings")
 UNKNOWN = {"shortId": "AbCdEfGhIjK1", "uuid": "00000000-0000-4000-8000-000000000000"}
 
 
@@ -37,46 +37,46 @@ def revoked(world: World, made: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
-def opens(world: World, path: str, *, http: Any = None, method: str = "GET", **headers: str) -> TestResponse:
+def request_path(world: World, path: str, *, http: Any = None, method: str = "GET", **headers: str) -> TestResponse:
     """Somebody asks for ``path`` with a browser; ``headers`` with ``_`` for ``-``."""
     sent = {"User-Agent": DESKTOP} | {name.replace("_", "-"): value for name, value in headers.items()}
     answer: TestResponse = (http or world.http).open(f"/{path}", method=method, headers=sent, buffered=True)
     return answer
 
 
-def told(world: World) -> list[dict[str, Any]]:
+def list_denials(world: World) -> list[dict[str, Any]]:
     """The data of every ``access.denied``, once the running minute is over."""
     world.clock.advance(minutes=1)
-    jobs.run(world.rt, WRITE_DOWN)
-    return [row["data"] for row in activity(world, "since=1&kind=access.denied")]
+    jobs.run(world.rt, WRITE_DENIALS_JOB)
+    return [row["data"] for row in list_activity(world, "since=1&kind=access.denied")]
 
 
-def expires(world: World, made: dict[str, Any]) -> None:
-    change_file(world, made["uuid"], delete_at=world.clock.now)
+def expire_file(world: World, made: dict[str, Any]) -> None:
+    update_file_row(world, made["uuid"], delete_at=world.clock.now)
 
 
-def burns(world: World, made: dict[str, Any]) -> None:
-    put(world, made, viewLimit=1)
-    assert Guest(world, made["shortId"]).enters()
+def burn_file(world: World, made: dict[str, Any]) -> None:
+    put_settings(world, made, viewLimit=1)
+    assert GateClient(world, made["shortId"]).enters()
 
 
 def test_a_wrong_password_is_told(world: World, made: dict[str, Any]) -> None:
-    put(world, made, password="right")
-    guest = Guest(world, made["shortId"])
+    put_settings(world, made, password="right")
+    guest = GateClient(world, made["shortId"])
     assert guest.sends("wrong").status_code == 403
     assert not guest.enters("Wrong")
     assert guest.enters("right")
     data = {"fileUuid": made["uuid"], "fileName": "report.pdf", "reason": "password", "count": 2}
-    found = told(world)
+    found = list_denials(world)
     assert found == [data]
     assert list(found[0]) == list(data)
 
 
 def test_an_address_at_another_domain_is_told(world: World, made: dict[str, Any]) -> None:
-    put(world, made, requireEmail=True, gateDomains=["a.example"])
-    guest = Guest(world, made["shortId"], prefix="/embed")
+    put_settings(world, made, requireEmail=True, gateDomains=["a.example"])
+    guest = GateClient(world, made["shortId"], prefix="/embed")
     assert guest.sends(email="ada@b.example").status_code == 403
-    assert [(row["reason"], row["count"]) for row in told(world)] == [("domain", 1)]
+    assert [(row["reason"], row["count"]) for row in list_denials(world)] == [("domain", 1)]
 
 
 @pytest.mark.parametrize("shape", ["shortId", "uuid"])
@@ -84,8 +84,8 @@ def test_an_address_at_another_domain_is_told(world: World, made: dict[str, Any]
 def test_an_opened_link_that_was_revoked_is_told_with_its_variant(
     world: World, made: dict[str, Any], revoked: dict[str, Any], shape: str, prefix: str
 ) -> None:
-    assert opens(world, prefix + revoked[shape]).status_code == 404
-    (found,) = told(world)
+    assert request_path(world, prefix + revoked[shape]).status_code == 404
+    (found,) = list_denials(world)
     assert list(found.items()) == [
         ("fileUuid", made["uuid"]),
         ("fileName", "report.pdf"),
@@ -95,26 +95,26 @@ def test_an_opened_link_that_was_revoked_is_told_with_its_variant(
     ]
 
 
-@pytest.mark.parametrize(("ends", "reason"), [(expires, "expired"), (burns, "burned")])
+@pytest.mark.parametrize(("ends", "reason"), [(expire_file, "expired"), (burn_file, "burned")])
 @pytest.mark.parametrize("prefix", ["", "embed/"])
 def test_an_opened_link_that_has_ended_is_told(
     world: World, made: dict[str, Any], ends: Callable[[World, dict[str, Any]], None], reason: str, prefix: str
 ) -> None:
     ends(world, made)
     if reason == "expired":
-        assert opens(world, prefix + made["shortId"]).status_code == 410
+        assert request_path(world, prefix + made["shortId"]).status_code == 410
     else:
         world.clock.advance(minutes=30)
-        assert opens(world, prefix + made["uuid"]).status_code == 410
-    assert [(row["reason"], row["count"]) for row in told(world)] == [(reason, 1)]
+        assert request_path(world, prefix + made["uuid"]).status_code == 410
+    assert [(row["reason"], row["count"]) for row in list_denials(world)] == [(reason, 1)]
 
 
 def test_the_link_of_a_variant_is_told_with_it_also_when_its_file_has_ended(world: World, made: dict[str, Any]) -> None:
     variant = world.pia.post(f"/api/v1/files/{made['uuid']}/variants").get_json()
-    expires(world, made)
-    opens(world, variant["shortId"])
-    opens(world, made["shortId"])
-    assert [(row["reason"], row.get("variantUuid")) for row in told(world)] == [
+    expire_file(world, made)
+    request_path(world, variant["shortId"])
+    request_path(world, made["shortId"])
+    assert [(row["reason"], row.get("variantUuid")) for row in list_denials(world)] == [
         ("expired", None),
         ("expired", variant["uuid"]),
     ]
@@ -124,39 +124,39 @@ def test_a_minute_is_one_row_that_is_written_when_it_is_over_and_never_changes(
     world: World, made: dict[str, Any]
 ) -> None:
     """A row that a cursor has passed stays as it was."""
-    expires(world, made)
+    expire_file(world, made)
     world.clock.advance(seconds=20)  # the clock starts at the 20th second of a minute
     for _ in range(3):
-        opens(world, made["shortId"])
+        request_path(world, made["shortId"])
         world.clock.advance(seconds=5)
-        jobs.run(world.rt, WRITE_DOWN)
-        assert activity(world) == []
+        jobs.run(world.rt, WRITE_DENIALS_JOB)
+        assert list_activity(world) == []
     world.clock.advance(seconds=4.999)
-    opens(world, made["shortId"])
+    request_path(world, made["shortId"])
     world.clock.advance(milliseconds=1)
-    opens(world, made["shortId"])  # the next minute
-    jobs.run(world.rt, WRITE_DOWN)
-    (first,) = activity(world)
+    request_path(world, made["shortId"])  # the next minute
+    jobs.run(world.rt, WRITE_DENIALS_JOB)
+    (first,) = list_activity(world)
     assert (first["id"], first["event"], first["timestamp"]) == (2, "access.denied", "2026-09-21T14:14:00.000Z")
     assert first["data"]["count"] == 4
-    opens(world, made["shortId"])
+    request_path(world, made["shortId"])
     world.clock.advance(minutes=1)
-    jobs.run(world.rt, WRITE_DOWN)
-    kept, second = activity(world)
+    jobs.run(world.rt, WRITE_DENIALS_JOB)
+    kept, second = list_activity(world)
     assert kept == first
     assert (second["timestamp"], second["data"]["count"]) == ("2026-09-21T14:15:00.000Z", 2)
-    assert count(world, "denials") == 0
+    assert count_rows(world, "denials") == 0
 
 
 @pytest.mark.parametrize("bursts", [(1_500,), (600, 600), (1_500, 1)])
 def test_a_count_ends_at_a_thousand(world: World, made: dict[str, Any], bursts: tuple[int, ...]) -> None:
     """Those of one minute, whether they are written down at once or in turns."""
-    expires(world, made)
+    expire_file(world, made)
     for burst in bursts:
         for _ in range(burst):
             world.rt.refusals.add(1, "expired", 0, world.clock)
-        jobs.run(world.rt, WRITE_DOWN)
-    assert [row["count"] for row in told(world)] == [1_000]
+        jobs.run(world.rt, WRITE_DENIALS_JOB)
+    assert [row["count"] for row in list_denials(world)] == [1_000]
 
 
 def test_a_flood_of_different_refusals_is_bounded(world: World, made: dict[str, Any]) -> None:
@@ -183,30 +183,30 @@ def test_a_look_of_nobody_is_no_attempt(
     world: World, made: dict[str, Any], revoked: dict[str, Any], method: str, headers: dict[str, str]
 ) -> None:
     """Known programs, link previews, prefetches and HEAD do not count."""
-    expires(world, made)
+    expire_file(world, made)
     for name in (made["shortId"], revoked["shortId"]):
-        opens(world, name, method=method, **headers)
-    assert told(world) == []
+        request_path(world, name, method=method, **headers)
+    assert list_denials(world) == []
 
 
 def test_the_owners_own_attempts_do_not_count(world: World, made: dict[str, Any], revoked: dict[str, Any]) -> None:
-    put(world, made, password="right")
-    http = signed_in(world, world.pia)
+    put_settings(world, made, password="right")
+    http = sign_in_browser(world, world.pia)
     http.post(f"/{made['shortId']}/enter", data={"password": "wrong"})
-    opens(world, revoked["shortId"], http=http)
-    expires(world, made)
-    opens(world, made["shortId"], http=http)
-    assert told(world) == []
-    opens(world, made["shortId"], http=signed_in(world, world.mal))
-    assert [row["count"] for row in told(world)] == [1]
+    request_path(world, revoked["shortId"], http=http)
+    expire_file(world, made)
+    request_path(world, made["shortId"], http=http)
+    assert list_denials(world) == []
+    request_path(world, made["shortId"], http=sign_in_browser(world, world.mal))
+    assert [row["count"] for row in list_denials(world)] == [1]
 
 
 def test_what_an_open_page_loads_is_no_attempt_to_open_it(world: World, made: dict[str, Any]) -> None:
-    expires(world, made)
+    expire_file(world, made)
     for path in ("pages/1-800.jpg?v=1", "text/1.json?v=1", "feedback"):
-        assert opens(world, f"{made['shortId']}/{path}").status_code == 410
-    assert opens(world, f"api/files/{made['shortId']}/metadata").status_code == 410
-    assert told(world) == []
+        assert request_path(world, f"{made['shortId']}/{path}").status_code == 410
+    assert request_path(world, f"api/files/{made['shortId']}/metadata").status_code == 410
+    assert list_denials(world) == []
 
 
 def test_an_unknown_link_and_one_in_the_trash_tell_nobody(
@@ -214,63 +214,63 @@ def test_an_unknown_link_and_one_in_the_trash_tell_nobody(
 ) -> None:
     world.pia.delete(f"/api/v1/files/{made['uuid']}")
     for name in (*UNKNOWN.values(), made["shortId"], revoked["shortId"], revoked["uuid"], "my-report", "favicon.ico"):
-        assert opens(world, name).status_code == 404
+        assert request_path(world, name).status_code == 404
     world.pia.post(f"/api/v1/files/{made['uuid']}/restore")
-    assert told(world) == []
+    assert list_denials(world) == []
 
 
 def test_a_file_without_an_owner_has_nobody_to_tell(world: World) -> None:
-    file = share(world, days=0)
-    assert opens(world, file.short_id).status_code == 410
-    assert told(world) == []
-    assert count(world, "denials") == count(world, "activity_rows") == 0
+    file = share_anonymously(world, days=0)
+    assert request_path(world, file.short_id).status_code == 410
+    assert list_denials(world) == []
+    assert count_rows(world, "denials") == count_rows(world, "activity_rows") == 0
 
 
 def test_a_file_and_a_variant_that_went_meanwhile_do_no_harm(
     world: World, made: dict[str, Any], revoked: dict[str, Any]
 ) -> None:
     other = world.pia.upload()
-    expires(world, other)
-    opens(world, other["shortId"])
-    opens(world, revoked["shortId"])
-    jobs.run(world.rt, WRITE_DOWN)
-    opens(world, other["shortId"])
+    expire_file(world, other)
+    request_path(world, other["shortId"])
+    request_path(world, revoked["shortId"])
+    jobs.run(world.rt, WRITE_DENIALS_JOB)
+    request_path(world, other["shortId"])
     world.pia.delete(f"/api/v1/files/{other['uuid']}?purge=1")
     world.pia.delete(f"/api/v1/files/{made['uuid']}/variants/{revoked['uuid']}")
-    (found,) = told(world)
+    (found,) = list_denials(world)
     assert list(found) == ["fileUuid", "fileName", "reason", "count"]
 
 
 def test_a_refused_attempt_is_sent_to_no_webhook(world: World, made: dict[str, Any]) -> None:
-    hooked(world)
-    expires(world, made)
-    opens(world, made["shortId"])
-    assert len(told(world)) == 1
-    assert bodies(world) == []
+    create_webhook_for(world)
+    expire_file(world, made)
+    request_path(world, made["shortId"])
+    assert len(list_denials(world)) == 1
+    assert delivery_bodies(world) == []
 
 
 def test_a_minute_that_was_not_over_lasts_over_a_restart(
     world: World, made: dict[str, Any], revoked: dict[str, Any]
 ) -> None:
-    opens(world, revoked["shortId"])
-    jobs.run(world.rt, WRITE_DOWN)
+    request_path(world, revoked["shortId"])
+    jobs.run(world.rt, WRITE_DENIALS_JOB)
     again = make_runtime(world.rt.config.data_dir, world.clock, world.rt.engine)
     again.refusals.add(1, "revoked", 1, world.clock)
     denials.write_down(again)
     again.db.close()
-    assert [row["count"] for row in told(world)] == [2]
+    assert [row["count"] for row in list_denials(world)] == [2]
 
 
-def statements_of(world: World, path: str) -> list[str]:
+def record_request_statements(world: World, path: str) -> list[str]:
     """What a reader's request asks of the database, without the names in it."""
     seen: list[str] = []
-    opens(world, "no-such-link-at-all")  # the first request of a thread opens its connection
+    request_path(world, "no-such-link-at-all")  # the first request of a thread opens its connection
     connection = world.rt.db.sqlite.connection()
     with world.rt.db.write():
         pass  # forget what is remembered
     connection.set_trace_callback(seen.append)
     try:
-        opens(world, path)
+        request_path(world, path)
     finally:
         connection.set_trace_callback(None)
     return [text.replace(path.rpartition("/")[2], "?") for text in seen]
@@ -282,8 +282,8 @@ def test_a_revoked_link_asks_the_database_what_an_unknown_one_asks(
     world: World, revoked: dict[str, Any], shape: str, prefix: str
 ) -> None:
     """Hardening M2: not to be told from an unknown one by time; and neither writes anything."""
-    seen = statements_of(world, prefix + revoked[shape])
-    assert seen == statements_of(world, prefix + UNKNOWN[shape])
+    seen = record_request_statements(world, prefix + revoked[shape])
+    assert seen == record_request_statements(world, prefix + UNKNOWN[shape])
     assert len(seen) >= 3
     assert [text for text in seen if not text.startswith("SELECT")] == []
 
@@ -301,18 +301,20 @@ def test_a_revoked_link_answers_as_fast_as_an_unknown_one(make: Callable[..., Wo
         took = {}
         for name in names[:: 1 if pair % 2 else -1]:
             began = time.perf_counter()
-            assert opens(world, name).status_code == 404
+            assert request_path(world, name).status_code == 404
             took[name] = time.perf_counter() - began
         gaps.append(took[names[0]] - took[names[1]])
     assert abs(statistics.median(gaps)) < 0.002
 
 
 def test_attempts_at_the_same_time_are_all_counted(world: World, made: dict[str, Any]) -> None:
-    expires(world, made)
-    threads = [threading.Thread(target=lambda: [opens(world, made["shortId"]) for _ in range(10)]) for _ in range(4)]
+    expire_file(world, made)
+    threads = [
+        threading.Thread(target=lambda: [request_path(world, made["shortId"]) for _ in range(10)]) for _ in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
-        jobs.run(world.rt, WRITE_DOWN)
+        jobs.run(world.rt, WRITE_DENIALS_JOB)
         thread.join()
-    assert [row["count"] for row in told(world)] == [40]
+    assert [row["count"] for row in list_denials(world)] == [40]

@@ -11,35 +11,35 @@ import pytest
 from docshare.report import Material, draw, pictured_pages
 from docshare.report.standalone import document
 from tests.support import reports
-from tests.support.markup import Node, parse
+from tests.support.markup import HtmlElement, parse_html
 from tests.support.payloads import XSS
-from tests.support.reports import whole
+from tests.support.reports import full_material
 
 
-def drawn(material: Material) -> Node:
-    return parse(str(draw(material)))
+def render_report(material: Material) -> HtmlElement:
+    return parse_html(str(draw(material)))
 
 
-def headings(page: Node) -> list[str]:
+def page_headings(page: HtmlElement) -> list[str]:
     return [node.words for node in page.nodes if node.tag in ("h2", "h3")]
 
 
-def tiles(page: Node) -> dict[str, list[str]]:
+def tiles_by_name(page: HtmlElement) -> dict[str, list[str]]:
     """Figure and note by name."""
     return {tile.one("dt").words: [dd.words for dd in tile.all("dd")] for tile in page.all("div", class_="tile")}
 
 
-def rows_of(node: Node) -> list[list[str]]:
+def table_rows(node: HtmlElement) -> list[list[str]]:
     """The cells of a table's body."""
     body = node.all("tbody")[0]
     return [[cell.words for cell in row.nodes if cell.tag in ("th", "td")] for row in body.all("tr")]
 
 
 def test_a_free_owner_sees_the_figures_and_what_higher_plans_add() -> None:
-    page = drawn(Material(reports.free(), reports.MADE_AT))
+    page = render_report(Material(reports.free_report(), reports.MADE_AT))
     assert page.one("h1").words == "Series A deck – autumn 2026.pdf"
-    assert headings(page) == ["Overview", "More with a higher plan"]
-    assert tiles(page) == {
+    assert page_headings(page) == ["Overview", "More with a higher plan"]
+    assert tiles_by_name(page) == {
         "Views": ["142", "in 118 finished sessions"],
         "Visitors": ["87"],
         "Average reading time": ["2m 34s"],
@@ -50,13 +50,13 @@ def test_a_free_owner_sees_the_figures_and_what_higher_plans_add() -> None:
 
 
 def test_a_basic_owner_sees_charts_and_breakdowns() -> None:
-    page = drawn(Material(reports.basic(), reports.MADE_AT, pages=reports.pages()))
-    assert headings(page) == [
+    page = render_report(Material(reports.basic_report(), reports.MADE_AT, pages=reports.pages_report()))
+    assert page_headings(page) == [
         "Overview", "The last 30 days", "How far they read", "When they read", "Countries", "How they came", "Devices",
         "Browsers", "Pages that led here", "Viewer modes", "Time per page", "Average time on each page",
         "More with a higher plan",
     ]  # fmt: skip
-    shown = tiles(page)
+    shown = tiles_by_name(page)
     assert shown["Average reading time"] == ["2m 34s", "median 1m 36s"]
     assert shown["Pages seen"] == ["62.5%", "of the pages they were shown, on average"]
     assert shown["Page turns"] == ["1,204", "14.2% went back"]
@@ -65,19 +65,19 @@ def test_a_basic_owner_sees_charts_and_breakdowns() -> None:
 
 
 def test_a_pro_owner_sees_everything_and_nothing_about_plans() -> None:
-    page = drawn(whole())
-    found = headings(page)
+    page = render_report(full_material())
+    found = page_headings(page)
     for title in ("Latest sessions", "Contacts", "Links per recipient", "Taps", "Notes", "Confirmed as received"):
         assert title in found
     assert found[-1] == "Marks and annotations"
     assert "higher plan" not in page.words
     assert page.one(id="now-words").words == "2 reading now"
-    assert tiles(page)["Visitors"] == ["87", "87 new, 31 returning sessions"]
-    assert tiles(page)["Invited, not opened"] == ["3"]
+    assert tiles_by_name(page)["Visitors"] == ["87", "87 new, 31 returning sessions"]
+    assert tiles_by_name(page)["Invited, not opened"] == ["3"]
 
 
 def test_every_chart_says_in_words_what_it_shows_and_has_its_table() -> None:
-    page = drawn(whole())
+    page = render_report(full_material())
     for key, insight, lines in (
         ("views", "142 views in this time; the most on Sunday, 20 September 2026: 17.", 30),
         ("funnel", "44.1% of the sessions reached page 12, the last one. The largest drop is after page 5, where "
@@ -90,10 +90,10 @@ def test_every_chart_says_in_words_what_it_shows_and_has_its_table() -> None:
         named = [figure.one(id=found).words for found in drawing.attrs["aria-labelledby"].split()]
         assert named[1] == insight
         assert drawing.attrs["role"] == "img"
-        assert len(rows_of(figure)) == lines
+        assert len(table_rows(figure)) == lines
 
 
-def insights(page: Node) -> list[str]:
+def list_insights(page: HtmlElement) -> list[str]:
     return [page.one("figure", id=key).one("figcaption").one("p").words for key in ("views", "funnel", "peaks")]
 
 
@@ -101,65 +101,71 @@ def test_while_the_first_reader_reads_empty_charts_say_so() -> None:
     """The first view is counted long before its session ends."""
     days = [{"day": "2026-09-21", "count": 0}]
     empty = {"viewsOverTime": days, "funnel": [{"page": 1, "reached": 0, "pct": 0.0}], "peakTimes": []}
-    found = reports.basic(**empty)
+    found = reports.basic_report(**empty)
     found["summary"] |= {"totalViews": 1, "totalSessions": 0}
-    page = drawn(Material(found, reports.MADE_AT))
-    assert tiles(page)["Views"] == ["1", "in 0 finished sessions"]
-    assert insights(page) == ["Somebody is reading; this fills in when they finish."] * 3
+    page = render_report(Material(found, reports.MADE_AT))
+    assert tiles_by_name(page)["Views"] == ["1", "in 0 finished sessions"]
+    assert list_insights(page) == ["Somebody is reading; this fills in when they finish."] * 3
     found["summary"] |= {"totalSessions": 1}
     quiet = ["No views in this time.", "Nobody has finished reading yet.", "No views yet."]
-    assert insights(drawn(Material(found, reports.MADE_AT))) == quiet
+    assert list_insights(render_report(Material(found, reports.MADE_AT))) == quiet
 
 
 @pytest.mark.parametrize(("shown", "told"), [([12, 12], True), ([12, 3], False), ([3, 3], False)])
 def test_where_a_link_ends_nobody_stopped(shown: list[int], told: bool) -> None:
     rows = [{"sessionId": reports.UUID, "pagesViewed": 1, "shownPages": pages} for pages in shown]
-    page = drawn(Material(reports.pro(sessions=rows), reports.MADE_AT))
-    assert insights(page)[1].startswith("44.1% of the sessions reached page 12, the last one.")
-    assert ("largest drop" in insights(page)[1]) is told
+    page = render_report(Material(reports.pro_report(sessions=rows), reports.MADE_AT))
+    assert list_insights(page)[1].startswith("44.1% of the sessions reached page 12, the last one.")
+    assert ("largest drop" in list_insights(page)[1]) is told
 
 
 def test_pages_seen_are_of_the_pages_that_the_reader_was_shown() -> None:
     rows = [{"sessionId": reports.UUID, "pagesViewed": 3, "shownPages": 3}]
-    page = drawn(Material(reports.pro(sessions=rows), reports.MADE_AT))
-    assert rows_of(page.one("table", class_="sessions"))[0][-1] == "3 of 3"
-    assert tiles(page)["Pages seen"][1] == "of the pages they were shown, on average"
+    page = render_report(Material(reports.pro_report(sessions=rows), reports.MADE_AT))
+    assert table_rows(page.one("table", class_="sessions"))[0][-1] == "3 of 3"
+    assert tiles_by_name(page)["Pages seen"][1] == "of the pages they were shown, on average"
 
 
 def test_the_table_of_the_funnel_holds_the_numbers() -> None:
-    lines = rows_of(drawn(whole()).one("figure", id="funnel"))
+    lines = table_rows(render_report(full_material()).one("figure", id="funnel"))
     assert lines[0] == ["1", "118", "100%"]
     assert lines[5] == ["6", "71", "60.2%"]
 
 
 def test_half_a_percent_goes_upward() -> None:
-    shown = reports.pro(devices=[{"label": "Desktop", "count": 7}, {"label": "Mobile", "count": 1}])
-    assert "Desktop7 88% Mobile1 13%" in drawn(Material(shown, reports.MADE_AT)).words
+    shown = reports.pro_report(devices=[{"label": "Desktop", "count": 7}, {"label": "Mobile", "count": 1}])
+    assert "Desktop7 88% Mobile1 13%" in render_report(Material(shown, reports.MADE_AT)).words
 
 
 def test_bars_are_as_long_as_their_numbers_say() -> None:
-    found = drawn(whole()).all("section", **{"aria-labelledby": "devices-heading"})[0]
+    found = render_report(full_material()).all("section", **{"aria-labelledby": "devices-heading"})[0]
     assert [node.attrs["width"] for node in found.all("rect")] == ["100%", "47.253%", "8.791%"]
     assert [node.words for node in found.all("li")] == ["Desktop91 64%", "Mobile43 30%", "Tablet8 6%"]
 
 
 def test_countries_have_names_and_an_unknown_code_stays() -> None:
-    report = reports.basic(countries=reports.labels(("DE", 2), ("TR", 1), ("ZZ", 1), ("", 1)))
-    section = drawn(Material(report, reports.MADE_AT)).one("section", **{"aria-labelledby": "countries-heading"})
+    report = reports.basic_report(countries=reports.make_breakdown(("DE", 2), ("TR", 1), ("ZZ", 1), ("", 1)))
+    section = render_report(Material(report, reports.MADE_AT)).one(
+        "section", **{"aria-labelledby": "countries-heading"}
+    )
     names = [node.words for node in section.all("span", class_="label-name")]
     assert names == ["Germany", "Türkiye", "ZZ", "Unknown"]
 
 
 def test_a_long_breakdown_shows_eight_and_the_rest_on_demand() -> None:
-    report = reports.basic(referrers=reports.labels(*((f"site{number}.example", 50 - number) for number in range(20))))
-    section = drawn(Material(report, reports.MADE_AT)).one("section", **{"aria-labelledby": "referrers-heading"})
+    report = reports.basic_report(
+        referrers=reports.make_breakdown(*((f"site{number}.example", 50 - number) for number in range(20)))
+    )
+    section = render_report(Material(report, reports.MADE_AT)).one(
+        "section", **{"aria-labelledby": "referrers-heading"}
+    )
     assert section.one("summary").words == "12 more"
     assert len(section.one("details").all("li")) == 12
     assert len(section.all("li")) == 20
 
 
 def test_pages_stand_under_their_pictures_and_the_longest_stands_out() -> None:
-    page = drawn(whole())
+    page = render_report(full_material())
     leaves = page.all("li", class_="leaf")
     assert len(leaves) == 12
     assert leaves[2].one("img").attrs == {
@@ -170,32 +176,34 @@ def test_pages_stand_under_their_pictures_and_the_longest_stands_out() -> None:
 
 
 def test_of_a_long_document_sixty_pages_have_pictures_and_the_rest_a_table() -> None:
-    material = whole(pages=reports.pages(200))
+    material = full_material(pages=reports.pages_report(200))
     assert pictured_pages(material) == list(range(1, 61))
-    page = drawn(material)
+    page = render_report(material)
     assert len(page.all("li", class_="leaf")) == 60
     table = page.one("section", id="pages").one("details")
     assert table.one("summary").words == "140 more pages"
-    assert len(rows_of(table)) == 140
+    assert len(table_rows(table)) == 140
 
 
 def test_pages_beyond_the_sixtieth_have_pictures_where_readers_left_something() -> None:
-    told = {"pages": [{"page": 150, "annotations": [reports.annotation("Here", x=0.1, y=0.1, width=0.1, height=0.1)]}]}
-    assert pictured_pages(whole(pages=reports.pages(200), annotations=told))[-1] == 150
+    told = {
+        "pages": [{"page": 150, "annotations": [reports.make_annotation("Here", x=0.1, y=0.1, width=0.1, height=0.1)]}]
+    }
+    assert pictured_pages(full_material(pages=reports.pages_report(200), annotations=told))[-1] == 150
 
 
 def test_a_very_long_document_stays_a_page_that_opens() -> None:
-    html = str(draw(whole(pages=reports.pages(50_000))))
+    html = str(draw(full_material(pages=reports.pages_report(50_000))))
     assert len(html) < 2_000_000
-    assert "47940 more pages are listed by" in parse(html).words
+    assert "47940 more pages are listed by" in parse_html(html).words
 
 
 def test_a_page_range_is_named_and_hides_pages_that_nobody_read() -> None:
-    report = reports.pro(file=reports.file(pageRange={"from": 3, "to": 9}), effectivePages=7)
-    read = reports.pages()
+    report = reports.pro_report(file=reports.file_object(pageRange={"from": 3, "to": 9}), effectivePages=7)
+    read = reports.pages_report()
     for row in read["pages"]:
         row["views"] *= row["pageNumber"] > 2
-    page = drawn(whole(report=report, pages=read))
+    page = render_report(full_material(report=report, pages=read))
     assert page.one("p", class_="notice").words.startswith("Readers see pages 3 to 9 only, unless their own link")
     numbers = [node.words for node in page.all("span", class_="leaf-number")]
     assert numbers == [*"3456789", "10", "11", "12"]
@@ -214,17 +222,17 @@ def test_a_page_range_is_named_and_hides_pages_that_nobody_read() -> None:
     ],
 )
 def test_what_limits_the_link_is_said(more: dict[str, Any], said: str) -> None:
-    page = drawn(Material(reports.free(file=reports.file(**more)), reports.MADE_AT))
+    page = render_report(Material(reports.free_report(file=reports.file_object(**more)), reports.MADE_AT))
     assert page.one("p", class_="notice").words == said
 
 
 def test_a_file_that_nobody_read_invites_to_send_the_link() -> None:
-    report = reports.pro()
+    report = reports.pro_report()
     report["summary"] = dict.fromkeys(report["summary"], 0)
-    material = Material(report, reports.MADE_AT, pages=reports.pages(), code="/qr.png")
+    material = Material(report, reports.MADE_AT, pages=reports.pages_report(), code="/qr.png")
     assert pictured_pages(material) == []
-    page = drawn(material)
-    assert headings(page) == ["Nobody has read it yet"]
+    page = render_report(material)
+    assert page_headings(page) == ["Nobody has read it yet"]
     assert page.one("img").attrs["src"] == "/qr.png"
     assert page.one("img").attrs["alt"] == "QR code of the link"
     assert page.all("a", href="http://127.0.0.1:8787/aB3dE5fG7hJ9")
@@ -232,8 +240,8 @@ def test_a_file_that_nobody_read_invites_to_send_the_link() -> None:
 
 
 def test_sessions_say_who_where_when_and_how_much() -> None:
-    table = drawn(whole()).all("table", class_="sessions")[0]
-    lines = rows_of(table)
+    table = render_report(full_material()).all("table", class_="sessions")[0]
+    lines = table_rows(table)
     assert len(lines) == 20
     assert lines[0][0].startswith("Ann Lee (ann@northwind.example)")
     assert "Germany · Desktop · Chrome came back invited" in lines[0][0]
@@ -243,19 +251,19 @@ def test_sessions_say_who_where_when_and_how_much() -> None:
 
 
 def test_sessions_of_an_older_version_say_so() -> None:
-    more = drawn(whole()).all("table", class_="sessions")[1]
-    assert [("version 1" in line[0]) for line in rows_of(more)] == [True] * 6
+    more = render_report(full_material()).all("table", class_="sessions")[1]
+    assert [("version 1" in line[0]) for line in table_rows(more)] == [True] * 6
 
 
 def test_contacts_have_a_column_for_each_field() -> None:
-    section = drawn(whole()).one("section", **{"aria-labelledby": "contacts-heading"})
+    section = render_report(full_material()).one("section", **{"aria-labelledby": "contacts-heading"})
     assert [node.words for node in section.one("thead").all("th")] == ["email", "company", "Given"]
-    assert rows_of(section)[1] == ["bob@ray.example", "Ray & Sons", "18 Sep 2026, 16:40"]
+    assert table_rows(section)[1] == ["bob@ray.example", "Ray & Sons", "18 Sep 2026, 16:40"]
 
 
 def test_recipients_come_most_read_first_with_what_became_of_their_link() -> None:
-    section = drawn(whole()).one("section", **{"aria-labelledby": "recipients-heading"})
-    assert rows_of(section) == [
+    section = render_report(full_material()).one("section", **{"aria-labelledby": "recipients-heading"})
+    assert table_rows(section) == [
         ["Ann Lee, Northwind Capital", "21", "3m 32s"],
         ["Bob Ray revoked", "9", "1m 11s"],
         ["Label erased", "7", "44s"],
@@ -264,13 +272,13 @@ def test_recipients_come_most_read_first_with_what_became_of_their_link() -> Non
 
 
 def test_taps_are_counted_on_hotspots_and_the_call_to_action() -> None:
-    section = drawn(whole()).one("section", **{"aria-labelledby": "taps-heading"})
+    section = render_report(full_material()).one("section", **{"aria-labelledby": "taps-heading"})
     words = [node.words for node in section.all("li")]
     assert words == ["Book a call page 318", "Listen to the founder page 87", "Call to action on every page12"]
 
 
 def test_annotations_stand_as_numbered_rectangles_on_their_page() -> None:
-    proof = drawn(whole()).one("li", id="proof-3")
+    proof = render_report(full_material()).one("li", id="proof-3")
     first = proof.one("svg", class_="overlay").all("rect")[0].attrs
     assert [first[key] for key in ("x", "y", "width", "height")] == ["10%", "15%", "40%", "12%"]
     assert [node.words for node in proof.all("text")] == ["1", "2"]
@@ -280,12 +288,12 @@ def test_annotations_stand_as_numbered_rectangles_on_their_page() -> None:
 
 def test_a_rectangle_never_leaves_its_page() -> None:
     wild = [
-        reports.annotation("a", x=0.9, y=0.9, width=5, height=5),
-        reports.annotation("b", x=-1, y="x", width=0.5, height=0.5),
-        reports.annotation("c", x=2, y=2, width=1, height=1),
-        reports.annotation("d"),
+        reports.make_annotation("a", x=0.9, y=0.9, width=5, height=5),
+        reports.make_annotation("b", x=-1, y="x", width=0.5, height=0.5),
+        reports.make_annotation("c", x=2, y=2, width=1, height=1),
+        reports.make_annotation("d"),
     ]
-    page = drawn(whole(annotations={"pages": [{"page": 1, "annotations": wild}]}))
+    page = render_report(full_material(annotations={"pages": [{"page": 1, "annotations": wild}]}))
     boxes = [
         [float(node.attrs[key].rstrip("%")) for key in ("x", "y", "width", "height")]
         for node in page.one("li", id="proof-1").one("svg", class_="overlay").all("rect")
@@ -294,18 +302,18 @@ def test_a_rectangle_never_leaves_its_page() -> None:
 
 
 def test_marks_stand_as_a_bar_and_in_words_that_need_no_colour() -> None:
-    proof = drawn(whole()).one("li", id="proof-3")
+    proof = render_report(full_material()).one("li", id="proof-3")
     bars = proof.one("svg", class_="stack").all("rect")
     assert [(bar.attrs["class"], bar.attrs["width"]) for bar in bars] == [
         ("pick", "57.143%"), ("maybe", "28.571%"), ("reject", "14.286%"),
     ]  # fmt: skip
     assert [node.words for node in proof.all("span", class_="mark")] == ["✓ 4 pick", "? 2 maybe", "✗ 1 reject"]
-    who = drawn(whole()).one("section", **{"aria-labelledby": "proofs-heading"}).one("details")
+    who = render_report(full_material()).one("section", **{"aria-labelledby": "proofs-heading"}).one("details")
     assert who.all("li")[0].words == "ann@northwind.example✓ page 3✓ page 8"
 
 
 def test_notes_and_receipts_come_newest_first() -> None:
-    page = drawn(whole())
+    page = render_report(full_material())
     notes = page.one("ol", class_="notes").all("li")
     assert [note.one("b").words for note in notes] == ["Reader", "Ann Lee"]
     assert [tag.words for tag in notes[1].all("span", class_="tag")] == ["page 4", "for you"]
@@ -315,7 +323,7 @@ def test_notes_and_receipts_come_newest_first() -> None:
 
 
 def test_headings_never_skip_a_level_and_ids_are_unique() -> None:
-    page = drawn(whole())
+    page = render_report(full_material())
     levels = [int(node.tag[1]) for node in page.nodes if re.fullmatch("h[1-6]", node.tag)]
     assert levels[0] == 1
     assert all(after <= before + 1 for before, after in pairwise(levels))
@@ -324,18 +332,19 @@ def test_headings_never_skip_a_level_and_ids_are_unique() -> None:
 
 
 def test_nothing_carries_a_style_or_a_script() -> None:
-    for node in drawn(whole()).nodes:
+    for node in render_report(full_material()).nodes:
         assert node.tag not in ("script", "style", "iframe", "object", "embed", "form")
         assert not [key for key in node.attrs if key == "style" or key.startswith("on")]
 
 
 @pytest.mark.parametrize("text", XSS)
 def test_a_text_stays_a_text_in_every_field(text: str) -> None:
-    material = whole()
+    material = full_material()
     parts = {
-        name: reports.poisoned(getattr(material, name), text) for name in ("report", "marks", "annotations", "feedback")
+        name: reports.poison_texts(getattr(material, name), text)
+        for name in ("report", "marks", "annotations", "feedback")
     }
-    page = parse(document(replace(material, **parts), "https://docs.example.com"))
+    page = parse_html(document(replace(material, **parts), "https://docs.example.com"))
     for node in page.nodes:
         assert node.tag not in ("script", "iframe", "object", "embed", "base", "form", "link")
         assert not [key for key in node.attrs if key.startswith("on") or key == "style"]
@@ -358,8 +367,8 @@ def with_junk(row: dict[str, Any], place: int, junk: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("junk", JUNK, ids=repr)
 def test_whatever_a_server_sends_a_page_is_drawn(junk: Any) -> None:
-    material = whole()
-    for place in range(len(reports.file())):
+    material = full_material()
+    for place in range(len(reports.file_object())):
         report = dict(material.report)
         for section, value in report.items():
             if isinstance(value, dict):
@@ -371,11 +380,11 @@ def test_whatever_a_server_sends_a_page_is_drawn(junk: Any) -> None:
             for name in ("pages", "marks", "annotations", "feedback")
         }
         assert "</main>" in draw(replace(material, report=report, **answers))
-        assert "</main>" in draw(replace(material, report=with_junk(reports.pro(), place, junk)))
+        assert "</main>" in draw(replace(material, report=with_junk(reports.pro_report(), place, junk)))
 
 
 def test_the_file_that_stands_alone_loads_nothing_and_says_when_and_where_it_was_made() -> None:
-    page = parse(document(whole(), "https://docs.example.com"))
+    page = parse_html(document(full_material(), "https://docs.example.com"))
     policy = page.one("meta", **{"http-equiv": "Content-Security-Policy"}).attrs["content"]
     assert policy.startswith("default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; style-src 'sha")
     assert "unsafe" not in policy
@@ -386,15 +395,15 @@ def test_the_file_that_stands_alone_loads_nothing_and_says_when_and_where_it_was
 
 
 def test_the_file_that_stands_alone_has_the_design_of_the_pages_without_its_typeface() -> None:
-    style = "".join(parse(document(whole(), "https://docs.example.com")).one("style").parts)
+    style = "".join(parse_html(document(full_material(), "https://docs.example.com")).one("style").parts)
     assert "--accent: #2b55d4;" in style
     assert "@font-face" not in style
     assert "url(" not in style
 
 
 def test_numbers_beyond_all_measure_do_not_break_a_chart() -> None:
-    report = reports.pro(peakTimes=[{"dow": 1, "hour": 2, "count": 10**15}])
+    report = reports.pro_report(peakTimes=[{"dow": 1, "hour": 2, "count": 10**15}])
     report["viewsOverTime"] = [{"day": "2026-09-21", "count": 10**15}]
-    page = drawn(replace(whole(), report=report))
+    page = render_report(replace(full_material(), report=report))
     assert "1,000,000,000,000,000" in page.one("figure", id="views").words
     json.dumps(page.words)

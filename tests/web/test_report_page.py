@@ -10,26 +10,26 @@ from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from docshare.server.services.readership import viewing
 from tests.support.cast import Person, World
-from tests.support.leaving import EVERYTHING, Hand
-from tests.support.markup import Node, parse
-from tests.support.owner import put, signed_in
+from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, FeedbackClient
+from tests.support.markup import HtmlElement, parse_html
+from tests.support.owner import put_settings, sign_in_browser
 from tests.support.pdfs import simple_pdf
-from tests.support.reader import Reader
+from tests.support.reader import FakeReader
 
 
-def report(http: FlaskClient, name: str) -> Node:
+def get_report_page(http: FlaskClient, name: str) -> HtmlElement:
     answer = http.get(f"/readership/{name}")
     assert answer.status_code == 200, answer.text
-    return parse(answer.text)
+    return parse_html(answer.text)
 
 
-def tile(page: Node, name: str) -> str:
+def tile_value(page: HtmlElement, name: str) -> str:
     return next(node.all("dd")[0].words for node in page.all("div", class_="tile") if node.one("dt").words == name)
 
 
-def read(world: World, name: str, seconds: dict[int, int], **more: Any) -> None:
+def read_document(world: World, name: str, seconds: dict[int, int], **more: Any) -> None:
     """Somebody reads each page for so long, then goes away for good."""
-    reader = Reader(world, name, **more)
+    reader = FakeReader(world, name, **more)
     reader.tell(input=True)
     for page, time in seconds.items():
         reader.reads(time, page=page)
@@ -41,7 +41,7 @@ def read(world: World, name: str, seconds: dict[int, int], **more: Any) -> None:
 @pytest.mark.parametrize("key", ["uuid", "shortId"])
 def test_the_owner_finds_it_by_uuid_and_by_short_id(world: World, key: str) -> None:
     made = world.pia.upload(name="Ann & Bob <3.pdf")
-    page = report(signed_in(world, world.pia), made[key])
+    page = get_report_page(sign_in_browser(world, world.pia), made[key])
     assert page.one("h1").words == "Ann & Bob <3.pdf"
     assert page.one("title").words == "Ann & Bob <3.pdf · Readership"
     assert page.one("img", class_="code").attrs["src"] == f"/api/files/{made['shortId']}/qr-code"
@@ -49,11 +49,11 @@ def test_the_owner_finds_it_by_uuid_and_by_short_id(world: World, key: str) -> N
 
 def test_what_readers_do_is_on_the_page(world: World) -> None:
     made = world.pia.upload()
-    read(world, made["shortId"], {1: 12, 2: 8}, address="203.0.113.7")
-    read(world, made["shortId"], {1: 20}, address="198.51.100.9")
-    page = report(signed_in(world, world.pia), made["uuid"])
-    assert [tile(page, name) for name in ("Views", "Visitors", "Average reading time")] == ["2", "2", "20s"]
-    assert tile(page, "Pages seen") == "50%"
+    read_document(world, made["shortId"], {1: 12, 2: 8}, address="203.0.113.7")
+    read_document(world, made["shortId"], {1: 20}, address="198.51.100.9")
+    page = get_report_page(sign_in_browser(world, world.pia), made["uuid"])
+    assert [tile_value(page, name) for name in ("Views", "Visitors", "Average reading time")] == ["2", "2", "20s"]
+    assert tile_value(page, "Pages seen") == "50%"
     assert [leaf.one("b").words for leaf in page.all("li", class_="leaf")] == ["16s", "8s", "0s"]
     first = page.all("li", class_="leaf")[0].one("img").attrs
     assert first["src"] == f"/{made['shortId']}/pages/1-800.jpg?v=1"
@@ -63,13 +63,13 @@ def test_what_readers_do_is_on_the_page(world: World) -> None:
 
 def test_what_readers_left_is_on_the_page(world: World) -> None:
     made = world.pia.upload()
-    put(world, made, **EVERYTHING)
-    ann = Hand(world, made["shortId"])
+    put_settings(world, made, **ALL_FEEDBACK_SETTINGS)
+    ann = FeedbackClient(world, made["shortId"])
     ann.note("Where is <b>page 4</b>?", page=2)
     ann.mark(1, "pick")
     ann.annotate(3, "Move this")
     assert ann.send("POST", "receipt", {"name": "Ann Lee"}).status_code == 201
-    page = report(signed_in(world, world.pia), made["uuid"])
+    page = get_report_page(sign_in_browser(world, world.pia), made["uuid"])
     assert page.one("p", class_="note-body").words == "Where is <b>page 4</b>?"
     assert [node.one("h4").words for node in page.all("li", class_="proof")] == ["Page 1", "Page 3"]
     assert page.one("section", **{"aria-labelledby": "receipts-heading"}).all("b")[0].words == "Ann Lee"
@@ -77,10 +77,10 @@ def test_what_readers_left_is_on_the_page(world: World) -> None:
 
 def test_the_owner_can_load_the_pictures_of_a_gated_document_with_a_page_range(world: World) -> None:
     made = world.pia.upload(simple_pdf(pages=5))
-    read(world, made["shortId"], {1: 12})
-    put(world, made, password="secret", pageRange={"from": 2, "to": 3})
-    http = signed_in(world, world.pia)
-    page = report(http, made["uuid"])
+    read_document(world, made["shortId"], {1: 12})
+    put_settings(world, made, password="secret", pageRange={"from": 2, "to": 3})
+    http = sign_in_browser(world, world.pia)
+    page = get_report_page(http, made["uuid"])
     sources = [node.one("img").attrs["src"] for node in page.all("li", class_="leaf")]
     assert sources == [f"/{made['shortId']}/pages/{number}-800.jpg?v=1" for number in (1, 2, 3)]
     assert [http.get(source).mimetype for source in sources] == ["image/jpeg"] * 3
@@ -89,10 +89,10 @@ def test_the_owner_can_load_the_pictures_of_a_gated_document_with_a_page_range(w
 
 def test_an_expired_document_has_its_report_without_pictures(world: World) -> None:
     made = world.pia.upload()
-    read(world, made["shortId"], {1: 12})
-    put(world, made, deleteAt="2026-01-01T00:00:00Z")
-    page = report(signed_in(world, world.pia), made["uuid"])
-    assert tile(page, "Views") == "1"
+    read_document(world, made["shortId"], {1: 12})
+    put_settings(world, made, deleteAt="2026-01-01T00:00:00Z")
+    page = get_report_page(sign_in_browser(world, world.pia), made["uuid"])
+    assert tile_value(page, "Views") == "1"
     assert page.all("img") == []
     assert len(page.all("figure", id="times")) == 1
 
@@ -103,22 +103,22 @@ def test_an_expired_document_has_its_report_without_pictures(world: World) -> No
 def test_the_plan_decides_what_is_shown(world: World, who: str, charts: bool, sessions: bool) -> None:
     person: Person = getattr(world, who)
     made = person.upload()
-    read(world, made["shortId"], {1: 12})
-    page = report(signed_in(world, person), made["uuid"])
+    read_document(world, made["shortId"], {1: 12})
+    page = get_report_page(sign_in_browser(world, person), made["uuid"])
     assert (bool(page.all("figure")), bool(page.all("table", class_="sessions"))) == (charts, sessions)
     assert bool(page.all("li", class_="leaf")) == charts
 
 
 def test_a_lower_plan_hides_what_was_there_at_once(world: World) -> None:
     made = world.pia.upload()
-    read(world, made["shortId"], {1: 12})
-    http = signed_in(world, world.pia)
-    assert report(http, made["uuid"]).all("table", class_="sessions")
+    read_document(world, made["shortId"], {1: 12})
+    http = sign_in_browser(world, world.pia)
+    assert get_report_page(http, made["uuid"]).all("table", class_="sessions")
     accounts.set_tier(world.rt, world.pia.email, Plan.FREE)
-    assert report(http, made["uuid"]).all("table") == []
+    assert get_report_page(http, made["uuid"]).all("table") == []
 
 
-def body_of(http: FlaskClient, path: str) -> tuple[int, str, dict[str, str]]:
+def get_comparable(http: FlaskClient, path: str) -> tuple[int, str, dict[str, str]]:
     answer = http.get(path)
     # The cookie remembers the address that was asked for, and nothing else.
     headers = {key: value for key, value in answer.headers.items() if key not in ("X-Request-Id", "Set-Cookie")}
@@ -129,33 +129,33 @@ def test_for_everybody_else_it_is_an_unknown_link(world: World) -> None:
     made = world.pia.upload()
     trashed = world.mal.upload()
     assert world.mal.delete(f"/api/v1/files/{trashed['uuid']}").status_code == 200
-    http = signed_in(world, world.mal)
-    unknown = body_of(http, "/aB3dE5fG7hJ9")
+    http = sign_in_browser(world, world.mal)
+    unknown = get_comparable(http, "/aB3dE5fG7hJ9")
     assert unknown[0] == 404
     for name in (made["uuid"], made["shortId"], trashed["uuid"], "aB3dE5fG7hJ9", "x", "..", "a" * 300):
-        assert body_of(http, f"/readership/{name}") == unknown
+        assert get_comparable(http, f"/readership/{name}") == unknown
 
 
 def test_who_is_not_signed_in_learns_how_and_nothing_of_the_file(world: World) -> None:
     made = world.pia.upload(name="secret.pdf")
-    known = body_of(world.http, f"/readership/{made['uuid']}")
+    known = get_comparable(world.http, f"/readership/{made['uuid']}")
     assert known[0] == 403
     assert "docshare admin login-link" in known[1]
     assert "secret" not in known[1]
     for name in ("aB3dE5fG7hJ9", "x", made["shortId"]):
-        assert body_of(world.http, f"/readership/{name}") == known
+        assert get_comparable(world.http, f"/readership/{name}") == known
 
 
 def test_a_session_that_ended_shows_nothing(world: World) -> None:
     made = world.pia.upload()
-    http = signed_in(world, world.pia)
+    http = sign_in_browser(world, world.pia)
     world.clock.advance(days=31)
     assert http.get(f"/readership/{made['uuid']}").status_code == 403
 
 
 def test_it_is_kept_from_caches_frames_and_search_engines(world: World) -> None:
     made = world.pia.upload()
-    headers = signed_in(world, world.pia).get(f"/readership/{made['uuid']}").headers
+    headers = sign_in_browser(world, world.pia).get(f"/readership/{made['uuid']}").headers
     assert headers["Cache-Control"] == "private, no-store"
     assert headers["X-Robots-Tag"] == "noindex, nofollow"
     assert headers["Referrer-Policy"] == "no-referrer"
@@ -166,27 +166,27 @@ def test_it_is_kept_from_caches_frames_and_search_engines(world: World) -> None:
 
 def test_looking_at_it_changes_nothing(world: World) -> None:
     made = world.pia.upload()
-    http = signed_in(world, world.pia)
+    http = sign_in_browser(world, world.pia)
     before = list(world.rt.db.sqlite.connection().iterdump())
-    report(http, made["uuid"])
+    get_report_page(http, made["uuid"])
     http.get(f"/readership/{made['uuid']}/now")
     assert list(world.rt.db.sqlite.connection().iterdump()) == before
 
 
 def test_how_many_read_right_now_is_told_to_the_owner_alone(world: World) -> None:
     made = world.pia.upload()
-    http = signed_in(world, world.pia)
-    reader = Reader(world, made["shortId"])
+    http = sign_in_browser(world, world.pia)
+    reader = FakeReader(world, made["shortId"])
     reader.reads(2)
     address = f"/readership/{made['uuid']}/now"
     assert http.get(address).get_json() == {"activeReaders": 1}
     world.clock.advance(minutes=2)
     assert http.get(address).get_json() == {"activeReaders": 0}
-    for other in (world.http, signed_in(world, world.mal)):
+    for other in (world.http, sign_in_browser(world, world.mal)):
         assert other.get(address).status_code == 404
 
 
 def test_below_pro_nobody_is_told_how_many_read(world: World) -> None:
     made = world.bea.upload()
-    answer = signed_in(world, world.bea).get(f"/readership/{made['uuid']}/now")
+    answer = sign_in_browser(world, world.bea).get(f"/readership/{made['uuid']}/now")
     assert json.loads(answer.text) == {}

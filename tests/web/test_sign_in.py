@@ -12,64 +12,64 @@ from tests.support.cast import BASE_URL, World
 COOKIE = "docshare_session"
 
 
-def new_link(world: World, email: str = "pia@example.com") -> str:
+def create_link_path(world: World, email: str = "pia@example.com") -> str:
     """The path of a fresh sign-in link."""
     url = sign_in.create_link(world.rt, email)
     assert url.startswith(f"{BASE_URL}/login/")
     return url.removeprefix(BASE_URL)
 
 
-def page(http: FlaskClient, path: str = "/login") -> str:
+def get_page(http: FlaskClient, path: str = "/login") -> str:
     return http.get(path).get_data(as_text=True)
 
 
-def signed_in(world: World) -> FlaskClient:
+def sign_in_by_link(world: World) -> FlaskClient:
     http = world.app.test_client()
-    assert http.post(new_link(world)).status_code == 303
+    assert http.post(create_link_path(world)).status_code == 303
     return http
 
 
-def csrf_of(http: FlaskClient) -> str:
-    return page(http).split('name="csrf" value="')[1].split('"')[0]
+def read_csrf_token(http: FlaskClient) -> str:
+    return get_page(http).split('name="csrf" value="')[1].split('"')[0]
 
 
-def everything(world: World) -> list[str]:
+def dump_database(world: World) -> list[str]:
     return list(world.rt.db.sqlite.connection().iterdump())
 
 
 def test_the_link_shows_one_button_and_pressing_it_signs_in(world: World) -> None:
-    path = new_link(world)
-    shown = page(world.http, path)
+    path = create_link_path(world)
+    shown = get_page(world.http, path)
     assert shown.count("<button") == 1
     assert "pia@example.com" in shown
     answer = world.http.post(path)
     assert (answer.status_code, answer.headers["Location"]) == (303, "/files")
-    assert "You are signed in" in page(world.http)
-    assert "pia@example.com" in page(world.http)
+    assert "You are signed in" in get_page(world.http)
+    assert "pia@example.com" in get_page(world.http)
 
 
 @pytest.mark.parametrize("method", ["get", "head"])
 def test_opening_the_link_changes_nothing(world: World, method: str) -> None:
-    path = new_link(world)
-    before = everything(world)
+    path = create_link_path(world)
+    before = dump_database(world)
     for _ in range(3):
         assert getattr(world.http, method)(path).status_code == 200
-    assert everything(world) == before
+    assert dump_database(world) == before
     assert world.http.post(path).status_code == 303
 
 
 def test_a_link_works_once(world: World) -> None:
-    path = new_link(world)
+    path = create_link_path(world)
     assert world.http.post(path).status_code == 303
     stranger = world.app.test_client()
     assert stranger.get(path).status_code == 410
     assert stranger.post(path).status_code == 410
-    assert "not signed in" in page(stranger)
+    assert "not signed in" in get_page(stranger)
 
 
 @pytest.mark.parametrize(("minutes", "status"), [(9.99, 303), (10, 410)])
 def test_a_link_works_for_ten_minutes(world: World, minutes: float, status: int) -> None:
-    path = new_link(world)
+    path = create_link_path(world)
     world.clock.advance(minutes=minutes)
     assert world.http.post(path).status_code == status
 
@@ -86,13 +86,13 @@ def test_there_is_no_link_for_an_unknown_account(world: World) -> None:
 
 
 def test_two_links_of_one_account_are_independent(world: World) -> None:
-    first, second = new_link(world), new_link(world)
+    first, second = create_link_path(world), create_link_path(world)
     assert world.http.post(first).status_code == 303
     assert world.app.test_client().post(second).status_code == 303
 
 
 def test_the_cookie_is_out_of_reach_of_scripts_and_other_sites(world: World) -> None:
-    (cookie,) = world.http.post(new_link(world)).headers.getlist("Set-Cookie")
+    (cookie,) = world.http.post(create_link_path(world)).headers.getlist("Set-Cookie")
     name, *attributes = cookie.split("; ")
     assert name.startswith(f"{COOKIE}=")
     assert {"HttpOnly", "SameSite=Lax", "Path=/", f"Max-Age={30 * 24 * 3600}"} <= set(attributes)
@@ -111,30 +111,30 @@ def test_over_https_the_cookie_holds_to_this_host_alone(make: Any) -> None:
 
 
 def test_neither_link_nor_cookie_is_stored(world: World) -> None:
-    path = new_link(world)
+    path = create_link_path(world)
     cookie = world.http.post(path).headers["Set-Cookie"].split("=")[1].split(";")[0]
-    whole = "\n".join(everything(world))
+    whole = "\n".join(dump_database(world))
     assert path.removeprefix("/login/") not in whole
     assert cookie not in whole
 
 
 def test_a_session_lasts_thirty_days(world: World) -> None:
-    http = signed_in(world)
+    http = sign_in_by_link(world)
     world.clock.advance(days=29.99)
-    assert "You are signed in" in page(http)
+    assert "You are signed in" in get_page(http)
     world.clock.advance(days=0.01)
-    assert "You are not signed in" in page(http)
+    assert "You are not signed in" in get_page(http)
 
 
 def test_signing_out_ends_the_session_and_its_cookie(world: World) -> None:
-    http = signed_in(world)
+    http = sign_in_by_link(world)
     cookie = http.get_cookie(COOKIE)
     assert cookie is not None
-    answer = http.post("/logout", data={"csrf": csrf_of(http)})
+    answer = http.post("/logout", data={"csrf": read_csrf_token(http)})
     assert (answer.status_code, answer.headers["Location"]) == (303, "/login")
     assert http.get_cookie(COOKIE) is None
     http.set_cookie(COOKIE, cookie.value)
-    assert "You are not signed in" in page(http)
+    assert "You are not signed in" in get_page(http)
 
 
 def test_signing_out_when_nobody_is_signed_in_does_no_harm(world: World) -> None:
@@ -143,18 +143,18 @@ def test_signing_out_when_nobody_is_signed_in_does_no_harm(world: World) -> None
 
 @pytest.mark.parametrize("token", [None, "", "wrong", "é"])
 def test_signing_out_needs_the_token_of_the_form(world: World, token: str | None) -> None:
-    http = signed_in(world)
+    http = sign_in_by_link(world)
     assert http.post("/logout", data={} if token is None else {"csrf": token}).status_code == 403
-    assert "You are signed in" in page(http)
+    assert "You are signed in" in get_page(http)
 
 
 def test_the_token_of_another_session_is_not_taken(world: World) -> None:
-    http, other = signed_in(world), signed_in(world)
-    assert http.post("/logout", data={"csrf": csrf_of(other)}).status_code == 403
-    assert "You are signed in" in page(http)
+    http, other = sign_in_by_link(world), sign_in_by_link(world)
+    assert http.post("/logout", data={"csrf": read_csrf_token(other)}).status_code == 403
+    assert "You are signed in" in get_page(http)
 
 
-FOREIGN = [
+FOREIGN_HEADERS = [
     {"Sec-Fetch-Site": "cross-site"},
     {"Sec-Fetch-Site": "same-site"},
     {"Sec-Fetch-Site": "none"},
@@ -165,30 +165,35 @@ FOREIGN = [
     {"Origin": f"{BASE_URL}0"},
     {"Origin": ""},
 ]
-OWN = [{"Sec-Fetch-Site": "same-origin"}, {"Origin": BASE_URL}, {"Sec-Fetch-Site": "same-origin", "Origin": "null"}, {}]
+SAME_SITE_HEADERS = [
+    {"Sec-Fetch-Site": "same-origin"},
+    {"Origin": BASE_URL},
+    {"Sec-Fetch-Site": "same-origin", "Origin": "null"},
+    {},
+]
 
 
-@pytest.mark.parametrize("headers", FOREIGN)
+@pytest.mark.parametrize("headers", FOREIGN_HEADERS)
 def test_another_site_can_neither_sign_in_nor_out(world: World, headers: dict[str, str]) -> None:
-    path = new_link(world)
+    path = create_link_path(world)
     assert world.http.post(path, headers=headers).status_code == 403
     assert "Set-Cookie" not in world.http.post(path, headers=headers).headers
-    http = signed_in(world)
-    assert http.post("/logout", data={"csrf": csrf_of(http)}, headers=headers).status_code == 403
-    assert "You are signed in" in page(http)
+    http = sign_in_by_link(world)
+    assert http.post("/logout", data={"csrf": read_csrf_token(http)}, headers=headers).status_code == 403
+    assert "You are signed in" in get_page(http)
     assert world.http.post(path).status_code == 303
 
 
-@pytest.mark.parametrize("headers", OWN)
+@pytest.mark.parametrize("headers", SAME_SITE_HEADERS)
 def test_our_own_pages_can(world: World, headers: dict[str, str]) -> None:
     http = world.app.test_client()
-    assert http.post(new_link(world), headers=headers).status_code == 303
-    assert http.post("/logout", data={"csrf": csrf_of(http)}, headers=headers).status_code == 303
+    assert http.post(create_link_path(world), headers=headers).status_code == 303
+    assert http.post("/logout", data={"csrf": read_csrf_token(http)}, headers=headers).status_code == 303
 
 
 @pytest.mark.parametrize("query", ["?next=//evil.example", "?next=https://evil.example", "?next=%0d%0aX:1"])
 def test_signing_in_leads_to_our_own_page_whatever_the_address_says(world: World, query: str) -> None:
-    assert world.http.post(new_link(world) + query).headers["Location"] == "/files"
+    assert world.http.post(create_link_path(world) + query).headers["Location"] == "/files"
 
 
 @pytest.mark.parametrize("path", ["/login", "/login/used-up"])
@@ -203,10 +208,10 @@ def test_sign_in_pages_are_kept_from_frames_caches_and_referrers(world: World, p
 
 
 def test_an_account_that_is_gone_is_signed_out(world: World) -> None:
-    http = signed_in(world)
+    http = sign_in_by_link(world)
     with world.rt.db.write():
         world.rt.db.execute("DELETE FROM accounts WHERE email = 'pia@example.com'")
-    assert "You are not signed in" in page(http)
+    assert "You are not signed in" in get_page(http)
 
 
 def test_a_junk_cookie_is_nobody(world: World) -> None:

@@ -8,11 +8,11 @@ import pytest
 from werkzeug.test import TestResponse
 
 from tests.contract.settings_table import ASSET, CTA
-from tests.support.acquainted import invited
 from tests.support.cast import World
-from tests.support.reader import Reader
-from tests.support.rows import change_file
-from tests.support.settings import Shared
+from tests.support.known_readers import insert_invite
+from tests.support.reader import FakeReader
+from tests.support.rows import update_file_row
+from tests.support.settings import OwnedFile
 
 ALL = {
     "background": {"color": "#102030"},
@@ -38,127 +38,129 @@ ANALYTICS_POLICY = (
 
 
 @pytest.fixture
-def file(world: World) -> Shared:
+def file(world: World) -> OwnedFile:
     """Pia's file with everything set."""
-    shared = Shared(world, world.pia)
+    shared = OwnedFile(world, world.pia)
     shared.change(viewerSettings=ALL)
     return shared
 
 
-def ask(world: World, path: str) -> TestResponse:
+def get_path(world: World, path: str) -> TestResponse:
     return world.http.get(path, buffered=True)
 
 
-def page(world: World, file: Shared, prefix: str = "") -> TestResponse:
-    answer = ask(world, f"{prefix}/{file.made['shortId']}")
+def get_share_page(world: World, file: OwnedFile, prefix: str = "") -> TestResponse:
+    answer = get_path(world, f"{prefix}/{file.made['shortId']}")
     assert answer.status_code == 200
     return answer
 
 
-def address(html: str) -> str | None:
+def stylesheet_address(html: str) -> str | None:
     """The address of the file's own style sheet in the page."""
     found = re.search(r'<link rel="stylesheet" href="(/[^"/]+/style\.css\?v=[0-9a-f]{16})">', html)
     return found and found[1]
 
 
 @pytest.mark.parametrize("prefix", ["", "/embed"])
-def test_the_page_has_the_style_sheet_of_its_file(world: World, file: Shared, prefix: str) -> None:
-    where = address(page(world, file, prefix).text)
+def test_the_page_has_the_style_sheet_of_its_file(world: World, file: OwnedFile, prefix: str) -> None:
+    where = stylesheet_address(get_share_page(world, file, prefix).text)
     assert where is not None
-    answer = ask(world, where)
+    answer = get_path(world, where)
     assert answer.content_type == "text/css; charset=utf-8"
     assert "--room:#102030;" in answer.text
     assert "--surface:#1b1b1e;" in answer.text
 
 
 def test_a_file_with_the_default_looks_loads_no_style_sheet(world: World) -> None:
-    assert address(page(world, Shared(world, world.pia)).text) is None
+    assert stylesheet_address(get_share_page(world, OwnedFile(world, world.pia)).text) is None
 
 
-def test_browsers_keep_the_style_sheet_for_a_while_and_never_another_one(world: World, file: Shared) -> None:
-    where = address(page(world, file).text)
+def test_browsers_keep_the_style_sheet_for_a_while_and_never_another_one(world: World, file: OwnedFile) -> None:
+    where = stylesheet_address(get_share_page(world, file).text)
     assert where is not None
-    assert ask(world, where).headers["Cache-Control"] == "private, max-age=600"
+    assert get_path(world, where).headers["Cache-Control"] == "private, max-age=600"
     file.change(viewerSettings={"background": {"color": "#405060"}})
-    stale = ask(world, where)
+    stale = get_path(world, where)
     assert (stale.status_code, stale.headers["Cache-Control"]) == (200, "private, no-store")
     assert "#405060" in stale.text
-    assert address(page(world, file).text) != where
+    assert stylesheet_address(get_share_page(world, file).text) != where
 
 
-def test_the_style_sheet_ends_with_its_link(world: World, file: Shared) -> None:
-    where = address(page(world, file).text)
+def test_the_style_sheet_ends_with_its_link(world: World, file: OwnedFile) -> None:
+    where = stylesheet_address(get_share_page(world, file).text)
     assert where is not None
-    change_file(world, file.made["uuid"], delete_at=world.clock.now)
-    assert ask(world, where).status_code == 410
-    assert ask(world, f"/nothing{where[13:]}").status_code == 404
+    update_file_row(world, file.made["uuid"], delete_at=world.clock.now)
+    assert get_path(world, where).status_code == 410
+    assert get_path(world, f"/nothing{where[13:]}").status_code == 404
 
 
-def test_links_of_others_share_the_sheet_without_naming_the_canonical_one(world: World, file: Shared) -> None:
+def test_links_of_others_share_the_sheet_without_naming_the_canonical_one(world: World, file: OwnedFile) -> None:
     file.change(viewerSettings=ALL | {"background": {"type": "image", "assetId": ASSET}})
     variant = world.pia.post(f"{file.path}/variants", json={"label": "Ada"}).get_json()
-    invited(world, file.made["uuid"], "cleo@acme.test", "InviteInvite")
+    insert_invite(world, file.made["uuid"], "cleo@acme.test", "InviteInvite")
     canonical = [file.made["uuid"], file.made["shortId"]]
     for name in (variant["shortId"], variant["uuid"], "InviteInvite"):
-        html = ask(world, f"/{name}").text
-        where = address(html)
+        html = get_path(world, f"/{name}").text
+        where = stylesheet_address(html)
         assert where is not None
         assert where.startswith(f"/{name}/style.css")
-        told = html + ask(world, where).text
+        told = html + get_path(world, where).text
         assert f'url("assets/{ASSET}")' in told
         assert [each for each in canonical if each in told] == []
 
 
-def test_after_a_downgrade_styling_stops_at_the_next_page_and_comes_back(world: World, file: Shared) -> None:
-    before = page(world, file)
-    where = address(before.text)
+def test_after_a_downgrade_styling_stops_at_the_next_page_and_comes_back(world: World, file: OwnedFile) -> None:
+    before = get_share_page(world, file)
+    where = stylesheet_address(before.text)
     assert where is not None
     file.on("basic")
-    basic = page(world, file)
-    assert address(basic.text) not in (None, where)
+    basic = get_share_page(world, file)
+    assert stylesheet_address(basic.text) not in (None, where)
     assert [word for word in ("Book a call", "G-ABCDEF1234", "away-note") if word in basic.text] == []
     assert "print-note" in basic.text
-    assert "#ff0080" not in ask(world, where).text
-    assert ask(world, where).headers["Cache-Control"] == "private, no-store"
+    assert "#ff0080" not in get_path(world, where).text
+    assert get_path(world, where).headers["Cache-Control"] == "private, no-store"
     assert basic.headers["Content-Security-Policy"] == PLAIN_POLICY + "'none'"
     file.on("free")
-    free = page(world, file)
-    assert address(free.text) is None
+    free = get_share_page(world, file)
+    assert stylesheet_address(free.text) is None
     assert "print-note" not in free.text
     assert 'class="logo"' not in free.text
     file.on("pro")
-    assert address(page(world, file).text) == where
+    assert stylesheet_address(get_share_page(world, file).text) == where
 
 
-def test_a_file_that_nobody_owns_has_the_looks_of_free(world: World, file: Shared) -> None:
-    change_file(world, file.made["uuid"], owner_id=None)
-    html = page(world, file).text
-    assert address(html) is None
+def test_a_file_that_nobody_owns_has_the_looks_of_free(world: World, file: OwnedFile) -> None:
+    update_file_row(world, file.made["uuid"], owner_id=None)
+    html = get_share_page(world, file).text
+    assert stylesheet_address(html) is None
     assert "Book a call" not in html
 
 
 @pytest.mark.parametrize(("prefix", "ancestors"), [("", "'none'"), ("/embed", "*")])
-def test_analytics_are_let_in_only_where_they_are_set(world: World, file: Shared, prefix: str, ancestors: str) -> None:
-    answer = page(world, file, prefix)
+def test_analytics_are_let_in_only_where_they_are_set(
+    world: World, file: OwnedFile, prefix: str, ancestors: str
+) -> None:
+    answer = get_share_page(world, file, prefix)
     assert answer.headers["Content-Security-Policy"] == ANALYTICS_POLICY + ancestors
     assert answer.headers.get("X-Frame-Options") == (None if prefix else "DENY")
-    where = address(answer.text)
+    where = stylesheet_address(answer.text)
     assert where is not None
-    assert ask(world, where).headers["Content-Security-Policy"] == PLAIN_POLICY + "'none'"
+    assert get_path(world, where).headers["Content-Security-Policy"] == PLAIN_POLICY + "'none'"
     file.change(viewerSettings={key: block for key, block in ALL.items() if key != "ga4Id"})
-    assert page(world, file, prefix).headers["Content-Security-Policy"] == PLAIN_POLICY + ancestors
+    assert get_share_page(world, file, prefix).headers["Content-Security-Policy"] == PLAIN_POLICY + ancestors
 
 
-def test_a_page_that_asks_for_something_first_knows_no_analytics(world: World, file: Shared) -> None:
+def test_a_page_that_asks_for_something_first_knows_no_analytics(world: World, file: OwnedFile) -> None:
     file.change(password="s3cret")
     for prefix in ("", "/embed"):
-        answer = ask(world, f"{prefix}/{file.made['shortId']}")
+        answer = get_path(world, f"{prefix}/{file.made['shortId']}")
         assert "googletagmanager" not in answer.headers["Content-Security-Policy"]
         assert "G-ABCDEF1234" not in answer.text
 
 
-def test_links_of_the_owner_open_elsewhere_and_tell_nothing(world: World, file: Shared) -> None:
-    html = page(world, file).text
+def test_links_of_the_owner_open_elsewhere_and_tell_nothing(world: World, file: OwnedFile) -> None:
+    html = get_share_page(world, file).text
     links = re.findall(r'<a class="(?:cta|logo-link)[^>]*>', html)
     assert len(links) == 2
     for link in links:
@@ -168,39 +170,39 @@ def test_links_of_the_owner_open_elsewhere_and_tell_nothing(world: World, file: 
 
 
 def test_a_logo_that_leads_nowhere_is_an_ornament(world: World) -> None:
-    shared = Shared(world, world.pia)
+    shared = OwnedFile(world, world.pia)
     shared.change(viewerSettings={"logo": {"assetId": ASSET, "size": "xl"}})
-    html = page(world, shared).text
+    html = get_share_page(world, shared).text
     assert f'src="/{shared.made["shortId"]}/assets/{ASSET}" alt=""' in html
     assert "logo-link" not in html
 
 
 @pytest.mark.parametrize(("hidden", "count"), [(False, 1), (True, 0)])
 def test_the_badge_can_be_hidden(world: World, hidden: bool, count: int) -> None:
-    shared = Shared(world, world.bea)
+    shared = OwnedFile(world, world.bea)
     shared.change(viewerSettings={"logo": {"hideBadge": hidden}})
-    assert page(world, shared).text.count('class="pill badge"') == count
+    assert get_share_page(world, shared).text.count('class="pill badge"') == count
 
 
-def told_end(world: World, file: Shared) -> tuple[str | None, str | None]:
-    facts = Reader(world, file.made["shortId"]).facts
+def reported_expiry(world: World, file: OwnedFile) -> tuple[str | None, str | None]:
+    facts = FakeReader(world, file.made["shortId"]).facts
     return facts.get("expiresAt"), facts.get("servedAt")
 
 
-def test_the_end_of_a_link_is_told_unless_its_owner_hides_it(world: World, file: Shared) -> None:
-    assert told_end(world, file) == (None, None)
+def test_the_end_of_a_link_is_told_unless_its_owner_hides_it(world: World, file: OwnedFile) -> None:
+    assert reported_expiry(world, file) == (None, None)
     file.change(deleteAt="2031-05-06T07:08:09Z")
-    assert told_end(world, file) == ("2031-05-06T07:08:09.000Z", "2026-09-21T14:13:20.000Z")
+    assert reported_expiry(world, file) == ("2031-05-06T07:08:09.000Z", "2026-09-21T14:13:20.000Z")
     file.change(showExpiry=False)
-    assert told_end(world, file) == (None, None)
-    assert "2031" not in page(world, file).text
+    assert reported_expiry(world, file) == (None, None)
+    assert "2031" not in get_share_page(world, file).text
 
 
-def test_without_scripts_the_last_day_is_told_too(world: World, file: Shared) -> None:
-    change_file(world, file.made["uuid"], delete_at=world.clock.now + 24 * 3600_000)
-    assert "Available until" not in page(world, file).text
+def test_without_scripts_the_last_day_is_told_too(world: World, file: OwnedFile) -> None:
+    update_file_row(world, file.made["uuid"], delete_at=world.clock.now + 24 * 3600_000)
+    assert "Available until" not in get_share_page(world, file).text
     world.clock.advance(seconds=1)
-    assert re.search(r'Available until <time datetime="[^"]+Z">\d\d:\d\d UTC</time>', page(world, file).text)
+    assert re.search(r'Available until <time datetime="[^"]+Z">\d\d:\d\d UTC</time>', get_share_page(world, file).text)
 
 
 HOSTILE = [
@@ -226,7 +228,7 @@ FIELDS = {
 }
 
 
-def hostile(value: str) -> dict[str, Any]:
+def hostile_settings(value: str) -> dict[str, Any]:
     """Settings, as no write would store them, with ``value`` in every field; some true enough to be drawn."""
     blocks: dict[str, Any] = {key: dict.fromkeys(names, value) for key, names in FIELDS.items()}
     blocks["cta"]["label"] = value
@@ -235,22 +237,22 @@ def hostile(value: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("value", HOSTILE)
 def test_what_is_hostile_in_the_database_stays_harmless(world: World, value: str) -> None:
-    file = Shared(world, world.pia)
-    clean = page(world, file).text
-    change_file(world, file.made["uuid"], settings=json.dumps(hostile(value)))
-    answer = page(world, file)
+    file = OwnedFile(world, world.pia)
+    clean = get_share_page(world, file).text
+    update_file_row(world, file.made["uuid"], settings=json.dumps(hostile_settings(value)))
+    answer = get_share_page(world, file)
     assert answer.headers["Content-Security-Policy"] == PLAIN_POLICY + "'none'"
-    assert address(answer.text) is None
+    assert stylesheet_address(answer.text) is None
     assert re.findall(r"<(\w+)", answer.text) == re.findall(r"<(\w+)", clean)
     assert value not in answer.text
 
 
 @pytest.mark.parametrize("value", HOSTILE)
 def test_a_hostile_label_is_text(world: World, value: str) -> None:
-    file = Shared(world, world.pia)
+    file = OwnedFile(world, world.pia)
     settings = {"viewerSettings": {"cta": CTA | {"label": value[:40]}}}
-    change_file(world, file.made["uuid"], settings=json.dumps(settings))
-    html = page(world, file).text
+    update_file_row(world, file.made["uuid"], settings=json.dumps(settings))
+    html = get_share_page(world, file).text
     links = re.findall(r'<a class="cta[^>]*>([^<]*)</a>', html)
     assert len(links) == 1
     assert not re.search(r"<script>alert|onerror=alert\(1\)>|<img src=x", html)

@@ -11,15 +11,15 @@ import pytest
 from werkzeug.test import TestResponse
 
 from docshare.server.services.files import hotspots
-from tests.api.test_qr import decode
+from tests.api.test_qr import decode_qr
 from tests.support.cast import World
-from tests.support.guest import PAGES
-from tests.support.images import picture
-from tests.support.leaving import EVERYTHING, WRITES, Hand
-from tests.support.owner import put
+from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, FEEDBACK_WRITES, FeedbackClient
+from tests.support.gate_client import PAGES_MARKER
+from tests.support.images import make_picture
+from tests.support.owner import put_settings
 from tests.support.pdfs import simple_pdf
-from tests.support.reader import Reader, feed, sessions, views
-from tests.support.rows import change_file
+from tests.support.reader import FakeReader, list_sessions, list_view_rows, view_count
+from tests.support.rows import update_file_row
 
 SLUG = "the-canonical-report"
 _ADDRESS = re.compile(r"(?:href|src)=\"(/[^\"]*)\"|(/[^\s,\"]+) (?:800|1600)w")
@@ -29,7 +29,7 @@ _ADDRESS = re.compile(r"(?:href|src)=\"(/[^\"]*)\"|(/[^\s,\"]+) (?:800|1600)w")
 def made(world: World) -> dict[str, Any]:
     """Three pages that Pia shares under a slug too."""
     made = world.pia.upload(simple_pdf(pages=3), "Report.pdf")
-    change_file(world, made["uuid"], slug=SLUG)
+    update_file_row(world, made["uuid"], slug=SLUG)
     return made
 
 
@@ -39,61 +39,61 @@ def variant(world: World, made: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
-def revoke(world: World, made: dict[str, Any], variant: dict[str, Any], revoked: bool = True) -> None:
+def set_revoked(world: World, made: dict[str, Any], variant: dict[str, Any], revoked: bool = True) -> None:
     path = f"/api/v1/files/{made['uuid']}/variants/{variant['uuid']}"
     assert world.pia.put(path, json={"revoked": revoked}).status_code == 200
 
 
-def ask(world: World, path: str) -> TestResponse:
+def get_path(world: World, path: str) -> TestResponse:
     return world.http.get(path, buffered=True)
 
 
-def loaded_by(page: TestResponse) -> set[str]:
+def list_page_addresses(page: TestResponse) -> set[str]:
     """Every address of this server that the HTML of ``page`` names."""
     return {one or two for one, two in _ADDRESS.findall(page.text)}
 
 
-def told(answer: TestResponse) -> bytes:
+def visible_bytes(answer: TestResponse) -> bytes:
     """Everything the other end of the connection gets to see."""
     return str(answer.headers).encode() + answer.data
 
 
-def everything_of_a_visit(world: World, name: str, asset_id: str) -> Iterator[tuple[str, str, bytes]]:
+def visit_everything(world: World, name: str, asset_id: str) -> Iterator[tuple[str, str, bytes]]:
     """What a reader who came with the variant id ``name`` is told, by method and address: pages, what they load, what
     can be asked for besides, the token as it reads when decoded, and the answers to its beacons."""
     for prefix in ("", "/embed"):
-        page = ask(world, f"{prefix}/{name}?page=2&via=qr")
+        page = get_path(world, f"{prefix}/{name}?page=2&via=qr")
         assert page.status_code == 200
-        yield "GET", f"{prefix}/{name}", told(page)
-        for address in sorted(loaded_by(page)):
-            yield "GET", address, told(ask(world, address))
-        reader = Reader(world, name, prefix=prefix)
+        yield "GET", f"{prefix}/{name}", visible_bytes(page)
+        for address in sorted(list_page_addresses(page)):
+            yield "GET", address, visible_bytes(get_path(world, address))
+        reader = FakeReader(world, name, prefix=prefix)
         payload = reader.token.partition(".")[0]
         yield "GET", f"/{name}", base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4))
         for beacon in (reader.beacon(), reader.beacon(seq=7, part=3)):
-            yield "POST", reader.facts["beaconUrl"], told(reader.send(beacon))
+            yield "POST", reader.facts["beaconUrl"], visible_bytes(reader.send(beacon))
         mark = reader.facts["version"]
         for page_number in (1, 2, 3):
             for path in (f"pages/{page_number}-800.jpg", f"pages/{page_number}-1600.jpg", f"text/{page_number}.json"):
-                answer = ask(world, f"{reader.facts['base']}/{path}?v={mark}")
+                answer = get_path(world, f"{reader.facts['base']}/{path}?v={mark}")
                 assert answer.status_code == 200
-                yield "GET", f"{reader.facts['base']}/{path}", told(answer)
+                yield "GET", f"{reader.facts['base']}/{path}", visible_bytes(answer)
     for address in (f"/{name}/assets/{asset_id}", f"/{name}/style.css", f"/api/files/{name}/metadata"):
-        answer = ask(world, address)
+        answer = get_path(world, address)
         assert answer.status_code == 200
-        yield "GET", address, told(answer)
+        yield "GET", address, visible_bytes(answer)
     for link in (f"/{name}", f"/embed/{name}"):
-        yield "GET", "/oembed", told(ask(world, f"/oembed?url=http://127.0.0.1:8787{link}"))
-    code = ask(world, f"/api/files/{name}/qr-code")
-    yield "GET", f"/api/files/{name}/qr-code", told(code) + decode(code.data).encode()
+        yield "GET", "/oembed", visible_bytes(get_path(world, f"/oembed?url=http://127.0.0.1:8787{link}"))
+    code = get_path(world, f"/api/files/{name}/qr-code")
+    yield "GET", f"/api/files/{name}/qr-code", visible_bytes(code) + decode_qr(code.data).encode()
     copy = world.http.post(f"/{name}/download", buffered=True)
     assert copy.status_code == 200
-    yield "POST", f"/{name}/download", told(copy)
+    yield "POST", f"/{name}/download", visible_bytes(copy)
     for method, address in itertools.product(("GET", "POST"), (f"/{name}/enter", f"/embed/{name}/enter")):
-        yield method, address, told(world.http.open(address, method=method))
-    hand = Hand(world, name)
-    for method, path, body in (*WRITES, ("GET", "feedback", None)):
-        yield method, f"/{name}/{path}", told(hand.send(method, path, body))
+        yield method, address, visible_bytes(world.http.open(address, method=method))
+    hand = FeedbackClient(world, name)
+    for method, path, body in (*FEEDBACK_WRITES, ("GET", "feedback", None)):
+        yield method, f"/{name}/{path}", visible_bytes(hand.send(method, path, body))
 
 
 @pytest.mark.parametrize("shape", ["shortId", "uuid"])
@@ -102,13 +102,13 @@ def test_a_variant_opens_the_same_document_under_both_its_ids(
 ) -> None:
     """A variant's short id or UUID serves the same page for that variant."""
     for prefix in ("", "/embed"):
-        answer = ask(world, f"{prefix}/{variant[shape]}")
+        answer = get_path(world, f"{prefix}/{variant[shape]}")
         assert answer.status_code == 200
         assert "<title>Report.pdf</title>" in answer.text
-    assert Reader(world, variant[shape]).facts["base"] == f"/{variant[shape]}"
-    assert Reader(world, variant["uuid"].upper()).facts["base"] == f"/{variant['uuid']}"
-    assert ask(world, f"/{variant['shortId'].swapcase()}").status_code == 404
-    own, canonical = (ask(world, f"/{row[shape]}/pages/1-800.jpg?v=1").data for row in (variant, made))
+    assert FakeReader(world, variant[shape]).facts["base"] == f"/{variant[shape]}"
+    assert FakeReader(world, variant["uuid"].upper()).facts["base"] == f"/{variant['uuid']}"
+    assert get_path(world, f"/{variant['shortId'].swapcase()}").status_code == 404
+    own, canonical = (get_path(world, f"/{row[shape]}/pages/1-800.jpg?v=1").data for row in (variant, made))
     assert own == canonical
 
 
@@ -118,15 +118,15 @@ def test_a_viewer_of_a_variant_never_learns_the_canonical_link(
 ) -> None:
     """Hardening M7: the canonical UUID, short id or slug in no byte served on a variant link."""
     asset = world.pia.post(
-        f"/api/v1/files/{made['uuid']}/assets", data={"file": (io.BytesIO(picture()), "a.png"), "kind": "logo"}
+        f"/api/v1/files/{made['uuid']}/assets", data={"file": (io.BytesIO(make_picture()), "a.png"), "kind": "logo"}
     ).get_json()
-    put(world, made, **EVERYTHING)
+    put_settings(world, made, **ALL_FEEDBACK_SETTINGS)
     hotspots.add(world.rt, made["uuid"], {"page": "1", "rect": "0,0,1,1", "link": "https://example.com"})
-    Hand(world, made["shortId"]).note("said on the canonical link", public=True)
+    FeedbackClient(world, made["shortId"]).note("said on the canonical link", public=True)
     secrets = [made["uuid"], made["uuid"].upper(), made["uuid"].replace("-", ""), made["shortId"], SLUG]
     addresses = world.app.url_map.bind("")
     visited = set()
-    for method, address, heard in everything_of_a_visit(world, variant[shape], asset["assetId"]):
+    for method, address, heard in visit_everything(world, variant[shape], asset["assetId"]):
         for secret in secrets:
             assert secret.encode() not in heard, address
         visited.add(addresses.match(address.partition("?")[0], method=method)[0])
@@ -140,7 +140,7 @@ def test_a_page_of_a_variant_loads_everything_from_the_variant(
     world: World, variant: dict[str, Any], shape: str
 ) -> None:
     """Page, assets and beacons are keyed by the variant, so revoking it is complete."""
-    loaded = loaded_by(ask(world, f"/{variant[shape]}"))
+    loaded = list_page_addresses(get_path(world, f"/{variant[shape]}"))
     own = {address for address in loaded if not address.startswith("/static/")}
     assert own
     assert [address for address in own if not address.startswith(f"/{variant[shape]}")] == []
@@ -151,11 +151,11 @@ def test_a_revoked_link_is_told_as_an_unknown_one(
     world: World, made: dict[str, Any], variant: dict[str, Any], shape: str
 ) -> None:
     """Revoked link: the same 404 as an unknown id, nothing that names the file."""
-    revoke(world, made, variant)
+    set_revoked(world, made, variant)
     unknown = {"shortId": "abcdefghijkl", "uuid": "00000000-0000-4000-8000-000000000000"}[shape]
     for path in ("/{}", "/embed/{}", "/{}?via=qr", "/{}/pages/1-800.jpg?v=1", "/{}/text/1.json?v=1",
                  "/api/files/{}/qr-code"):  # fmt: skip
-        answers = [ask(world, path.format(name)) for name in (variant[shape], unknown)]
+        answers = [get_path(world, path.format(name)) for name in (variant[shape], unknown)]
         seen = [
             (answer.status_code, answer.data.replace(name.encode(), b"ID"), sorted(set(answer.headers.keys())))
             for answer, name in zip(answers, (variant[shape], unknown), strict=True)
@@ -169,23 +169,27 @@ def test_everything_a_page_loaded_dies_with_the_variant_and_comes_back_with_it(
     world: World, made: dict[str, Any], variant: dict[str, Any]
 ) -> None:
     """Hardening M6: revoke, then fetch again every address seen before: 0 x 200."""
-    reader = Reader(world, variant["shortId"])
+    reader = FakeReader(world, variant["shortId"])
     assert reader.tell() == 204
-    own = [address for address in loaded_by(ask(world, f"/{variant['shortId']}")) if not address.startswith("/static/")]
+    own = [
+        address
+        for address in list_page_addresses(get_path(world, f"/{variant['shortId']}"))
+        if not address.startswith("/static/")
+    ]
     own += [f"/{variant['uuid']}/text/1.json?v=1", f"/api/files/{variant['shortId']}/qr-code"]
-    assert {ask(world, address).status_code for address in own} == {200}
-    revoke(world, made, variant)
-    assert {ask(world, address).status_code for address in own} == {404}
+    assert {get_path(world, address).status_code for address in own} == {200}
+    set_revoked(world, made, variant)
+    assert {get_path(world, address).status_code for address in own} == {404}
     world.clock.advance(seconds=20)
     assert reader.tell(input=True, read={1: 20_000}) == 404
-    assert ask(world, f"/{made['shortId']}").status_code == 200
-    revoke(world, made, variant, revoked=False)
-    assert {ask(world, address).status_code for address in own} == {200}
+    assert get_path(world, f"/{made['shortId']}").status_code == 200
+    set_revoked(world, made, variant, revoked=False)
+    assert {get_path(world, address).status_code for address in own} == {200}
     assert reader.tell(input=True, read={1: 20_000}) == 204
 
 
 def test_a_beacon_ends_with_a_deleted_variant(world: World, made: dict[str, Any], variant: dict[str, Any]) -> None:
-    reader = Reader(world, variant["shortId"])
+    reader = FakeReader(world, variant["shortId"])
     reader.tell()
     world.pia.delete(f"/api/v1/files/{made['uuid']}/variants/{variant['uuid']}")
     world.clock.advance(seconds=20)
@@ -196,7 +200,7 @@ def test_a_beacon_ends_with_a_deleted_variant(world: World, made: dict[str, Any]
 def test_a_token_of_a_variant_is_none_of_the_canonical_link(
     world: World, made: dict[str, Any], variant: dict[str, Any]
 ) -> None:
-    reader = Reader(world, variant["shortId"])
+    reader = FakeReader(world, variant["shortId"])
     for other in (made["shortId"], made["uuid"], variant["uuid"]):
         assert reader.send(reader.beacon(), to=other).status_code == 403
 
@@ -208,8 +212,8 @@ def test_a_session_knows_its_variant_and_comes_from_one(
     world: World, made: dict[str, Any], variant: dict[str, Any], prefix: str, query: str
 ) -> None:
     """Sources: ``Variant``, however its link was opened; the canonical link keeps its own."""
-    Reader(world, variant["shortId"], prefix=prefix, query=query).tell()
-    Reader(world, made["shortId"], prefix=prefix, query=query).tell()
+    FakeReader(world, variant["shortId"], prefix=prefix, query=query).tell()
+    FakeReader(world, made["shortId"], prefix=prefix, query=query).tell()
     found = world.rt.db.rows(
         "SELECT s.source, v.uuid FROM view_sessions s LEFT JOIN variants v ON v.id = s.variant_id ORDER BY s.id"
     )
@@ -221,19 +225,19 @@ def test_a_view_through_a_variant_counts_for_the_file_under_its_canonical_uuid(
     world: World, made: dict[str, Any], variant: dict[str, Any]
 ) -> None:
     """``fileUuid`` in the feed is the canonical UUID even when reached by variant."""
-    reader = Reader(world, variant["uuid"])
+    reader = FakeReader(world, variant["uuid"])
     reader.tell()
     reader.reads(30, page=2, input=True)
-    assert [row["fileUuid"] for row in feed(world)] == [made["uuid"]]
-    assert views(world, made["uuid"]) == 1
-    assert sessions(world) == [("human", 30_000)]
+    assert [row["fileUuid"] for row in list_view_rows(world)] == [made["uuid"]]
+    assert view_count(world, made["uuid"]) == 1
+    assert list_sessions(world) == [("human", 30_000)]
 
 
 @pytest.mark.parametrize("shape", ["shortId", "uuid"])
 def test_the_code_of_a_variant_holds_the_link_of_the_variant(world: World, variant: dict[str, Any], shape: str) -> None:
-    answer = ask(world, f"/api/files/{variant[shape]}/qr-code")
+    answer = get_path(world, f"/api/files/{variant[shape]}/qr-code")
     assert answer.status_code == 200
-    assert decode(answer.data) == f"http://127.0.0.1:8787/{variant['shortId']}?via=qr"
+    assert decode_qr(answer.data) == f"http://127.0.0.1:8787/{variant['shortId']}?via=qr"
 
 
 def test_a_variant_shares_the_fate_of_its_file(world: World, made: dict[str, Any], variant: dict[str, Any]) -> None:
@@ -243,22 +247,22 @@ def test_a_variant_shares_the_fate_of_its_file(world: World, made: dict[str, Any
         ({"delete_at": None, "burned_at": world.clock.now}, 410),
         ({"burned_at": None, "trashed_at": world.clock.now, "purge_at": world.clock.now + 1}, 404),
     ):
-        change_file(world, made["uuid"], **columns)
+        update_file_row(world, made["uuid"], **columns)
         for path in ("/{}", "/embed/{}", "/{}/pages/1-800.jpg?v=1"):
-            answer = ask(world, path.format(variant["shortId"]))
+            answer = get_path(world, path.format(variant["shortId"]))
             assert answer.status_code == status
-            assert made["shortId"].encode() not in told(answer)
-            assert SLUG.encode() not in told(answer)
+            assert made["shortId"].encode() not in visible_bytes(answer)
+            assert SLUG.encode() not in visible_bytes(answer)
 
 
 def test_a_password_on_the_file_locks_its_variants_too(
     world: World, made: dict[str, Any], variant: dict[str, Any]
 ) -> None:
     """Password and gates never differ by variant."""
-    change_file(world, made["uuid"], password_hash="x")
+    update_file_row(world, made["uuid"], password_hash="x")
     for row in (made, variant):
-        assert PAGES not in ask(world, f"/{row['shortId']}").text
-    assert ask(world, f"/{variant['uuid']}/pages/1-800.jpg?v=1").status_code == 403
+        assert PAGES_MARKER not in get_path(world, f"/{row['shortId']}").text
+    assert get_path(world, f"/{variant['uuid']}/pages/1-800.jpg?v=1").status_code == 403
 
 
 def test_ids_of_variants_win_over_slugs_and_ids_of_files_over_both(world: World) -> None:
@@ -267,8 +271,8 @@ def test_ids_of_variants_win_over_slugs_and_ids_of_files_over_both(world: World)
     row = world.pia.post(f"/api/v1/files/{first['uuid']}/variants").get_json()
     with world.rt.db.write():
         world.rt.db.execute("UPDATE variants SET short_id = 'abcdefghijkl' WHERE uuid = ?", (row["uuid"],))
-    change_file(world, second["uuid"], slug="abcdefghijkl")
-    assert "<title>First.pdf</title>" in ask(world, "/abcdefghijkl").text
+    update_file_row(world, second["uuid"], slug="abcdefghijkl")
+    assert "<title>First.pdf</title>" in get_path(world, "/abcdefghijkl").text
 
 
 def test_a_canonical_link_is_found_by_one_indexed_question(

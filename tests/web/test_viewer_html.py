@@ -9,7 +9,7 @@ import pytest
 from tests.contract.settings_table import DEFAULT_LOOKS
 from tests.support.cast import World
 from tests.support.pdfs import Sheet, lines_content, sheets_pdf, simple_pdf
-from tests.support.rows import change_file
+from tests.support.rows import update_file_row
 
 HOSTILE = [
     "</script><script>alert(1)</script>.pdf",
@@ -20,7 +20,7 @@ HOSTILE = [
 ]
 
 
-class Page(HTMLParser):
+class PageParser(HTMLParser):
     """The elements of a page, in order, with their attributes; ``data`` the text inside script elements."""
 
     def __init__(self, html: str) -> None:
@@ -40,21 +40,21 @@ class Page(HTMLParser):
         return [attrs for name, attrs in self.elements if name == tag and cls in [*attrs.get("class", "").split(), ""]]
 
 
-def page_of(world: World, name: str, query: str = "") -> Page:
+def get_parsed_page(world: World, name: str, query: str = "") -> PageParser:
     answer = world.http.get(f"/{name}{query}")
     assert answer.status_code == 200
-    return Page(answer.text)
+    return PageParser(answer.text)
 
 
-def share(world: World, pages: int) -> str:
+def share_pages(world: World, pages: int) -> str:
     return str(world.pia.upload(simple_pdf(pages=pages))["shortId"])
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_name_is_only_text(world: World, name: str) -> None:
     shared = world.pia.upload(simple_pdf(pages=2))
-    change_file(world, shared["uuid"], original_name=name)
-    page = page_of(world, shared["shortId"])
+    update_file_row(world, shared["uuid"], original_name=name)
+    page = get_parsed_page(world, shared["shortId"])
     assert page.all("h1")[0]["title"] == name
     assert page.all("main")[0]["aria-label"] == name
     assert {attrs.get("type") for attrs in page.all("script")} == {"module", "application/json"}
@@ -62,7 +62,7 @@ def test_a_hostile_name_is_only_text(world: World, name: str) -> None:
 
 @pytest.mark.parametrize("path", ["{link}", "embed/{link}", "{link}?page=2", "nothing", ""])
 def test_no_markup_holds_code_or_style(world: World, path: str) -> None:
-    page = Page(world.http.get("/" + path.format(link=share(world, 3))).text)
+    page = PageParser(world.http.get("/" + path.format(link=share_pages(world, 3))).text)
     assert page.elements
     for tag, attrs in page.elements:
         assert tag != "style"
@@ -78,7 +78,7 @@ def test_the_facts_are_data_for_the_scripts(world: World) -> None:
     sizes = [(595.0, 842.0), (595.0, 842.0), (842.0, 595.0)]
     content = sheets_pdf([Sheet(lines_content("x", top=100), size) for size in sizes])
     link = world.pia.upload(content)["shortId"]
-    facts = json.loads("".join(page_of(world, link).data))
+    facts = json.loads("".join(get_parsed_page(world, link).data))
     assert facts.pop("token")
     assert facts == {
         "base": f"/{link}",
@@ -102,19 +102,19 @@ def test_the_facts_are_data_for_the_scripts(world: World) -> None:
 
 
 def test_every_page_of_a_short_document_has_its_proportions_in_the_html(world: World) -> None:
-    page = page_of(world, share(world, 200))
+    page = get_parsed_page(world, share_pages(world, 200))
     assert [int(attrs["data-page"]) for attrs in page.all("article", "page")] == list(range(1, 201))
     assert {attrs["viewbox"] for attrs in page.all("svg", "page-shape")} == {"0 0 612.0 792.0"}
 
 
 def test_a_longer_document_leaves_the_others_to_the_scripts(world: World) -> None:
-    page = page_of(world, share(world, 201))
+    page = get_parsed_page(world, share_pages(world, 201))
     assert [int(attrs["data-page"]) for attrs in page.all("article", "page")] == list(range(1, 11))
 
 
 def test_the_first_image_is_in_the_html(world: World) -> None:
-    link = share(world, 3)
-    first, *others = page_of(world, link).all("img")
+    link = share_pages(world, 3)
+    first, *others = get_parsed_page(world, link).all("img")
     assert first["src"] == f"/{link}/pages/1-1600.jpg?v=1"
     assert first["srcset"] == f"/{link}/pages/1-800.jpg?v=1 800w, /{link}/pages/1-1600.jpg?v=1 1600w"
     assert first["fetchpriority"] == "high"
@@ -138,7 +138,7 @@ def test_the_first_image_is_in_the_html(world: World) -> None:
 def test_readers_without_scripts_walk_through_in_tens(
     world: World, asked: str, start: int, first: int, previous: str | None, following: str | None
 ) -> None:
-    page = page_of(world, share(world, 25), asked)
+    page = get_parsed_page(world, share_pages(world, 25), asked)
     chunk = [int(attrs["data-page"]) for attrs in page.all("article", "in-chunk")]
     assert chunk == list(range(first, min(first + 10, 26)))
     links = {attrs["rel"]: attrs["href"] for attrs in page.all("a") if attrs.get("rel") in ("prev", "next")}
@@ -155,15 +155,17 @@ def test_words_are_in_the_html_where_they_were_asked_for(world: World) -> None:
 
 
 def test_the_embed_page_offers_the_share_page(world: World) -> None:
-    link = share(world, 1)
-    elsewhere = Page(world.http.get(f"/embed/{link}").text).all("a", "tool")
+    link = share_pages(world, 1)
+    elsewhere = PageParser(world.http.get(f"/embed/{link}").text).all("a", "tool")
     assert [(attrs["href"], attrs["rel"]) for attrs in elsewhere] == [(f"/{link}", "noopener")]
-    assert page_of(world, link).all("a", "tool") == []
+    assert get_parsed_page(world, link).all("a", "tool") == []
 
 
 def test_previews_learn_the_name_and_nothing_else(world: World) -> None:
     link = world.pia.upload(simple_pdf(pages=1), "Offer.pdf")["shortId"]
-    told = {attrs["property"]: attrs["content"] for attrs in page_of(world, link).all("meta") if "property" in attrs}
+    told = {
+        attrs["property"]: attrs["content"] for attrs in get_parsed_page(world, link).all("meta") if "property" in attrs
+    }
     assert told == {
         "og:type": "website",
         "og:site_name": "docshare",

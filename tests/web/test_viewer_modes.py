@@ -30,12 +30,12 @@ def html(world: World, mode: str) -> str:
     return world.app.test_client().get(f"/{made['shortId']}").get_data(as_text=True)
 
 
-def hinted(html: str) -> list[str]:
+def list_preloads(html: str) -> list[str]:
     return re.findall(r'<link rel="modulepreload" href="/static/[0-9a-f]+/viewer/([^"]+)">', html)
 
 
 def test_only_the_modules_of_the_mode_are_loaded_ahead(html: str, mode: str) -> None:
-    modules = hinted(html)
+    modules = list_preloads(html)
     assert {name.removeprefix("modes/") for name in modules if name.startswith("modes/")} == MODULES[mode]
     assert {"main.js", "reading.js", "outbox.js", "page.js", "dom.js"} <= set(modules)
     assert len(modules) == len(set(modules))

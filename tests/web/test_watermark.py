@@ -9,8 +9,8 @@ from flask.testing import FlaskClient
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from tests.support.cast import World
-from tests.support.owner import put, signed_in
-from tests.support.reader import everything
+from tests.support.owner import put_settings, sign_in_browser
+from tests.support.reader import dump_database
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def shared(world: World) -> dict[str, Any]:
     return world.pia.upload()
 
 
-def image_of(http: FlaskClient, name: str, page: int = 1, prefix: str = "") -> tuple[str, bytes]:
+def get_page_image(http: FlaskClient, name: str, page: int = 1, prefix: str = "") -> tuple[str, bytes]:
     """The version in the address of a page image, and its bytes."""
     html = http.get(f"{prefix}/{name}").text
     version = str(json.loads(html.split('id="facts">')[1].split("</script>")[0])["version"])
@@ -29,50 +29,50 @@ def image_of(http: FlaskClient, name: str, page: int = 1, prefix: str = "") -> t
 
 def test_readers_see_marked_pages_and_the_owner_does_not(world: World, shared: dict[str, Any]) -> None:
     name = shared["shortId"]
-    plain = [image_of(world.http, name, page) for page in (1, 2, 3)]
-    put(world, shared, watermark=True)
-    marked = [image_of(world.http, name, page) for page in (1, 2, 3)]
-    framed = [image_of(world.http, name, page, "/embed") for page in (1, 2, 3)]
+    plain = [get_page_image(world.http, name, page) for page in (1, 2, 3)]
+    put_settings(world, shared, watermark=True)
+    marked = [get_page_image(world.http, name, page) for page in (1, 2, 3)]
+    framed = [get_page_image(world.http, name, page, "/embed") for page in (1, 2, 3)]
     assert framed == marked
     assert all(before != after for (_, before), (_, after) in zip(plain, marked, strict=True))
-    owner = signed_in(world, world.pia)
-    assert [image_of(owner, name, page) for page in (1, 2, 3)] == plain
+    owner = sign_in_browser(world, world.pia)
+    assert [get_page_image(owner, name, page) for page in (1, 2, 3)] == plain
 
 
 def test_the_plain_image_is_at_no_address_of_readers(world: World, shared: dict[str, Any]) -> None:
-    version, _ = image_of(world.http, shared["shortId"])
-    put(world, shared, watermark=True)
+    version, _ = get_page_image(world.http, shared["shortId"])
+    put_settings(world, shared, watermark=True)
     assert world.http.get(f"/{shared['shortId']}/pages/1-800.jpg?v={version}").status_code == 404
 
 
 def test_another_look_is_another_address(world: World, shared: dict[str, Any]) -> None:
     seen = set()
     for style in ({}, {"opacity": 0.4}, {"density": "dense"}):
-        put(world, shared, watermark=True, viewerSettings={"watermarkStyle": style} if style else {})
-        seen.add(image_of(world.http, shared["shortId"]))
+        put_settings(world, shared, watermark=True, viewerSettings={"watermarkStyle": style} if style else {})
+        seen.add(get_page_image(world.http, shared["shortId"]))
     assert len({version for version, _ in seen}) == len({image for _, image in seen}) == 3
 
 
 def test_links_of_one_document_are_marked_apart(world: World, shared: dict[str, Any]) -> None:
-    put(world, shared, watermark=True)
+    put_settings(world, shared, watermark=True)
     variant = world.pia.post(f"/api/v1/files/{shared['uuid']}/variants", json={"label": "Ada"}).get_json()
-    _, canonical = image_of(world.http, shared["shortId"])
-    assert image_of(world.http, shared["uuid"])[1] == canonical
-    assert image_of(world.http, variant["shortId"])[1] != canonical
-    assert image_of(world.http, variant["shortId"])[1] == image_of(world.http, variant["uuid"])[1]
+    _, canonical = get_page_image(world.http, shared["shortId"])
+    assert get_page_image(world.http, shared["uuid"])[1] == canonical
+    assert get_page_image(world.http, variant["shortId"])[1] != canonical
+    assert get_page_image(world.http, variant["shortId"])[1] == get_page_image(world.http, variant["uuid"])[1]
 
 
 def test_the_watermark_ends_with_the_plan(world: World, shared: dict[str, Any]) -> None:
     """Easy to get wrong 38."""
-    before = image_of(world.http, shared["shortId"])
-    put(world, shared, watermark=True)
-    assert image_of(world.http, shared["shortId"]) != before
+    before = get_page_image(world.http, shared["shortId"])
+    put_settings(world, shared, watermark=True)
+    assert get_page_image(world.http, shared["shortId"]) != before
     accounts.set_tier(world.rt, world.pia.email, Plan.BASIC)
-    assert image_of(world.http, shared["shortId"]) == before
+    assert get_page_image(world.http, shared["shortId"]) == before
 
 
 def test_opening_a_marked_document_stores_nothing(world: World, shared: dict[str, Any]) -> None:
-    put(world, shared, watermark=True)
-    before = everything(world)
-    image_of(world.http, shared["shortId"])
-    assert everything(world) == before
+    put_settings(world, shared, watermark=True)
+    before = dump_database(world)
+    get_page_image(world.http, shared["shortId"])
+    assert dump_database(world) == before

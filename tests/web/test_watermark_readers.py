@@ -10,10 +10,10 @@ from flask.testing import FlaskClient
 from PIL import Image, ImageChops
 
 from docshare.server.pdf.engine import Engine, Mark, Unrenderable
-from tests.support.acquainted import acquainted, invited
 from tests.support.cast import World
-from tests.support.owner import put, signed_in
-from tests.web.test_watermark import image_of
+from tests.support.known_readers import insert_invite, make_known_reader
+from tests.support.owner import put_settings, sign_in_browser
+from tests.web.test_watermark import get_page_image
 
 INVITED = "InviteInvite"
 
@@ -22,11 +22,11 @@ INVITED = "InviteInvite"
 def shared(world: World) -> dict[str, Any]:
     """Three marked pages that Pia shares."""
     made = world.pia.upload()
-    put(world, made, watermark=True)
+    put_settings(world, made, watermark=True)
     return made
 
 
-def printed(http: FlaskClient, name: str) -> str:
+def download_text(http: FlaskClient, name: str) -> str:
     """Everything that stands on the first page of a download, on one line."""
     answer = http.post(f"/{name}/download", buffered=True)
     assert answer.status_code == 200
@@ -34,7 +34,7 @@ def printed(http: FlaskClient, name: str) -> str:
         return " ".join(str(pdf[0].get_textpage().get_text_range()).split())
 
 
-def cached(world: World) -> int:
+def count_cached_files(world: World) -> int:
     """How many derived files are kept."""
     world.rt.pages.close()  # nothing is drawn ahead from here on
     return sum(len(names) for _, _, names in os.walk(world.rt.config.data_dir / "cache"))
@@ -42,64 +42,64 @@ def cached(world: World) -> int:
 
 def test_a_reader_whose_address_is_known_is_named_on_the_download(world: World, shared: dict[str, Any]) -> None:
     name = shared["shortId"]
-    assert "127.0.0.1 - copy " in printed(world.http, name)
-    assert "@" not in printed(world.http, name)
-    assert "ann@acme.test - 127.0.0.1 - copy " in printed(acquainted(world, name, "ann@acme.test"), name)
+    assert "127.0.0.1 - copy " in download_text(world.http, name)
+    assert "@" not in download_text(world.http, name)
+    assert "ann@acme.test - 127.0.0.1 - copy " in download_text(make_known_reader(world, name, "ann@acme.test"), name)
 
 
 def test_the_invitee_is_named_before_giving_anything(world: World, shared: dict[str, Any]) -> None:
-    invited(world, shared["uuid"], "cleo@acme.test", INVITED)
-    assert "cleo@acme.test - " in printed(world.http, INVITED)
-    assert image_of(world.http, INVITED) != image_of(world.http, shared["shortId"])
+    insert_invite(world, shared["uuid"], "cleo@acme.test", INVITED)
+    assert "cleo@acme.test - " in download_text(world.http, INVITED)
+    assert get_page_image(world.http, INVITED) != get_page_image(world.http, shared["shortId"])
 
 
 def test_who_gave_another_address_on_a_personal_link_is_named_by_it(world: World, shared: dict[str, Any]) -> None:
-    invited(world, shared["uuid"], "cleo@acme.test", INVITED)
-    assert "dan@acme.test - " in printed(acquainted(world, INVITED, "dan@acme.test"), INVITED)
+    insert_invite(world, shared["uuid"], "cleo@acme.test", INVITED)
+    assert "dan@acme.test - " in download_text(make_known_reader(world, INVITED, "dan@acme.test"), INVITED)
 
 
 def test_each_reader_gets_pages_and_addresses_of_their_own(world: World, shared: dict[str, Any]) -> None:
     name = shared["shortId"]
-    ann, bob = (acquainted(world, name, f"{who}@acme.test") for who in ("ann", "bob"))
-    nameless = acquainted(world, name, None)
-    seen = [image_of(http, name) for http in (ann, bob, world.http)]
+    ann, bob = (make_known_reader(world, name, f"{who}@acme.test") for who in ("ann", "bob"))
+    nameless = make_known_reader(world, name, None)
+    seen = [get_page_image(http, name) for http in (ann, bob, world.http)]
     assert len({version for version, _ in seen}) == len({image for _, image in seen}) == 3
-    assert image_of(ann, name) == seen[0]
-    assert image_of(nameless, name) == seen[2]
+    assert get_page_image(ann, name) == seen[0]
+    assert get_page_image(nameless, name) == seen[2]
 
 
 def test_the_address_of_another_readers_page_leads_nowhere(world: World, shared: dict[str, Any]) -> None:
     name = shared["shortId"]
-    ann = acquainted(world, name, "ann@acme.test")
-    version, _ = image_of(ann, name)
-    for http in (acquainted(world, name, "bob@acme.test"), world.http, signed_in(world, world.pia)):
+    ann = make_known_reader(world, name, "ann@acme.test")
+    version, _ = get_page_image(ann, name)
+    for http in (make_known_reader(world, name, "bob@acme.test"), world.http, sign_in_browser(world, world.pia)):
         assert http.get(f"/{name}/pages/1-800.jpg?v={version}", buffered=True).status_code == 404
 
 
 def test_a_token_of_another_link_names_nobody(world: World, shared: dict[str, Any]) -> None:
     other = world.pia.upload()
-    ann = acquainted(world, other["shortId"], "ann@acme.test")
+    ann = make_known_reader(world, other["shortId"], "ann@acme.test")
     token = ann.get_cookie(f"viewer-{other['shortId']}")
     assert token is not None
     ann.set_cookie(f"viewer-{shared['shortId']}", token.value)
-    assert image_of(ann, shared["shortId"]) == image_of(world.http, shared["shortId"])
+    assert get_page_image(ann, shared["shortId"]) == get_page_image(world.http, shared["shortId"])
 
 
 def test_a_page_is_kept_once_however_many_readers_there_are(world: World, shared: dict[str, Any]) -> None:
     name = shared["shortId"]
-    image_of(acquainted(world, name, "ann@acme.test"), name)
-    before = cached(world)
+    get_page_image(make_known_reader(world, name, "ann@acme.test"), name)
+    before = count_cached_files(world)
     for number in range(4):
-        image_of(acquainted(world, name, f"reader{number}@acme.test"), name)
-        printed(acquainted(world, name, f"reader{number}@acme.test"), name)
-    assert cached(world) == before
+        get_page_image(make_known_reader(world, name, f"reader{number}@acme.test"), name)
+        download_text(make_known_reader(world, name, f"reader{number}@acme.test"), name)
+    assert count_cached_files(world) == before
 
 
 def test_under_the_mark_is_the_page_that_everybody_gets(world: World, shared: dict[str, Any]) -> None:
     name = shared["shortId"]
-    _, marked = image_of(acquainted(world, name, "ann@acme.test"), name)
-    put(world, shared, watermark=False)
-    _, plain = image_of(world.http, name)
+    _, marked = get_page_image(make_known_reader(world, name, "ann@acme.test"), name)
+    put_settings(world, shared, watermark=False)
+    _, plain = get_page_image(world.http, name)
     pages = [Image.open(io.BytesIO(image)).convert("L") for image in (plain, marked)]
     apart = ImageChops.difference(*pages)
     assert pages[0].size == pages[1].size
@@ -112,8 +112,8 @@ def test_without_its_mark_no_page_is_sent(
 ) -> None:
     """Failing closed."""
     name = shared["shortId"]
-    ann = acquainted(world, name, "ann@acme.test")
-    version, _ = image_of(ann, name)
+    ann = make_known_reader(world, name, "ann@acme.test")
+    version, _ = get_page_image(ann, name)
 
     def fail(self: Engine, image: object, mark: Mark, tenant: object) -> bytes:
         raise Unrenderable("the mark cannot be drawn", lasting=False)
@@ -136,4 +136,4 @@ def test_an_address_stands_in_letters_that_every_page_can_bear(
     world: World, shared: dict[str, Any], email: str, stands: str
 ) -> None:
     name = shared["shortId"]
-    assert stands in printed(acquainted(world, name, email), name)
+    assert stands in download_text(make_known_reader(world, name, email), name)

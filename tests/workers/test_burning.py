@@ -13,84 +13,84 @@ from docshare.server.services.operations import sweeps
 from docshare.server.workers import jobs
 from tests.support.cast import World
 from tests.support.pdfs import simple_pdf
-from tests.support.rows import add_view, change_file, count
+from tests.support.rows import count_rows, insert_view, update_file_row
 
 
-def limited(world: World, views: int) -> dict[str, Any]:
+def upload_limited(world: World, views: int) -> dict[str, Any]:
     made = world.pia.upload()
-    change_file(world, made["uuid"], view_limit=views)
+    update_file_row(world, made["uuid"], view_limit=views)
     return made
 
 
-def drawn(world: World) -> dict[str, Any]:
+def upload_with_images(world: World) -> dict[str, Any]:
     """A file of whose pages there are images, with one view left."""
     made = world.pia.upload()
     for page in (1, 2, 3):  # all of them, so that nothing is left to be drawn ahead when a test lets the process end
         address = f"/{made['shortId']}/pages/{page}-800.jpg?v=1"
         assert world.http.get(address, buffered=True).status_code == 200
-    change_file(world, made["uuid"], view_limit=1)
+    update_file_row(world, made["uuid"], view_limit=1)
     return made
 
 
-def file_id(world: World, made: dict[str, Any]) -> int:
+def get_file_id(world: World, made: dict[str, Any]) -> int:
     found = world.rt.db.row("SELECT id FROM files WHERE uuid = ?", (made["uuid"],))
     assert found is not None
     return int(found[0])
 
 
-def take(world: World, made: dict[str, Any]) -> bool:
-    return burn.take_view(world.rt, file_id(world, made))
+def take_view(world: World, made: dict[str, Any]) -> bool:
+    return burn.take_view(world.rt, get_file_id(world, made))
 
 
-def detail(world: World, made: dict[str, Any]) -> dict[str, Any]:
+def get_detail(world: World, made: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()
     return found
 
 
-def blobs(world: World) -> int:
+def count_blobs(world: World) -> int:
     return sum(1 for path in world.rt.blobs.root.rglob("*") if path.is_file())
 
 
-def burned_events(world: World) -> list[Any]:
+def list_burned_events(world: World) -> list[Any]:
     rows = world.rt.db.rows("SELECT happened_at, data FROM activity_rows WHERE event = 'file.burned'")
     return [(at, json.loads(data)) for at, data in rows]
 
 
-def replace(world: World, made: dict[str, Any]) -> int:
+def replace_status(world: World, made: dict[str, Any]) -> int:
     data = {"file": (io.BytesIO(simple_pdf(pages=5)), "second.pdf")}
     return world.pia.post(f"/api/v1/files/{made['uuid']}/content", data=data).status_code
 
 
 def test_the_cap_burns_at_once_and_the_bytes_go_30_minutes_later(world: World) -> None:
     """The file is burned when the cap is reached; the bytes go and ``file.burned`` fires 30 minutes **later**."""
-    made = limited(world, 2)
-    assert take(world, made)
-    assert "burnedAt" not in detail(world, made)
+    made = upload_limited(world, 2)
+    assert take_view(world, made)
+    assert "burnedAt" not in get_detail(world, made)
     burned_at = world.clock.advance(minutes=1)
-    assert take(world, made)
-    assert detail(world, made)["burnedAt"] == "2026-09-21T14:14:20.000Z"
-    assert detail(world, made)["viewsConsumed"] == 2
-    assert not take(world, made)
+    assert take_view(world, made)
+    assert get_detail(world, made)["burnedAt"] == "2026-09-21T14:14:20.000Z"
+    assert get_detail(world, made)["viewsConsumed"] == 2
+    assert not take_view(world, made)
     world.clock.now = burned_at + 30 * 60 * 1000 - 1
     assert burn.burn_due(world.rt) == 0
-    assert (blobs(world), burned_events(world)) == (1, [])
+    assert (count_blobs(world), list_burned_events(world)) == (1, [])
     now = world.clock.advance(milliseconds=1)
     assert burn.burn_due(world.rt) == 1
-    assert blobs(world) == 0
-    assert burned_events(world) == [(now, {"fileUuid": made["uuid"], "fileName": "report.pdf"})]
+    assert count_blobs(world) == 0
+    assert list_burned_events(world) == [(now, {"fileUuid": made["uuid"], "fileName": "report.pdf"})]
 
 
 def test_the_bytes_go_and_the_event_comes_once(world: World) -> None:
     """``file.burned`` fires once; row and readership stay."""
-    made = limited(world, 1)
-    add_view(world, made["uuid"])
-    before = detail(world, made)
-    assert take(world, made)
+    made = upload_limited(world, 1)
+    insert_view(world, made["uuid"])
+    before = get_detail(world, made)
+    assert take_view(world, made)
     for _ in range(3):
         world.clock.advance(minutes=31)
         burn.burn_due(world.rt)
-    assert len(burned_events(world)) == 1
-    after = detail(world, made)
+    assert len(list_burned_events(world)) == 1
+    after = get_detail(world, made)
     changed = {"burnedAt", "viewsConsumed"}
     assert {key: after[key] for key in after.keys() - changed} == {key: before[key] for key in before.keys() - changed}
     assert len(world.pia.get("/api/v1/events").get_json()) == 1
@@ -98,8 +98,8 @@ def test_the_bytes_go_and_the_event_comes_once(world: World) -> None:
 
 def test_exactly_as_many_of_many_at_once_get_a_unit(world: World) -> None:
     """Races: view limit 10 with many viewers: exactly the limit succeed, always (hardening G6)."""
-    made = limited(world, 10)
-    number = file_id(world, made)
+    made = upload_limited(world, 10)
+    number = get_file_id(world, made)
     barrier = threading.Barrier(40)
     got: list[bool] = []
 
@@ -113,23 +113,23 @@ def test_exactly_as_many_of_many_at_once_get_a_unit(world: World) -> None:
     for thread in threads:
         thread.join(30)
     assert (got.count(True), got.count(False)) == (10, 30)
-    assert detail(world, made)["viewsConsumed"] == 10
-    assert "burnedAt" in detail(world, made)
+    assert get_detail(world, made)["viewsConsumed"] == 10
+    assert "burnedAt" in get_detail(world, made)
 
 
 def test_a_link_without_a_limit_is_open_and_counts_nothing(world: World) -> None:
     """``viewsConsumed`` counts only while a view limit is set."""
     made = world.pia.upload()
-    assert take(world, made)
-    assert detail(world, made)["viewsConsumed"] == 0
+    assert take_view(world, made)
+    assert get_detail(world, made)["viewsConsumed"] == 0
 
 
 @pytest.mark.parametrize("column", ["delete_at", "trashed_at"])
 @pytest.mark.parametrize("limit", [None, 3])
 def test_a_dead_link_gives_no_unit(world: World, column: str, limit: int | None) -> None:
     made = world.pia.upload()
-    change_file(world, made["uuid"], view_limit=limit, **{column: world.clock.now})
-    assert not take(world, made)
+    update_file_row(world, made["uuid"], view_limit=limit, **{column: world.clock.now})
+    assert not take_view(world, made)
     assert world.rt.db.row("SELECT views_consumed FROM files") == (0,)
 
 
@@ -139,11 +139,11 @@ def test_a_file_that_does_not_exist_gives_no_unit(world: World) -> None:
 
 def test_from_the_cap_on_the_owner_gets_410(world: World) -> None:
     """Content download of a burned link is 410 from the moment the cap is reached, though bytes live on."""
-    made = limited(world, 1)
+    made = upload_limited(world, 1)
     path = f"/api/v1/files/{made['uuid']}/content"
     assert world.pia.get(path, buffered=True).status_code == 200
-    take(world, made)
-    assert blobs(world) == 1
+    take_view(world, made)
+    assert count_blobs(world) == 1
     assert world.pia.get(path).status_code == 410
     assert world.http.get(f"/{made['shortId']}").status_code == 410
     world.clock.advance(minutes=30)
@@ -155,127 +155,127 @@ def test_from_the_cap_on_the_owner_gets_410(world: World) -> None:
 @pytest.mark.parametrize("minute", range(31))
 def test_a_replacement_before_the_sweep_cancels_it(world: World, minute: int) -> None:
     """Replacement in each of the 30 minutes between cap and sweep: new bytes intact, no event (hardening G7b)."""
-    made = limited(world, 1)
-    take(world, made)
+    made = upload_limited(world, 1)
+    take_view(world, made)
     world.clock.advance(minutes=minute)
-    assert replace(world, made) == 200
+    assert replace_status(world, made) == 200
     world.clock.advance(minutes=31)
     assert burn.burn_due(world.rt) == 0
-    assert burned_events(world) == []
+    assert list_burned_events(world) == []
     assert world.pia.get(f"/api/v1/files/{made['uuid']}/content", buffered=True).data == simple_pdf(pages=5)
-    assert "burnedAt" not in detail(world, made)
+    assert "burnedAt" not in get_detail(world, made)
 
 
 def test_a_replacement_that_comes_just_before_the_bytes_go_keeps_its_own(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = limited(world, 1)
-    take(world, made)
+    made = upload_limited(world, 1)
+    take_view(world, made)
     world.clock.advance(minutes=30)
     write = type(world.rt.db).write
 
     def replaced_first(self: Any) -> Any:
         monkeypatch.undo()
-        assert replace(world, made) == 200
+        assert replace_status(world, made) == 200
         return write(self)
 
     monkeypatch.setattr(type(world.rt.db), "write", replaced_first)
     assert burn.burn_due(world.rt) == 0
-    assert burned_events(world) == []
+    assert list_burned_events(world) == []
     assert world.pia.get(f"/api/v1/files/{made['uuid']}/content", buffered=True).data == simple_pdf(pages=5)
 
 
 def test_a_replacement_after_the_sweep_revives_the_link_and_it_can_burn_again(world: World) -> None:
-    made = limited(world, 1)
+    made = upload_limited(world, 1)
     for _ in range(2):
-        assert take(world, made)
-        assert not take(world, made)
+        assert take_view(world, made)
+        assert not take_view(world, made)
         world.clock.advance(minutes=30)
         assert burn.burn_due(world.rt) == 1
-        assert replace(world, made) == 200
-        assert detail(world, made)["viewsConsumed"] == 0
-    assert len(burned_events(world)) == 2
-    assert blobs(world) == 1
+        assert replace_status(world, made) == 200
+        assert get_detail(world, made)["viewsConsumed"] == 0
+    assert len(list_burned_events(world)) == 2
+    assert count_blobs(world) == 1
 
 
 def test_derived_pages_go_with_the_bytes(world: World) -> None:
     """0 copies in store and caches (hardening G27)."""
-    made = drawn(world)
-    take(world, made)
+    made = upload_with_images(world)
+    take_view(world, made)
     world.clock.advance(minutes=30)
     burn.burn_due(world.rt)
     assert not list((world.rt.config.data_dir / "cache").rglob("*.jpg"))
 
 
 def test_in_the_trash_the_bytes_go_too_and_the_event_is_hidden_until_the_file_is_restored(world: World) -> None:
-    made = limited(world, 1)
-    take(world, made)
+    made = upload_limited(world, 1)
+    take_view(world, made)
     world.pia.delete(f"/api/v1/files/{made['uuid']}")
     world.clock.advance(minutes=30)
     assert burn.burn_due(world.rt) == 1
-    assert blobs(world) == 0
+    assert count_blobs(world) == 0
     assert world.rt.db.rows("SELECT event, hidden FROM activity_rows") == [("file.burned", 1)]
     assert world.pia.post(f"/api/v1/files/{made['uuid']}/restore").status_code == 200
     assert world.rt.db.rows("SELECT event, hidden FROM activity_rows") == [("file.burned", 0)]
 
 
-class Crash(BaseException):
+class BurnCrash(BaseException):
     """The process ends here."""
 
 
 def test_bytes_that_a_crash_left_are_removed_at_the_next_start(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = drawn(world)
-    take(world, made)
+    made = upload_with_images(world)
+    take_view(world, made)
     world.clock.advance(minutes=30)
 
     def crash(*_: Any) -> None:
-        raise Crash
+        raise BurnCrash
 
     with monkeypatch.context() as patched:
         patched.setattr(type(world.rt.blobs), "delete", crash)
         patched.setattr(type(world.rt.pages), "forget", crash)
-        with pytest.raises(Crash):
+        with pytest.raises(BurnCrash):
             burn.burn_due(world.rt)
-    assert blobs(world) == 1
+    assert count_blobs(world) == 1
     sweeps.at_start(world.rt)
-    assert blobs(world) == 0
+    assert count_blobs(world) == 0
     assert not list((world.rt.config.data_dir / "cache").rglob("*.jpg"))
     assert burn.burn_due(world.rt) == 0
-    assert len(burned_events(world)) == 1
+    assert len(list_burned_events(world)) == 1
 
 
 def test_a_crash_before_the_commit_leaves_all_to_the_next_sweep(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = limited(world, 1)
-    take(world, made)
+    made = upload_limited(world, 1)
+    take_view(world, made)
     world.clock.advance(minutes=30)
 
     def crash(*_: Any, **__: Any) -> None:
-        raise Crash
+        raise BurnCrash
 
     with monkeypatch.context() as patched:
         patched.setattr(burn.activity, "record", crash)
-        with pytest.raises(Crash):
+        with pytest.raises(BurnCrash):
             burn.burn_due(world.rt)
-    assert (blobs(world), burned_events(world)) == (1, [])
+    assert (count_blobs(world), list_burned_events(world)) == (1, [])
     sweeps.at_start(world.rt)
     assert burn.burn_due(world.rt) == 1
-    assert (blobs(world), len(burned_events(world))) == (0, 1)
+    assert (count_blobs(world), len(list_burned_events(world))) == (0, 1)
 
 
 def test_the_check_misses_bytes_until_they_are_down_as_destroyed(world: World) -> None:
-    made = limited(world, 1)
-    take(world, made)
-    assert is_whole(world)
+    made = upload_limited(world, 1)
+    take_view(world, made)
+    assert is_content_intact(world)
     world.clock.advance(minutes=30)
     burn.burn_due(world.rt)
-    assert is_whole(world)
+    assert is_content_intact(world)
     found = world.rt.db.row("SELECT blob FROM files")
     assert found is not None
-    change_file(world, made["uuid"], destroyed_at=None)
-    assert not is_whole(world)
+    update_file_row(world, made["uuid"], destroyed_at=None)
+    assert not is_content_intact(world)
 
 
-def is_whole(world: World) -> bool:
+def is_content_intact(world: World) -> bool:
     check = Check(world.rt.config.data_dir, now=world.clock.now, serving=False)
     return all(finding.ok for finding in check.findings() if finding.check == "content")
 
@@ -285,8 +285,8 @@ def test_the_work_is_a_job_every_5_seconds_and_part_of_the_sweep(world: World) -
     for name in ("destroy what burned", "purge the trash", "destroy what expired unclaimed"):
         job = next(job for job in jobs.JOBS if job.name == name)
         assert job.every <= 5
-    take(world, limited(world, 1))
+    take_view(world, upload_limited(world, 1))
     world.clock.advance(minutes=30)
     assert sweeps.run(world.rt)["burned"] == 1
     assert sweeps.run(world.rt)["burned"] == 0
-    assert count(world, "files") == 1
+    assert count_rows(world, "files") == 1

@@ -14,43 +14,43 @@ import stripe
 from docshare.server.services.webhooks import deliveries
 from docshare.server.workers.dispatcher import deliver_due
 from tests.support.cast import Person, World
+from tests.support.import_source import http_response, make_certificate
+from tests.support.polling import wait_until
 from tests.support.receivers import (
-    ALLOWED,
-    BAD_HABITS,
-    ENDLESS,
-    ODD_HABITS,
+    ENDLESS_SCRIPTS,
+    FAILING_SCRIPTS,
+    LOOPBACK_NETWORKS,
     OK,
-    Hook,
-    Receiver,
-    add_hook,
-    deliveries_of,
-    envelope,
-    happen,
-    health_of,
-    hurried,
-    receiver_at,
-    run_out,
+    UNUSUAL_SCRIPTS,
+    CreatedWebhook,
+    FakeReceiver,
+    add_webhook,
+    build_envelope,
+    deliver_until_idle,
+    get_webhook,
+    list_deliveries,
+    open_receiver,
+    record_replacements,
+    shorten_deadlines,
 )
-from tests.support.source import answer, make_certificate
-from tests.support.waiting import eventually
 
 MOMENTS = [0, 60, 660, 4260, 7860]
 """Seconds from the event to attempt 1 to 5: waits of 60, 600, 3600 and 3600 s."""
-BROKEN = answer(b"", "500 Internal Server Error")
+SERVER_ERROR = http_response(b"", "500 Internal Server Error")
 
 
 @pytest.fixture
 def world(make: Callable[..., World]) -> World:
-    return make(webhook_allow=ALLOWED)
+    return make(webhook_allow=LOOPBACK_NETWORKS)
 
 
 @pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with receiver_at() as running:
+def receiver() -> Iterator[FakeReceiver]:
+    with open_receiver() as running:
         yield running
 
 
-def verify(hook: Hook, receiver: Receiver) -> None:
+def verify_signatures(hook: CreatedWebhook, receiver: FakeReceiver) -> None:
     """Let the official package of a service with the same scheme look at everything that came."""
     assert receiver.hits
     for hit in receiver.hits:
@@ -58,21 +58,21 @@ def verify(hook: Hook, receiver: Receiver) -> None:
         stripe.WebhookSignature.verify_header(hit.body.decode("utf-8"), header, hook.secret)
 
 
-def only(person: Person, hook: Hook) -> dict[str, object]:
-    (row,) = deliveries_of(person, hook)
+def only_delivery(person: Person, hook: CreatedWebhook) -> dict[str, object]:
+    (row,) = list_deliveries(person, hook)
     return row
 
 
 # --- one attempt -----------------------------------------------------------------------------------------------------
 
 
-def test_an_event_arrives_whole_and_signed(world: World, receiver: Receiver) -> None:
-    hook = add_hook(world.pia, receiver.url)
+def test_an_event_arrives_whole_and_signed(world: World, receiver: FakeReceiver) -> None:
+    hook = add_webhook(world.pia, receiver.url)
     file = world.pia.upload(name="Jahresbericht – ü.pdf")
-    happen(world, file["uuid"], contentVersion=2)
+    record_replacements(world, file["uuid"], contentVersion=2)
     assert deliver_due(world.rt) == 1
     (hit,) = receiver.hits
-    assert hit.body == envelope(file["uuid"], "Jahresbericht – ü.pdf", world.clock.now, contentVersion=2)
+    assert hit.body == build_envelope(file["uuid"], "Jahresbericht – ü.pdf", world.clock.now, contentVersion=2)
     signature = hit.headers.pop("x-service-signature")
     assert signature.startswith(f"t={world.clock.now // 1000},v1=")
     assert hit.headers.pop("webhook-id")
@@ -87,27 +87,31 @@ def test_an_event_arrives_whole_and_signed(world: World, receiver: Receiver) -> 
         "webhook-attempt": "1",
     }
     hit.headers["x-service-signature"] = signature
-    verify(hook, receiver)
+    verify_signatures(hook, receiver)
 
 
-def test_what_was_delivered_is_not_sent_again(world: World, receiver: Receiver) -> None:
-    hook = add_hook(world.pia, receiver.url)
-    happen(world, world.pia.upload()["uuid"])
-    assert run_out(world, world.rt) == [0]
-    row = only(world.pia, hook)
+def test_what_was_delivered_is_not_sent_again(world: World, receiver: FakeReceiver) -> None:
+    hook = add_webhook(world.pia, receiver.url)
+    record_replacements(world, world.pia.upload()["uuid"])
+    assert deliver_until_idle(world, world.rt) == [0]
+    row = only_delivery(world.pia, hook)
     assert row["state"] == "delivered"
     assert "nextAttemptAt" not in row
     (attempt,) = row["attempts"]  # type: ignore[misc]
     assert (attempt["status"], "error" in attempt) == (200, False)
-    health = health_of(world.pia, hook)
+    health = get_webhook(world.pia, hook)
     assert (health["lastStatus"], health["failureCount"]) == (200, 0)
     assert health["lastDeliveryAt"] == attempt["at"] == row["createdAt"]
 
 
-def test_the_names_on_deliveries_are_the_operators_to_choose(make: Callable[..., World], receiver: Receiver) -> None:
-    world = make(webhook_allow=ALLOWED, signature_header="X-Acme-Signature", webhook_user_agent="Acme-Hooks/2")
-    add_hook(world.pia, receiver.url)
-    happen(world, world.pia.upload()["uuid"])
+def test_the_names_on_deliveries_are_the_operators_to_choose(
+    make: Callable[..., World], receiver: FakeReceiver
+) -> None:
+    world = make(
+        webhook_allow=LOOPBACK_NETWORKS, signature_header="X-Acme-Signature", webhook_user_agent="Acme-Hooks/2"
+    )
+    add_webhook(world.pia, receiver.url)
+    record_replacements(world, world.pia.upload()["uuid"])
     deliver_due(world.rt)
     (hit,) = receiver.hits
     assert hit.headers["user-agent"] == "Acme-Hooks/2"
@@ -115,10 +119,10 @@ def test_the_names_on_deliveries_are_the_operators_to_choose(make: Callable[...,
     assert "x-service-signature" not in hit.headers
 
 
-def test_slack_gets_a_message_without_a_signature(world: World, receiver: Receiver) -> None:
-    add_hook(world.pia, receiver.url, format="slack")
+def test_slack_gets_a_message_without_a_signature(world: World, receiver: FakeReceiver) -> None:
+    add_webhook(world.pia, receiver.url, format="slack")
     file = world.pia.upload(name="Plan.pdf")
-    happen(world, file["uuid"], contentVersion=2)
+    record_replacements(world, file["uuid"], contentVersion=2)
     deliver_due(world.rt)
     (hit,) = receiver.hits
     message = json.loads(hit.body)
@@ -128,47 +132,52 @@ def test_slack_gets_a_message_without_a_signature(world: World, receiver: Receiv
     assert hit.headers["content-type"] == "application/json"
 
 
-@pytest.mark.parametrize("habit", ODD_HABITS)
-def test_any_2xx_counts_as_delivered(world: World, receiver: Receiver, habit: str) -> None:
-    receiver.script(ODD_HABITS[habit])
-    hook = add_hook(world.pia, receiver.url)
-    happen(world, world.pia.upload()["uuid"])
-    assert run_out(world, hurried(world.rt, receiver) if habit in ENDLESS else world.rt) == [0]
-    assert only(world.pia, hook)["state"] == "delivered"
-    verify(hook, receiver)
+@pytest.mark.parametrize("habit", UNUSUAL_SCRIPTS)
+def test_any_2xx_counts_as_delivered(world: World, receiver: FakeReceiver, habit: str) -> None:
+    receiver.script(UNUSUAL_SCRIPTS[habit])
+    hook = add_webhook(world.pia, receiver.url)
+    record_replacements(world, world.pia.upload()["uuid"])
+    assert deliver_until_idle(
+        world, shorten_deadlines(world.rt, receiver) if habit in ENDLESS_SCRIPTS else world.rt
+    ) == [0]
+    assert only_delivery(world.pia, hook)["state"] == "delivered"
+    verify_signatures(hook, receiver)
 
 
 # --- failures --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("habit", BAD_HABITS)
-def test_a_failure_is_tried_five_times_and_then_abandoned(world: World, receiver: Receiver, habit: str) -> None:
-    receiver.script(BAD_HABITS[habit])
-    hook = add_hook(world.pia, receiver.url)
-    happen(world, world.pia.upload()["uuid"])
-    assert run_out(world, hurried(world.rt, receiver) if habit in ENDLESS else world.rt) == MOMENTS
-    row = only(world.pia, hook)
+@pytest.mark.parametrize("habit", FAILING_SCRIPTS)
+def test_a_failure_is_tried_five_times_and_then_abandoned(world: World, receiver: FakeReceiver, habit: str) -> None:
+    receiver.script(FAILING_SCRIPTS[habit])
+    hook = add_webhook(world.pia, receiver.url)
+    record_replacements(world, world.pia.upload()["uuid"])
+    assert (
+        deliver_until_idle(world, shorten_deadlines(world.rt, receiver) if habit in ENDLESS_SCRIPTS else world.rt)
+        == MOMENTS
+    )
+    row = only_delivery(world.pia, hook)
     assert row["state"] == "abandoned"
     attempts: list[dict[str, object]] = row["attempts"]  # type: ignore[assignment]
     assert len(attempts) == 5
-    eventually(lambda: len(receiver.hits) == 5)  # it may read the request when nobody waits any more
+    wait_until(lambda: len(receiver.hits) == 5)  # it may read the request when nobody waits any more
     for attempt in attempts:
         assert attempt["error"]
         assert "127.0.0.1" not in str(attempt["error"])
     assert [hit.attempt for hit in receiver.hits] == [1, 2, 3, 4, 5]
-    assert health_of(world.pia, hook)["failureCount"] == 1
-    verify(hook, receiver)
+    assert get_webhook(world.pia, hook)["failureCount"] == 1
+    verify_signatures(hook, receiver)
 
 
 @pytest.mark.parametrize("habit", ["hang", "drip"])
 def test_the_deadline_is_of_the_whole_attempt_and_not_of_each_byte(
-    world: World, receiver: Receiver, habit: str
+    world: World, receiver: FakeReceiver, habit: str
 ) -> None:
-    receiver.script(BAD_HABITS[habit])
-    hook = add_hook(world.pia, receiver.url)
-    happen(world, world.pia.upload()["uuid"])
-    deliver_due(hurried(world.rt, receiver))
-    (attempt,) = only(world.pia, hook)["attempts"]  # type: ignore[misc]
+    receiver.script(FAILING_SCRIPTS[habit])
+    hook = add_webhook(world.pia, receiver.url)
+    record_replacements(world, world.pia.upload()["uuid"])
+    deliver_due(shorten_deadlines(world.rt, receiver))
+    (attempt,) = only_delivery(world.pia, hook)["attempts"]  # type: ignore[misc]
     assert (attempt["status"], attempt["error"]) == (0, "The receiver did not answer in time.")
     assert 380 <= attempt["latencyMs"] < 5_000
 
@@ -176,104 +185,106 @@ def test_the_deadline_is_of_the_whole_attempt_and_not_of_each_byte(
 @pytest.mark.parametrize("habit", ["plain text behind https", "a certificate nobody vouches for"])
 def test_bad_tls_is_a_failure_without_a_packet_of_the_event(world: World, tmp_path: Path, habit: str) -> None:
     cert = make_certificate(tmp_path) if habit.startswith("a cert") else None
-    with receiver_at(cert=cert, https=True) as receiver:
-        hook = add_hook(world.pia, receiver.url)
-        happen(world, world.pia.upload()["uuid"])
-        assert run_out(world, world.rt) == MOMENTS
+    with open_receiver(cert=cert, https=True) as receiver:
+        hook = add_webhook(world.pia, receiver.url)
+        record_replacements(world, world.pia.upload()["uuid"])
+        assert deliver_until_idle(world, world.rt) == MOMENTS
     assert receiver.hits == []
-    row = only(world.pia, hook)
+    row = only_delivery(world.pia, hook)
     assert (row["state"], len(row["attempts"])) == ("abandoned", 5)  # type: ignore[arg-type]
 
 
 def test_https_is_spoken_under_a_certificate_that_is_trusted(make: Callable[..., World], tmp_path: Path) -> None:
     cert = make_certificate(tmp_path)
-    world = make(webhook_allow=ALLOWED, ca_bundle=cert)
-    with receiver_at(cert=cert) as receiver:
-        hook = add_hook(world.pia, receiver.url)
-        happen(world, world.pia.upload()["uuid"])
-        assert run_out(world, world.rt) == [0]
-    assert only(world.pia, hook)["state"] == "delivered"
-    verify(hook, receiver)
+    world = make(webhook_allow=LOOPBACK_NETWORKS, ca_bundle=cert)
+    with open_receiver(cert=cert) as receiver:
+        hook = add_webhook(world.pia, receiver.url)
+        record_replacements(world, world.pia.upload()["uuid"])
+        assert deliver_until_idle(world, world.rt) == [0]
+    assert only_delivery(world.pia, hook)["state"] == "delivered"
+    verify_signatures(hook, receiver)
 
 
-def test_a_redirect_is_not_followed(world: World, receiver: Receiver) -> None:
-    with receiver_at() as elsewhere:
-        receiver.script(answer(b"", "308 Permanent Redirect", f"Location: {elsewhere.url}"))
-        hook = add_hook(world.pia, receiver.url)
-        happen(world, world.pia.upload()["uuid"])
+def test_a_redirect_is_not_followed(world: World, receiver: FakeReceiver) -> None:
+    with open_receiver() as elsewhere:
+        receiver.script(http_response(b"", "308 Permanent Redirect", f"Location: {elsewhere.url}"))
+        hook = add_webhook(world.pia, receiver.url)
+        record_replacements(world, world.pia.upload()["uuid"])
         deliver_due(world.rt)
     assert elsewhere.hits == []
-    (attempt,) = only(world.pia, hook)["attempts"]  # type: ignore[misc]
+    (attempt,) = only_delivery(world.pia, hook)["attempts"]  # type: ignore[misc]
     assert (attempt["status"], attempt["error"]) == (
         308,
         "The receiver answered with a redirect (308), which is not followed.",
     )
 
 
-def test_every_attempt_has_the_same_body_and_a_fresh_signature(world: World, receiver: Receiver) -> None:
-    receiver.choose = lambda hit: OK if hit.attempt == 4 else BROKEN
-    hook = add_hook(world.pia, receiver.url)
-    happen(world, world.pia.upload()["uuid"])
+def test_every_attempt_has_the_same_body_and_a_fresh_signature(world: World, receiver: FakeReceiver) -> None:
+    receiver.choose = lambda hit: OK if hit.attempt == 4 else SERVER_ERROR
+    hook = add_webhook(world.pia, receiver.url)
+    record_replacements(world, world.pia.upload()["uuid"])
     began = world.clock.now // 1000
-    assert run_out(world, world.rt) == MOMENTS[:4]
+    assert deliver_until_idle(world, world.rt) == MOMENTS[:4]
     assert len({hit.body for hit in receiver.hits}) == 1
     assert len({hit.delivery for hit in receiver.hits}) == 1
     signatures = [hit.headers["x-service-signature"].split(",") for hit in receiver.hits]
     assert [signed_at for signed_at, _ in signatures] == [f"t={began + moment}" for moment in MOMENTS[:4]]
     assert len({v1 for _, v1 in signatures}) == 4
-    assert only(world.pia, hook)["state"] == "delivered"
-    assert health_of(world.pia, hook)["failureCount"] == 0
-    verify(hook, receiver)
+    assert only_delivery(world.pia, hook)["state"] == "delivered"
+    assert get_webhook(world.pia, hook)["failureCount"] == 0
+    verify_signatures(hook, receiver)
 
 
-def test_a_redacted_label_is_gone_from_the_next_attempt_whose_signature_fits(world: World, receiver: Receiver) -> None:
-    receiver.choose = lambda hit: BROKEN if hit.attempt == 1 else OK
-    hook = add_hook(world.pia, receiver.url)
+def test_a_redacted_label_is_gone_from_the_next_attempt_whose_signature_fits(
+    world: World, receiver: FakeReceiver
+) -> None:
+    receiver.choose = lambda hit: SERVER_ERROR if hit.attempt == 1 else OK
+    hook = add_webhook(world.pia, receiver.url)
     file = world.pia.upload()["uuid"]
     path = f"/api/v1/files/{file}/variants"
     variant = world.pia.post(path, json={"label": "Ada Lovelace"}).get_json()["uuid"]
-    happen(world, file, variant=variant, variantUuid=variant, variantLabel="Ada Lovelace")
+    record_replacements(world, file, variant=variant, variantUuid=variant, variantLabel="Ada Lovelace")
     deliver_due(world.rt)
     assert world.pia.delete(f"{path}/{variant}?redact=1").status_code == 204
-    assert run_out(world, world.rt) == [60]
+    assert deliver_until_idle(world, world.rt) == [60]
     first, second = (json.loads(hit.body) for hit in receiver.hits)
     assert first["data"].pop("variantLabel") == "Ada Lovelace"
     assert second == first
-    verify(hook, receiver)
+    verify_signatures(hook, receiver)
 
 
-def test_an_address_that_is_no_longer_allowed_gets_no_packet(world: World, receiver: Receiver) -> None:
+def test_an_address_that_is_no_longer_allowed_gets_no_packet(world: World, receiver: FakeReceiver) -> None:
     """Re-checked before every send."""
-    hook = add_hook(world.pia, receiver.url)
-    happen(world, world.pia.upload()["uuid"])
+    hook = add_webhook(world.pia, receiver.url)
+    record_replacements(world, world.pia.upload()["uuid"])
     stricter = replace(world.rt, config=replace(world.rt.config, webhook_allow=()))
-    assert run_out(world, stricter) == MOMENTS
+    assert deliver_until_idle(world, stricter) == MOMENTS
     assert receiver.connections == 0
-    row = only(world.pia, hook)
+    row = only_delivery(world.pia, hook)
     assert row["state"] == "abandoned"
     assert {attempt["status"] for attempt in row["attempts"]} == {0}  # type: ignore[attr-defined]
 
 
-def test_a_lost_key_of_the_vault_is_told_and_nothing_is_sent_unsigned(world: World, receiver: Receiver) -> None:
-    hook = add_hook(world.pia, receiver.url)
-    happen(world, world.pia.upload()["uuid"])
+def test_a_lost_key_of_the_vault_is_told_and_nothing_is_sent_unsigned(world: World, receiver: FakeReceiver) -> None:
+    hook = add_webhook(world.pia, receiver.url)
+    record_replacements(world, world.pia.upload()["uuid"])
     (world.rt.config.data_dir / "vault.key").write_bytes(bytes(32))
     elsewhere = replace(world.rt, vault=type(world.rt.vault)(world.rt.config.data_dir / "vault.key", world.rt.secret))
     deliver_due(elsewhere)
     assert receiver.hits == []
-    (attempt,) = only(world.pia, hook)["attempts"]  # type: ignore[misc]
+    (attempt,) = only_delivery(world.pia, hook)["attempts"]  # type: ignore[misc]
     assert "no longer read the secret" in attempt["error"]
 
 
 def test_a_fault_of_the_server_itself_counts_as_a_failed_attempt(
-    world: World, receiver: Receiver, caplog: pytest.LogCaptureFixture
+    world: World, receiver: FakeReceiver, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Otherwise one odd delivery would be tried for ever, or never again."""
-    hook = add_hook(world.pia, receiver.url)
-    happen(world, world.pia.upload()["uuid"])
+    hook = add_webhook(world.pia, receiver.url)
+    record_replacements(world, world.pia.upload()["uuid"])
     broken = replace(world.rt, config=replace(world.rt.config, signature_header="not a\nheader"))
-    assert run_out(world, broken) == MOMENTS
-    assert only(world.pia, hook)["state"] == "abandoned"
+    assert deliver_until_idle(world, broken) == MOMENTS
+    assert only_delivery(world.pia, hook)["state"] == "abandoned"
     assert receiver.hits == []
     assert hook.secret not in caplog.text
 
@@ -281,25 +292,25 @@ def test_a_fault_of_the_server_itself_counts_as_a_failed_attempt(
 # --- the log ---------------------------------------------------------------------------------------------------------
 
 
-def test_settled_deliveries_are_forgotten_after_90_days(world: World, receiver: Receiver) -> None:
-    hook = add_hook(world.pia, receiver.url)
+def test_settled_deliveries_are_forgotten_after_90_days(world: World, receiver: FakeReceiver) -> None:
+    hook = add_webhook(world.pia, receiver.url)
     file = world.pia.upload()["uuid"]
-    happen(world, file)
+    record_replacements(world, file)
     deliver_due(world.rt)
-    happen(world, file)  # never sent
+    record_replacements(world, file)  # never sent
     world.clock.advance(days=90, milliseconds=-1)
     assert deliveries.forget_old(world.rt) == 0
     world.clock.advance(milliseconds=1)
     assert deliveries.forget_old(world.rt) == 1
-    assert [row["state"] for row in deliveries_of(world.pia, hook)] == ["queued"]
+    assert [row["state"] for row in list_deliveries(world.pia, hook)] == ["queued"]
     assert world.rt.db.rows("SELECT COUNT(*) FROM attempts") == [(0,)]
 
 
-def test_the_secret_is_in_no_log(world: World, receiver: Receiver, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_secret_is_in_no_log(world: World, receiver: FakeReceiver, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG")
-    receiver.script(BROKEN)
-    hook = add_hook(world.pia, receiver.url)
-    happen(world, world.pia.upload()["uuid"])
+    receiver.script(SERVER_ERROR)
+    hook = add_webhook(world.pia, receiver.url)
+    record_replacements(world, world.pia.upload()["uuid"])
     deliver_due(world.rt)
     assert "delivery failed" in caplog.text
     assert hook.secret not in caplog.text

@@ -13,33 +13,33 @@ from docshare.server.services.operations import mail, sweeps
 from docshare.server.services.webhooks import dispatch
 from docshare.server.workers.dispatcher import deliver_due
 from tests.support.cast import World
+from tests.support.import_source import Script, http_response
 from tests.support.receivers import (
-    ALLOWED,
+    LOOPBACK_NETWORKS,
     OK,
-    Hit,
-    Hook,
-    Receiver,
-    add_hook,
-    deliveries_of,
-    happen,
-    health_of,
-    receiver_at,
-    run_out,
+    CreatedWebhook,
+    FakeReceiver,
+    ReceivedRequest,
+    add_webhook,
+    deliver_until_idle,
+    get_webhook,
+    list_deliveries,
+    open_receiver,
+    record_replacements,
 )
-from tests.support.rows import count
-from tests.support.source import Script, answer
+from tests.support.rows import count_rows
 
-BROKEN = answer(b"", "500 Internal Server Error")
+SERVER_ERROR = http_response(b"", "500 Internal Server Error")
 
 
 @pytest.fixture
 def world(make: Callable[..., World]) -> World:
-    return make(webhook_allow=ALLOWED)
+    return make(webhook_allow=LOOPBACK_NETWORKS)
 
 
 @pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with receiver_at(BROKEN) as running:
+def receiver() -> Iterator[FakeReceiver]:
+    with open_receiver(SERVER_ERROR) as running:
         yield running
 
 
@@ -48,38 +48,38 @@ def file(world: World) -> str:
     return str(world.pia.upload()["uuid"])
 
 
-def fail(world: World, file: str, times: int) -> None:
+def abandon_events(world: World, file: str, times: int) -> None:
     """Let ``times`` events be abandoned, one after the other."""
     for _ in range(times):
-        happen(world, file)
-        run_out(world, world.rt)
+        record_replacements(world, file)
+        deliver_until_idle(world, world.rt)
 
 
-def states(world: World, hook: Hook) -> list[str]:
+def delivery_states(world: World, hook: CreatedWebhook) -> list[str]:
     """Of all deliveries, oldest first."""
-    return [str(row["state"]) for row in deliveries_of(world.pia, hook, "?since=1&limit=100")]
+    return [str(row["state"]) for row in list_deliveries(world.pia, hook, "?since=1&limit=100")]
 
 
 # --- the twentieth ---------------------------------------------------------------------------------------------------
 
 
-def test_the_counter_rises_once_per_abandoned_delivery(world: World, receiver: Receiver, file: str) -> None:
-    hook = add_hook(world.pia, receiver.url)
-    fail(world, file, 3)
+def test_the_counter_rises_once_per_abandoned_delivery(world: World, receiver: FakeReceiver, file: str) -> None:
+    hook = add_webhook(world.pia, receiver.url)
+    abandon_events(world, file, 3)
     assert len(receiver.hits) == 15
-    health = health_of(world.pia, hook)
+    health = get_webhook(world.pia, hook)
     assert (health["failureCount"], health["active"], health["lastStatus"]) == (3, True, 500)
 
 
 def test_after_20_abandoned_in_a_row_the_webhook_is_off_and_its_owner_gets_one_mail(
-    world: World, receiver: Receiver, file: str
+    world: World, receiver: FakeReceiver, file: str
 ) -> None:
-    hook = add_hook(world.pia, receiver.url + "/T0KEN")
-    fail(world, file, 19)
-    assert health_of(world.pia, hook)["active"] is True
+    hook = add_webhook(world.pia, receiver.url + "/T0KEN")
+    abandon_events(world, file, 19)
+    assert get_webhook(world.pia, hook)["active"] is True
     assert mail.list_outbox(world.rt) == []
-    fail(world, file, 1)
-    health = health_of(world.pia, hook)
+    abandon_events(world, file, 1)
+    health = get_webhook(world.pia, hook)
     assert (health["failureCount"], health["active"]) == (20, False)
     assert health["disabledAt"]
     (row,) = mail.list_outbox(world.rt)
@@ -89,91 +89,95 @@ def test_after_20_abandoned_in_a_row_the_webhook_is_off_and_its_owner_gets_one_m
     assert f"docshare webhooks enable {hook.uuid}" in text
     assert "127.0.0.1" in text
     assert "T0KEN" not in text
-    happen(world, file)
-    assert run_out(world, world.rt) == []
+    record_replacements(world, file)
+    assert deliver_until_idle(world, world.rt) == []
     assert len(receiver.hits) == 100
-    assert len(states(world, hook)) == 20
+    assert len(delivery_states(world, hook)) == 20
 
 
-def test_what_waits_is_dropped_with_the_20th_and_counts_no_further(world: World, receiver: Receiver, file: str) -> None:
-    hook = add_hook(world.pia, receiver.url)
-    fail(world, file, 19)
-    happen(world, file)
+def test_what_waits_is_dropped_with_the_20th_and_counts_no_further(
+    world: World, receiver: FakeReceiver, file: str
+) -> None:
+    hook = add_webhook(world.pia, receiver.url)
+    abandon_events(world, file, 19)
+    record_replacements(world, file)
     for wait in (60, 600, 3600, 3600):
         deliver_due(world.rt)
         world.clock.advance(seconds=wait)
-    happen(world, file, times=7)  # due at the very moment of the last attempt, or later
+    record_replacements(world, file, times=7)  # due at the very moment of the last attempt, or later
     sent = len(receiver.hits)
     assert deliver_due(world.rt) == 3  # as many as one webhook gets at once, with the 20th among them
     assert len(receiver.hits) == sent + 3
-    assert run_out(world, world.rt) == []
-    assert states(world, hook) == ["abandoned"] * 27
-    assert health_of(world.pia, hook)["failureCount"] == 20
+    assert deliver_until_idle(world, world.rt) == []
+    assert delivery_states(world, hook) == ["abandoned"] * 27
+    assert get_webhook(world.pia, hook)["failureCount"] == 20
     assert len(mail.list_outbox(world.rt)) == 1
 
 
 def test_several_that_are_abandoned_at_the_same_moment_write_one_mail(
-    world: World, receiver: Receiver, file: str
+    world: World, receiver: FakeReceiver, file: str
 ) -> None:
-    hook = add_hook(world.pia, receiver.url)
-    fail(world, file, 18)
-    happen(world, file, times=3)
+    hook = add_webhook(world.pia, receiver.url)
+    abandon_events(world, file, 18)
+    record_replacements(world, file, times=3)
     for wait in (60, 600, 3600, 3600):
         deliver_due(world.rt)
         world.clock.advance(seconds=wait)
     sent = [dispatch.send(world.rt, letter) for letter in dispatch.claim(world.rt, 4)]
     with ThreadPoolExecutor(3) as threads:
         list(threads.map(lambda one: dispatch.book(world.rt, [one]), sent))
-    assert states(world, hook) == ["abandoned"] * 21
-    assert {len(row["attempts"]) for row in deliveries_of(world.pia, hook, "?limit=100")} == {5}
-    assert health_of(world.pia, hook)["failureCount"] == 20
+    assert delivery_states(world, hook) == ["abandoned"] * 21
+    assert {len(row["attempts"]) for row in list_deliveries(world.pia, hook, "?limit=100")} == {5}
+    assert get_webhook(world.pia, hook)["failureCount"] == 20
     assert len(mail.list_outbox(world.rt)) == 1
 
 
-def test_a_2xx_resets_the_counter_so_that_only_20_in_a_row_count(world: World, receiver: Receiver, file: str) -> None:
-    hook = add_hook(world.pia, receiver.url)
-    fail(world, file, 19)
+def test_a_2xx_resets_the_counter_so_that_only_20_in_a_row_count(
+    world: World, receiver: FakeReceiver, file: str
+) -> None:
+    hook = add_webhook(world.pia, receiver.url)
+    abandon_events(world, file, 19)
     receiver.script(OK)
-    happen(world, file)
-    run_out(world, world.rt)
-    assert health_of(world.pia, hook)["failureCount"] == 0
-    receiver.script(BROKEN)
-    fail(world, file, 19)
-    health = health_of(world.pia, hook)
+    record_replacements(world, file)
+    deliver_until_idle(world, world.rt)
+    assert get_webhook(world.pia, hook)["failureCount"] == 0
+    receiver.script(SERVER_ERROR)
+    abandon_events(world, file, 19)
+    health = get_webhook(world.pia, hook)
     assert (health["failureCount"], health["active"]) == (19, True)
 
 
 def test_a_webhook_that_was_enabled_again_is_off_after_20_more_with_a_second_mail(
-    world: World, receiver: Receiver, file: str
+    world: World, receiver: FakeReceiver, file: str
 ) -> None:
-    hook = add_hook(world.pia, receiver.url)
-    fail(world, file, 20)
+    hook = add_webhook(world.pia, receiver.url)
+    abandon_events(world, file, 20)
     assert world.pia.post(f"/api/v1/webhooks/{hook.uuid}/enable").status_code == 200
-    fail(world, file, 19)
-    assert health_of(world.pia, hook)["active"] is True
-    fail(world, file, 1)
-    assert health_of(world.pia, hook)["active"] is False
+    abandon_events(world, file, 19)
+    assert get_webhook(world.pia, hook)["active"] is True
+    abandon_events(world, file, 1)
+    assert get_webhook(world.pia, hook)["active"] is False
     assert len(mail.list_outbox(world.rt)) == 2
 
 
-def test_another_webhook_of_the_account_is_not_touched(world: World, receiver: Receiver, file: str) -> None:
-    add_hook(world.pia, receiver.url)
-    with receiver_at() as other:
-        hook = add_hook(world.pia, other.url)
-        fail(world, file, 20)
-        happen(world, file)
-        run_out(world, world.rt)
+def test_another_webhook_of_the_account_is_not_touched(world: World, receiver: FakeReceiver, file: str) -> None:
+    add_webhook(world.pia, receiver.url)
+    with open_receiver() as other:
+        hook = add_webhook(world.pia, other.url)
+        abandon_events(world, file, 20)
+        record_replacements(world, file)
+        deliver_until_idle(world, world.rt)
     assert len(other.hits) == 21
-    assert health_of(world.pia, hook)["active"] is True
+    assert get_webhook(world.pia, hook)["active"] is True
 
 
 # --- what goes while it is in flight ---------------------------------------------------------------------------------
 
 
-def meanwhile(receiver: Receiver, act: Callable[[], object]) -> None:
+def act_while_held(receiver: FakeReceiver, act: Callable[[], object]) -> None:
     """Let ``act`` happen while the receiver holds a request, which it takes in the end."""
 
-    def choose(hit: Hit) -> Script:
+    def choose(hit: ReceivedRequest) -> Script:
         act()
         return OK
 
@@ -181,82 +185,82 @@ def meanwhile(receiver: Receiver, act: Callable[[], object]) -> None:
 
 
 def test_a_webhook_that_is_deleted_in_flight_takes_its_deliveries_with_it(
-    world: World, receiver: Receiver, file: str
+    world: World, receiver: FakeReceiver, file: str
 ) -> None:
-    hook = add_hook(world.pia, receiver.url)
-    happen(world, file, times=2)
-    meanwhile(receiver, lambda: world.pia.delete(f"/api/v1/webhooks/{hook.uuid}"))
+    hook = add_webhook(world.pia, receiver.url)
+    record_replacements(world, file, times=2)
+    act_while_held(receiver, lambda: world.pia.delete(f"/api/v1/webhooks/{hook.uuid}"))
     assert deliver_due(world.rt) == 2
     assert len(receiver.hits) == 2
-    assert (count(world, "deliveries"), count(world, "attempts"), count(world, "webhooks")) == (0, 0, 0)
+    assert (count_rows(world, "deliveries"), count_rows(world, "attempts"), count_rows(world, "webhooks")) == (0, 0, 0)
 
 
 def test_a_file_that_is_purged_in_flight_takes_its_deliveries_with_it(
-    world: World, receiver: Receiver, file: str
+    world: World, receiver: FakeReceiver, file: str
 ) -> None:
-    hook = add_hook(world.pia, receiver.url)
-    happen(world, file)
-    meanwhile(receiver, lambda: world.pia.delete(f"/api/v1/files/{file}?purge=1"))
+    hook = add_webhook(world.pia, receiver.url)
+    record_replacements(world, file)
+    act_while_held(receiver, lambda: world.pia.delete(f"/api/v1/files/{file}?purge=1"))
     deliver_due(world.rt)
-    assert deliveries_of(world.pia, hook) == []
-    assert count(world, "attempts") == 0
+    assert list_deliveries(world.pia, hook) == []
+    assert count_rows(world, "attempts") == 0
 
 
 def test_a_delivery_that_succeeds_while_its_webhook_is_disabled_is_delivered(
-    world: World, receiver: Receiver, file: str
+    world: World, receiver: FakeReceiver, file: str
 ) -> None:
     """The 20th is abandoned while a younger one is in flight, which the receiver takes."""
-    hook = add_hook(world.pia, receiver.url)
-    fail(world, file, 19)
-    happen(world, file)
+    hook = add_webhook(world.pia, receiver.url)
+    abandon_events(world, file, 19)
+    record_replacements(world, file)
     for wait in (60, 600, 3600, 3600):
         deliver_due(world.rt)
         world.clock.advance(seconds=wait)
-    happen(world, file)
-    receiver.choose = lambda hit: BROKEN if hit.attempt == 5 else OK
+    record_replacements(world, file)
+    receiver.choose = lambda hit: SERVER_ERROR if hit.attempt == 5 else OK
     last, young = [dispatch.send(world.rt, letter) for letter in dispatch.claim(world.rt, 2)]
     dispatch.book(world.rt, [last])
-    assert health_of(world.pia, hook)["active"] is False
+    assert get_webhook(world.pia, hook)["active"] is False
     dispatch.book(world.rt, [young])
-    assert states(world, hook) == ["abandoned"] * 20 + ["delivered"]
-    assert health_of(world.pia, hook)["active"] is False
+    assert delivery_states(world, hook) == ["abandoned"] * 20 + ["delivered"]
+    assert get_webhook(world.pia, hook)["active"] is False
 
 
 # --- claims ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_claimed_delivery_is_nobody_elses(world: World, receiver: Receiver, file: str) -> None:
-    add_hook(world.pia, receiver.url)
-    happen(world, file)
+def test_a_claimed_delivery_is_nobody_elses(world: World, receiver: FakeReceiver, file: str) -> None:
+    add_webhook(world.pia, receiver.url)
+    record_replacements(world, file)
     assert len(dispatch.claim(world.rt, 8)) == 1
     assert dispatch.claim(world.rt, 8) == []
 
 
 def test_the_claims_of_a_process_that_died_are_let_go_at_the_next_start(
-    world: World, receiver: Receiver, file: str
+    world: World, receiver: FakeReceiver, file: str
 ) -> None:
     receiver.script(OK)
-    hook = add_hook(world.pia, receiver.url)
-    happen(world, file)
+    hook = add_webhook(world.pia, receiver.url)
+    record_replacements(world, file)
     (letter,) = dispatch.claim(world.rt, 8)
     sweeps.at_start(world.rt)
-    assert run_out(world, world.rt) == [0]
+    assert deliver_until_idle(world, world.rt) == [0]
     assert [hit.attempt for hit in receiver.hits] == [1]
     dispatch.book(world.rt, [dispatch.send(world.rt, letter)])  # whoever held the claim is too late
-    (row,) = deliveries_of(world.pia, hook)
+    (row,) = list_deliveries(world.pia, hook)
     assert (row["state"], len(row["attempts"])) == ("delivered", 1)
 
 
 def test_a_claim_on_a_disabled_webhook_is_dropped_at_the_next_start(
-    world: World, receiver: Receiver, file: str
+    world: World, receiver: FakeReceiver, file: str
 ) -> None:
-    hook = add_hook(world.pia, receiver.url)
-    happen(world, file)
+    hook = add_webhook(world.pia, receiver.url)
+    record_replacements(world, file)
     dispatch.claim(world.rt, 8)
     with world.rt.db.write():
         world.rt.db.execute("UPDATE webhooks SET disabled_at = ?", (world.clock.now,))
     sweeps.at_start(world.rt)
-    assert states(world, hook) == ["abandoned"]
+    assert delivery_states(world, hook) == ["abandoned"]
 
 
 # --- listeners -------------------------------------------------------------------------------------------------------
@@ -265,14 +269,14 @@ def test_a_claim_on_a_disabled_webhook_is_dropped_at_the_next_start(
 def test_a_listener_is_never_disabled_and_nobody_is_told(make: Callable[..., World]) -> None:
     world = make()  # nothing on this machine is allowed to ordinary webhooks
     file = world.pia.upload()["uuid"]
-    with receiver_at(BROKEN) as receiver:
+    with open_receiver(SERVER_ERROR) as receiver:
         url = receiver.url
         heard = listeners.start(world.rt, Wish(url, events="content.replaced", account=world.pia.uuid))
         for _ in range(21):
-            happen(world, file)
+            record_replacements(world, file)
             with world.rt.db.write():
                 world.rt.db.execute("UPDATE webhooks SET listens_until = ?", (world.clock.now + 10**9,))
-            run_out(world, world.rt)
+            deliver_until_idle(world, world.rt)
     assert len(receiver.hits) == 105
     assert mail.list_outbox(world.rt) == []
     assert listeners.keep(world.rt, heard["uuid"])["uuid"] == heard["uuid"]
@@ -282,9 +286,9 @@ def test_a_listener_is_never_disabled_and_nobody_is_told(make: Callable[..., Wor
 def test_a_listener_that_gave_no_sign_of_life_is_sent_nothing(make: Callable[..., World]) -> None:
     world = make()
     file = world.pia.upload()["uuid"]
-    with receiver_at() as receiver:
+    with open_receiver() as receiver:
         listeners.start(world.rt, Wish(receiver.url, account=world.pia.uuid))
-        happen(world, file)
+        record_replacements(world, file)
         world.clock.advance(minutes=2)
         assert deliver_due(world.rt) == 0
     assert receiver.hits == []

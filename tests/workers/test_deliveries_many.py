@@ -14,29 +14,29 @@ import stripe
 
 from docshare.server.workers.dispatcher import Dispatcher
 from tests.support.cast import World
+from tests.support.import_source import Script, make_certificate
+from tests.support.polling import wait_until
 from tests.support.receivers import (
-    ALLOWED,
-    BAD_HABITS,
-    ODD_HABITS,
+    FAILING_SCRIPTS,
+    LOOPBACK_NETWORKS,
     OK,
-    Hit,
-    Hook,
-    Receiver,
-    add_hook,
-    happen,
-    hurried,
-    receiver_at,
+    UNUSUAL_SCRIPTS,
+    CreatedWebhook,
+    FakeReceiver,
+    ReceivedRequest,
+    add_webhook,
+    open_receiver,
+    record_replacements,
+    shorten_deadlines,
 )
-from tests.support.source import Script, make_certificate
-from tests.support.waiting import eventually
 
 EVENTS = 15
 HEALTHY = 13
-HABITS = ["5xx", "reset", "hang", "drip", "redirect", "endless headers"]
+FAILING_SCRIPT_NAMES = ["5xx", "reset", "hang", "drip", "redirect", "endless headers"]
 WAITS = (60, 600, 3600, 3600)
 
 
-def sometimes(bad: Script) -> Callable[[Hit], Script]:
+def fail_first_attempts(bad: Script) -> Callable[[ReceivedRequest], Script]:
     """Fail the first attempts at a delivery, none to four of them, by its UUID."""
     return lambda hit: bad if hit.attempt <= int(hit.delivery[:2], 16) % 5 else OK
 
@@ -45,38 +45,38 @@ def test_every_delivery_ends_delivered_or_abandoned_after_five_attempts(
     make: Callable[..., World], tmp_path: Path
 ) -> None:
     cert = make_certificate(tmp_path)
-    world = make(webhook_allow=ALLOWED, ca_bundle=cert)
+    world = make(webhook_allow=LOOPBACK_NETWORKS, ca_bundle=cert)
     with ExitStack() as stack:
-        receivers = [stack.enter_context(receiver_at(cert=cert)) for _ in range(HEALTHY)]
-        receivers += [stack.enter_context(receiver_at(BAD_HABITS[habit])) for habit in HABITS]
-        receivers.append(stack.enter_context(receiver_at(https=True)))
-        receivers[0].choose = sometimes(BAD_HABITS["5xx"])
-        receivers[1].choose = sometimes(BAD_HABITS["reset"])
-        receivers[2].script(ODD_HABITS["endless body"])
-        hooks = [add_hook(world.pia, receiver.url) for receiver in receivers]
-        happen(world, world.pia.upload()["uuid"], times=EVENTS)
-        pass_time(world, receivers[HEALTHY:])
+        receivers = [stack.enter_context(open_receiver(cert=cert)) for _ in range(HEALTHY)]
+        receivers += [stack.enter_context(open_receiver(FAILING_SCRIPTS[habit])) for habit in FAILING_SCRIPT_NAMES]
+        receivers.append(stack.enter_context(open_receiver(https=True)))
+        receivers[0].choose = fail_first_attempts(FAILING_SCRIPTS["5xx"])
+        receivers[1].choose = fail_first_attempts(FAILING_SCRIPTS["reset"])
+        receivers[2].script(UNUSUAL_SCRIPTS["endless body"])
+        hooks = [add_webhook(world.pia, receiver.url) for receiver in receivers]
+        record_replacements(world, world.pia.upload()["uuid"], times=EVENTS)
+        deliver_over_time(world, receivers[HEALTHY:])
     ended = world.rt.db.rows("SELECT COUNT(delivered_at), COUNT(abandoned_at), COUNT(next_at) FROM deliveries")
-    assert ended == [(EVENTS * HEALTHY, EVENTS * (len(HABITS) + 1), 0)]
+    assert ended == [(EVENTS * HEALTHY, EVENTS * (len(FAILING_SCRIPT_NAMES) + 1), 0)]
     assert_attempts(world)
     for hook, receiver in zip(hooks[:HEALTHY], receivers, strict=False):
         assert_received(hook, receiver)
 
 
-def pass_time(world: World, bad: list[Receiver]) -> None:
+def deliver_over_time(world: World, bad: list[FakeReceiver]) -> None:
     """Deliver with all the senders there are; whenever nothing is due any more, move on to what is next."""
-    dispatcher = Dispatcher(hurried(world.rt, *bad))
+    dispatcher = Dispatcher(shorten_deadlines(world.rt, *bad))
     dispatcher.start()
     try:
         for wait in (*WAITS, 0):
-            eventually(lambda: nothing_due(world), seconds=60)
+            wait_until(lambda: is_nothing_due(world), seconds=60)
             world.clock.advance(seconds=wait)
     finally:
         dispatcher.stop()
         dispatcher.join(10)
 
 
-def nothing_due(world: World) -> bool:
+def is_nothing_due(world: World) -> bool:
     found = world.rt.db.row("SELECT COUNT(*) FROM deliveries WHERE next_at <= ?", (world.clock.now,))
     return found == (0,)
 
@@ -93,7 +93,7 @@ def assert_attempts(world: World) -> None:
         assert at - start == moments[number - 1] * 1000
 
 
-def assert_received(hook: Hook, receiver: Receiver) -> None:
+def assert_received(hook: CreatedWebhook, receiver: FakeReceiver) -> None:
     """Every event came, and what came is genuine by the word of an official package."""
     deliveries = receiver.by_delivery()
     assert len(deliveries) == EVENTS

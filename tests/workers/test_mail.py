@@ -11,36 +11,36 @@ from docshare.server.services.accounts import accounts
 from docshare.server.services.operations import mail
 from docshare.server.workers import jobs
 from tests.support.cast import World
-from tests.support.mailbox import Mailbox, text_of
-from tests.support.reader import Reader, everything
-from tests.support.rows import count
+from tests.support.mail_server import FakeMailServer, read_part
+from tests.support.reader import FakeReader, dump_database
+from tests.support.rows import count_rows
 
 MINUTE = 60_000
 HOUR = 60 * MINUTE
 
 
-def write(world: World, subject: str = "Hello", body: str = "A text.\n", to: str = "ann@example.com") -> None:
+def enqueue_mail(world: World, subject: str = "Hello", body: str = "A text.\n", to: str = "ann@example.com") -> None:
     with world.rt.db.write():
         mail.enqueue(world.rt, to, subject, body)
 
 
-def only(world: World) -> dict[str, object]:
+def only_mail(world: World) -> dict[str, object]:
     (row,) = mail.list_outbox(world.rt)
     return row
 
 
 def test_without_a_mail_server_a_mail_is_kept_and_nothing_is_tried(world: World) -> None:
-    write(world)
+    enqueue_mail(world)
     assert mail.send_due(world.rt) == 0
-    row = only(world)
+    row = only_mail(world)
     assert (row["state"], row["attempts"], row["to"]) == ("kept", 0, "ann@example.com")
     assert "nextAttemptAt" not in row
 
 
 def test_a_mail_arrives_whole_with_the_headers_of_a_program(make: Callable[..., World]) -> None:
-    with Mailbox() as box:
+    with FakeMailServer() as box:
         world = make(smtp_url=box.url, mail_from="Documents <docs@example.com>")
-        write(world, "Grüße", "Zeile eins\n.\nümlaut\n")
+        enqueue_mail(world, "Grüße", "Zeile eins\n.\nümlaut\n")
         assert mail.send_due(world.rt) == 1
         assert mail.send_due(world.rt) == 0
     (message,) = box.taken
@@ -50,16 +50,16 @@ def test_a_mail_arrives_whole_with_the_headers_of_a_program(make: Callable[..., 
     assert message["Auto-Submitted"] == "auto-generated"
     assert message["Message-ID"].endswith("@example.com>")
     assert message["Date"] is not None
-    assert text_of(message).splitlines() == ["Zeile eins", ".", "ümlaut"]
-    assert only(world)["state"] == "sent"
+    assert read_part(message).splitlines() == ["Zeile eins", ".", "ümlaut"]
+    assert only_mail(world)["state"] == "sent"
 
 
 def test_a_failure_is_tried_again_after_1_10_60_360_minutes_and_a_day_and_then_given_up(
     make: Callable[..., World],
 ) -> None:
-    with Mailbox({"RCPT": b"451 later, please"}) as box:
+    with FakeMailServer({"RCPT": b"451 later, please"}) as box:
         world = make(smtp_url=box.url)
-        write(world)
+        enqueue_mail(world)
         start = world.clock.now
         tried = []
         for _ in range(40):
@@ -67,7 +67,7 @@ def test_a_failure_is_tried_again_after_1_10_60_360_minutes_and_a_day_and_then_g
             mail.send_due(world.rt)
             if len(box.heard) > before:
                 tried.append(world.clock.now - start)
-            row = only(world)
+            row = only_mail(world)
             if row["state"] == "failed":
                 break
             found = world.rt.db.row("SELECT next_at FROM mails")
@@ -82,11 +82,11 @@ def test_a_failure_is_tried_again_after_1_10_60_360_minutes_and_a_day_and_then_g
 
 
 def test_a_mail_that_was_refused_for_good_is_not_tried_again(make: Callable[..., World]) -> None:
-    with Mailbox({"RCPT": b"550 no such user"}) as box:
+    with FakeMailServer({"RCPT": b"550 no such user"}) as box:
         world = make(smtp_url=box.url)
-        write(world)
+        enqueue_mail(world)
         mail.send_due(world.rt)
-        assert (only(world)["state"], only(world)["attempts"]) == ("failed", 1)
+        assert (only_mail(world)["state"], only_mail(world)["attempts"]) == ("failed", 1)
         world.clock.advance(days=3)
         said = len(box.heard)
         mail.send_due(world.rt)
@@ -94,12 +94,12 @@ def test_a_mail_that_was_refused_for_good_is_not_tried_again(make: Callable[...,
 
 
 def test_a_dead_server_loses_nothing_and_a_later_one_gets_it(make: Callable[..., World]) -> None:
-    with Mailbox() as box:
+    with FakeMailServer() as box:
         world = make(smtp_url=box.url)
-        write(world)
+        enqueue_mail(world)
         box.answers["MAIL"] = b"421 closing"
         assert mail.send_due(world.rt) == 0
-        assert only(world)["state"] == "queued"
+        assert only_mail(world)["state"] == "queued"
         del box.answers["MAIL"]
         world.clock.advance(minutes=1)
         assert mail.send_due(world.rt) == 1
@@ -111,12 +111,12 @@ def test_a_password_does_not_cross_the_network_in_clear(make: Callable[..., Worl
 
     assert parse_server("smtp://me:secret@mail.example.com").demands_tls
     assert not parse_server("smtp://me:secret@127.0.0.1:2525").demands_tls
-    with Mailbox() as box:
+    with FakeMailServer() as box:
         from docshare.server.outbound import mail as mailer
 
         sender = mailer.Mailer(box.url.replace("smtp://", "smtp://me:secret@"))
         world = make()
-        write(world)
+        enqueue_mail(world)
         row = world.rt.db.rows("SELECT uuid FROM mails")[0][0]
         with pytest.raises(mailer.Undelivered) as refused:
             sender.send(mail._message(world.rt, mail.MailRow._make(world.rt.db.rows(mail._SELECT)[0])))
@@ -128,9 +128,9 @@ def test_a_server_that_drips_is_left_at_the_deadline(make: Callable[..., World])
     from docshare.server.outbound.mail import Mailer, Undelivered
 
     world = make()
-    write(world)
+    enqueue_mail(world)
     message = mail._message(world.rt, mail.MailRow._make(world.rt.db.rows(mail._SELECT)[0]))
-    with Mailbox(drips=True) as box, pytest.raises(Undelivered):
+    with FakeMailServer(drips=True) as box, pytest.raises(Undelivered):
         Mailer(box.url, deadline_s=0.5).send(message)
 
 
@@ -138,9 +138,9 @@ def test_a_server_that_drips_is_left_at_the_deadline(make: Callable[..., World])
     "hostile", ["a\r\nBcc: mal@example.com", "a\nBcc: x", "a\rb", "a\x00b", "a\u2028b", "a\udcffb", "x" * 5_000]
 )
 def test_what_people_write_cannot_add_a_header(make: Callable[..., World], hostile: str) -> None:
-    with Mailbox() as box:
+    with FakeMailServer() as box:
         world = make(smtp_url=box.url)
-        write(world, f"About {hostile}")
+        enqueue_mail(world, f"About {hostile}")
         assert mail.send_due(world.rt) == 1
     (message,) = box.taken
     assert message["Bcc"] is None
@@ -150,12 +150,12 @@ def test_what_people_write_cannot_add_a_header(make: Callable[..., World], hosti
 
 def test_old_mails_are_forgotten_after_30_days_and_due_ones_never(make: Callable[..., World]) -> None:
     world = make()
-    write(world)
+    enqueue_mail(world)
     world.clock.advance(days=30, seconds=-1)
     assert mail.forget_old(world.rt) == 0
     world.clock.advance(seconds=1)
     assert mail.forget_old(world.rt) == 1
-    assert count(world, "mails") == 0
+    assert count_rows(world, "mails") == 0
 
 
 def test_mails_have_a_thread_of_their_own(world: World) -> None:
@@ -164,25 +164,25 @@ def test_mails_have_a_thread_of_their_own(world: World) -> None:
     assert mail.forget_old in [job.run for job in jobs.JOBS]
 
 
-def hand_in(world: World, made: dict[str, str]) -> str:
+def upload_path(world: World, made: dict[str, str]) -> str:
     return f"/api/v1/files/{made['uuid']}"
 
 
 def test_mails_about_a_file_in_the_trash_wait_for_its_restore_and_go_with_its_purge(make: Callable[..., World]) -> None:
-    with Mailbox() as box:
+    with FakeMailServer() as box:
         world = make(smtp_url=box.url)
         kept, lost = world.pia.upload(), world.pia.upload()
-        write(world)
+        enqueue_mail(world)
         for made in (kept, lost):
             body = {"email": "zoe@example.com", "name": made["uuid"]}
-            assert world.pia.post(f"{hand_in(world, made)}/invites", json=body).status_code == 201
-            world.pia.delete(hand_in(world, made))
+            assert world.pia.post(f"{upload_path(world, made)}/invites", json=body).status_code == 201
+            world.pia.delete(upload_path(world, made))
         assert mail.send_due(world.rt) == 1
         assert [message["To"] for message in box.taken] == ["ann@example.com"]
-        world.pia.delete(f"{hand_in(world, lost)}?purge=1")
-        assert lost["uuid"] not in "\n".join(everything(world))
-        assert count(world, "mails") == 2
-        assert world.pia.post(f"{hand_in(world, kept)}/restore").status_code == 200
+        world.pia.delete(f"{upload_path(world, lost)}?purge=1")
+        assert lost["uuid"] not in "\n".join(dump_database(world))
+        assert count_rows(world, "mails") == 2
+        assert world.pia.post(f"{upload_path(world, kept)}/restore").status_code == 200
         world.clock.advance(hours=1)
         assert mail.send_due(world.rt) == 1
     assert [message["To"] for message in box.taken] == ["ann@example.com", "zoe@example.com"]
@@ -190,33 +190,33 @@ def test_mails_about_a_file_in_the_trash_wait_for_its_restore_and_go_with_its_pu
 
 def test_a_purge_removes_sent_and_kept_mails_about_the_file(world: World) -> None:
     made = world.pia.upload()
-    world.pia.post(f"{hand_in(world, made)}/invites", json={"email": "zoe@example.com"})
-    assert count(world, "mails") == 1
-    world.pia.delete(f"{hand_in(world, made)}?purge=1")
-    assert count(world, "mails") == 0
+    world.pia.post(f"{upload_path(world, made)}/invites", json={"email": "zoe@example.com"})
+    assert count_rows(world, "mails") == 1
+    world.pia.delete(f"{upload_path(world, made)}?purge=1")
+    assert count_rows(world, "mails") == 0
 
 
-def notify(world: World, made: dict[str, str], **settings: object) -> None:
+def set_notifications(world: World, made: dict[str, str], **settings: object) -> None:
     assert world.pia.put(f"/api/v1/files/{made['uuid']}/settings", json=settings).status_code == 200
 
 
-def subjects(world: World) -> list[object]:
+def mail_subjects(world: World) -> list[object]:
     return [row["subject"] for row in mail.list_outbox(world.rt)]
 
 
 def test_a_view_is_told_once_an_hour_for_each_file(world: World) -> None:
     made, other = world.pia.upload(), world.pia.upload(name="other.pdf")
     for each in (made, other):
-        notify(world, each, notifyOnView=True)
-    Reader(world, made["shortId"], address="198.51.100.1").reads(6)
-    Reader(world, made["shortId"], address="198.51.100.2").reads(6)
-    Reader(world, other["shortId"]).reads(6)
-    assert subjects(world) == ['Somebody reads "other.pdf"', 'Somebody reads "report.pdf"']
+        set_notifications(world, each, notifyOnView=True)
+    FakeReader(world, made["shortId"], address="198.51.100.1").reads(6)
+    FakeReader(world, made["shortId"], address="198.51.100.2").reads(6)
+    FakeReader(world, other["shortId"]).reads(6)
+    assert mail_subjects(world) == ['Somebody reads "other.pdf"', 'Somebody reads "report.pdf"']
     world.clock.advance(minutes=59, seconds=30)
-    Reader(world, made["shortId"], address="198.51.100.3").reads(6)
-    assert len(subjects(world)) == 2
+    FakeReader(world, made["shortId"], address="198.51.100.3").reads(6)
+    assert len(mail_subjects(world)) == 2
     world.clock.advance(minutes=1)
-    Reader(world, made["shortId"], address="198.51.100.4").reads(6)
+    FakeReader(world, made["shortId"], address="198.51.100.4").reads(6)
     newest = mail.list_outbox(world.rt)[0]
     message = str(mail.show(world.rt, str(newest["uuid"]))["message"])
     assert "3 readers since the last mail about it." in message
@@ -226,26 +226,26 @@ def test_a_view_is_told_once_an_hour_for_each_file(world: World) -> None:
 
 def test_no_mail_tells_of_scanners_or_of_what_nobody_asked_for(world: World) -> None:
     made = world.pia.upload()
-    Reader(world, made["shortId"]).reads(6)
-    notify(world, made, notifyOnView=True)
-    Reader(world, made["shortId"]).reads(2, input=False)
-    Reader(world, made["shortId"]).reads(60, input=False)
-    assert subjects(world) == []
+    FakeReader(world, made["shortId"]).reads(6)
+    set_notifications(world, made, notifyOnView=True)
+    FakeReader(world, made["shortId"]).reads(2, input=False)
+    FakeReader(world, made["shortId"]).reads(60, input=False)
+    assert mail_subjects(world) == []
 
 
 def test_a_downgraded_owner_gets_no_more_mails(world: World) -> None:
     made = world.bea.upload()
     assert world.bea.put(f"/api/v1/files/{made['uuid']}/settings", json={"notifyOnView": True}).status_code == 200
     accounts.set_tier(world.rt, "bea@example.com", Plan.FREE)
-    Reader(world, made["shortId"]).reads(6)
-    assert subjects(world) == []
+    FakeReader(world, made["shortId"]).reads(6)
+    assert mail_subjects(world) == []
 
 
 def test_the_label_of_a_variant_stands_in_no_mail(world: World) -> None:
     made = world.pia.upload()
-    notify(world, made, notifyOnView=True)
+    set_notifications(world, made, notifyOnView=True)
     variant = world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json={"label": "Secret Buyer"}).get_json()
-    Reader(world, variant["shortId"]).reads(6)
+    FakeReader(world, variant["shortId"]).reads(6)
     (row,) = mail.list_outbox(world.rt)
     message = str(mail.show(world.rt, str(row["uuid"]))["message"])
     assert "Secret Buyer" not in message

@@ -11,14 +11,14 @@ import pytest
 from docshare.server.outbound.mail import Mailer
 from docshare.server.services.operations import mail
 from tests.support.cast import World
-from tests.support.mailbox import Mailbox
+from tests.support.mail_server import FakeMailServer
 
 
-class Dies(BaseException):
+class MailerCrash(BaseException):
     """The process is gone."""
 
 
-class Dying(Mailer):
+class CrashingMailer(Mailer):
     """Dies before or after the mail server has the mail."""
 
     def __init__(self, url: str, *, after: bool) -> None:
@@ -28,17 +28,17 @@ class Dying(Mailer):
     def send(self, message: EmailMessage) -> None:
         if self._after:
             super().send(message)
-        raise Dies
+        raise MailerCrash
 
 
 @pytest.mark.parametrize(("after", "taken"), [(False, 1), (True, 2)])
 def test_a_mail_in_flight_is_sent_again_a_minute_later(make: Callable[..., World], after: bool, taken: int) -> None:
-    with Mailbox() as box:
+    with FakeMailServer() as box:
         world = make(smtp_url=box.url)
         with world.rt.db.write():
             mail.enqueue(world.rt, "ann@example.com", "Hello", "A text.\n")
-        with pytest.raises(Dies):
-            mail.send_due(replace(world.rt, mailer=Dying(box.url, after=after)))
+        with pytest.raises(MailerCrash):
+            mail.send_due(replace(world.rt, mailer=CrashingMailer(box.url, after=after)))
         assert mail.send_due(world.rt) == 0, "its next attempt is booked already"
         world.clock.advance(minutes=1)
         assert mail.send_due(world.rt) == 1
@@ -54,8 +54,8 @@ def test_a_mail_is_in_the_outbox_exactly_if_what_it_tells_of_was_written(world: 
     def die() -> None:
         with world.rt.db.write():
             mail.enqueue(world.rt, "ann@example.com", "Hello", "A text.\n")
-            raise Dies
+            raise MailerCrash
 
-    with pytest.raises(Dies):
+    with pytest.raises(MailerCrash):
         die()
     assert mail.list_outbox(world.rt) == []

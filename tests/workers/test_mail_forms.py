@@ -10,13 +10,13 @@ import pytest
 from docshare.server.rules.mails import as_html
 from docshare.server.services.operations import mail
 from tests.support.cast import World
-from tests.support.mailbox import Mailbox, text_of
+from tests.support.mail_server import FakeMailServer, read_part
 
-EIGHT = {"EHLO": b"250-mailbox\r\n250 8BITMIME"}
+EIGHT_BIT_ANSWERS = {"EHLO": b"250-mailbox\r\n250 8BITMIME"}
 BODY = "Zeile eins\n.\nümlaut – http://127.0.0.1:8787/abc\n"
 
 
-def sent(make: Callable[..., World], box: Mailbox, body: str = BODY, **settings: str) -> World:
+def send_mail(make: Callable[..., World], box: FakeMailServer, body: str = BODY, **settings: str) -> World:
     world = make(smtp_url=box.url, **settings)
     with world.rt.db.write():
         mail.enqueue(world.rt, "ann@example.com", "Hello", body)
@@ -27,37 +27,37 @@ def sent(make: Callable[..., World], box: Mailbox, body: str = BODY, **settings:
 
 def test_a_server_that_knows_ascii_only_gets_nothing_else(make: Callable[..., World]) -> None:
     """RFC 6152: bytes beyond ASCII only where 8BITMIME was offered."""
-    with Mailbox() as box:
-        sent(make, box)
+    with FakeMailServer() as box:
+        send_mail(make, box)
     assert box.raw[0].isascii()
     (message,) = box.taken
     encodings = [part["Content-Transfer-Encoding"] for part in message.iter_parts()]
     assert encodings == ["quoted-printable"] * 2
-    assert text_of(message).splitlines() == BODY.splitlines()
-    assert "ümlaut" in text_of(message, "html")
+    assert read_part(message).splitlines() == BODY.splitlines()
+    assert "ümlaut" in read_part(message, "html")
     assert not [line for line in box.heard if "BODY=" in line]
 
 
 def test_a_server_that_takes_eight_bits_is_told_that_they_come(make: Callable[..., World]) -> None:
-    with Mailbox(EIGHT) as box:
-        sent(make, box)
+    with FakeMailServer(EIGHT_BIT_ANSWERS) as box:
+        send_mail(make, box)
     assert "ümlaut".encode() in box.raw[0]
     assert b"http://127.0.0.1:8787/abc" in box.raw[0], "links stay whole"
     assert next(line for line in box.heard if line.upper().startswith("MAIL FROM")).endswith("BODY=8BITMIME")
-    assert text_of(box.taken[0]).splitlines() == BODY.splitlines()
+    assert read_part(box.taken[0]).splitlines() == BODY.splitlines()
 
 
-@pytest.mark.parametrize("answers", [{}, EIGHT], ids=["ASCII", "eight bits"])
+@pytest.mark.parametrize("answers", [{}, EIGHT_BIT_ANSWERS], ids=["ASCII", "eight bits"])
 def test_plain_ascii_is_sent_as_it_is(make: Callable[..., World], answers: dict[str, bytes]) -> None:
-    with Mailbox(answers) as box:
-        sent(make, box, "Hello Ann\n")
+    with FakeMailServer(answers) as box:
+        send_mail(make, box, "Hello Ann\n")
     assert [part["Content-Transfer-Encoding"] for part in box.taken[0].iter_parts()] == ["7bit"] * 2
     assert not [line for line in box.heard if "BODY=" in line]
 
 
 def test_the_date_is_that_of_sending(make: Callable[..., World]) -> None:
-    with Mailbox() as box:
-        world = sent(make, box)
+    with FakeMailServer() as box:
+        world = send_mail(make, box)
     assert box.taken[0]["Date"].datetime.timestamp() == world.clock.now // 1000
     ((uuid, sent_at),) = world.rt.db.rows("SELECT uuid, sent_at FROM mails")
     world.clock.advance(hours=1)
@@ -74,13 +74,13 @@ def test_the_date_is_that_of_sending(make: Callable[..., World]) -> None:
     ],
 )
 def test_sender_and_message_id_are_of_one_domain(make: Callable[..., World], sender: str | None, domain: str) -> None:
-    with Mailbox() as box:
-        sent(make, box, base_url="https://docs.example.com", **({"mail_from": sender} if sender else {}))
+    with FakeMailServer() as box:
+        send_mail(make, box, base_url="https://docs.example.com", **({"mail_from": sender} if sender else {}))
     assert str(box.taken[0]["From"]).rstrip(">").endswith(f"@{domain}")
     assert str(box.taken[0]["Message-ID"]).endswith(f"@{domain}>")
 
 
-class _Read(HTMLParser):
+class _MailParser(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.tags: list[str] = []
@@ -94,7 +94,7 @@ class _Read(HTMLParser):
 def test_the_html_part_loads_nothing_links_only_here_and_goes_dark() -> None:
     text = "Ann wrote:\n\n    <img src=//evil.example> http://evil.example/x\n\nhttp://d.example/a?b=1&c=2\n"
     made = as_html("<Q3>", text, "http://d.example")
-    read = _Read()
+    read = _MailParser()
     read.feed(made)
     assert {"img", "script", "link", "iframe"} & set(read.tags) == set()
     assert [value for name, value in read.values if name == "href"] == ["http://d.example/a?b=1&c=2"]

@@ -13,8 +13,8 @@ from docshare.contract.problems import Problem
 from docshare.server.services.accounts import accounts
 from docshare.server.services.operations import mail
 from tests.support.cast import Person, World
-from tests.support.leaving import EVERYTHING, Hand
-from tests.support.mailbox import Mailbox
+from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, FeedbackClient
+from tests.support.mail_server import FakeMailServer
 
 # Typed by hand: ways to end a line or a header, in ASCII, in Unicode, encoded, and in the words of the protocol.
 PAYLOADS = (
@@ -52,13 +52,13 @@ PAYLOADS = (
 HEADERS = {
     "From", "To", "Subject", "Date", "Message-ID", "Auto-Submitted", "Content-Type", "MIME-Version",
 }  # fmt: skip
-OF_NOTICES = {"List-Unsubscribe", "List-Unsubscribe-Post"}
+NOTICE_HEADERS = {"List-Unsubscribe", "List-Unsubscribe-Post"}
 
 
-def checked(box: Mailbox, to: str) -> None:
+def assert_no_injected_headers(box: FakeMailServer, to: str) -> None:
     """The one mail that came holds no header but those of the program, and went to ``to`` alone."""
     (message,) = box.taken
-    assert set(message.keys()) in (HEADERS, HEADERS | OF_NOTICES)
+    assert set(message.keys()) in (HEADERS, HEADERS | NOTICE_HEADERS)
     assert len(message.keys()) == len(set(message.keys()))
     assert message["To"] == to
     assert [part.get_content_type() for part in message.walk()] == ["multipart/alternative", "text/plain", "text/html"]
@@ -70,39 +70,39 @@ def checked(box: Mailbox, to: str) -> None:
 
 @pytest.mark.parametrize("hostile", PAYLOADS, ids=ascii)
 def test_the_name_under_a_note_stays_in_its_place(make: Callable[..., World], hostile: str) -> None:
-    with Mailbox() as box:
+    with FakeMailServer() as box:
         world = make(smtp_url=box.url)
         made = world.pia.upload(name="Q3.pdf")
-        told = EVERYTHING | {"notifyOnComment": True}
+        told = ALL_FEEDBACK_SETTINGS | {"notifyOnComment": True}
         assert world.pia.put(f"/api/v1/files/{made['uuid']}/settings", json=told).status_code == 200
-        left = Hand(world, made["shortId"]).send("POST", "notes", {"author": hostile, "body": hostile})
+        left = FeedbackClient(world, made["shortId"]).send("POST", "notes", {"author": hostile, "body": hostile})
         world.clock.advance(minutes=5)
         assert (left.status_code, mail.send_due(world.rt)) in ((201, 1), (400, 0))
         if left.status_code == 201:
-            checked(box, "pia@example.com")
+            assert_no_injected_headers(box, "pia@example.com")
 
 
 @pytest.mark.parametrize("hostile", [text for text in PAYLOADS if not re.search('[\x00-\x1f"]', text)], ids=ascii)
 def test_the_name_of_a_document_stays_in_its_place(make: Callable[..., World], hostile: str) -> None:
     """The rest of the names do not get through the header of an upload."""
-    with Mailbox() as box:
+    with FakeMailServer() as box:
         world = make(smtp_url=box.url)
         made = world.pia.upload(name=f"{hostile}.pdf")
         answer = world.pia.post(f"/api/v1/files/{made['uuid']}/invites", json={"email": "ann@example.com"})
         assert (answer.status_code, mail.send_due(world.rt)) == (201, 1)
-        checked(box, "ann@example.com")
+        assert_no_injected_headers(box, "ann@example.com")
 
 
 @pytest.mark.parametrize("hostile", [*filter(str.isprintable, PAYLOADS)], ids=ascii)
 def test_the_name_of_an_owner_stays_in_its_place(make: Callable[..., World], hostile: str) -> None:
-    with Mailbox() as box:
+    with FakeMailServer() as box:
         world = make(smtp_url=box.url)
         accounts.create_account(world.rt, "eve@example.com", hostile, Plan.PRO)
         key = accounts.create_key(world.rt, "eve@example.com", "tests").key
         eve = Person("eve@example.com", "", key, world.app.test_client())
         answer = eve.post(f"/api/v1/files/{eve.upload()['uuid']}/invites", json={"email": "ann@example.com"})
         assert (answer.status_code, mail.send_due(world.rt)) == (201, 1)
-        checked(box, "ann@example.com")
+        assert_no_injected_headers(box, "ann@example.com")
 
 
 @pytest.mark.parametrize("hostile", [*filterfalse(str.isprintable, PAYLOADS)], ids=ascii)
@@ -121,13 +121,13 @@ def test_an_address_that_ends_a_line_is_refused(make: Callable[..., World], host
 
 
 def test_a_mail_that_cannot_be_written_is_given_up_and_holds_up_no_other(make: Callable[..., World]) -> None:
-    with Mailbox() as box:
+    with FakeMailServer() as box:
         world = make(smtp_url=box.url)
         with world.rt.db.write():
             mail.enqueue(world.rt, "=?utf-8?q?=0D=0ABcc=3Ax?=@example.com", "One", "A text.\n")
             mail.enqueue(world.rt, "ann@example.com", "Two", "A text.\n")
         assert mail.send_due(world.rt) == 1
-        checked(box, "ann@example.com")
+        assert_no_injected_headers(box, "ann@example.com")
     two, one = mail.list_outbox(world.rt)
     assert (one["state"], two["state"]) == ("failed", "sent")
     assert "cannot be written" in str(one["error"])

@@ -2,17 +2,17 @@
 
 from docshare.server.workers import jobs
 from tests.support.cast import World
-from tests.support.reader import Reader
+from tests.support.reader import FakeReader
 
-(FORGET,) = (job for job in jobs.JOBS if job.name == "forget old reader salts")
+(FORGET_JOB,) = (job for job in jobs.JOBS if job.name == "forget old reader salts")
 
 
 def test_a_salt_is_destroyed_after_thirty_days_even_if_nobody_reads_again(world: World) -> None:
-    Reader(world, world.pia.upload()["shortId"]).reads(9)
+    FakeReader(world, world.pia.upload()["shortId"]).reads(9)
     ((salt,),) = world.rt.db.rows("SELECT salt FROM reader_salts")
     assert len(salt) == 32
     world.clock.advance(days=29.9)
-    assert FORGET.run(world.rt) == 0
+    assert FORGET_JOB.run(world.rt) == 0
     world.clock.advance(days=0.1)
-    assert FORGET.run(world.rt) == 1
+    assert FORGET_JOB.run(world.rt) == 1
     assert world.rt.db.rows("SELECT * FROM reader_salts") == []

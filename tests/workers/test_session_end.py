@@ -7,7 +7,7 @@ import pytest
 
 from docshare.server.workers import jobs
 from tests.support.cast import World
-from tests.support.reader import Reader
+from tests.support.reader import FakeReader
 
 (END_SESSIONS,) = (job for job in jobs.JOBS if job.name == "end reading sessions")
 
@@ -17,162 +17,162 @@ def link(world: World) -> str:
     return str(world.pia.upload()["shortId"])
 
 
-def feed(world: World) -> list[dict[str, Any]]:
+def list_view_rows(world: World) -> list[dict[str, Any]]:
     jobs.run(world.rt, END_SESSIONS)
     rows: list[dict[str, Any]] = world.pia.get("/api/v1/events?since=1").get_json()
     return rows
 
 
-def reads_and_hides(reader: Reader) -> None:
+def read_and_hide(reader: FakeReader) -> None:
     reader.reads(10)
     reader.leaves()
 
 
-def reads_and_is_killed(reader: Reader) -> None:
+def read_without_hiding(reader: FakeReader) -> None:
     reader.reads(10)
 
 
 @pytest.mark.parametrize(
-    ("behave", "seconds"), [(reads_and_hides, 60), (reads_and_is_killed, 300)], ids=["hidden", "no word"]
+    ("behave", "seconds"), [(read_and_hide, 60), (read_without_hiding, 300)], ids=["hidden", "no word"]
 )
 def test_a_session_ends_at_its_moment_and_not_before(
-    world: World, link: str, behave: Callable[[Reader], None], seconds: int
+    world: World, link: str, behave: Callable[[FakeReader], None], seconds: int
 ) -> None:
-    behave(Reader(world, link))
+    behave(FakeReader(world, link))
     left_at = world.clock.now
     world.clock.advance(seconds=seconds - 0.001)
-    assert feed(world) == []
+    assert list_view_rows(world) == []
     world.clock.advance(milliseconds=1)
-    (row,) = feed(world)
+    (row,) = list_view_rows(world)
     assert (row["type"], row["timeMs"], row["pagesViewed"]) == ("view", 10_000, 1)
     assert world.rt.db.rows("SELECT ended_at FROM view_sessions") == [(left_at + seconds * 1000,)]
 
 
 def test_the_end_is_when_the_reader_left_however_late_it_is_noticed(world: World, link: str) -> None:
-    reads_and_hides(Reader(world, link))
+    read_and_hide(FakeReader(world, link))
     left_at = world.clock.now
     world.clock.advance(hours=20)
-    feed(world)
+    list_view_rows(world)
     assert world.rt.db.rows("SELECT ended_at FROM view_sessions") == [(left_at + 60_000,)]
 
 
 def test_a_row_enters_the_feed_once(world: World, link: str) -> None:
-    reads_and_hides(Reader(world, link))
+    read_and_hide(FakeReader(world, link))
     world.clock.advance(minutes=2)
-    assert len(feed(world)) == len(feed(world)) == 1
+    assert len(list_view_rows(world)) == len(list_view_rows(world)) == 1
 
 
-def closes(reader: Reader) -> None:
+def close_page(reader: FakeReader) -> None:
     reader.leaves(closing=True)
 
 
 def test_a_session_ends_ten_seconds_after_its_page_is_closed(world: World, link: str) -> None:
-    reader = Reader(world, link)
+    reader = FakeReader(world, link)
     reader.reads(10)
-    closes(reader)
+    close_page(reader)
     world.clock.advance(seconds=9.999)
-    assert feed(world) == []
+    assert list_view_rows(world) == []
     world.clock.advance(milliseconds=1)
-    (row,) = feed(world)
+    (row,) = list_view_rows(world)
     assert row["timeMs"] == 10_000
     assert reader.tell(read={1: 0}) == 409
 
 
 def test_a_tab_that_comes_back_within_ten_seconds_goes_on_with_its_session(world: World, link: str) -> None:
-    reader = Reader(world, link)
+    reader = FakeReader(world, link)
     reader.reads(10)
-    closes(reader)
+    close_page(reader)
     world.clock.advance(seconds=9)
     assert reader.tell(visible=True) == 204
     assert reader.reads(50) == 204
-    closes(reader)
+    close_page(reader)
     reader.leaves()  # hidden once more is closed still
     world.clock.advance(seconds=10)
-    (row,) = feed(world)
+    (row,) = list_view_rows(world)
     assert row["timeMs"] == 60_000
 
 
 def test_a_session_that_goes_on_stays_open(world: World, link: str) -> None:
-    reader = Reader(world, link)
+    reader = FakeReader(world, link)
     for _ in range(90):
         reader.reads(10)
-        assert feed(world) == []
+        assert list_view_rows(world) == []
     world.clock.advance(minutes=5)
-    (row,) = feed(world)
+    (row,) = list_view_rows(world)
     assert row["timeMs"] == 900_000
 
 
 def test_a_session_that_was_not_counted_ends_without_a_row(world: World, link: str) -> None:
-    reader = Reader(world, link)
+    reader = FakeReader(world, link)
     reader.reads(2, input=False)
     reader.leaves()
     world.clock.advance(minutes=1)
-    assert feed(world) == []
+    assert list_view_rows(world) == []
     assert world.rt.db.rows("SELECT class, ended_at IS NOT NULL FROM view_sessions") == [("scanner", 1)]
 
 
 def test_rows_stand_in_the_order_in_which_readers_left(world: World, link: str) -> None:
     """A reader who came first and left last must not appear below a cursor that has passed."""
-    first = Reader(world, link)
+    first = FakeReader(world, link)
     first.reads(5)
-    second = Reader(world, link)
+    second = FakeReader(world, link)
     second.reads(7)
     second.leaves()
     first.reads(9)
     world.clock.advance(seconds=58)
-    (row,) = feed(world)
+    (row,) = list_view_rows(world)
     assert row["timeMs"] == 7_000
     world.clock.advance(minutes=10)
-    assert [row["timeMs"] for row in feed(world)] == [7_000, 14_000]
+    assert [row["timeMs"] for row in list_view_rows(world)] == [7_000, 14_000]
 
 
 def test_rows_of_one_run_stand_in_that_order_too(world: World, link: str) -> None:
-    first = Reader(world, link)
+    first = FakeReader(world, link)
     first.reads(5)
-    second = Reader(world, link)
+    second = FakeReader(world, link)
     second.reads(7)
     second.leaves()
     first.reads(9)
     world.clock.advance(hours=1)
-    assert [row["timeMs"] for row in feed(world)] == [7_000, 14_000]
+    assert [row["timeMs"] for row in list_view_rows(world)] == [7_000, 14_000]
 
 
 def test_pages_seen_for_less_than_a_second_are_not_viewed(world: World, link: str) -> None:
-    reader = Reader(world, link)
+    reader = FakeReader(world, link)
     world.clock.advance(seconds=10)
     reader.tell(read={1: 8_000, 2: 1_000, 3: 999})
     world.clock.advance(minutes=5)
-    (row,) = feed(world)
+    (row,) = list_view_rows(world)
     assert (row["pagesViewed"], row["timeMs"]) == (2, 9_999)
     assert world.rt.db.rows("SELECT furthest_page FROM view_sessions") == [(2,)]
 
 
 def test_turns_are_added_up(world: World, link: str) -> None:
-    reader = Reader(world, link)
+    reader = FakeReader(world, link)
     reader.reads(10, turns=3, backTurns=1)
     reader.reads(10, turns=1, backTurns=1)
     assert world.rt.db.rows("SELECT turns, back_turns FROM view_sessions") == [(4, 2)]
 
 
 def test_the_row_of_a_file_trashed_meanwhile_stays_out_of_sight(world: World, link: str) -> None:
-    reads_and_hides(Reader(world, link))
+    read_and_hide(FakeReader(world, link))
     assert world.pia.delete(f"/api/v1/files/{link}").status_code == 200
     world.clock.advance(minutes=2)
-    assert feed(world) == []
+    assert list_view_rows(world) == []
     assert world.rt.db.rows("SELECT hidden FROM view_rows") == [(1,)]
 
 
 def test_a_purged_file_takes_its_open_sessions_with_it(world: World, link: str) -> None:
-    Reader(world, link).reads(10)
+    FakeReader(world, link).reads(10)
     assert world.pia.delete(f"/api/v1/files/{link}?purge=1").status_code == 200
     world.clock.advance(minutes=6)
-    assert feed(world) == []
+    assert list_view_rows(world) == []
     assert world.rt.db.rows("SELECT COUNT(*) FROM view_sessions") == [(0,)]
 
 
 def test_many_sessions_end_in_one_run(world: World, link: str) -> None:
     for number in range(210):
-        Reader(world, link, address=f"198.51.{number // 200}.{number % 200}").reads(2)
+        FakeReader(world, link, address=f"198.51.{number // 200}.{number % 200}").reads(2)
     world.clock.advance(minutes=5)
     assert END_SESSIONS.run(world.rt) == 210
     assert END_SESSIONS.run(world.rt) == 0

@@ -2,9 +2,9 @@
 
 from docshare.server.workers import jobs
 from tests.support.cast import World
-from tests.support.reader import Reader
+from tests.support.reader import FakeReader
 
-(FORGET,) = (job for job in jobs.JOBS if job.name == "forget sessions that were not counted")
+(FORGET_JOB,) = (job for job in jobs.JOBS if job.name == "forget sessions that were not counted")
 (FORGET_BEACONS,) = (job for job in jobs.JOBS if job.name == "forget beacons of old sessions")
 (END_SESSIONS,) = (job for job in jobs.JOBS if job.name == "end reading sessions")
 
@@ -12,16 +12,16 @@ from tests.support.reader import Reader
 def test_a_session_that_was_not_counted_is_deleted_ninety_days_after_it_ended(world: World) -> None:
     link = str(world.pia.upload()["shortId"])
     for host in range(201):
-        Reader(world, link, address=f"198.51.100.{host}").leaves()
-    Reader(world, link, address="203.0.113.7").reads(9)
+        FakeReader(world, link, address=f"198.51.100.{host}").leaves()
+    FakeReader(world, link, address="203.0.113.7").reads(9)
     world.clock.advance(seconds=51)
     assert END_SESSIONS.run(world.rt) == 201
     world.clock.advance(minutes=10)
     END_SESSIONS.run(world.rt)
     world.clock.advance(days=90, minutes=-10, milliseconds=-1)
-    assert FORGET.run(world.rt) == 0
+    assert FORGET_JOB.run(world.rt) == 0
     world.clock.advance(milliseconds=1)
-    assert FORGET.run(world.rt) == 201
+    assert FORGET_JOB.run(world.rt) == 201
     assert world.rt.db.rows("SELECT class FROM view_sessions") == [("human",)]
     assert world.rt.db.rows("SELECT COUNT(*) FROM beacons") == [(1,)]
 
@@ -29,10 +29,10 @@ def test_a_session_that_was_not_counted_is_deleted_ninety_days_after_it_ended(wo
 def test_the_beacons_of_a_counted_session_go_ninety_days_after_it_ended(world: World) -> None:
     """What they came to, the session and the times of its pages, stays; so do the beacons of newer sessions."""
     made = world.pia.upload()
-    crowd = [Reader(world, made["shortId"], address=f"198.51.100.{host}") for host in range(201)]
+    crowd = [FakeReader(world, made["shortId"], address=f"198.51.100.{host}") for host in range(201)]
     world.clock.advance(seconds=2)
     assert {reader.tell(input=True) for reader in crowd} == {204}
-    Reader(world, made["shortId"], address="203.0.113.7").reads(9)
+    FakeReader(world, made["shortId"], address="203.0.113.7").reads(9)
     world.clock.advance(minutes=6)
     END_SESSIONS.run(world.rt)
     world.clock.advance(days=90, seconds=-69, milliseconds=-1)

@@ -6,11 +6,11 @@ import pytest
 from playwright.sync_api import Browser
 
 from docshare.server.pdf.engine import Engine
-from tests.support.browsing import CHROMIUM, DESKTOP
+from tests.support.browser import CHROMIUM, DESKTOP
 from tests.support.cast import World, make_runtime, make_world
-from tests.support.counted import Document
+from tests.support.in_process_server import RunningClock, serve_world
+from tests.support.measured_document import MeasuredDocument
 from tests.support.pdfs import A4, simple_pdf
-from tests.support.timed import RunningClock, listening
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def room(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Iterator[t
     """An instance with a clock that can leap, and the address where it listens."""
     clock = RunningClock()
     world = make_world(make_runtime(tmp_path_factory.mktemp("counting"), clock, engine, rate_limit=100_000), clock)
-    with listening(world) as url:
+    with serve_world(world) as url:
         yield world, url
     world.rt.pages.close()
     world.rt.db.close()
@@ -34,7 +34,7 @@ def people(browser: Browser) -> Iterator[Browser]:
 
 
 @pytest.fixture
-def document(room: tuple[World, str]) -> Document:
+def document(room: tuple[World, str]) -> MeasuredDocument:
     world, url = room
     short_id = str(world.pia.upload(simple_pdf(pages=5, size=A4))["shortId"])
-    return Document(world, short_id, f"{url}/{short_id}")
+    return MeasuredDocument(world, short_id, f"{url}/{short_id}")

@@ -9,20 +9,20 @@ import requests
 from playwright.sync_api import Browser, Error
 
 from docshare.server.services.accounts import sign_in
-from tests.support.browsing import DESKTOP, PHONE, at_page, visitor
-from tests.support.counted import SECOND, Document, sitting
-from tests.support.sitting import HIDE, Sitting
-from tests.support.waiting import eventually
+from tests.support.browser import DESKTOP, PHONE, visitor, wait_for_page
+from tests.support.browser_reader import HIDE_PAGE, BrowserReader
+from tests.support.measured_document import SECOND, MeasuredDocument, open_browser_reader
+from tests.support.polling import wait_until
 
 HANDHELD = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "user_agent": PHONE}
 
 
-def test_pages_read_for_known_times_make_one_view_with_those_times(people: Browser, document: Document) -> None:
+def test_pages_read_for_known_times_make_one_view_with_those_times(people: Browser, document: MeasuredDocument) -> None:
     seen, left = [], [time.monotonic()]  # when each page was in view for sure, and when its reader asked for the next
     with visitor(people) as person:
         page = person.open(document.url)
         for number, seconds in ((1, 3.0), (2, 2.0), (3, 2.5)):
-            at_page(page, number)
+            wait_for_page(page, number)
             seen.append(time.monotonic())
             page.wait_for_timeout(seconds * 1000)
             left.append(time.monotonic())
@@ -30,7 +30,7 @@ def test_pages_read_for_known_times_make_one_view_with_those_times(people: Brows
                 page.keyboard.press("ArrowRight")
         page.goto("about:blank")
         seen.append(time.monotonic())
-        eventually(document.is_left)
+        wait_until(document.is_left)
         assert document.views == 1
         assert person.complaints == []
     assert document.feed() == [], "a view enters the feed when its session ends"
@@ -59,7 +59,7 @@ def test_pages_read_for_known_times_make_one_view_with_those_times(people: Brows
     ],
     ids=["curl", "link preview", "prefetch", "a page that never runs its script"],
 )
-def test_who_only_fetches_the_page_leaves_no_trace(document: Document, headers: dict[str, str]) -> None:
+def test_who_only_fetches_the_page_leaves_no_trace(document: MeasuredDocument, headers: dict[str, str]) -> None:
     for _ in range(3):
         assert requests.get(document.url, headers=headers, timeout=10).status_code == 200
         assert requests.head(document.url, headers=headers, timeout=10).status_code == 200
@@ -68,7 +68,7 @@ def test_who_only_fetches_the_page_leaves_no_trace(document: Document, headers: 
     assert document.after_everybody_left() == []
 
 
-def test_a_prefetch_by_a_browser_leaves_no_trace(people: Browser, document: Document) -> None:
+def test_a_prefetch_by_a_browser_leaves_no_trace(people: Browser, document: MeasuredDocument) -> None:
     linking = f'<link rel="prefetch" href="{document.url}"><p>A page that links to the document'
     with visitor(people) as person:
         page = person.page
@@ -81,21 +81,23 @@ def test_a_prefetch_by_a_browser_leaves_no_trace(people: Browser, document: Docu
     assert document.views == 0
 
 
-def test_chromium_under_its_own_headless_name_counts_nothing(browser: Browser, document: Document) -> None:
+def test_chromium_under_its_own_headless_name_counts_nothing(browser: Browser, document: MeasuredDocument) -> None:
     own_name = browser.new_page()
     assert "HeadlessChrome" in own_name.evaluate("navigator.userAgent")
     own_name.close()
-    with sitting(browser, document, user_agent=None) as reader:
+    with open_browser_reader(browser, document, user_agent=None) as reader:
         reader.presses_a_key()
         reader.passes(20)
         reader.leaves()
-        eventually(document.is_left)
+        wait_until(document.is_left)
     assert document.sessions() == [("tool",)]
     assert document.views == 0
     assert document.after_everybody_left() == []
 
 
-def test_a_mail_scanner_that_scrolls_for_two_seconds_counts_nothing(people: Browser, document: Document) -> None:
+def test_a_mail_scanner_that_scrolls_for_two_seconds_counts_nothing(
+    people: Browser, document: MeasuredDocument
+) -> None:
     with visitor(people) as person:
         page = person.open(document.url)
         began = time.monotonic()
@@ -105,7 +107,7 @@ def test_a_mail_scanner_that_scrolls_for_two_seconds_counts_nothing(people: Brow
             page.evaluate("document.querySelector('#page-next').click()")
             page.wait_for_timeout(100)
         page.goto("about:blank")
-        eventually(document.is_left)
+        wait_until(document.is_left)
     assert document.sessions() == [("scanner",)]
     assert document.views == 0
     assert document.after_everybody_left() == []
@@ -113,44 +115,44 @@ def test_a_mail_scanner_that_scrolls_for_two_seconds_counts_nothing(people: Brow
 
 @pytest.mark.parametrize("seconds", [10, 20])
 def test_a_scanner_that_runs_scripts_and_stays_is_shown_beside_the_views(
-    people: Browser, document: Document, seconds: int
+    people: Browser, document: MeasuredDocument, seconds: int
 ) -> None:
-    with sitting(people, document) as reader:
+    with open_browser_reader(people, document) as reader:
         reader.passes(seconds)
         reader.page.evaluate("window.scrollBy(0, 300)")
         reader.passes(5)
         reader.leaves()
-        eventually(document.is_left)
+        wait_until(document.is_left)
     assert document.after_everybody_left() == []
     assert document.sessions() == [("unconfirmed",)]
     report = document.world.pia.get(f"/api/v1/files/{document.short_id}/readership").get_json()
     assert (report["summary"]["totalViews"], report["summary"]["unconfirmedSessions"]) == (0, 1)
 
 
-def test_the_first_touch_confirms_what_was_read_before_it(people: Browser, document: Document) -> None:
-    with sitting(people, document) as reader:
+def test_the_first_touch_confirms_what_was_read_before_it(people: Browser, document: MeasuredDocument) -> None:
+    with open_browser_reader(people, document) as reader:
         reader.passes(30)
         assert document.views == 0
         reader.presses_a_key()
-        eventually(lambda: document.views == 1)
+        wait_until(lambda: document.views == 1)
         reader.leaves()
-        eventually(document.is_left)
+        wait_until(document.is_left)
     (row,) = document.after_everybody_left()
     assert -SECOND < row["timeMs"] - 30_000 < reader.before + SECOND
 
 
-def test_a_page_loaded_ahead_of_its_reader_needs_an_input(people: Browser, document: Document) -> None:
-    with sitting(people, document, extra_http_headers={"Sec-Purpose": "prefetch"}) as reader:
+def test_a_page_loaded_ahead_of_its_reader_needs_an_input(people: Browser, document: MeasuredDocument) -> None:
+    with open_browser_reader(people, document, extra_http_headers={"Sec-Purpose": "prefetch"}) as reader:
         reader.passes(30)
         reader.leaves()
-        eventually(document.is_left)
+        wait_until(document.is_left)
     assert document.sessions() == [("prefetch",)]
     assert document.views == 0
 
 
 @pytest.mark.parametrize("gesture", ["key", "click", "wheel", "move"])
 def test_one_trusted_event_counts_two_seconds_after_the_opening(
-    people: Browser, document: Document, gesture: str
+    people: Browser, document: MeasuredDocument, gesture: str
 ) -> None:
     with visitor(people) as person:
         page = person.open(document.url)
@@ -163,34 +165,34 @@ def test_one_trusted_event_counts_two_seconds_after_the_opening(
         else:
             page.mouse.move(300, 300)
             page.mouse.move(320, 310)
-        eventually(lambda: document.views == 1)
+        wait_until(lambda: document.views == 1)
     assert document.sessions() == [("human",)]
 
 
-def test_a_finger_on_a_phone_counts(people: Browser, document: Document) -> None:
+def test_a_finger_on_a_phone_counts(people: Browser, document: MeasuredDocument) -> None:
     with visitor(people, **HANDHELD) as person:
         person.open(document.url).touchscreen.tap(200, 500)
-        eventually(lambda: document.views == 1)
+        wait_until(lambda: document.views == 1)
     assert document.sessions("class, device") == [("human", "Mobile")]
 
 
-def test_two_readers_behind_one_address_are_two_views(people: Browser, document: Document) -> None:
-    with sitting(people, document) as first, sitting(people, document) as second:
+def test_two_readers_behind_one_address_are_two_views(people: Browser, document: MeasuredDocument) -> None:
+    with open_browser_reader(people, document) as first, open_browser_reader(people, document) as second:
         first.presses_a_key()
         first.passes(10)
         second.presses_a_key()
-        eventually(lambda: document.views == 2)
+        wait_until(lambda: document.views == 2)
     assert len(document.after_everybody_left()) == 2
     assert len(set(document.sessions("reader"))) == 1
 
 
-def test_one_reader_who_comes_back_is_two_views_and_one_visitor(people: Browser, document: Document) -> None:
+def test_one_reader_who_comes_back_is_two_views_and_one_visitor(people: Browser, document: MeasuredDocument) -> None:
     for seconds in (10, 20):
-        with sitting(people, document) as reader:
+        with open_browser_reader(people, document) as reader:
             reader.presses_a_key()
             reader.passes(seconds)
             reader.leaves()
-            eventually(document.is_left)
+            wait_until(document.is_left)
         document.world.clock.advance(minutes=2)
     rows = document.after_everybody_left()
     assert [round(row["timeMs"] / SECOND) // 10 for row in rows] == [1, 2]
@@ -200,26 +202,26 @@ def test_one_reader_who_comes_back_is_two_views_and_one_visitor(people: Browser,
     assert [session["returning"] for session in report["sessions"]] == [True, False]
 
 
-def test_time_stops_a_minute_after_the_last_input(people: Browser, document: Document) -> None:
-    with sitting(people, document) as reader:
+def test_time_stops_a_minute_after_the_last_input(people: Browser, document: MeasuredDocument) -> None:
+    with open_browser_reader(people, document) as reader:
         reader.passes(20)
         reader.presses_a_key()
         reader.passes(240)
         reader.leaves()
-        eventually(document.is_left)
+        wait_until(document.is_left)
     (row,) = document.after_everybody_left()
     assert -SECOND < row["timeMs"] - 80_000 < reader.before + SECOND
 
 
-def test_pages_turned_back_and_pages_passed_by_are_told_apart(people: Browser, document: Document) -> None:
-    with sitting(people, document) as reader:
+def test_pages_turned_back_and_pages_passed_by_are_told_apart(people: Browser, document: MeasuredDocument) -> None:
+    with open_browser_reader(people, document) as reader:
         reader.passes(5)
         for key, seconds in (("ArrowRight", 5), ("ArrowRight", 5), ("ArrowLeft", 5), ("End", 0), ("Home", 5)):
             reader.page.keyboard.press(key)
             reader.page.clock.run_for(300)
             reader.passes(seconds)
         reader.leaves()
-        eventually(document.is_left)
+        wait_until(document.is_left)
     assert len(document.after_everybody_left()) == 1
     assert document.sessions("turns, back_turns, pages_viewed, furthest_page") == [(4, 2, 3, 3)]
     views = document.world.rt.db.rows(
@@ -229,11 +231,11 @@ def test_pages_turned_back_and_pages_passed_by_are_told_apart(people: Browser, d
     assert views == [(1, 2, 1), (2, 2, 1), (3, 1, 0)]
 
 
-def test_a_tab_in_the_background_is_read_by_nobody(people: Browser, document: Document) -> None:
+def test_a_tab_in_the_background_is_read_by_nobody(people: Browser, document: MeasuredDocument) -> None:
     with visitor(people) as person:
         person.page.clock.install()
-        person.page.add_init_script(HIDE)
-        reader = Sitting(person.open(document.url), document.world.clock)
+        person.page.add_init_script(HIDE_PAGE)
+        reader = BrowserReader(person.open(document.url), document.world.clock)
         reader.passes(60)
         reader.page.goto("about:blank")
     assert document.sessions() == []
@@ -242,19 +244,19 @@ def test_a_tab_in_the_background_is_read_by_nobody(people: Browser, document: Do
 
 @pytest.mark.parametrize(("away", "views", "times"), [(30, 1, [20_000]), (90, 2, [10_000, 10_000])])
 def test_hiding_the_page_pauses_a_session_and_ends_it_after_a_minute(
-    people: Browser, document: Document, away: int, views: int, times: list[int]
+    people: Browser, document: MeasuredDocument, away: int, views: int, times: list[int]
 ) -> None:
-    with sitting(people, document) as reader:
+    with open_browser_reader(people, document) as reader:
         reader.presses_a_key()
         reader.passes(10)
         reader.hides()
-        eventually(document.is_left)
+        wait_until(document.is_left)
         reader.passes(away)
         reader.shows()
         reader.presses_a_key()
         reader.passes(10)
         reader.leaves()
-        eventually(document.is_left)
+        wait_until(document.is_left)
     rows = document.after_everybody_left()
     assert document.views == views
     assert len(rows) == len(times)
@@ -263,16 +265,16 @@ def test_hiding_the_page_pauses_a_session_and_ends_it_after_a_minute(
 
 
 def test_who_returns_to_the_keyboard_after_five_minutes_begins_a_new_session(
-    people: Browser, document: Document
+    people: Browser, document: MeasuredDocument
 ) -> None:
-    with sitting(people, document) as reader:
+    with open_browser_reader(people, document) as reader:
         reader.presses_a_key()
         reader.passes(10)
         reader.passes(400)
         reader.presses_a_key()
         reader.passes(15)
         reader.leaves()
-        eventually(document.is_left)
+        wait_until(document.is_left)
     rows = document.after_everybody_left()
     assert document.views == 2
     first, second = (row["timeMs"] for row in rows)
@@ -280,49 +282,49 @@ def test_who_returns_to_the_keyboard_after_five_minutes_begins_a_new_session(
     assert abs(second - 15_000) < SECOND
 
 
-def test_one_key_is_enough_for_the_new_session(people: Browser, document: Document) -> None:
-    with sitting(people, document) as reader:
+def test_one_key_is_enough_for_the_new_session(people: Browser, document: MeasuredDocument) -> None:
+    with open_browser_reader(people, document) as reader:
         reader.presses_a_key()
         reader.passes(400)
         reader.presses_a_key()
-        eventually(lambda: document.views == 2)
+        wait_until(lambda: document.views == 2)
 
 
 def test_a_reader_whose_session_the_server_ended_begins_the_next_by_themselves(
-    people: Browser, document: Document
+    people: Browser, document: MeasuredDocument
 ) -> None:
-    with sitting(people, document) as reader:
+    with open_browser_reader(people, document) as reader:
         reader.presses_a_key()
         reader.passes(10)
-        eventually(lambda: document.views == 1)
+        wait_until(lambda: document.views == 1)
         document.world.clock.advance(hours=1)
         assert len(document.feed()) == 1
         reader.presses_a_key()
         reader.passes(30)
         reader.leaves()
-        eventually(document.is_left)
+        wait_until(document.is_left)
     assert document.views == 2
     assert len(document.after_everybody_left()) == 2
 
 
-def test_what_was_read_without_a_network_is_told_later(people: Browser, document: Document) -> None:
-    with sitting(people, document) as reader:
+def test_what_was_read_without_a_network_is_told_later(people: Browser, document: MeasuredDocument) -> None:
+    with open_browser_reader(people, document) as reader:
         reader.presses_a_key()
         reader.passes(10)
         reader.loses_the_network(30)
         reader.presses_a_key()
         reader.passes(15)
-        eventually(lambda: document.sessions("time_ms > 45000") == [(1,)])
+        wait_until(lambda: document.sessions("time_ms > 45000") == [(1,)])
         reader.leaves()
-        eventually(document.is_left)
+        wait_until(document.is_left)
     (row,) = document.after_everybody_left()
     assert -SECOND < row["timeMs"] - 55_000 < reader.before + SECOND
 
 
 def test_a_page_that_nobody_sits_at_when_its_session_is_over_begins_no_other(
-    people: Browser, document: Document
+    people: Browser, document: MeasuredDocument
 ) -> None:
-    with sitting(people, document) as reader:
+    with open_browser_reader(people, document) as reader:
         reader.presses_a_key()
         reader.passes(10)
         reader.loses_the_network(90)
@@ -335,12 +337,12 @@ def test_a_page_that_nobody_sits_at_when_its_session_is_over_begins_no_other(
 
 @pytest.mark.parametrize(("options", "device"), [({}, "Desktop"), (HANDHELD, "Mobile")], ids=["desktop", "phone"])
 def test_a_browser_that_dies_keeps_what_it_had_told(
-    people: Browser, document: Document, options: dict[str, Any], device: str
+    people: Browser, document: MeasuredDocument, options: dict[str, Any], device: str
 ) -> None:
-    with sitting(people, document, **options) as reader:
+    with open_browser_reader(people, document, **options) as reader:
         reader.presses_a_key()
         reader.passes(25)
-        eventually(lambda: document.sessions("time_ms > 19000") == [(1,)])
+        wait_until(lambda: document.sessions("time_ms > 19000") == [(1,)])
         with reader.page.expect_event("crash"), suppress(Error):
             reader.page.goto("chrome://crash")
     document.world.clock.advance(minutes=4, seconds=50)
@@ -354,7 +356,7 @@ def test_a_browser_that_dies_keeps_what_it_had_told(
     assert document.sessions("class, device") == [("human", device)]
 
 
-def test_the_owner_who_signed_in_reads_uncounted(people: Browser, document: Document) -> None:
+def test_the_owner_who_signed_in_reads_uncounted(people: Browser, document: MeasuredDocument) -> None:
     world = document.world
     path = sign_in.create_link(world.rt, "pia@example.com").removeprefix(world.rt.config.base_url)
     with visitor(people) as owner:
@@ -373,5 +375,5 @@ def test_the_owner_who_signed_in_reads_uncounted(people: Browser, document: Docu
         page.get_by_role("button", name="Sign out").click()
         page.get_by_text("You are not signed in").wait_for()
         owner.open(document.url).keyboard.press("Shift")
-        eventually(lambda: document.views == 1)
+        wait_until(lambda: document.views == 1)
         assert owner.complaints == []

@@ -3,23 +3,23 @@
 import pytest
 from playwright.sync_api import Browser
 
-from tests.support.browsing import visitor
-from tests.support.counted import Document
-from tests.support.framing import framed, framing
-from tests.support.waiting import eventually
+from tests.support.browser import visitor
+from tests.support.framing_page import find_frame, serve_framing_page
+from tests.support.measured_document import MeasuredDocument
+from tests.support.polling import wait_until
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"], ids=["another port", "another site"])
-def test_a_frame_of_another_origin_shows_and_counts(people: Browser, document: Document, host: str) -> None:
+def test_a_frame_of_another_origin_shows_and_counts(people: Browser, document: MeasuredDocument, host: str) -> None:
     address = document.url.replace(f"/{document.short_id}", f"/embed/{document.short_id}")
-    with framing(address, host) as elsewhere, visitor(people) as person:
+    with serve_framing_page(address, host) as elsewhere, visitor(people) as person:
         person.page.goto(elsewhere)
-        frame = framed(person.page)
+        frame = find_frame(person.page)
         frame.locator(".pages.is-live .page.is-ready:not([inert])").first.wait_for()
         frame.locator("#stage, body").first.click()
         person.page.wait_for_timeout(3_000)
         person.page.goto("about:blank")
-        eventually(document.is_left)
+        wait_until(document.is_left)
     (row,) = document.after_everybody_left()
     assert (row["type"], row["pagesViewed"]) == ("view", 1)
     assert document.views == 1

@@ -6,13 +6,13 @@ import pytest
 from flask import Flask, Response, request, request_finished
 from playwright.sync_api import Browser, Error
 
-from tests.support.browsing import visitor
-from tests.support.counted import Document
-from tests.support.framing import framing
-from tests.support.reader import Reader
-from tests.support.waiting import eventually
+from tests.support.browser import visitor
+from tests.support.framing_page import serve_framing_page
+from tests.support.measured_document import MeasuredDocument
+from tests.support.polling import wait_until
+from tests.support.reader import FakeReader
 
-_TELL = """async ([url, beacon, way]) => {
+_SEND_BEACON = """async ([url, beacon, way]) => {
   const body = JSON.stringify(beacon);
   if (way === "beacon") navigator.sendBeacon(url, body);
   else if (way === "text") await fetch(url, { method: "POST", mode: "no-cors", body });
@@ -22,8 +22,10 @@ _TELL = """async ([url, beacon, way]) => {
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"], ids=["another port", "another site"])
 @pytest.mark.parametrize("way", ["beacon", "text", "json"])
-def test_what_another_site_reports_counts_nothing(people: Browser, document: Document, way: str, host: str) -> None:
-    stolen = Reader(document.world, document.short_id)
+def test_what_another_site_reports_counts_nothing(
+    people: Browser, document: MeasuredDocument, way: str, host: str
+) -> None:
+    stolen = FakeReader(document.world, document.short_id)
     beacon = stolen.beacon(input=True, visibleMs=6_000, pages=[{"page": 1, "ms": 6_000, "views": 1, "back": 0}])
     address = document.url.replace(f"/{document.short_id}", stolen.facts["beaconUrl"])
     document.world.clock.advance(seconds=10)
@@ -32,12 +34,12 @@ def test_what_another_site_reports_counts_nothing(people: Browser, document: Doc
     def hear(_: Flask, response: Response) -> None:
         heard.append((request.method, response.status_code))
 
-    with framing("about:blank", host) as elsewhere, visitor(people) as person:
+    with serve_framing_page("about:blank", host) as elsewhere, visitor(people) as person:
         person.page.goto(elsewhere)
         with request_finished.connected_to(hear, document.world.app):
             with suppress(Error):  # what is refused may not even be read there
-                person.page.evaluate(_TELL, [address, beacon, way])
-            eventually(lambda: heard != [])
+                person.page.evaluate(_SEND_BEACON, [address, beacon, way])
+            wait_until(lambda: heard != [])
     # Whether JSON may be sent the browser asks first, and gets no leave.
     assert heard == [("OPTIONS", 200) if way == "json" else ("POST", 403)]
     assert document.sessions() == []

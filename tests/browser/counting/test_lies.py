@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from tests.support.counted import SECOND, Document, sitting
+from tests.support.measured_document import SECOND, MeasuredDocument, open_browser_reader
 
-_SEND = """async ([claims, seqs]) => {
+_SEND_BEACONS = """async ([claims, seqs]) => {
   const facts = JSON.parse(document.getElementById("facts").textContent);
   const statuses = [];
   for (const seq of seqs) {
@@ -37,12 +37,12 @@ _SEND = """async ([claims, seqs]) => {
     ids=["a milliard of ms", "an age from before the page", "replayed", "a page that is not there", "out of order"],
 )
 def test_a_page_that_lies_gains_no_time_beyond_the_servers_clock(
-    people: Browser, document: Document, claims: dict[str, Any], seqs: list[int], accepted: dict[int, int]
+    people: Browser, document: MeasuredDocument, claims: dict[str, Any], seqs: list[int], accepted: dict[int, int]
 ) -> None:
     asked_at = document.world.clock()
-    with sitting(people, document) as reader:
+    with open_browser_reader(people, document) as reader:
         document.world.clock.advance(seconds=10)
-        assert set(reader.page.evaluate(_SEND, [claims, seqs])) == {204}
+        assert set(reader.page.evaluate(_SEND_BEACONS, [claims, seqs])) == {204}
         elapsed = document.world.clock() - asked_at
     (row,) = document.after_everybody_left()
     assert document.sessions() == [("human",)]

@@ -3,23 +3,23 @@
 import pytest
 from playwright.sync_api import Browser
 
-from tests.support.counted import SECOND, Document, sitting
-from tests.support.waiting import eventually
+from tests.support.measured_document import SECOND, MeasuredDocument, open_browser_reader
+from tests.support.polling import wait_until
 
 
 @pytest.fixture
-def book(document: Document) -> Document:
+def book(document: MeasuredDocument) -> MeasuredDocument:
     """The document as a flipbook."""
-    change(document, viewerMode="flipbook")
+    put_settings(document, viewerMode="flipbook")
     return document
 
 
-def change(document: Document, **settings: object) -> None:
+def put_settings(document: MeasuredDocument, **settings: object) -> None:
     answer = document.world.pia.put(f"/api/v1/files/{document.short_id}/settings", json=settings)
     assert answer.status_code == 200, answer.get_data(as_text=True)
 
 
-def times(document: Document) -> dict[int, int]:
+def times_by_page(document: MeasuredDocument) -> dict[int, int]:
     """Page to the milliseconds that were counted for it in the newest session."""
     rows = document.world.rt.db.rows(
         "SELECT page, time_ms FROM session_pages WHERE session_id = (SELECT MAX(id) FROM view_sessions)"
@@ -27,16 +27,16 @@ def times(document: Document) -> dict[int, int]:
     return {page: spent for page, spent in rows if spent}
 
 
-def test_both_pages_of_a_spread_share_its_time(people: Browser, book: Document) -> None:
-    with sitting(people, book) as reader:
+def test_both_pages_of_a_spread_share_its_time(people: Browser, book: MeasuredDocument) -> None:
+    with open_browser_reader(people, book) as reader:
         reader.presses_a_key()
         reader.passes(10)
         reader.page.keyboard.press("ArrowRight")
         reader.passes(20)
         reader.leaves()
-        eventually(book.is_left)
+        wait_until(book.is_left)
     (row,) = book.after_everybody_left()
-    measured = times(book)
+    measured = times_by_page(book)
     assert set(measured) == {1, 2, 3}
     assert 10_000 - SECOND < measured[1] < reader.before + 10_000 + SECOND, "how soon it is measured, the machine says"
     assert abs(measured[2] - 10_000) < SECOND
@@ -45,8 +45,8 @@ def test_both_pages_of_a_spread_share_its_time(people: Browser, book: Document) 
     assert book.sessions("turns, pages_viewed, furthest_page, viewer_mode") == [(1, 3, 3, "flipbook")]
 
 
-def test_a_page_that_fills_the_window_takes_the_time_of_the_other(people: Browser, book: Document) -> None:
-    with sitting(people, book) as reader:
+def test_a_page_that_fills_the_window_takes_the_time_of_the_other(people: Browser, book: MeasuredDocument) -> None:
+    with open_browser_reader(people, book) as reader:
         reader.page.keyboard.press("ArrowRight")
         reader.page.locator("#zoom-level").select_option("400")
         reader.page.evaluate("scrollTo(0, 200)")
@@ -54,36 +54,36 @@ def test_a_page_that_fills_the_window_takes_the_time_of_the_other(people: Browse
         before = reader.page.evaluate("performance.now()")
         reader.passes(20)
         reader.leaves()
-        eventually(book.is_left)
+        wait_until(book.is_left)
     book.after_everybody_left()
-    measured = times(book)
+    measured = times_by_page(book)
     assert measured[2] - measured.get(3, 0) > 19_000
     assert measured.get(3, 0) <= before / 2
 
 
 @pytest.mark.parametrize("mode", ["standard", "flipbook", "swipe", "magazine"])
-def test_a_session_knows_the_mode_that_was_used(people: Browser, document: Document, mode: str) -> None:
-    change(document, viewerMode=mode)
-    with sitting(people, document) as reader:
+def test_a_session_knows_the_mode_that_was_used(people: Browser, document: MeasuredDocument, mode: str) -> None:
+    put_settings(document, viewerMode=mode)
+    with open_browser_reader(people, document) as reader:
         reader.presses_a_key()
         reader.passes(5)
-        eventually(lambda: document.views == 1)
+        wait_until(lambda: document.views == 1)
     assert document.sessions("viewer_mode") == [(mode,)]
 
 
 def test_pages_that_turn_by_themselves_are_read_by_nobody_after_a_minute(
     people: Browser,
-    document: Document,
+    document: MeasuredDocument,
 ) -> None:
     swipe = {"autoAdvance": True, "intervalMs": 30_000}
-    change(document, viewerMode="swipe", viewerSettings={"swipe": swipe})
-    with sitting(people, document) as reader:
+    put_settings(document, viewerMode="swipe", viewerSettings={"swipe": swipe})
+    with open_browser_reader(people, document) as reader:
         reader.passes(150)
         assert reader.page.locator("#page-number").input_value() == "5"
         reader.leaves()
-        eventually(document.is_left)
+        wait_until(document.is_left)
     assert document.after_everybody_left() == []
     ((klass, time_ms),) = document.sessions("class, time_ms")
     assert klass == "unconfirmed"
     assert abs(time_ms - 60_000) < SECOND
-    assert set(times(document)) <= {1, 2, 3}
+    assert set(times_by_page(document)) <= {1, 2, 3}

@@ -6,16 +6,16 @@ from typing import Any
 
 from playwright.sync_api import Browser, Request
 
-from tests.support.counted import Document, sitting
-from tests.support.sitting import Sitting
+from tests.support.browser_reader import BrowserReader
+from tests.support.measured_document import MeasuredDocument, open_browser_reader
 
 STEP_MS = 100  # as the page measures
 
 
-class Sent:
+class BeaconLog:
     """What the page of ``reader`` has reported, as one who is killed now leaves it behind."""
 
-    def __init__(self, reader: Sitting) -> None:
+    def __init__(self, reader: BrowserReader) -> None:
         self.reader = reader
         self.beacons: list[dict[str, Any]] = []
         self.passed = 0
@@ -41,13 +41,13 @@ class Sent:
 
 
 def test_a_page_is_reported_after_one_three_and_six_seconds_and_never_less_than_every_two_and_a_half(
-    people: Browser, document: Document
+    people: Browser, document: MeasuredDocument
 ) -> None:
-    with sitting(people, document) as reader:
+    with open_browser_reader(people, document) as reader:
         reader.presses_a_key()
         reader.page.keyboard.press("ArrowRight")
         reader.page.clock.run_for(STEP_MS)
-        sent = Sent(reader)
+        sent = BeaconLog(reader)
         reported = [sent.passed / 1_000 for _ in range(170) if sent.step()]
         since_turn = STEP_MS / 1_000
         for due in (1, 3, 6, 11, 16):
@@ -57,11 +57,11 @@ def test_a_page_is_reported_after_one_three_and_six_seconds_and_never_less_than_
 
 
 def test_at_no_moment_more_than_two_and_a_half_seconds_or_a_page_seen_for_one_are_unreported(
-    people: Browser, document: Document
+    people: Browser, document: MeasuredDocument
 ) -> None:
-    with sitting(people, document) as reader:
+    with open_browser_reader(people, document) as reader:
         reader.presses_a_key()
-        sent = Sent(reader)
+        sent = BeaconLog(reader)
         for page, seconds in ((1, 4.0), (2, 1.1), (3, 1.2), (4, 0.6), (5, 7.3), (4, 0.7)):
             began, before = sent.passed, sent.claimed(page)
             for _ in range(round(seconds * 1_000 / STEP_MS)):
@@ -73,11 +73,11 @@ def test_at_no_moment_more_than_two_and_a_half_seconds_or_a_page_seen_for_one_ar
         assert sent.claimed(4) >= 1_000, "seen in two instalments"
 
 
-def test_reports_are_never_more_than_the_server_takes(people: Browser, document: Document) -> None:
+def test_reports_are_never_more_than_the_server_takes(people: Browser, document: MeasuredDocument) -> None:
     """Twenty at once and one a second, however a reader turns pages."""
-    with sitting(people, document) as reader:
+    with open_browser_reader(people, document) as reader:
         reader.presses_a_key()
-        sent = Sent(reader)
+        sent = BeaconLog(reader)
         for turn in range(60):
             reader.page.keyboard.press("End" if turn % 2 else "Home")
             for _ in range(7):

@@ -8,27 +8,27 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from tests.support.browsing import PHONE, Visitor, visitor
-from tests.support.proof import Proof
-from tests.support.served import Served, served
+from tests.support.browser import PHONE, Visitor, visitor
+from tests.support.feedback_document import FeedbackDocument
+from tests.support.server_process import ServerProcess, run_server
 
-POCKET = {"viewport": {"width": 390, "height": 844}, "user_agent": PHONE, "has_touch": True, "is_mobile": True}
+PHONE_OPTIONS = {"viewport": {"width": 390, "height": 844}, "user_agent": PHONE, "has_touch": True, "is_mobile": True}
 
-Reader = Callable[..., Visitor]
+OpenReader = Callable[..., Visitor]
 
 
 @pytest.fixture(scope="session")
-def press(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def press(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     """A server behind a proxy, so that every reader has an address, and limits, of their own."""
     settings = {"DOCSHARE_TRUSTED_PROXIES": "127.0.0.1/32", "DOCSHARE_RATE_LIMIT": "100000"}
-    with served(tmp_path_factory.mktemp("press"), **settings) as running:
+    with run_server(tmp_path_factory.mktemp("press"), **settings) as running:
         yield running
 
 
 @pytest.fixture
-def proof(press: Served) -> Proof:
+def proof(press: ServerProcess) -> FeedbackDocument:
     """A document of four pages that takes everything."""
-    return Proof(press)
+    return FeedbackDocument(press)
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +37,7 @@ def addresses() -> Iterator[str]:
 
 
 @pytest.fixture
-def reader(browser: Browser, addresses: Iterator[str]) -> Iterator[Reader]:
+def reader(browser: Browser, addresses: Iterator[str]) -> Iterator[OpenReader]:
     """A function that brings a new reader, at a desk unless options of the browser context say otherwise. They must
     have met nothing odd by the end of the test, but what is in ``expected``."""
     met: list[Visitor] = []

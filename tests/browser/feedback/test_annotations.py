@@ -5,16 +5,16 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.feedback.conftest import POCKET, Reader
-from tests.support.browsing import at_page, current_page
+from tests.browser.feedback.conftest import PHONE_OPTIONS, OpenReader
+from tests.support.browser import current_page_number, wait_for_page
+from tests.support.feedback_document import FeedbackDocument
 from tests.support.pdfs import A4, Sheet, lines_content, sheets_pdf
-from tests.support.proof import Proof
-from tests.support.served import Served
+from tests.support.server_process import ServerProcess
 
 MODES = ["standard", "flipbook", "swipe", "magazine"]
 
 
-def spot(page: Page, x: float, y: float, number: int = 1) -> tuple[float, float]:
+def page_point(page: Page, x: float, y: float, number: int = 1) -> tuple[float, float]:
     """A point of a page, in CSS pixels of the window."""
     box = page.locator(f".page[data-page='{number}']").bounding_box()
     assert box is not None
@@ -22,14 +22,14 @@ def spot(page: Page, x: float, y: float, number: int = 1) -> tuple[float, float]
 
 
 def drag(page: Page, start: tuple[float, float], end: tuple[float, float], number: int = 1) -> None:
-    page.mouse.move(*spot(page, *start, number))
+    page.mouse.move(*page_point(page, *start, number))
     page.mouse.down()
-    page.mouse.move(*spot(page, *((a + b) / 2 for a, b in zip(start, end, strict=True)), number))
-    page.mouse.move(*spot(page, *end, number))
+    page.mouse.move(*page_point(page, *((a + b) / 2 for a, b in zip(start, end, strict=True)), number))
+    page.mouse.move(*page_point(page, *end, number))
     page.mouse.up()
 
 
-def draw(
+def draw_annotation(
     page: Page, words: str, start: tuple[float, float] = (0.2, 0.1), end: tuple[float, float] = (0.6, 0.3)
 ) -> None:
     """Annotate page 1 with the mouse."""
@@ -42,39 +42,39 @@ def draw(
     expect(page.locator("#annotation-form")).to_be_hidden()
 
 
-def told(proof: Proof) -> list[dict[str, Any]]:
+def list_annotations(proof: FeedbackDocument) -> list[dict[str, Any]]:
     """The annotations as the owner gets them, with their pages."""
     return [
         {"page": group["page"], **row} for group in proof.told("annotations")["pages"] for row in group["annotations"]
     ]
 
 
-def sides(rect: dict[str, float]) -> list[float]:
+def rect_values(rect: dict[str, float]) -> list[float]:
     return [rect[name] for name in ("x", "y", "width", "height")]
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_an_area_is_drawn_with_the_mouse_in_every_mode(press: Served, reader: Reader, mode: str) -> None:
-    proof = Proof(press, viewerMode=mode)
+def test_an_area_is_drawn_with_the_mouse_in_every_mode(press: ServerProcess, reader: OpenReader, mode: str) -> None:
+    proof = FeedbackDocument(press, viewerMode=mode)
     page = reader().open(proof.url)
-    draw(page, "Say this once", start=(0.5, 0.3), end=(0.96, 0.1))  # ends where a click would turn the page
-    (annotation,) = told(proof)
+    draw_annotation(page, "Say this once", start=(0.5, 0.3), end=(0.96, 0.1))  # ends where a click would turn the page
+    (annotation,) = list_annotations(proof)
     assert (annotation["page"], annotation["note"]) == (1, "Say this once")
-    assert sides(annotation["rect"]) == pytest.approx([0.5, 0.1, 0.46, 0.2], abs=0.01)
-    assert current_page(page) == 1
+    assert rect_values(annotation["rect"]) == pytest.approx([0.5, 0.1, 0.46, 0.2], abs=0.01)
+    assert current_page_number(page) == 1
     assert page.evaluate("document.body.dataset.tool") is None
     page.reload()
     page.locator(".page[data-page='1'] .annotation").wait_for()
 
 
-def test_a_finger_draws_on_a_phone(proof: Proof, reader: Reader) -> None:
-    person = reader(**POCKET)
+def test_a_finger_draws_on_a_phone(proof: FeedbackDocument, reader: OpenReader) -> None:
+    person = reader(**PHONE_OPTIONS)
     page = person.open(proof.url)
     page.get_by_role("button", name="Annotate", exact=True).tap()
     finger = person.context.new_cdp_session(page)
 
     def touch(kind: str, *points: tuple[float, float]) -> None:
-        touches = [{"x": x, "y": y, "id": 1} for x, y in (spot(page, *point) for point in points)]
+        touches = [{"x": x, "y": y, "id": 1} for x, y in (page_point(page, *point) for point in points)]
         finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touches})
 
     touch("touchStart", (0.1, 0.2))
@@ -84,24 +84,24 @@ def test_a_finger_draws_on_a_phone(proof: Proof, reader: Reader) -> None:
     page.get_by_label("Your annotation").fill("By finger")
     page.get_by_role("button", name="Save").tap()
     page.locator(".annotation").wait_for()
-    assert sides(told(proof)[0]["rect"]) == pytest.approx([0.1, 0.2, 0.7, 0.3], abs=0.01)
+    assert rect_values(list_annotations(proof)[0]["rect"]) == pytest.approx([0.1, 0.2, 0.7, 0.3], abs=0.01)
     assert page.evaluate("scrollY") == 0
 
 
-def test_a_click_makes_an_area_of_a_handy_size(proof: Proof, reader: Reader) -> None:
+def test_a_click_makes_an_area_of_a_handy_size(proof: FeedbackDocument, reader: OpenReader) -> None:
     page = reader().open(proof.url)
     page.keyboard.press("a")
-    page.mouse.click(*spot(page, 0.5, 0.3))
+    page.mouse.click(*page_point(page, 0.5, 0.3))
     page.get_by_label("Your annotation").fill("Here")
     page.get_by_role("button", name="Save").click()
     page.locator(".annotation").wait_for()
-    assert sides(told(proof)[0]["rect"]) == pytest.approx([0.35, 0.24, 0.3, 0.12], abs=0.01)
+    assert rect_values(list_annotations(proof)[0]["rect"]) == pytest.approx([0.35, 0.24, 0.3, 0.12], abs=0.01)
 
 
-def test_an_area_is_made_moved_and_resized_by_keys_alone(proof: Proof, reader: Reader) -> None:
+def test_an_area_is_made_moved_and_resized_by_keys_alone(proof: FeedbackDocument, reader: OpenReader) -> None:
     page = reader().open(proof.url)
     page.keyboard.press("ArrowRight")
-    at_page(page, 2)
+    wait_for_page(page, 2)
     page.keyboard.press("a")
     page.get_by_role("button", name="Annotate page 2").focus()
     page.keyboard.press("Enter")
@@ -112,18 +112,18 @@ def test_an_area_is_made_moved_and_resized_by_keys_alone(proof: Proof, reader: R
     )
     for key in ("ArrowLeft", "ArrowLeft", "ArrowDown", "Shift+ArrowRight", "Shift+ArrowUp"):
         page.keyboard.press(key)
-    assert current_page(page) == 2
+    assert current_page_number(page) == 2
     page.keyboard.press("Enter")
     page.keyboard.type("By keys")
     page.get_by_role("button", name="Save").focus()
     page.keyboard.press("Enter")
     page.locator(".page[data-page='2'] .annotation").wait_for()
-    (annotation,) = told(proof)
+    (annotation,) = list_annotations(proof)
     assert (annotation["page"], annotation["note"]) == (2, "By keys")
-    assert sides(annotation["rect"]) == pytest.approx([0.31, 0.46, 0.32, 0.1])
+    assert rect_values(annotation["rect"]) == pytest.approx([0.31, 0.46, 0.32, 0.1])
 
 
-def test_keys_never_push_an_area_off_the_page(proof: Proof, reader: Reader) -> None:
+def test_keys_never_push_an_area_off_the_page(proof: FeedbackDocument, reader: OpenReader) -> None:
     page = reader().open(proof.url)
     page.keyboard.press("a")
     page.get_by_role("button", name="Annotate page 1").press("Enter")
@@ -134,12 +134,12 @@ def test_keys_never_push_an_area_off_the_page(proof: Proof, reader: Reader) -> N
     page.keyboard.type("At the edge")
     page.get_by_role("button", name="Save").press("Enter")
     page.locator(".annotation").wait_for()
-    x, _, width, _ = sides(told(proof)[0]["rect"])
+    x, _, width, _ = rect_values(list_annotations(proof)[0]["rect"])
     assert 0 < width < 0.02
     assert x + width == pytest.approx(1)
 
 
-def test_escape_leaves_the_tool_and_the_form_and_keeps_the_words(proof: Proof, reader: Reader) -> None:
+def test_escape_leaves_the_tool_and_the_form_and_keeps_the_words(proof: FeedbackDocument, reader: OpenReader) -> None:
     page = reader().open(proof.url)
     button = page.get_by_role("button", name="Annotate", exact=True)
     button.click()
@@ -157,10 +157,10 @@ def test_escape_leaves_the_tool_and_the_form_and_keeps_the_words(proof: Proof, r
     button.click()
     drag(page, (0.2, 0.1), (0.5, 0.2))
     expect(page.get_by_label("Your annotation")).to_have_value("Half a thought")
-    assert told(proof) == []
+    assert list_annotations(proof) == []
 
 
-def test_an_area_without_words_is_not_sent(proof: Proof, reader: Reader) -> None:
+def test_an_area_without_words_is_not_sent(proof: FeedbackDocument, reader: OpenReader) -> None:
     page = reader().open(proof.url)
     page.keyboard.press("a")
     drag(page, (0.2, 0.1), (0.5, 0.2))
@@ -168,13 +168,15 @@ def test_an_area_without_words_is_not_sent(proof: Proof, reader: Reader) -> None
     expect(page.locator("#annotation-form [role=alert]")).to_have_text("Write something first.")
 
 
-def test_own_annotations_are_numbered_and_tell_their_note_to_pointer_and_keyboard(proof: Proof, reader: Reader) -> None:
+def test_own_annotations_are_numbered_and_tell_their_note_to_pointer_and_keyboard(
+    proof: FeedbackDocument, reader: OpenReader
+) -> None:
     page = reader().open(proof.url)
-    draw(page, "The first")
-    draw(page, "The second", (0.2, 0.4), (0.6, 0.5))
+    draw_annotation(page, "The first")
+    draw_annotation(page, "The second", (0.2, 0.4), (0.6, 0.5))
     assert page.locator(".annotation-number").all_inner_texts() == ["1", "2"]
     card = page.get_by_role("dialog", name="Annotation", exact=True)
-    page.mouse.move(*spot(page, 0.4, 0.45))
+    page.mouse.move(*page_point(page, 0.4, 0.45))
     expect(card).to_contain_text("The second")
     page.mouse.move(5, 400)
     expect(card).to_be_hidden()
@@ -186,24 +188,24 @@ def test_own_annotations_are_numbered_and_tell_their_note_to_pointer_and_keyboar
     assert other.locator(".annotation").count() == 0
 
 
-def test_an_annotation_is_deleted_from_its_card_and_from_the_list(proof: Proof, reader: Reader) -> None:
+def test_an_annotation_is_deleted_from_its_card_and_from_the_list(proof: FeedbackDocument, reader: OpenReader) -> None:
     page = reader().open(proof.url)
-    draw(page, "The first")
-    draw(page, "The second", (0.2, 0.4), (0.6, 0.5))
+    draw_annotation(page, "The first")
+    draw_annotation(page, "The second", (0.2, 0.4), (0.6, 0.5))
     page.locator(".annotation").first.press("Enter")
     expect(page.locator("#annotation-delete")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator(".annotation")).to_have_count(1)
-    assert [row["note"] for row in told(proof)] == ["The second"]
+    assert [row["note"] for row in list_annotations(proof)] == ["The second"]
     page.locator("#notes-open").click()
     page.get_by_role("button", name="Delete annotation").last.click()
     expect(page.locator(".annotation")).to_have_count(0)
-    assert told(proof) == []
+    assert list_annotations(proof) == []
 
 
-def test_areas_stay_where_they_are_on_the_page_when_it_is_zoomed(proof: Proof, reader: Reader) -> None:
+def test_areas_stay_where_they_are_on_the_page_when_it_is_zoomed(proof: FeedbackDocument, reader: OpenReader) -> None:
     page = reader().open(proof.url)
-    draw(page, "Here")
+    draw_annotation(page, "Here")
     place = """() => {
       const box = (name) => document.querySelector(name).getBoundingClientRect();
       const [area, paper] = [box(".annotation"), box(".page")];
@@ -215,25 +217,25 @@ def test_areas_stay_where_they_are_on_the_page_when_it_is_zoomed(proof: Proof, r
     assert page.evaluate(place) == pytest.approx(before, abs=0.003)
 
 
-def test_drawing_follows_no_link_and_selects_no_text(press: Served, reader: Reader) -> None:
+def test_drawing_follows_no_link_and_selects_no_text(press: ServerProcess, reader: OpenReader) -> None:
     link = "<< /Type /Annot /Subtype /Link /Border [0 0 0] /Rect [60 60 535 782] /Dest [@2 /Fit] >>"
     sheets = [Sheet(lines_content("Alpha beta gamma"), A4, annots=[link]), Sheet(lines_content("Delta"), A4)]
-    proof = Proof(press, content=sheets_pdf(sheets))
+    proof = FeedbackDocument(press, content=sheets_pdf(sheets))
     page = reader().open(proof.url)
     page.locator(".page-links a").wait_for(state="attached")
     page.keyboard.press("a")
-    page.mouse.click(*spot(page, 0.5, 0.2))
+    page.mouse.click(*page_point(page, 0.5, 0.2))
     expect(page.get_by_label("Your annotation")).to_be_focused()
     page.keyboard.press("Escape")
     page.keyboard.press("a")
     drag(page, (0.1, 0.02), (0.9, 0.4))
     expect(page.get_by_label("Your annotation")).to_be_focused()
-    assert current_page(page) == 1
+    assert current_page_number(page) == 1
     assert page.evaluate("document.getSelection().toString()") == ""
 
 
-def test_a_second_finger_ends_the_drawing(proof: Proof, reader: Reader) -> None:
-    person = reader(**POCKET)
+def test_a_second_finger_ends_the_drawing(proof: FeedbackDocument, reader: OpenReader) -> None:
+    person = reader(**PHONE_OPTIONS)
     page = person.open(proof.url)
     page.get_by_role("button", name="Annotate", exact=True).tap()
     fingers = person.context.new_cdp_session(page)

@@ -2,19 +2,19 @@
 
 from playwright.sync_api import expect
 
-from tests.browser.feedback.conftest import Reader
-from tests.support.browsing import Gate, at_page
+from tests.browser.feedback.conftest import OpenReader
+from tests.support.browser import RequestGate, wait_for_page
+from tests.support.feedback_document import FeedbackDocument
 from tests.support.pdfs import simple_pdf
-from tests.support.proof import Proof
 
 
-def test_two_first_marks_at_once_are_of_one_reader(proof: Proof, reader: Reader) -> None:
+def test_two_first_marks_at_once_are_of_one_reader(proof: FeedbackDocument, reader: OpenReader) -> None:
     person = reader()
-    gate = Gate(person.page, "**/marks/*")
+    gate = RequestGate(person.page, "**/marks/*")
     page = person.open(proof.url)
     page.keyboard.press("1")
     page.keyboard.press("ArrowRight")
-    at_page(page, 2)
+    wait_for_page(page, 2)
     page.keyboard.press("2")
     expect(page.locator("#feedback-status")).to_have_text("Page 2: maybe")
     assert len(gate.held) == 1
@@ -24,7 +24,7 @@ def test_two_first_marks_at_once_are_of_one_reader(proof: Proof, reader: Reader)
     assert [viewer["marks"] for viewer in proof.told("page-marks")["viewers"]] == [marks]
 
 
-def test_a_mark_on_a_document_that_was_replaced_is_not_kept(proof: Proof, reader: Reader) -> None:
+def test_a_mark_on_a_document_that_was_replaced_is_not_kept(proof: FeedbackDocument, reader: OpenReader) -> None:
     visitor = reader()
     page = visitor.open(proof.url)
     proof.replace(simple_pdf(pages=3))

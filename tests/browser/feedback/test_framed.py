@@ -2,27 +2,29 @@
 
 from playwright.sync_api import Frame, expect
 
-from tests.browser.feedback.conftest import Reader
-from tests.support.framing import framed, framing
-from tests.support.proof import Proof
-from tests.support.waiting import eventually
+from tests.browser.feedback.conftest import OpenReader
+from tests.support.feedback_document import FeedbackDocument
+from tests.support.framing_page import find_frame, serve_framing_page
+from tests.support.polling import wait_until
 
-SAID = "Your browser keeps no cookies here, so nobody could tell what is yours. Open in a window of its own"
+NO_COOKIES_MESSAGE = (
+    "Your browser keeps no cookies here, so nobody could tell what is yours. Open in a window of its own"
+)
 
 
-def embed(proof: Proof) -> str:
+def embed_url(proof: FeedbackDocument) -> str:
     return proof.url.replace(f"/{proof.name}", f"/embed/{proof.name}")
 
 
-def reads(frame: Frame) -> None:
+def wait_for_page_image(frame: Frame) -> None:
     frame.locator(".pages.is-live .page.is-ready:not([inert])").first.wait_for()
 
 
-def pick(frame: Frame) -> None:
+def pick_first_page(frame: Frame) -> None:
     frame.get_by_role("group", name="Mark page 1").get_by_role("button", name="Pick").click()
 
 
-def write(frame: Frame) -> None:
+def write_note(frame: Frame) -> None:
     frame.locator("#notes-open").click()
     frame.get_by_label("Your note").fill("A thought")
     frame.locator("#note-author").fill("Ada")
@@ -30,19 +32,19 @@ def write(frame: Frame) -> None:
 
 
 def test_where_a_frame_keeps_no_cookies_nothing_is_kept_and_a_window_of_its_own_is_offered(
-    proof: Proof, reader: Reader
+    proof: FeedbackDocument, reader: OpenReader
 ) -> None:
     """Over plain HTTP a frame of another site keeps none; each mark would be of another reader."""
     person = reader()
-    with framing(embed(proof), "localhost") as address:
+    with serve_framing_page(embed_url(proof), "localhost") as address:
         person.page.goto(address)
-        frame = framed(person.page)
-        reads(frame)
-        pick(frame)
-        expect(frame.locator("#feedback-words")).to_have_text(f"The mark on page 1 is not saved. {SAID}")
+        frame = find_frame(person.page)
+        wait_for_page_image(frame)
+        pick_first_page(frame)
+        expect(frame.locator("#feedback-words")).to_have_text(f"The mark on page 1 is not saved. {NO_COOKIES_MESSAGE}")
         expect(frame.locator(".verdict[aria-pressed='true']")).to_have_count(0)
-        write(frame)
-        expect(frame.locator("#note-form [role=alert]")).to_have_text(f"Not saved. {SAID}")
+        write_note(frame)
+        expect(frame.locator("#note-form [role=alert]")).to_have_text(f"Not saved. {NO_COOKIES_MESSAGE}")
         expect(frame.locator(".note")).to_have_count(0)
         expect(frame.get_by_label("Your note")).to_have_value("A thought")
         assert (proof.told("page-marks")["viewers"], proof.told("feedback")["notes"]) == ([], [])
@@ -50,25 +52,27 @@ def test_where_a_frame_keeps_no_cookies_nothing_is_kept_and_a_window_of_its_own_
             frame.locator("#note-form .way-out").click()
         alone = opening.value
         assert alone.url == proof.url
-        reads(alone.main_frame)
-        pick(alone.main_frame)
-        write(alone.main_frame)
+        wait_for_page_image(alone.main_frame)
+        pick_first_page(alone.main_frame)
+        write_note(alone.main_frame)
         expect(alone.locator(".note p")).to_have_text("A thought")
     assert proof.told("page-marks")["totals"]["pick"] == 1
     person.complaints = [text for text in person.complaints if "status of 403" not in text and "favicon" not in text]
 
 
-def test_in_a_frame_that_keeps_cookies_everything_can_be_left_and_taken_back(proof: Proof, reader: Reader) -> None:
+def test_in_a_frame_that_keeps_cookies_everything_can_be_left_and_taken_back(
+    proof: FeedbackDocument, reader: OpenReader
+) -> None:
     person = reader()
-    with framing(embed(proof), "127.0.0.1") as address:
+    with serve_framing_page(embed_url(proof), "127.0.0.1") as address:
         person.page.goto(address)
-        frame = framed(person.page)
-        reads(frame)
-        pick(frame)
-        write(frame)
+        frame = find_frame(person.page)
+        wait_for_page_image(frame)
+        pick_first_page(frame)
+        write_note(frame)
         expect(frame.locator(".note p")).to_have_text("A thought")
         frame.get_by_role("button", name="Delete note").click()
         expect(frame.locator(".note")).to_have_count(0)
-        eventually(lambda: proof.told("feedback")["notes"] == [])
+        wait_until(lambda: proof.told("feedback")["notes"] == [])
     assert proof.told("page-marks")["totals"]["pick"] == 1
     person.complaints = [text for text in person.complaints if "404" not in text]

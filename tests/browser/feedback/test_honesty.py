@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.browser.feedback.conftest import POCKET, Reader
-from tests.support.axe import serious
-from tests.support.browsing import Gate, stand_between, visitor
-from tests.support.proof import Proof
+from tests.browser.feedback.conftest import PHONE_OPTIONS, OpenReader
+from tests.support.axe import find_serious_violations
+from tests.support.browser import RequestGate, intercept_requests, visitor
+from tests.support.feedback_document import FeedbackDocument
 
 WORDS = "A thought that took a while to write"
 PLAIN = "text/plain; charset=utf-8"
@@ -28,19 +28,19 @@ IDS = [f"{status}-{words.split()[-2]}" for status, _, _, words in REFUSALS]
 
 
 @pytest.fixture
-def page(browser: Browser, proof: Proof) -> Any:
+def page(browser: Browser, proof: FeedbackDocument) -> Any:
     """A reader's page; failed requests are complaints of the browser, so those are not looked at."""
     with visitor(browser) as person:
-        stand_between(person.page)
+        intercept_requests(person.page)
         yield person.open(proof.url)
 
 
-def refuse(page: Page, path: str, status: int, headers: dict[str, str], body: str) -> None:
+def refuse_requests(page: Page, path: str, status: int, headers: dict[str, str], body: str) -> None:
     answer = {"status": status, "headers": headers, "content_type": PLAIN, "body": body}
     page.route(f"**/{path}", lambda route: route.fulfill(**answer))
 
 
-def write(page: Page) -> None:
+def write_note(page: Page) -> None:
     page.locator("#notes-open").click()
     page.get_by_label("Your note").fill(WORDS)
     page.locator("#note-author").fill("Ada")
@@ -49,10 +49,10 @@ def write(page: Page) -> None:
 
 @pytest.mark.parametrize(("status", "headers", "body", "told"), REFUSALS, ids=IDS)
 def test_a_note_that_is_refused_stays_where_it_was_typed(
-    page: Page, proof: Proof, status: int, headers: dict[str, str], body: str, told: str
+    page: Page, proof: FeedbackDocument, status: int, headers: dict[str, str], body: str, told: str
 ) -> None:
-    refuse(page, "notes", status, headers, body)
-    write(page)
+    refuse_requests(page, "notes", status, headers, body)
+    write_note(page)
     expect(page.locator("#note-form [role=alert]")).to_have_text(f"Not saved. {told}")
     expect(page.get_by_label("Your note")).to_have_value(WORDS)
     expect(page.locator("#note-author")).to_have_value("Ada")
@@ -64,9 +64,9 @@ def test_a_note_that_is_refused_stays_where_it_was_typed(
     assert [note["body"] for note in proof.told("feedback")["notes"]] == [WORDS]
 
 
-def test_offline_is_said_and_survived(page: Page, proof: Proof) -> None:
+def test_offline_is_said_and_survived(page: Page, proof: FeedbackDocument) -> None:
     page.context.set_offline(True)
-    write(page)
+    write_note(page)
     expect(page.locator("#note-form [role=alert]")).to_have_text("Not saved. You are offline.")
     page.context.set_offline(False)
     page.locator("#note-form").get_by_role("button", name="Try again").click()
@@ -74,10 +74,10 @@ def test_offline_is_said_and_survived(page: Page, proof: Proof) -> None:
 
 
 def test_what_is_typed_while_a_note_is_on_its_way_is_not_lost_and_nothing_is_sent_twice(
-    page: Page, proof: Proof
+    page: Page, proof: FeedbackDocument
 ) -> None:
-    gate = Gate(page, "**/notes")
-    write(page)
+    gate = RequestGate(page, "**/notes")
+    write_note(page)
     expect(page.get_by_role("button", name="Saving…")).to_have_attribute("aria-disabled", "true")
     page.get_by_label("Your note").fill("The next thought")
     page.get_by_role("button", name="Saving…").press("Enter")
@@ -87,8 +87,8 @@ def test_what_is_typed_while_a_note_is_on_its_way_is_not_lost_and_nothing_is_sen
     assert len(proof.told("feedback")["notes"]) == 1
 
 
-def test_an_annotation_that_is_refused_keeps_its_area_and_its_words(page: Page, proof: Proof) -> None:
-    refuse(page, "annotations", 500, {}, "")
+def test_an_annotation_that_is_refused_keeps_its_area_and_its_words(page: Page, proof: FeedbackDocument) -> None:
+    refuse_requests(page, "annotations", 500, {}, "")
     page.keyboard.press("a")
     page.get_by_role("button", name="Annotate page 1").click()
     page.get_by_label("Your annotation").fill(WORDS)
@@ -103,8 +103,8 @@ def test_an_annotation_that_is_refused_keeps_its_area_and_its_words(page: Page, 
     expect(page.locator(".draft")).to_have_count(0)
 
 
-def test_a_mark_that_is_refused_is_taken_back_and_can_be_tried_again(page: Page, proof: Proof) -> None:
-    refuse(page, "marks/1", 500, {}, "")
+def test_a_mark_that_is_refused_is_taken_back_and_can_be_tried_again(page: Page, proof: FeedbackDocument) -> None:
+    refuse_requests(page, "marks/1", 500, {}, "")
     page.keyboard.press("1")
     notice = page.locator("#feedback-notice")
     expect(notice).to_contain_text("The mark on page 1 is not saved. The server could not do this just now.")
@@ -116,7 +116,7 @@ def test_a_mark_that_is_refused_is_taken_back_and_can_be_tried_again(page: Page,
     assert proof.told("page-marks")["totals"]["pick"] == 1
 
 
-def test_marks_that_come_too_fast_wait_and_are_all_kept_under_one_notice(page: Page, proof: Proof) -> None:
+def test_marks_that_come_too_fast_wait_and_are_all_kept_under_one_notice(page: Page, proof: FeedbackDocument) -> None:
     refused = []
 
     def slow_down(route: Route) -> None:
@@ -135,8 +135,8 @@ def test_marks_that_come_too_fast_wait_and_are_all_kept_under_one_notice(page: P
     assert proof.told("page-marks")["totals"]["pick"] == 3
 
 
-def test_marks_that_are_refused_are_told_together_and_tried_again_together(page: Page, proof: Proof) -> None:
-    refuse(page, "marks/*", 500, {}, "")
+def test_marks_that_are_refused_are_told_together_and_tried_again_together(page: Page, proof: FeedbackDocument) -> None:
+    refuse_requests(page, "marks/*", 500, {}, "")
     for number in (1, 2):
         page.get_by_role("group", name=f"Mark page {number}").get_by_role("button", name="Pick").click()
     notice = page.locator("#feedback-notice")
@@ -156,10 +156,10 @@ def test_clearing_a_page_without_a_mark_asks_the_server_for_nothing(page: Page) 
     assert [url for url in asked if "/marks/" in url] == []
 
 
-def test_a_note_that_cannot_be_deleted_stays_and_says_so(page: Page, proof: Proof) -> None:
-    write(page)
+def test_a_note_that_cannot_be_deleted_stays_and_says_so(page: Page, proof: FeedbackDocument) -> None:
+    write_note(page)
     page.locator(".note").wait_for()
-    refuse(page, "notes/*", 500, {}, "")
+    refuse_requests(page, "notes/*", 500, {}, "")
     page.get_by_role("button", name="Delete note").click()
     expect(page.locator("#feedback-notice")).to_contain_text("Your note is not deleted.")
     expect(page.locator(".note:not(.is-leaving)")).to_have_count(1)
@@ -168,16 +168,16 @@ def test_a_note_that_cannot_be_deleted_stays_and_says_so(page: Page, proof: Proo
     expect(page.locator(".note")).to_have_count(0)
 
 
-def test_a_note_that_is_gone_already_counts_as_deleted(page: Page, proof: Proof) -> None:
-    write(page)
+def test_a_note_that_is_gone_already_counts_as_deleted(page: Page, proof: FeedbackDocument) -> None:
+    write_note(page)
     page.locator(".note").wait_for()
-    refuse(page, "notes/*", 404, {}, "There is no such note of yours.")
+    refuse_requests(page, "notes/*", 404, {}, "There is no such note of yours.")
     page.get_by_role("button", name="Delete note").click()
     expect(page.locator(".note")).to_have_count(0)
 
 
 def test_a_receipt_that_is_refused_keeps_the_name(page: Page) -> None:
-    refuse(page, "receipt", 429, {"Retry-After": "5"}, "")
+    refuse_requests(page, "receipt", 429, {"Retry-After": "5"}, "")
     page.get_by_role("button", name="Confirm receipt").click()
     page.locator("#receipt-name").fill("Ada")
     page.get_by_role("button", name="I have received this").click()
@@ -190,12 +190,12 @@ def test_a_receipt_that_is_refused_keeps_the_name(page: Page) -> None:
 
 
 def test_when_earlier_notes_do_not_come_writing_works_and_they_can_be_asked_for_again(
-    browser: Browser, proof: Proof
+    browser: Browser, proof: FeedbackDocument
 ) -> None:
     with visitor(browser) as person:
-        refuse(person.page, "feedback", 500, {}, "")
+        refuse_requests(person.page, "feedback", 500, {}, "")
         page = person.open(proof.url)
-        write(page)
+        write_note(page)
         expect(page.locator(".note p")).to_have_text(WORDS)
         expect(page.locator("#notes-list")).to_contain_text("What was written before could not be loaded.")
         page.unroute("**/feedback")
@@ -213,7 +213,9 @@ def test_leaving_with_words_unsent_is_asked_about(page: Page) -> None:
     assert asked == ["beforeunload"]
 
 
-def test_the_owner_sees_what_readers_could_leave_and_leaves_nothing(proof: Proof, reader: Reader) -> None:
+def test_the_owner_sees_what_readers_could_leave_and_leaves_nothing(
+    proof: FeedbackDocument, reader: OpenReader
+) -> None:
     person = reader()
     proof.sign_in(person.page)
     page = person.open(proof.url)
@@ -232,9 +234,9 @@ def test_the_owner_sees_what_readers_could_leave_and_leaves_nothing(proof: Proof
     assert [url for url in person.requests if "/marks/" in url] == []
 
 
-def test_the_owner_sees_who_signed_a_note_and_readers_do_not(proof: Proof, reader: Reader) -> None:
+def test_the_owner_sees_who_signed_a_note_and_readers_do_not(proof: FeedbackDocument, reader: OpenReader) -> None:
     page = reader().open(proof.url)
-    opened(page)
+    open_notes(page)
     page.locator("#note-body").fill("Cut page 2")
     page.locator("#note-author").fill("Your boss")
     page.get_by_label("Every reader").check()
@@ -245,12 +247,12 @@ def test_the_owner_sees_who_signed_a_note_and_readers_do_not(proof: Proof, reade
     proof.sign_in(owner.page)
     for person, told in ((reader(), 0), (owner, 1)):
         page = person.open(proof.url)
-        opened(page)
+        open_notes(page)
         expect(page.locator(".note")).to_contain_text("Your boss")
         expect(page.locator(".note").get_by_text(note["viewer"])).to_have_count(told)
 
 
-def test_an_owner_who_has_confirmed_as_a_reader_sees_that(proof: Proof, reader: Reader) -> None:
+def test_an_owner_who_has_confirmed_as_a_reader_sees_that(proof: FeedbackDocument, reader: OpenReader) -> None:
     person = reader()
     page = person.open(proof.url)
     page.get_by_role("button", name="Confirm receipt").click()
@@ -263,27 +265,27 @@ def test_an_owner_who_has_confirmed_as_a_reader_sees_that(proof: Proof, reader: 
     expect(page.locator("#receipt-words")).to_contain_text("Received by Ada")
 
 
-def opened(page: Page) -> None:
+def open_notes(page: Page) -> None:
     page.locator("#notes-open").click()
 
 
-def drawn(page: Page) -> None:
+def start_annotation(page: Page) -> None:
     page.keyboard.press("a")
     page.get_by_role("button", name="Annotate page 1").press("Enter")
 
 
-def received(page: Page) -> None:
+def open_receipt(page: Page) -> None:
     page.locator("#receipt-open").click()
 
 
-@pytest.mark.parametrize("options", [{}, POCKET, {"color_scheme": "dark"}], ids=["desk", "phone", "dark"])
-@pytest.mark.parametrize("step", [opened, drawn, received])
+@pytest.mark.parametrize("options", [{}, PHONE_OPTIONS, {"color_scheme": "dark"}], ids=["desk", "phone", "dark"])
+@pytest.mark.parametrize("step", [open_notes, start_annotation, open_receipt])
 def test_nothing_of_it_violates_accessibility(
-    proof: Proof, reader: Reader, options: dict[str, Any], step: Callable[[Page], None]
+    proof: FeedbackDocument, reader: OpenReader, options: dict[str, Any], step: Callable[[Page], None]
 ) -> None:
     proof.hotspot(link="https://film.example/one", label="See the film")
     page = reader(**options).open(proof.url)
     page.keyboard.press("1")
     step(page)
     page.wait_for_timeout(250)  # what is fading in has no contrast yet
-    assert serious(page) == []
+    assert find_serious_violations(page) == []

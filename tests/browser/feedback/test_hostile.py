@@ -5,24 +5,24 @@ from typing import Any
 
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.feedback.conftest import Reader
-from tests.support.browsing import Visitor
+from tests.browser.feedback.conftest import OpenReader
+from tests.support.browser import Visitor
+from tests.support.feedback_document import FeedbackDocument
 from tests.support.payloads import XSS
-from tests.support.proof import Proof
 
 LONGEST_NAME = 80
-UNSENT = "\ud800\x00"  # no client can send the first as JSON in UTF-8, and the server takes no NUL
-PAYLOADS = [text for text in XSS if not set(text) & set(UNSENT)]
-WHEN = "2026-11-21T12:00:00.000Z"
+UNSENDABLE = "\ud800\x00"  # no client can send the first as JSON in UTF-8, and the server takes no NUL
+PAYLOADS = [text for text in XSS if not set(text) & set(UNSENDABLE)]
+EXPIRES_AT = "2026-11-21T12:00:00.000Z"
 TRAP = "window.pwned = () => { window.hit = true; };"
 
-LEAVE = """async ([url, body]) => {
+POST_FEEDBACK = """async ([url, body]) => {
   const headers = { "Content-Type": "application/json" };
   return (await fetch(url, { method: "POST", headers, body: JSON.stringify(body) })).status;
 }"""
 
 
-def name_of(text: str) -> str:
+def shorten_to_name(text: str) -> str:
     """The text as a name: of one line, and no longer than names are."""
     return " ".join(text.split())[:LONGEST_NAME].strip()
 
@@ -48,7 +48,7 @@ def test_there_are_enough_of_them() -> None:
     assert len(PAYLOADS) >= 60
 
 
-def test_the_trap_catches_what_runs(reader: Reader, proof: Proof) -> None:
+def test_the_trap_catches_what_runs(reader: OpenReader, proof: FeedbackDocument) -> None:
     person = reader()
     set_trap(person)
     page = person.open(proof.url)
@@ -56,29 +56,29 @@ def test_the_trap_catches_what_runs(reader: Reader, proof: Proof) -> None:
     assert not is_unharmed(page)
 
 
-def test_notes_of_others_are_shown_as_they_were_written(proof: Proof, reader: Reader) -> None:
+def test_notes_of_others_are_shown_as_they_were_written(proof: FeedbackDocument, reader: OpenReader) -> None:
     for start in range(0, len(PAYLOADS), 25):  # an address may leave sixty things in a minute
         page = reader().open(proof.url)
         for text in PAYLOADS[start : start + 25]:
-            note = {"author": name_of(text), "body": text, "public": True, "page": 1}
-            assert page.evaluate(LEAVE, [f"/{proof.name}/notes", note]) == 201, text
+            note = {"author": shorten_to_name(text), "body": text, "public": True, "page": 1}
+            assert page.evaluate(POST_FEEDBACK, [f"/{proof.name}/notes", note]) == 201, text
     person = reader()
     set_trap(person)
     page = person.open(proof.url)
     page.locator("#notes-open").click()
     expect(page.locator(".note")).to_have_count(len(PAYLOADS))
     assert page.locator(".note p").all_text_contents() == PAYLOADS
-    assert page.locator(".note-author").all_text_contents() == [name_of(text) for text in PAYLOADS]
+    assert page.locator(".note-author").all_text_contents() == [shorten_to_name(text) for text in PAYLOADS]
     assert page.locator(".notes-list :is(script, img, iframe, a, svg:not(.icon), input, style)").count() == 0
     assert is_unharmed(page)
 
 
-def test_own_words_and_names_are_shown_as_they_were_written(proof: Proof, reader: Reader) -> None:
+def test_own_words_and_names_are_shown_as_they_were_written(proof: FeedbackDocument, reader: OpenReader) -> None:
     """Annotations, receipt and the remembered name, as if the server had kept the worst."""
     everything = " ".join(PAYLOADS)
     rect = {"x": 0.1, "y": 0.1, "width": 0.2, "height": 0.1}
     annotations = [
-        {"uuid": str(number), "page": 1, "rect": rect, "note": text, "createdAt": WHEN}
+        {"uuid": str(number), "page": 1, "rect": rect, "note": text, "createdAt": EXPIRES_AT}
         for number, text in enumerate(PAYLOADS)
     ]
     left = {
@@ -86,7 +86,7 @@ def test_own_words_and_names_are_shown_as_they_were_written(proof: Proof, reader
         "notes": [],
         "marks": {},
         "annotations": annotations,
-        "receipt": {"name": everything, "confirmedAt": WHEN},
+        "receipt": {"name": everything, "confirmedAt": EXPIRES_AT},
     }
     person = reader()
     set_trap(person)
@@ -102,7 +102,7 @@ def test_own_words_and_names_are_shown_as_they_were_written(proof: Proof, reader
     assert is_unharmed(page)
 
 
-def test_labels_and_addresses_of_hotspots_are_harmless(proof: Proof, reader: Reader) -> None:
+def test_labels_and_addresses_of_hotspots_are_harmless(proof: FeedbackDocument, reader: OpenReader) -> None:
     proof.hotspot(link="https://film.example/", label="See the film")
 
     def poison(route: Route) -> None:
@@ -129,7 +129,7 @@ def test_labels_and_addresses_of_hotspots_are_harmless(proof: Proof, reader: Rea
     assert is_unharmed(page)
 
 
-def test_a_refusal_that_holds_markup_is_shown_as_text(proof: Proof, reader: Reader) -> None:
+def test_a_refusal_that_holds_markup_is_shown_as_text(proof: FeedbackDocument, reader: OpenReader) -> None:
     person = reader()
     set_trap(person)
     refusal = {"status": 400, "content_type": "text/plain", "body": PAYLOADS[7]}

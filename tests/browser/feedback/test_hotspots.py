@@ -3,45 +3,45 @@
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.browser.feedback.conftest import POCKET, Reader
-from tests.support.browsing import stand_between, visitor
-from tests.support.proof import Proof
-from tests.support.served import Served
-from tests.support.waiting import eventually
+from tests.browser.feedback.conftest import PHONE_OPTIONS, OpenReader
+from tests.support.browser import intercept_requests, visitor
+from tests.support.feedback_document import FeedbackDocument
+from tests.support.polling import wait_until
+from tests.support.server_process import ServerProcess
 
-NOTHING = {"commentsEnabled": False, "marksEnabled": False, "annotationsEnabled": False, "askReceipt": False}
-SPOTS = """() => [...document.querySelectorAll(".hotspot")].map((spot) => {
+NO_FEEDBACK = {"commentsEnabled": False, "marksEnabled": False, "annotationsEnabled": False, "askReceipt": False}
+HOTSPOT_BOXES = """() => [...document.querySelectorAll(".hotspot")].map((spot) => {
   const [box, paper] = [spot, spot.closest(".page")].map((element) => element.getBoundingClientRect());
   const shares = [(box.x - paper.x) / paper.width, (box.y - paper.y) / paper.height];
   return [...shares, box.width / paper.width, box.height / paper.height];
 })"""
 
 
-def film(route: Route) -> None:
+def fulfill_with_film(route: Route) -> None:
     route.fulfill(status=200, content_type="text/html", body="<!doctype html><title>Film</title>")
 
 
 @pytest.mark.parametrize("mode", ["standard", "flipbook", "swipe", "magazine"])
-def test_a_link_opens_beside_the_document_in_every_mode(press: Served, reader: Reader, mode: str) -> None:
-    proof = Proof(press, viewerMode=mode, **NOTHING, commentsAllowPublic=False)
+def test_a_link_opens_beside_the_document_in_every_mode(press: ServerProcess, reader: OpenReader, mode: str) -> None:
+    proof = FeedbackDocument(press, viewerMode=mode, **NO_FEEDBACK, commentsAllowPublic=False)
     spot = proof.hotspot(1, "0.5,0.4,0.3,0.1", link="https://film.example/one", label="See the film")
     person = reader()
-    person.context.route("https://film.example/**", film)
+    person.context.route("https://film.example/**", fulfill_with_film)
     page = person.open(proof.url)
     link = page.get_by_role("link", name="See the film")
     assert link.get_attribute("rel") == "noopener noreferrer nofollow"
-    assert page.evaluate(SPOTS)[0] == pytest.approx([0.5, 0.4, 0.3, 0.1], abs=0.003)
+    assert page.evaluate(HOTSPOT_BOXES)[0] == pytest.approx([0.5, 0.4, 0.3, 0.1], abs=0.003)
     with person.context.expect_page() as opened:
         link.click()
     assert opened.value.url == "https://film.example/one"
     assert opened.value.evaluate("[opener, document.referrer]") == [None, ""]
-    eventually(lambda: proof.taps() == {spot: 1})
+    wait_until(lambda: proof.taps() == {spot: 1})
 
 
-def test_a_link_is_reached_and_followed_by_keyboard(proof: Proof, reader: Reader) -> None:
+def test_a_link_is_reached_and_followed_by_keyboard(proof: FeedbackDocument, reader: OpenReader) -> None:
     proof.hotspot(link="https://film.example/one", label="See the film")
     person = reader()
-    person.context.route("https://film.example/**", film)
+    person.context.route("https://film.example/**", fulfill_with_film)
     page = person.open(proof.url)
     page.get_by_role("link", name="See the film").focus()
     with person.context.expect_page() as opened:
@@ -49,10 +49,10 @@ def test_a_link_is_reached_and_followed_by_keyboard(proof: Proof, reader: Reader
     assert opened.value.title() == "Film"
 
 
-def test_a_tap_that_nobody_takes_is_no_trouble_for_the_reader(browser: Browser, proof: Proof) -> None:
+def test_a_tap_that_nobody_takes_is_no_trouble_for_the_reader(browser: Browser, proof: FeedbackDocument) -> None:
     spot = proof.hotspot(link="https://film.example/one", label="See the film")
     with visitor(browser) as person:
-        person.context.route("https://film.example/**", film)
+        person.context.route("https://film.example/**", fulfill_with_film)
         page = person.open(proof.url)
         page.route("**/taps", lambda route: route.abort())
         with person.context.expect_page() as opened:
@@ -62,11 +62,11 @@ def test_a_tap_that_nobody_takes_is_no_trouble_for_the_reader(browser: Browser, 
     assert proof.taps() == {spot: 0}
 
 
-def playing(page: Page) -> list[str]:
+def list_playing(page: Page) -> list[str]:
     return [str(button.get_attribute("aria-label")) for button in page.locator(".hotspot.is-playing").all()]
 
 
-def test_recordings_play_and_pause_and_never_two_at_once(proof: Proof, reader: Reader) -> None:
+def test_recordings_play_and_pause_and_never_two_at_once(proof: FeedbackDocument, reader: OpenReader) -> None:
     sound, song = proof.sound(), proof.sound()
     first = proof.hotspot(1, "0.1,0.1,0.1,0.05", audio=sound, label="the greeting")
     second = proof.hotspot(1, "0.5,0.1,0.1,0.05", audio=song, label="the song")
@@ -75,17 +75,17 @@ def test_recordings_play_and_pause_and_never_two_at_once(proof: Proof, reader: R
     expect(page.get_by_role("button", name="Pause the greeting")).to_be_visible()
     page.get_by_role("button", name="Play the song").press("Enter")
     expect(page.get_by_role("button", name="Pause the song")).to_be_visible()
-    assert playing(page) == ["Pause the song"]
+    assert list_playing(page) == ["Pause the song"]
     page.keyboard.press(" ")
     expect(page.get_by_role("button", name="Play the song")).to_be_visible()
-    assert playing(page) == []
-    eventually(lambda: proof.taps() == {first: 1, second: 1})
+    assert list_playing(page) == []
+    wait_until(lambda: proof.taps() == {first: 1, second: 1})
 
 
-def test_a_recording_stops_when_its_page_is_far_away(press: Served, reader: Reader) -> None:
-    proof = Proof(press, pages=30)
+def test_a_recording_stops_when_its_page_is_far_away(press: ServerProcess, reader: OpenReader) -> None:
+    proof = FeedbackDocument(press, pages=30)
     proof.hotspot(1, "0.1,0.1,0.1,0.05", audio=proof.sound(), label="the greeting")
-    page = reader(**POCKET).open(proof.url)
+    page = reader(**PHONE_OPTIONS).open(proof.url)
     page.get_by_role("button", name="Play the greeting").tap()
     expect(page.get_by_role("button", name="Pause the greeting")).to_be_visible()
     page.evaluate("document.activeElement.blur()")
@@ -97,10 +97,10 @@ def test_a_recording_stops_when_its_page_is_far_away(press: Served, reader: Read
     expect(page.get_by_role("button", name="Play the greeting")).to_be_visible()
 
 
-def test_a_recording_that_cannot_be_played_says_so(browser: Browser, proof: Proof) -> None:
+def test_a_recording_that_cannot_be_played_says_so(browser: Browser, proof: FeedbackDocument) -> None:
     proof.hotspot(1, "0.1,0.1,0.1,0.05", audio=proof.sound(), label="the greeting")
     with visitor(browser) as person:
-        stand_between(person.page)
+        intercept_requests(person.page)
         page = person.open(proof.url)
         page.route("**/assets/*", lambda route: route.fulfill(status=500))
         page.get_by_role("button", name="Play the greeting").click()
@@ -111,10 +111,10 @@ def test_a_recording_that_cannot_be_played_says_so(browser: Browser, proof: Proo
         expect(page.get_by_role("button", name="Pause the greeting")).to_be_visible()
 
 
-def test_the_owners_taps_are_not_sent(proof: Proof, reader: Reader) -> None:
+def test_the_owners_taps_are_not_sent(proof: FeedbackDocument, reader: OpenReader) -> None:
     proof.hotspot(link="https://film.example/one", label="See the film")
     person = reader()
-    person.context.route("https://film.example/**", film)
+    person.context.route("https://film.example/**", fulfill_with_film)
     proof.sign_in(person.page)
     page = person.open(proof.url)
     with person.context.expect_page():

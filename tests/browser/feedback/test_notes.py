@@ -5,12 +5,14 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.feedback.conftest import POCKET, Reader
-from tests.support.browsing import at_page
-from tests.support.proof import Proof
+from tests.browser.feedback.conftest import PHONE_OPTIONS, OpenReader
+from tests.support.browser import wait_for_page
+from tests.support.feedback_document import FeedbackDocument
 
 
-def write(page: Page, words: str, author: str | None = "Ada", *, whole: bool = False, public: bool = False) -> None:
+def write_note(
+    page: Page, words: str, author: str | None = "Ada", *, whole: bool = False, public: bool = False
+) -> None:
     """Leave a note, from a closed panel or an open one."""
     if page.locator("#notes").is_hidden():
         page.locator("#notes-open").click()
@@ -25,11 +27,13 @@ def write(page: Page, words: str, author: str | None = "Ada", *, whole: bool = F
     page.locator(".note").filter(has_text=words).wait_for()
 
 
-def test_a_note_is_about_the_page_that_is_read_and_reaches_the_owner_alone(proof: Proof, reader: Reader) -> None:
+def test_a_note_is_about_the_page_that_is_read_and_reaches_the_owner_alone(
+    proof: FeedbackDocument, reader: OpenReader
+) -> None:
     page = reader().open(proof.url)
     page.keyboard.press("ArrowRight")
-    at_page(page, 2)
-    write(page, "Is this figure right?")
+    wait_for_page(page, 2)
+    write_note(page, "Is this figure right?")
     (note,) = proof.told("feedback")["notes"]
     kept = {name: note[name] for name in ("author", "body", "pageNumber", "public")}
     assert kept == {"author": "Ada", "body": "Is this figure right?", "pageNumber": 2, "public": False}
@@ -40,8 +44,10 @@ def test_a_note_is_about_the_page_that_is_read_and_reaches_the_owner_alone(proof
     expect(other.locator("#notes-list")).to_have_text("No notes yet")
 
 
-def test_a_note_for_every_reader_about_the_whole_document_is_read_by_others(proof: Proof, reader: Reader) -> None:
-    write(reader().open(proof.url), "First line\nsecond line", whole=True, public=True)
+def test_a_note_for_every_reader_about_the_whole_document_is_read_by_others(
+    proof: FeedbackDocument, reader: OpenReader
+) -> None:
+    write_note(reader().open(proof.url), "First line\nsecond line", whole=True, public=True)
     (note,) = proof.told("feedback")["notes"]
     assert (note["public"], "pageNumber" in note) == (True, False)
     other = reader().open(proof.url)
@@ -53,29 +59,29 @@ def test_a_note_for_every_reader_about_the_whole_document_is_read_by_others(proo
     expect(other.get_by_role("button", name="Delete note")).to_have_count(0)
 
 
-def test_without_public_notes_nobody_is_asked_for_whom_a_note_is(proof: Proof, reader: Reader) -> None:
+def test_without_public_notes_nobody_is_asked_for_whom_a_note_is(proof: FeedbackDocument, reader: OpenReader) -> None:
     proof.change(commentsAllowPublic=False)
     page = reader().open(proof.url)
     page.locator("#notes-open").click()
     expect(page.get_by_label("Every reader")).to_have_count(0)
     expect(page.locator("#note-form")).to_contain_text("Only the owner sees this.")
-    write(page, "For you")
+    write_note(page, "For you")
     assert proof.told("feedback")["notes"][0]["public"] is False
 
 
-def test_the_reader_is_asked_for_their_name_once(proof: Proof, reader: Reader) -> None:
+def test_the_reader_is_asked_for_their_name_once(proof: FeedbackDocument, reader: OpenReader) -> None:
     page = reader().open(proof.url)
-    write(page, "One")
-    write(page, "Two", author=None)
+    write_note(page, "One")
+    write_note(page, "Two", author=None)
     page.reload()
     page.locator("#notes-open").click()
     expect(page.locator("#note-author")).to_have_value("Ada")
     expect(page.locator("#receipt-name")).to_have_value("Ada")
 
 
-def test_own_notes_can_be_deleted_also_after_coming_back(proof: Proof, reader: Reader) -> None:
+def test_own_notes_can_be_deleted_also_after_coming_back(proof: FeedbackDocument, reader: OpenReader) -> None:
     page = reader().open(proof.url)
-    write(page, "Never mind", public=True)
+    write_note(page, "Never mind", public=True)
     page.reload()
     page.locator("#notes-open").click()
     page.get_by_role("button", name="Delete note").click()
@@ -84,10 +90,10 @@ def test_own_notes_can_be_deleted_also_after_coming_back(proof: Proof, reader: R
     assert proof.told("feedback")["notes"] == []
 
 
-def test_pages_with_notes_have_a_sign_that_leads_to_them(proof: Proof, reader: Reader) -> None:
+def test_pages_with_notes_have_a_sign_that_leads_to_them(proof: FeedbackDocument, reader: OpenReader) -> None:
     page = reader().open(proof.url)
-    write(page, "One")
-    write(page, "Two")
+    write_note(page, "One")
+    write_note(page, "Two")
     page.locator("#notes-close").click()
     expect(page.locator(".page[data-page='2'] .note-sign")).to_have_count(0)
     sign = page.locator(".page[data-page='1']").get_by_role("button", name="2 notes on page 1")
@@ -96,36 +102,36 @@ def test_pages_with_notes_have_a_sign_that_leads_to_them(proof: Proof, reader: R
     expect(page.locator("[data-about='1'] .note")).to_have_count(2)
 
 
-def test_a_note_stays_about_the_page_it_was_begun_on(proof: Proof, reader: Reader) -> None:
+def test_a_note_stays_about_the_page_it_was_begun_on(proof: FeedbackDocument, reader: OpenReader) -> None:
     page = reader().open(proof.url)
     page.locator("#notes-open").click()
     page.get_by_label("Your note").fill("About the first page")
     page.locator("#page-next").click()
-    at_page(page, 2)
+    wait_for_page(page, 2)
     expect(page.locator("#note-page")).to_have_text("Page 1")
-    write(page, "About the first page")
+    write_note(page, "About the first page")
     expect(page.locator("#note-page")).to_have_text("Page 2")
     assert proof.told("feedback")["notes"][0]["pageNumber"] == 1
 
 
-def test_a_note_can_be_moved_to_the_page_that_is_read_now(proof: Proof, reader: Reader) -> None:
+def test_a_note_can_be_moved_to_the_page_that_is_read_now(proof: FeedbackDocument, reader: OpenReader) -> None:
     page = reader().open(proof.url)
     page.locator("#notes-open").click()
     page.get_by_label("Your note").fill("About the second, after all")
     page.locator("#page-next").click()
-    at_page(page, 2)
+    wait_for_page(page, 2)
     page.locator("[name=about]").first.click()
-    write(page, "About the second, after all")
+    write_note(page, "About the second, after all")
     assert proof.told("feedback")["notes"][0]["pageNumber"] == 2
 
 
-def test_the_headings_of_the_list_lead_to_the_pages(proof: Proof, reader: Reader) -> None:
+def test_the_headings_of_the_list_lead_to_the_pages(proof: FeedbackDocument, reader: OpenReader) -> None:
     page = reader().open(proof.url)
-    write(page, "Here")
+    write_note(page, "Here")
     page.locator("#page-next").click()
-    at_page(page, 2)
+    wait_for_page(page, 2)
     page.locator(".notes-group").get_by_role("button", name="Page 1").click()
-    at_page(page, 1)
+    wait_for_page(page, 1)
     expect(page.locator("#notes")).to_be_visible()
 
 
@@ -133,7 +139,9 @@ def test_the_headings_of_the_list_lead_to_the_pages(proof: Proof, reader: Reader
     ("words", "author", "said"),
     [("  ", "Ada", "Write something first."), ("A word", " ", "Say who you are, so that the owner knows.")],
 )
-def test_a_note_needs_words_and_a_name(proof: Proof, reader: Reader, words: str, author: str, said: str) -> None:
+def test_a_note_needs_words_and_a_name(
+    proof: FeedbackDocument, reader: OpenReader, words: str, author: str, said: str
+) -> None:
     page = reader().open(proof.url)
     page.locator("#notes-open").click()
     page.get_by_label("Your note").fill(words)
@@ -143,7 +151,7 @@ def test_a_note_needs_words_and_a_name(proof: Proof, reader: Reader, words: str,
     assert proof.told("feedback")["notes"] == []
 
 
-def test_the_panel_works_by_keyboard_and_gives_the_focus_back(proof: Proof, reader: Reader) -> None:
+def test_the_panel_works_by_keyboard_and_gives_the_focus_back(proof: FeedbackDocument, reader: OpenReader) -> None:
     page = reader().open(proof.url)
     page.locator("#notes-open").focus()
     page.keyboard.press("Enter")
@@ -159,7 +167,7 @@ def test_the_panel_works_by_keyboard_and_gives_the_focus_back(proof: Proof, read
     expect(page.get_by_label("Your note")).to_have_value("f123x?")
 
 
-def test_pages_move_out_from_under_the_panel_and_back(proof: Proof, reader: Reader) -> None:
+def test_pages_move_out_from_under_the_panel_and_back(proof: FeedbackDocument, reader: OpenReader) -> None:
     page = reader(viewport={"width": 1440, "height": 900}).open(proof.url)
     place = "() => document.querySelector('.page').getBoundingClientRect()"
     before = page.evaluate(place)
@@ -176,9 +184,11 @@ def test_pages_move_out_from_under_the_panel_and_back(proof: Proof, reader: Read
     page.wait_for_function(f"left => ({place})().left === left", arg=before["left"])
 
 
-def test_on_a_phone_the_panel_is_a_sheet_that_gives_way_to_what_it_leads_to(proof: Proof, reader: Reader) -> None:
-    page = reader(**POCKET).open(proof.url)
-    write(page, "From the train")
+def test_on_a_phone_the_panel_is_a_sheet_that_gives_way_to_what_it_leads_to(
+    proof: FeedbackDocument, reader: OpenReader
+) -> None:
+    page = reader(**PHONE_OPTIONS).open(proof.url)
+    write_note(page, "From the train")
     sheet = page.locator("#notes").bounding_box()
     assert sheet is not None
     assert (sheet["x"], sheet["width"], sheet["y"] + sheet["height"]) == (0, 390, 844)
@@ -188,7 +198,7 @@ def test_on_a_phone_the_panel_is_a_sheet_that_gives_way_to_what_it_leads_to(proo
     expect(page.locator("#notes")).to_be_hidden()
 
 
-def test_nothing_of_it_is_there_when_the_owner_asks_for_nothing(proof: Proof, reader: Reader) -> None:
+def test_nothing_of_it_is_there_when_the_owner_asks_for_nothing(proof: FeedbackDocument, reader: OpenReader) -> None:
     proof.change(
         commentsEnabled=False, commentsAllowPublic=False, marksEnabled=False, annotationsEnabled=False, askReceipt=False
     )
@@ -199,9 +209,9 @@ def test_nothing_of_it_is_there_when_the_owner_asks_for_nothing(proof: Proof, re
     assert [url for url in person.requests if re.search(r"/feedback", url)] == []
 
 
-def test_nothing_of_it_is_printed(proof: Proof, reader: Reader) -> None:
+def test_nothing_of_it_is_printed(proof: FeedbackDocument, reader: OpenReader) -> None:
     page = reader().open(proof.url)
-    write(page, "Not on paper")
+    write_note(page, "Not on paper")
     page.emulate_media(media="print")
     for place in ("#notes", ".page-feedback"):
         expect(page.locator(place).first).to_be_hidden()

@@ -6,59 +6,59 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.feedback.conftest import POCKET, Reader
-from tests.support.browsing import Gate, at_page
-from tests.support.dressing import Dressed, box, overlap
-from tests.support.leaving import EVERYTHING
-from tests.support.proof import Proof
-from tests.support.served import Served
-from tests.support.waiting import eventually
+from tests.browser.feedback.conftest import PHONE_OPTIONS, OpenReader
+from tests.support.browser import RequestGate, wait_for_page
+from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS
+from tests.support.feedback_document import FeedbackDocument
+from tests.support.polling import wait_until
+from tests.support.server_process import ServerProcess
+from tests.support.styled_document import StyledDocument, element_box, has_overlap
 
-BOTTOMS = "(pages) => pages.map((page) => page.getBoundingClientRect().bottom)"
+PAGE_BOTTOMS = "(pages) => pages.map((page) => page.getBoundingClientRect().bottom)"
 
 
-def marks(proof: Proof) -> dict[int, str]:
+def marks_by_page(proof: FeedbackDocument) -> dict[int, str]:
     """Marks by page, as the owner gets them of one reader."""
     viewers = proof.told("page-marks")["viewers"]
     return {row["page"]: row["mark"] for viewer in viewers for row in viewer["marks"]}
 
 
-def pressed(page: Page, number: int) -> list[str]:
+def list_pressed_buttons(page: Page, number: int) -> list[str]:
     """Names of the buttons that are down on a page."""
     buttons = page.locator(f".page[data-page='{number}'] .verdict[aria-pressed='true']")
     return [str(button.get_attribute("aria-label")) for button in buttons.all()]
 
 
-def on_page(page: Page, number: int, name: str) -> None:
+def press_page_button(page: Page, number: int, name: str) -> None:
     """Press a button of a page."""
     page.get_by_role("group", name=f"Mark page {number}").get_by_role("button", name=name).click()
 
 
-def test_a_page_is_picked_by_its_button_and_let_go_by_the_same(proof: Proof, reader: Reader) -> None:
+def test_a_page_is_picked_by_its_button_and_let_go_by_the_same(proof: FeedbackDocument, reader: OpenReader) -> None:
     page = reader().open(proof.url)
-    on_page(page, 1, "Pick")
-    assert pressed(page, 1) == ["Pick"]
-    eventually(lambda: marks(proof) == {1: "pick"})
-    on_page(page, 1, "Reject")
-    assert pressed(page, 1) == ["Reject"]
-    eventually(lambda: marks(proof) == {1: "reject"})
-    on_page(page, 1, "Reject")
-    assert pressed(page, 1) == []
-    eventually(lambda: marks(proof) == {})
+    press_page_button(page, 1, "Pick")
+    assert list_pressed_buttons(page, 1) == ["Pick"]
+    wait_until(lambda: marks_by_page(proof) == {1: "pick"})
+    press_page_button(page, 1, "Reject")
+    assert list_pressed_buttons(page, 1) == ["Reject"]
+    wait_until(lambda: marks_by_page(proof) == {1: "reject"})
+    press_page_button(page, 1, "Reject")
+    assert list_pressed_buttons(page, 1) == []
+    wait_until(lambda: marks_by_page(proof) == {})
 
 
-def test_keys_mark_the_page_that_is_read(proof: Proof, reader: Reader) -> None:
+def test_keys_mark_the_page_that_is_read(proof: FeedbackDocument, reader: OpenReader) -> None:
     page = reader().open(proof.url)
     for number, key in ((1, "1"), (2, "2"), (3, "3"), (4, "1")):
-        at_page(page, number)
+        wait_for_page(page, number)
         page.keyboard.press(key)
         page.keyboard.press("ArrowRight")
     page.keyboard.press("x")
-    eventually(lambda: marks(proof) == {1: "pick", 2: "maybe", 3: "reject"})
+    wait_until(lambda: marks_by_page(proof) == {1: "pick", 2: "maybe", 3: "reject"})
     expect(page.locator("#feedback-status")).to_have_text("Page 4: no mark")
 
 
-def test_help_lists_the_keys_of_this_document(proof: Proof, reader: Reader) -> None:
+def test_help_lists_the_keys_of_this_document(proof: FeedbackDocument, reader: OpenReader) -> None:
     page = reader().open(proof.url)
     page.keyboard.press("?")
     keys = page.get_by_role("dialog", name="Keyboard")
@@ -66,18 +66,18 @@ def test_help_lists_the_keys_of_this_document(proof: Proof, reader: Reader) -> N
     expect(keys.locator("dt").filter(has_text="Annotate")).to_be_visible()
 
 
-def test_marks_are_there_again_when_the_reader_comes_back(proof: Proof, reader: Reader) -> None:
+def test_marks_are_there_again_when_the_reader_comes_back(proof: FeedbackDocument, reader: OpenReader) -> None:
     page = reader().open(proof.url)
-    on_page(page, 1, "Maybe")
-    eventually(lambda: marks(proof) == {1: "maybe"})
+    press_page_button(page, 1, "Maybe")
+    wait_until(lambda: marks_by_page(proof) == {1: "maybe"})
     page.reload()
     page.locator(".verdict[aria-pressed='true']").wait_for()
-    assert pressed(page, 1) == ["Maybe"]
+    assert list_pressed_buttons(page, 1) == ["Maybe"]
     assert reader().open(proof.url).locator(".verdict[aria-pressed='true']").count() == 0
 
 
-def test_marks_are_on_a_page_that_left_the_window_and_came_again(press: Served, reader: Reader) -> None:
-    proof = Proof(press, pages=30)
+def test_marks_are_on_a_page_that_left_the_window_and_came_again(press: ServerProcess, reader: OpenReader) -> None:
+    proof = FeedbackDocument(press, pages=30)
     page = reader().open(proof.url)
     page.keyboard.press("1")
     page.keyboard.press("End")
@@ -85,32 +85,32 @@ def test_marks_are_on_a_page_that_left_the_window_and_came_again(press: Served, 
     assert page.locator(".page[data-page='1']").count() == 0
     page.keyboard.press("Home")
     page.locator(".page[data-page='1'] .verdict").first.wait_for()
-    assert pressed(page, 1) == ["Pick"]
+    assert list_pressed_buttons(page, 1) == ["Pick"]
 
 
-def test_of_quick_changes_the_last_one_stands(proof: Proof, reader: Reader) -> None:
+def test_of_quick_changes_the_last_one_stands(proof: FeedbackDocument, reader: OpenReader) -> None:
     person = reader()
-    gate = Gate(person.page, "**/marks/1")
+    gate = RequestGate(person.page, "**/marks/1")
     page = person.open(proof.url)
     for key in "123":
         page.keyboard.press(key)
-    assert pressed(page, 1) == ["Reject"]
+    assert list_pressed_buttons(page, 1) == ["Reject"]
     page.wait_for_function("() => document.querySelector('.verdicts.is-saving')")
     gate.open()
     page.wait_for_function("() => !document.querySelector('.verdicts.is-saving')")
-    assert marks(proof) == {1: "reject"}
+    assert marks_by_page(proof) == {1: "reject"}
     asked = [url for url in person.requests if url.endswith("/marks/1")]
     assert len(asked) == 2  # what was wanted in between was never sent
 
 
-def test_the_buttons_stay_in_the_window_while_a_tall_page_is_read(proof: Proof, reader: Reader) -> None:
+def test_the_buttons_stay_in_the_window_while_a_tall_page_is_read(proof: FeedbackDocument, reader: OpenReader) -> None:
     page = reader(viewport={"width": 1280, "height": 800}).open(proof.url)
     box = page.get_by_role("group", name="Mark page 1").bounding_box()
     assert box is not None
     assert 700 < box["y"] < 800 - box["height"]
 
 
-def test_receipt_is_confirmed_once_and_the_word_of_it_lasts(proof: Proof, reader: Reader) -> None:
+def test_receipt_is_confirmed_once_and_the_word_of_it_lasts(proof: FeedbackDocument, reader: OpenReader) -> None:
     page = reader().open(proof.url)
     page.get_by_role("button", name="Confirm receipt").click()
     expect(page.locator("#receipt-name")).to_be_focused()
@@ -131,18 +131,18 @@ def test_receipt_is_confirmed_once_and_the_word_of_it_lasts(proof: Proof, reader
     expect(other.get_by_role("button", name="Confirm receipt")).to_be_visible()
 
 
-def test_a_receipt_needs_a_name(proof: Proof, reader: Reader) -> None:
-    page = reader(**POCKET).open(proof.url)
+def test_a_receipt_needs_a_name(proof: FeedbackDocument, reader: OpenReader) -> None:
+    page = reader(**PHONE_OPTIONS).open(proof.url)
     page.get_by_role("button", name="Confirm receipt").tap()
     page.get_by_role("button", name="I have received this").tap()
     expect(page.locator("#receipt [role=alert]")).to_have_text("Say who has received it.")
     assert proof.told("feedback")["receipts"] == []
 
 
-def test_on_a_phone_receipt_and_marks_work_by_touch(proof: Proof, reader: Reader) -> None:
-    page = reader(**POCKET).open(proof.url)
+def test_on_a_phone_receipt_and_marks_work_by_touch(proof: FeedbackDocument, reader: OpenReader) -> None:
+    page = reader(**PHONE_OPTIONS).open(proof.url)
     page.get_by_role("group", name="Mark page 1").get_by_role("button", name="Pick").tap()
-    eventually(lambda: marks(proof) == {1: "pick"})
+    wait_until(lambda: marks_by_page(proof) == {1: "pick"})
     page.get_by_role("button", name="Confirm receipt").tap()
     page.locator("#receipt-name").fill("Ada")
     page.get_by_role("button", name="I have received this").tap()
@@ -153,42 +153,42 @@ def test_on_a_phone_receipt_and_marks_work_by_touch(proof: Proof, reader: Reader
 
 
 @pytest.mark.parametrize("position", ["br", "bar"])
-@pytest.mark.parametrize("window", [{"viewport": {"width": 1280, "height": 800}}, POCKET], ids=["desk", "phone"])
+@pytest.mark.parametrize("window", [{"viewport": {"width": 1280, "height": 800}}, PHONE_OPTIONS], ids=["desk", "phone"])
 def test_the_buttons_of_a_page_keep_clear_of_what_the_owner_put_around_it(
-    proof: Proof, press: Served, reader: Reader, window: dict[str, Any], position: str
+    proof: FeedbackDocument, press: ServerProcess, reader: OpenReader, window: dict[str, Any], position: str
 ) -> None:
-    sheet = Dressed(press, proof.url)
+    sheet = StyledDocument(press, proof.url)
     cta = {"label": "Book a meeting", "url": "https://acme.example/", "position": position}
     soon = (datetime.now(UTC) + timedelta(hours=5)).isoformat()
-    sheet.wear(EVERYTHING | {"deleteAt": soon}, logo={"assetId": sheet.logo, "position": "bl"}, cta=cta)
+    sheet.wear(ALL_FEEDBACK_SETTINGS | {"deleteAt": soon}, logo={"assetId": sheet.logo, "position": "bl"}, cta=cta)
     page = reader(**window).open(proof.url)
     page.locator("#expiry").wait_for()
     page.mouse.wheel(0, 250)
     page.wait_for_function("scrollY === 250")
-    around = [box(page, name) for name in (".logo", ".cta", ".badge", "#expiry", ".dock")]
-    bottoms: list[float] = page.locator(".page").evaluate_all(BOTTOMS)
+    around = [element_box(page, name) for name in (".logo", ".cta", ".badge", "#expiry", ".dock")]
+    bottoms: list[float] = page.locator(".page").evaluate_all(PAGE_BOTTOMS)
     cut_off = next(number for number, bottom in enumerate(bottoms, 1) if bottom > window["viewport"]["height"])
-    buttons = box(page, f".page[data-page='{cut_off}'] .verdicts")
-    assert [other for other in around if overlap(buttons, other)] == []
+    buttons = element_box(page, f".page[data-page='{cut_off}'] .verdicts")
+    assert [other for other in around if has_overlap(buttons, other)] == []
     page.locator("#annotate").click()
-    hint = box(page, "#annotate-hint")
-    assert [other for other in around if overlap(hint, other)] == []
+    hint = element_box(page, "#annotate-hint")
+    assert [other for other in around if has_overlap(hint, other)] == []
 
 
 @pytest.mark.parametrize("mode", ["standard", "swipe", "flipbook"])
 def test_on_a_phone_nothing_lies_on_the_words_of_a_page_and_full_screen_is_there(
-    proof: Proof, reader: Reader, mode: str
+    proof: FeedbackDocument, reader: OpenReader, mode: str
 ) -> None:
     proof.change(viewerMode=mode)
-    page = reader(**POCKET).open(proof.url)
+    page = reader(**PHONE_OPTIONS).open(proof.url)
     page.get_by_role("button", name="Notes").tap()
     page.locator("#note-body").fill("A typo")
     page.locator("#note-author").fill("Ada")
     page.get_by_role("button", name="Send").tap()
     page.locator("#notes-close").tap()
     expect(page.get_by_role("button", name="1 note on page 1")).to_be_visible()
-    papers = [box(page, f".page[data-page='{number}']") for number in ((1, 2) if mode == "standard" else (1,))]
+    papers = [element_box(page, f".page[data-page='{number}']") for number in ((1, 2) if mode == "standard" else (1,))]
     for name in (".page[data-page='1'] .verdicts", ".note-sign"):
-        laid = box(page, name)
-        assert [paper for paper in papers if overlap(laid, paper)] == [], name
+        laid = element_box(page, name)
+        assert [paper for paper in papers if has_overlap(laid, paper)] == [], name
     expect(page.get_by_role("button", name="Full screen")).to_be_visible()

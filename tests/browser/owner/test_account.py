@@ -12,10 +12,10 @@ import pytest
 import requests
 from playwright.sync_api import Browser, Page, expect
 
-from tests.support.app import VERIFIER, challenge_of
-from tests.support.axe import serious
-from tests.support.browsing import PHONE, Visitor, visitor
-from tests.support.served import Served, docshare, home, served
+from tests.support.axe import find_serious_violations
+from tests.support.browser import PHONE, Visitor, visitor
+from tests.support.oauth_app import VERIFIER, make_challenge
+from tests.support.server_process import ServerProcess, make_env, run_docshare, run_server
 
 PHONES = {"viewport": {"width": 390, "height": 844}, "user_agent": PHONE, "has_touch": True, "is_mobile": True}
 PASSWORD = "correct horse battery"
@@ -23,22 +23,22 @@ REDIRECT = "http://127.0.0.1:9/callback"  # where nobody listens: its address is
 
 
 @pytest.fixture(scope="module")
-def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     folder: Path = tmp_path_factory.mktemp("office")
-    with served(folder, DOCSHARE_TRUSTED_PROXIES="127.0.0.1/32", DOCSHARE_WEBHOOK_ALLOW="127.0.0.0/8") as running:
+    with run_server(folder, DOCSHARE_TRUSTED_PROXIES="127.0.0.1/32", DOCSHARE_WEBHOOK_ALLOW="127.0.0.0/8") as running:
         yield running
 
 
-def admin(server: Served, *words: str) -> Any:
+def run_admin(server: ServerProcess, *words: str) -> Any:
     """What an admin command prints as JSON."""
-    done = docshare("admin", "--data", str(server.data_dir), *words, "--json", env=home(server.data_dir.parent))
+    done = run_docshare("admin", "--data", str(server.data_dir), *words, "--json", env=make_env(server.data_dir.parent))
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
-def enter(page: Page, server: Served) -> None:
+def sign_in(page: Page, server: ServerProcess) -> None:
     """Sign in by the link of ``docshare dashboard``."""
-    done = docshare("dashboard", "--data", str(server.data_dir), env=home(server.data_dir.parent))
+    done = run_docshare("dashboard", "--data", str(server.data_dir), env=make_env(server.data_dir.parent))
     assert done.returncode == 0, done.stderr
     page.goto(done.stdout.strip())
     page.get_by_role("button", name="Sign in").click()
@@ -46,25 +46,25 @@ def enter(page: Page, server: Served) -> None:
 
 
 @pytest.fixture
-def person(browser: Browser, office: Served) -> Iterator[Visitor]:
+def person(browser: Browser, office: ServerProcess) -> Iterator[Visitor]:
     """The owner at a desk, signed in, who must have met nothing odd by the end of the test."""
     with visitor(browser, permissions=["clipboard-read", "clipboard-write"]) as found:
-        enter(found.page, office)
+        sign_in(found.page, office)
         yield found
         assert found.complaints == []
         assert found.origins() == {office.url}
 
 
-def go(person: Visitor, server: Served, path: str = "/account") -> Page:
+def open_page(person: Visitor, server: ServerProcess, path: str = "/account") -> Page:
     person.page.goto(server.url + path)
     return person.page
 
 
-def status_of(server: Served, key: str) -> int:
+def get_account_status(server: ServerProcess, key: str) -> int:
     return requests.get(f"{server.url}/api/v1/user", headers={"Authorization": f"Bearer {key}"}, timeout=10).status_code
 
 
-def confirm(page: Page, row: str, word: str = "Revoke") -> None:
+def confirm_action(page: Page, row: str, word: str = "Revoke") -> None:
     """Press the button of the line that holds ``row``, and the one that it uncovers."""
     line = page.locator(".list > li", has_text=row)
     line.locator("summary", has_text=word).click()
@@ -74,40 +74,40 @@ def confirm(page: Page, row: str, word: str = "Revoke") -> None:
 # --- keys, apps, passwords -------------------------------------------------------------------------------------------
 
 
-def test_a_key_made_in_the_browser_works_in_the_api_until_it_is_revoked(person: Visitor, office: Served) -> None:
-    page = go(person, office)
+def test_a_key_made_in_the_browser_works_in_the_api_until_it_is_revoked(person: Visitor, office: ServerProcess) -> None:
+    page = open_page(person, office)
     page.get_by_label("Name of a new key").fill("made by hand")
     page.get_by_role("button", name="Make a key").click()
     key = page.locator("#secret").inner_text()
     page.get_by_role("button", name="Copy the key").click()
     assert page.evaluate("navigator.clipboard.readText()") == key
-    assert status_of(office, key) == 200
+    assert get_account_status(office, key) == 200
     page.goto(f"{office.url}/account")
     expect(page.get_by_text("made by hand", exact=True)).to_be_visible()
     assert key not in page.content()
-    confirm(page, "made by hand")
+    confirm_action(page, "made by hand")
     expect(page.get_by_role("status")).to_contain_text("The key made by hand is revoked")
     expect(page.get_by_text("made by hand", exact=True)).to_have_count(0)
-    assert status_of(office, key) == 401
+    assert get_account_status(office, key) == 401
 
 
-def test_one_press_on_revoke_revokes_nothing(person: Visitor, office: Served) -> None:
-    page = go(person, office)
+def test_one_press_on_revoke_revokes_nothing(person: Visitor, office: ServerProcess) -> None:
+    page = open_page(person, office)
     page.locator("summary", has_text="Revoke").last.click()
     expect(page.get_by_role("button", name="Yes, revoke")).to_be_visible()
-    assert status_of(office, office.token) == 200
+    assert get_account_status(office, office.token) == 200
 
 
-def test_an_app_that_was_allowed_in_the_browser_is_revoked_there(browser: Browser, office: Served) -> None:
+def test_an_app_that_was_allowed_in_the_browser_is_revoked_there(browser: Browser, office: ServerProcess) -> None:
     name = f"Sales board {uuid4()}"
-    app = admin(office, "client", "create", name, "--redirect-uri", "http://127.0.0.1/callback", "--public")
+    app = run_admin(office, "client", "create", name, "--redirect-uri", "http://127.0.0.1/callback", "--public")
     query = urlencode({
         "response_type": "code", "client_id": app["clientId"], "redirect_uri": REDIRECT, "scope": "profile",
-        "state": "s", "code_challenge": challenge_of(VERIFIER), "code_challenge_method": "S256",
+        "state": "s", "code_challenge": make_challenge(VERIFIER), "code_challenge_method": "S256",
     })  # fmt: skip
     with visitor(browser) as person:
         page = person.page
-        enter(page, office)
+        sign_in(page, office)
         page.goto(f"{office.url}/oauth/authorize?{query}")
         with page.expect_event("requestfailed", lambda request: request.url.startswith(REDIRECT)) as asked:
             page.get_by_role("button", name="Allow", exact=True).click()
@@ -115,19 +115,19 @@ def test_an_app_that_was_allowed_in_the_browser_is_revoked_there(browser: Browse
         form = {"grant_type": "authorization_code", "client_id": app["clientId"], "redirect_uri": REDIRECT,
                 "code": code, "code_verifier": VERIFIER}  # fmt: skip
         tokens = requests.post(f"{office.url}/oauth/token", data=form, timeout=10).json()
-        assert status_of(office, tokens["access_token"]) == 200
+        assert get_account_status(office, tokens["access_token"]) == 200
         page = person.context.new_page()  # the other shows that nobody listens where the app would
         page.goto(f"{office.url}/account")
         expect(page.locator(".list > li", has_text=name)).to_contain_text("See your account and plan")
-        confirm(page, name)
+        confirm_action(page, name)
         expect(page.get_by_role("status")).to_contain_text("no access any more")
-        assert status_of(office, tokens["access_token"]) == 401
+        assert get_account_status(office, tokens["access_token"]) == 401
 
 
-def test_a_password_is_set_and_signs_in_where_one_wanted_to_go(browser: Browser, office: Served) -> None:
+def test_a_password_is_set_and_signs_in_where_one_wanted_to_go(browser: Browser, office: ServerProcess) -> None:
     with visitor(browser) as person, visitor(browser) as elsewhere:
-        enter(person.page, office)
-        page = go(person, office)
+        sign_in(person.page, office)
+        page = open_page(person, office)
         page.get_by_label("Password", exact=True).fill(PASSWORD)
         page.get_by_role("button", name="Set the password").click()
         expect(page.get_by_role("status")).to_contain_text("The password is set")
@@ -156,8 +156,8 @@ def test_a_password_is_set_and_signs_in_where_one_wanted_to_go(browser: Browser,
 # --- webhooks --------------------------------------------------------------------------------------------------------
 
 
-def test_a_webhook_is_made_tried_out_and_deleted(person: Visitor, office: Served) -> None:
-    page = go(person, office, "/webhooks")
+def test_a_webhook_is_made_tried_out_and_deleted(person: Visitor, office: ServerProcess) -> None:
+    page = open_page(person, office, "/webhooks")
     if not page.get_by_label("Address").is_visible():
         page.get_by_text("New webhook").click()
     page.get_by_label("Address").fill("http://127.0.0.1:9/hook")  # nobody listens there
@@ -178,41 +178,43 @@ def test_a_webhook_is_made_tried_out_and_deleted(person: Visitor, office: Served
 
 
 @pytest.mark.parametrize("window", [{}, {"color_scheme": "dark"}, PHONES], ids=["light", "dark", "phone"])
-def test_every_page_is_accessible_and_fits_the_window(browser: Browser, office: Served, window: dict[str, Any]) -> None:
+def test_every_page_is_accessible_and_fits_the_window(
+    browser: Browser, office: ServerProcess, window: dict[str, Any]
+) -> None:
     url = "http://127.0.0.1:9/" + "a-long-path-without-any-space-in-it/" * 6
     with visitor(browser, **window) as person:
         page = person.page
         page.goto(f"{office.url}/login")
-        fits(page)
+        assert_fits(page)
         page.get_by_label("E-mail address").fill("x" * 80)
         page.get_by_label("Password").fill("x")
         page.get_by_role("button", name="Sign in").click()
         expect(page.get_by_role("alert")).to_be_visible()
-        fits(page)
-        enter(page, office)
+        assert_fits(page)
+        sign_in(page, office)
         page.goto(f"{office.url}/account")
         page.get_by_label("Name of a new key").fill("W" * 120)
         page.get_by_role("button", name="Make a key").click()
         for place in page.locator("summary").all():
             place.click()
-        fits(page)
+        assert_fits(page)
         page.goto(f"{office.url}/webhooks?file=00000000-0000-4000-8000-000000000000")
         page.get_by_label("Address").fill(url)
         page.get_by_label("file.viewed").check()
         page.get_by_label("Files", exact=True).select_option("")
-        fits(page)
+        assert_fits(page)
         page.get_by_role("button", name="Create the webhook").click()
-        fits(page)
+        assert_fits(page)
         page.get_by_role("link", name="Try it out").click()
         page.get_by_role("button", name="Send a test event").click()
         page.locator("summary", has_text="Delete").click()
-        fits(page)
+        assert_fits(page)
         page.get_by_role("button", name="Yes, delete").click()
         assert person.origins() == {office.url}
 
 
-def fits(page: Page) -> None:
+def assert_fits(page: Page) -> None:
     """The page has no serious fault and cannot be scrolled sideways."""
-    assert serious(page) == []
+    assert find_serious_violations(page) == []
     wide = "document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth"
     assert page.evaluate(wide) <= 0, page.url

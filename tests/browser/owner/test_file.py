@@ -15,19 +15,19 @@ from playwright.sync_api import Browser, Page, expect
 
 from docshare.server.services.files import hotspots
 from tests.contract.settings_table import FORM
-from tests.support.axe import serious
-from tests.support.browsing import PHONE, visitor
+from tests.support.axe import find_serious_violations
+from tests.support.browser import PHONE, visitor
 from tests.support.cast import World
-from tests.support.images import frame, picture
-from tests.support.owner import put, signed_in
+from tests.support.images import make_mp3_frame, make_picture
+from tests.support.in_process_server import serve_world
+from tests.support.owner import put_settings, sign_in_browser
 from tests.support.pdfs import A4, simple_pdf
-from tests.support.timed import listening
 
 COOKIE = "docshare_session"
 HANDHELD = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "user_agent": PHONE}
 NAMES = ("overview", "settings", "looks", "links", "link", "invites", "hotspots", "assets", "replace")
-SHOTS = os.environ.get("DOCSHARE_TEST_SHOTS")  # a folder for pictures to be looked at
-SPOT = """() => {
+SCREENSHOT_DIR = os.environ.get("DOCSHARE_TEST_SHOTS")  # a folder for pictures to be looked at
+HOTSPOT_BOX = """() => {
   const [spot, paper] = [".hotspot", ".page"].map((name) => document.querySelector(name).getBoundingClientRect());
   return [(spot.x - paper.x) / paper.width, (spot.y - paper.y) / paper.height, spot.width / paper.width,
     spot.height / paper.height];
@@ -35,7 +35,7 @@ SPOT = """() => {
 
 
 @dataclass
-class Desk:
+class OwnerFilePages:
     """A document of Pia's on a server, and the cookie with which she is signed in."""
 
     world: World
@@ -65,35 +65,35 @@ class Desk:
 
 
 @pytest.fixture
-def desk(world: World) -> Iterator[Desk]:
+def desk(world: World) -> Iterator[OwnerFilePages]:
     """Three pages, with one of everything that an owner can add."""
     made = world.pia.upload(simple_pdf(pages=3, size=A4), name="Series A deck.pdf")
     path = f"/api/v1/files/{made['uuid']}"
     for label in ("Northwind", "Ann Lee"):
         assert world.pia.post(f"{path}/variants", json={"label": label}).status_code == 201
     assert world.pia.post(f"{path}/invites", json={"email": "ann@example.com", "mail": False}).status_code == 201
-    for kind, content in (("logo", picture()), ("hotspot-audio", frame() * 400)):
+    for kind, content in (("logo", make_picture()), ("hotspot-audio", make_mp3_frame() * 400)):
         sent = {"kind": kind, "file": (io.BytesIO(content), "file")}
         assert world.pia.post(f"{path}/assets", data=sent).status_code == 200
     hotspots.add(world.rt, made["uuid"], {"page": "2", "rect": "0.1,0.1,0.3,0.1", "link": "https://film.example/one"})
-    put(world, made, gateFields=FORM, slug="series-a")
-    cookie = signed_in(world, world.pia).get_cookie(COOKIE)
+    put_settings(world, made, gateFields=FORM, slug="series-a")
+    cookie = sign_in_browser(world, world.pia).get_cookie(COOKIE)
     assert cookie is not None
-    with listening(world) as url:
-        yield Desk(world, url, made, cookie.value)
+    with serve_world(world) as url:
+        yield OwnerFilePages(world, url, made, cookie.value)
 
 
-def settle(page: Page) -> None:
+def wait_for_images(page: Page) -> None:
     """Wait until every picture is there."""
     page.evaluate("Promise.all([...document.images].map((image) => image.decode()))")
 
 
-def keep(page: Page, name: str) -> None:
-    if SHOTS:
-        page.screenshot(path=str(Path(SHOTS) / f"{name}.png"), full_page=True)
+def save_screenshot(page: Page, name: str) -> None:
+    if SCREENSHOT_DIR:
+        page.screenshot(path=str(Path(SCREENSHOT_DIR) / f"{name}.png"), full_page=True)
 
 
-def fits(page: Page) -> bool:
+def is_within_window(page: Page) -> bool:
     """Whether nothing stands out of the window sideways."""
     width: int = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     return width == 0
@@ -103,21 +103,21 @@ def fits(page: Page) -> bool:
     ("size", "window"), [({}, "desk"), (HANDHELD, "phone"), ({"color_scheme": "dark"}, "dark")], ids=lambda it: str(it)
 )
 def test_every_page_fits_and_has_no_serious_violation(
-    browser: Browser, desk: Desk, size: dict[str, Any], window: str
+    browser: Browser, desk: OwnerFilePages, size: dict[str, Any], window: str
 ) -> None:
     with desk.owner(browser, **size) as page:
         found = {}
         for name in NAMES:
             page.goto(desk.address(desk.tail(name)))
-            settle(page)
-            keep(page, f"{name}-{window}")
-            found[name] = (fits(page), serious(page))
+            wait_for_images(page)
+            save_screenshot(page, f"{name}-{window}")
+            found[name] = (is_within_window(page), find_serious_violations(page))
         assert found == dict.fromkeys(NAMES, (True, []))
 
 
-def test_a_hotspot_drawn_on_the_page_is_where_it_was_drawn_for_readers(browser: Browser, desk: Desk) -> None:
+def test_a_hotspot_drawn_on_the_page_is_where_it_was_drawn_for_readers(browser: Browser, desk: OwnerFilePages) -> None:
     with desk.owner(browser, "/hotspots") as page:
-        settle(page)
+        wait_for_images(page)
         box = page.locator("#canvas").bounding_box()
         assert box is not None
         page.mouse.move(box["x"] + box["width"] * 0.2, box["y"] + box["height"] * 0.3)
@@ -131,10 +131,10 @@ def test_a_hotspot_drawn_on_the_page_is_where_it_was_drawn_for_readers(browser: 
         expect(page.locator(".canvas .spot")).to_have_count(1)
         page.goto(f"{desk.url}/{desk.made['shortId']}")
         expect(page.get_by_role("link", name="See the film")).to_be_visible()
-        assert page.evaluate(SPOT) == pytest.approx([0.2, 0.3, 0.4, 0.1], abs=0.005)
+        assert page.evaluate(HOTSPOT_BOX) == pytest.approx([0.2, 0.3, 0.4, 0.1], abs=0.005)
 
 
-def test_a_hotspot_is_drawn_with_the_keyboard_alone(browser: Browser, desk: Desk) -> None:
+def test_a_hotspot_is_drawn_with_the_keyboard_alone(browser: Browser, desk: OwnerFilePages) -> None:
     with desk.owner(browser, "/hotspots") as page:
         page.locator("#canvas").focus()
         for key in ("ArrowLeft", "ArrowLeft", "ArrowDown", "Shift+ArrowRight", "Shift+ArrowUp"):
@@ -144,16 +144,16 @@ def test_a_hotspot_is_drawn_with_the_keyboard_alone(browser: Browser, desk: Desk
         assert [page.locator("#draft").get_attribute(side) for side in ("x", "y", "width", "height")] == numbers
 
 
-def test_a_slip_of_the_hand_draws_nothing(browser: Browser, desk: Desk) -> None:
+def test_a_slip_of_the_hand_draws_nothing(browser: Browser, desk: OwnerFilePages) -> None:
     with desk.owner(browser, "/hotspots") as page:
-        settle(page)
+        wait_for_images(page)
         page.locator("#canvas").click(position={"x": 50, "y": 50})
         assert page.locator("#x").input_value() == ""
 
 
-def test_a_hotspot_is_drawn_with_a_finger(browser: Browser, desk: Desk) -> None:
+def test_a_hotspot_is_drawn_with_a_finger(browser: Browser, desk: OwnerFilePages) -> None:
     with desk.owner(browser, "/hotspots", **HANDHELD) as page:
-        settle(page)
+        wait_for_images(page)
         page.locator("#canvas").scroll_into_view_if_needed()
         box = page.locator("#canvas").bounding_box()
         assert box is not None
@@ -165,7 +165,7 @@ def test_a_hotspot_is_drawn_with_a_finger(browser: Browser, desk: Desk) -> None:
         assert drawn == pytest.approx([25, 25, 25, 25], abs=1)
 
 
-def test_what_is_changed_in_the_forms_is_on_the_share_page(browser: Browser, desk: Desk) -> None:
+def test_what_is_changed_in_the_forms_is_on_the_share_page(browser: Browser, desk: OwnerFilePages) -> None:
     with desk.owner(browser, "/looks") as page:
         page.get_by_label("Words on the button").fill("Book a call")
         page.locator("[name='viewerSettings.cta.url']").fill("https://film.example/call")
@@ -180,7 +180,7 @@ def test_what_is_changed_in_the_forms_is_on_the_share_page(browser: Browser, des
         expect(page.get_by_role("link", name="Download")).to_have_count(0)
 
 
-def test_the_rows_of_a_form_are_shown_one_by_one(browser: Browser, desk: Desk) -> None:
+def test_the_rows_of_a_form_are_shown_one_by_one(browser: Browser, desk: OwnerFilePages) -> None:
     with desk.owner(browser, "/settings") as page:
         rows = page.locator("[data-row]:visible")
         expect(rows).to_have_count(2)
@@ -190,11 +190,11 @@ def test_the_rows_of_a_form_are_shown_one_by_one(browser: Browser, desk: Desk) -
         expect(page.get_by_role("button", name="Add a field")).to_have_count(0)
 
 
-def test_an_image_is_uploaded_and_used(browser: Browser, desk: Desk) -> None:
+def test_an_image_is_uploaded_and_used(browser: Browser, desk: OwnerFilePages) -> None:
     with desk.owner(browser, "/assets") as page:
         page.get_by_label("As", exact=True).select_option("background")
         page.get_by_label("File", exact=True).set_input_files(
-            {"name": "sea.png", "mimeType": "image/png", "buffer": picture()}
+            {"name": "sea.png", "mimeType": "image/png", "buffer": make_picture()}
         )
         page.get_by_role("button", name="Upload").click()
         expect(page.get_by_role("status").first).to_have_text("It was uploaded.")
@@ -205,7 +205,7 @@ def test_an_image_is_uploaded_and_used(browser: Browser, desk: Desk) -> None:
     assert looks["background"]["type"] == "image"
 
 
-def test_a_refused_upload_is_told_in_words(browser: Browser, desk: Desk) -> None:
+def test_a_refused_upload_is_told_in_words(browser: Browser, desk: OwnerFilePages) -> None:
     with visitor(browser) as person:
         person.context.add_cookies([{"name": COOKIE, "value": desk.cookie, "url": desk.url}])
         page = person.page
@@ -217,7 +217,9 @@ def test_a_refused_upload_is_told_in_words(browser: Browser, desk: Desk) -> None
 
 
 @pytest.mark.parametrize(("choice", "left"), [("Take it away", 0), ("Keep it where it is", 1)])
-def test_the_document_is_replaced_behind_its_link(browser: Browser, desk: Desk, choice: str, left: int) -> None:
+def test_the_document_is_replaced_behind_its_link(
+    browser: Browser, desk: OwnerFilePages, choice: str, left: int
+) -> None:
     with desk.owner(browser, "/replace") as page:
         expect(page.locator(".note").filter(has_text="1 hotspot.")).to_be_visible()
         page.get_by_label(choice).check()
@@ -230,14 +232,14 @@ def test_the_document_is_replaced_behind_its_link(browser: Browser, desk: Desk, 
     assert len(hotspots.list_hotspots(desk.world.rt, desk.made["uuid"])) == left
 
 
-def test_a_link_is_copied(browser: Browser, desk: Desk) -> None:
+def test_a_link_is_copied(browser: Browser, desk: OwnerFilePages) -> None:
     with desk.owner(browser, permissions=["clipboard-read", "clipboard-write"]) as page:
         page.get_by_role("button", name="Copy the link").click()
         expect(page.get_by_role("button", name="Copied")).to_be_visible()
         assert page.evaluate("navigator.clipboard.readText()").endswith(f"/{desk.made['shortId']}")
 
 
-def test_every_form_is_there_without_scripts(browser: Browser, desk: Desk) -> None:
+def test_every_form_is_there_without_scripts(browser: Browser, desk: OwnerFilePages) -> None:
     with desk.owner(browser, "/settings", java_script_enabled=False) as page:
         expect(page.locator("[data-row]:visible")).to_have_count(5)
         page.get_by_label("Link name").fill("other-name")
@@ -251,7 +253,7 @@ def test_every_form_is_there_without_scripts(browser: Browser, desk: Desk) -> No
         expect(page.get_by_role("status")).to_have_text("'film.example' is on page 1.")
 
 
-def inside(page: Page, selector: str, frame: str) -> bool:
+def is_inside(page: Page, selector: str, frame: str) -> bool:
     """Whether the element is wholly within the frame around it, which may be moved sideways."""
     within: bool = page.evaluate(
         """([selector, frame]) => {
@@ -263,13 +265,15 @@ def inside(page: Page, selector: str, frame: str) -> bool:
     return within
 
 
-def test_on_a_phone_the_places_of_a_file_are_one_row_that_shows_the_open_one(browser: Browser, desk: Desk) -> None:
+def test_on_a_phone_the_places_of_a_file_are_one_row_that_shows_the_open_one(
+    browser: Browser, desk: OwnerFilePages
+) -> None:
     with desk.owner(browser, "/replace", **HANDHELD) as page:
         tops = page.locator(".file-tabs a").evaluate_all("all => new Set(all.map((it) => it.offsetTop)).size")
         assert tops == 1
-        assert inside(page, ".file-tabs [aria-current]", ".file-tabs")
+        assert is_inside(page, ".file-tabs [aria-current]", ".file-tabs")
 
 
-def test_on_a_phone_the_table_of_versions_is_whole(browser: Browser, desk: Desk) -> None:
+def test_on_a_phone_the_table_of_versions_is_whole(browser: Browser, desk: OwnerFilePages) -> None:
     with desk.owner(browser, **HANDHELD) as page:
-        assert inside(page, ".scroll th:last-child", ".scroll")
+        assert is_inside(page, ".scroll th:last-child", ".scroll")

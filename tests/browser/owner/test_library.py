@@ -10,19 +10,19 @@ import pytest
 import requests
 from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.support.axe import serious
-from tests.support.browsing import PHONE, Visitor, visitor
+from tests.support.axe import find_serious_violations
+from tests.support.browser import PHONE, Visitor, visitor
 from tests.support.pdfs import A4, simple_pdf
-from tests.support.served import Served, docshare, home, served
+from tests.support.server_process import ServerProcess, make_env, run_docshare, run_server
 
-POCKET: dict[str, Any] = {
+PHONE_OPTIONS: dict[str, Any] = {
     "viewport": {"width": 390, "height": 844},
     "user_agent": PHONE,
     "has_touch": True,
     "is_mobile": True,
 }
-WINDOWS: list[dict[str, Any]] = [{}, {"color_scheme": "dark"}, POCKET]
-_SERIAL = itertools.count()  # names that no earlier try has used
+WINDOWS: list[dict[str, Any]] = [{}, {"color_scheme": "dark"}, PHONE_OPTIONS]
+_NUMBERS = itertools.count()  # names that no earlier try has used
 LONG_NAME = "Jahresabschlussbericht_und_Lagebericht_der_Gesellschaft_2026_endgueltig_v12.pdf"
 
 _DROP = """([where, files]) => {
@@ -36,25 +36,25 @@ _DROP = """([where, files]) => {
 
 
 @pytest.fixture(scope="module")
-def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     """A server whose owner is on Pro."""
     folder: Path = tmp_path_factory.mktemp("office")
-    with served(folder, DOCSHARE_TRUSTED_PROXIES="127.0.0.1/32", DOCSHARE_RATE_LIMIT="100000") as running:
+    with run_server(folder, DOCSHARE_TRUSTED_PROXIES="127.0.0.1/32", DOCSHARE_RATE_LIMIT="100000") as running:
         yield running
 
 
 @pytest.fixture
-def attic(tmp_path: Path) -> Iterator[Served]:
+def attic(tmp_path: Path) -> Iterator[ServerProcess]:
     """A server whose owner is on Free, and who has nothing yet."""
-    with served(tmp_path, tier="free", DOCSHARE_TRUSTED_PROXIES="127.0.0.1/32") as running:
+    with run_server(tmp_path, tier="free", DOCSHARE_TRUSTED_PROXIES="127.0.0.1/32") as running:
         yield running
 
 
-def enter(person: Visitor, server: Served) -> Page:
+def sign_in_to_library(person: Visitor, server: ServerProcess) -> Page:
     """Sign in by a one-time link, which leads to the library."""
     folder = server.data_dir.parent
-    made = docshare(
-        "admin", "--data", str(server.data_dir), "login-link", "owner@example.com", env=home(folder), check=True
+    made = run_docshare(
+        "admin", "--data", str(server.data_dir), "login-link", "owner@example.com", env=make_env(folder), check=True
     )
     found = re.search(r"/login/\S+", made.stdout)
     assert found is not None, made.stdout
@@ -66,15 +66,15 @@ def enter(person: Visitor, server: Served) -> Page:
 
 
 @pytest.fixture
-def desk(browser: Browser, office: Served) -> Iterator[Page]:
+def desk(browser: Browser, office: ServerProcess) -> Iterator[Page]:
     with visitor(browser, permissions=["clipboard-read", "clipboard-write"]) as person:
-        yield enter(person, office)
+        yield sign_in_to_library(person, office)
         # Refused and cut requests stand on the console by themselves; what the page makes of them is looked at.
         assert [words for words in person.complaints if not words.startswith("Failed to load resource")] == []
         assert person.origins() == {office.url}
 
 
-def upload(server: Served, name: str = "report.pdf", **settings: Any) -> str:
+def upload(server: ServerProcess, name: str = "report.pdf", **settings: Any) -> str:
     """Share a document by the API; returns its UUID."""
     files = {"file": (name, simple_pdf(pages=3, size=A4))}
     made = requests.post(f"{server.url}/api/v1/files", headers=server.headers, files=files, timeout=30).json()
@@ -86,11 +86,11 @@ def upload(server: Served, name: str = "report.pdf", **settings: Any) -> str:
     return str(made["uuid"])
 
 
-def payload(name: str, content: bytes | None = None) -> dict[str, Any]:
+def make_payload(name: str, content: bytes | None = None) -> dict[str, Any]:
     return {"name": name, "mimeType": "application/pdf", "buffer": content or simple_pdf(pages=2)}
 
 
-def sent(page: Page, name: str) -> Any:
+def upload_line(page: Page, name: str) -> Any:
     """The line of the upload of the file ``name``."""
     return page.locator("#uploads li").filter(has_text=name)
 
@@ -98,14 +98,14 @@ def sent(page: Page, name: str) -> Any:
 # --- uploads ---------------------------------------------------------------------------------------------------------
 
 
-def test_chosen_files_become_links_that_can_be_copied_and_stand_in_the_list(desk: Page, office: Served) -> None:
-    one, two, three = (f"{word} {next(_SERIAL)}.pdf" for word in ("one", "two", "three"))
-    desk.locator("#file").set_input_files([payload(one), payload(two), payload(three)])
+def test_chosen_files_become_links_that_can_be_copied_and_stand_in_the_list(desk: Page, office: ServerProcess) -> None:
+    one, two, three = (f"{word} {next(_NUMBERS)}.pdf" for word in ("one", "two", "three"))
+    desk.locator("#file").set_input_files([make_payload(one), make_payload(two), make_payload(three)])
     for name in (one, two, three):
-        link = sent(desk, name).locator(f"a[href^='{office.url}/']").first
+        link = upload_line(desk, name).locator(f"a[href^='{office.url}/']").first
         expect(link).to_have_text(re.compile(f"^{re.escape(office.url)}/[0-9A-Za-z]{{12}}$"))
         expect(desk.locator("#library h2").filter(has_text=name)).to_have_count(1)
-    line = sent(desk, two)
+    line = upload_line(desk, two)
     line.get_by_role("button", name=f"Copy the link of {two}").click()
     expect(line.get_by_text("Copied")).to_be_visible()
     copied = desk.evaluate("navigator.clipboard.readText()")
@@ -119,13 +119,13 @@ def test_files_can_be_dropped_anywhere_on_the_page(desk: Page, where: str) -> No
     files = [[f"dropped {number}.pdf", list(simple_pdf(pages=1))] for number in (1, 2)]
     desk.evaluate(_DROP, [where, files])
     for name, _ in files:
-        expect(sent(desk, str(name)).get_by_role("button", name="Copy")).to_be_visible()
+        expect(upload_line(desk, str(name)).get_by_role("button", name="Copy")).to_be_visible()
 
 
 def test_what_is_no_document_is_said_in_words_beside_those_that_are(desk: Page) -> None:
-    desk.locator("#file").set_input_files([payload("notes.pdf", b"hello"), payload("good.pdf")])
-    expect(sent(desk, "good.pdf").get_by_role("button", name="Copy")).to_be_visible()
-    bad = sent(desk, "notes.pdf")
+    desk.locator("#file").set_input_files([make_payload("notes.pdf", b"hello"), make_payload("good.pdf")])
+    expect(upload_line(desk, "good.pdf").get_by_role("button", name="Copy")).to_be_visible()
+    bad = upload_line(desk, "notes.pdf")
     expect(bad.locator(".wrong")).to_contain_text("PDF")
     bad.get_by_role("button", name="Remove notes.pdf from this list").click()
     expect(bad).to_have_count(0)
@@ -141,20 +141,22 @@ def held(desk: Page) -> list[Route]:
 
 
 def test_an_upload_shows_how_far_it_is_and_can_be_cancelled(desk: Page, held: list[Route]) -> None:
-    desk.locator("#file").set_input_files([payload("slow.pdf")])
+    desk.locator("#file").set_input_files([make_payload("slow.pdf")])
     expect(desk.get_by_role("progressbar", name="Progress of slow.pdf")).to_be_visible()
-    expect(sent(desk, "slow.pdf").locator(".sent-words")).to_have_text(re.compile("Sending|Making the link|Waiting"))
+    expect(upload_line(desk, "slow.pdf").locator(".sent-words")).to_have_text(
+        re.compile("Sending|Making the link|Waiting")
+    )
     desk.get_by_role("button", name="Cancel slow.pdf").click()
-    expect(sent(desk, "slow.pdf")).to_have_count(0)
+    expect(upload_line(desk, "slow.pdf")).to_have_count(0)
     expect(desk.locator("#uploads")).to_be_hidden()
     assert len(held) == 1
 
 
 def test_more_files_than_two_wait_and_can_be_taken_back(desk: Page, held: list[Route]) -> None:
-    desk.locator("#file").set_input_files([payload(f"{word}.pdf") for word in ("ant", "bee", "cat")])
-    expect(sent(desk, "cat.pdf")).to_contain_text("Waiting")
+    desk.locator("#file").set_input_files([make_payload(f"{word}.pdf") for word in ("ant", "bee", "cat")])
+    expect(upload_line(desk, "cat.pdf")).to_contain_text("Waiting")
     desk.get_by_role("button", name="Cancel cat.pdf").click()
-    expect(sent(desk, "cat.pdf")).to_have_count(0)
+    expect(upload_line(desk, "cat.pdf")).to_have_count(0)
     for word in ("ant", "bee"):
         desk.get_by_role("button", name=f"Cancel {word}.pdf").click()
     expect(desk.locator("#uploads li")).to_have_count(0)
@@ -163,27 +165,29 @@ def test_more_files_than_two_wait_and_can_be_taken_back(desk: Page, held: list[R
 
 def test_who_is_signed_out_meanwhile_is_told(desk: Page) -> None:
     desk.context.clear_cookies()
-    desk.locator("#file").set_input_files([payload("late.pdf")])
-    expect(sent(desk, "late.pdf")).to_contain_text("You are not signed in any more.")
+    desk.locator("#file").set_input_files([make_payload("late.pdf")])
+    expect(upload_line(desk, "late.pdf")).to_contain_text("You are not signed in any more.")
 
 
 def test_without_a_network_it_says_so(desk: Page) -> None:
     desk.route("**/api/account/files", lambda route: route.abort())
-    desk.locator("#file").set_input_files([payload("cut.pdf")])
-    expect(sent(desk, "cut.pdf")).to_contain_text("The server did not answer.")
+    desk.locator("#file").set_input_files([make_payload("cut.pdf")])
+    expect(upload_line(desk, "cut.pdf")).to_contain_text("The server did not answer.")
 
 
 # --- a first visit on Free -------------------------------------------------------------------------------------------
 
 
-def test_the_first_file_replaces_the_welcome_and_a_fourth_finds_no_place(browser: Browser, attic: Served) -> None:
+def test_the_first_file_replaces_the_welcome_and_a_fourth_finds_no_place(
+    browser: Browser, attic: ServerProcess
+) -> None:
     with visitor(browser) as person:
-        page = enter(person, attic)
+        page = sign_in_to_library(person, attic)
         expect(page.get_by_text("Share your first document")).to_be_visible()
-        page.locator("#file").set_input_files([payload("first.pdf")])
+        page.locator("#file").set_input_files([make_payload("first.pdf")])
         expect(page.locator("#library h2")).to_have_text(["first.pdf"])
         expect(page.locator(".slots")).to_contain_text("1 of 3 files on the free plan.")
-        page.locator("#file").set_input_files([payload(f"{number}.pdf") for number in range(3)])
+        page.locator("#file").set_input_files([make_payload(f"{number}.pdf") for number in range(3)])
         expect(page.locator(".slots")).to_contain_text("3 of 3 files on the free plan. To share another one, delete")
         expect(page.locator("#uploads .wrong")).to_contain_text("file slots are all taken")
         page.get_by_role("link", name="Delete first.pdf").click()
@@ -193,10 +197,10 @@ def test_the_first_file_replaces_the_welcome_and_a_fourth_finds_no_place(browser
         expect(page.locator(".slots")).to_contain_text("2 of 3 files")
 
 
-def test_a_pdf_that_is_too_large_is_not_sent(browser: Browser, attic: Served, tmp_path: Path) -> None:
+def test_a_pdf_that_is_too_large_is_not_sent(browser: Browser, attic: ServerProcess, tmp_path: Path) -> None:
     (tmp_path / "huge.pdf").write_bytes(b"%PDF-" + b"x" * (20 * 1024 * 1024))
     with visitor(browser) as person:
-        page = enter(person, attic)
+        page = sign_in_to_library(person, attic)
         page.locator("#file").set_input_files(tmp_path / "huge.pdf")
         expect(page.locator("#uploads .wrong")).to_contain_text("This file is too large: it has 20 MB")
         assert [url for url in person.requests if "/api/" in url] == []
@@ -205,7 +209,7 @@ def test_a_pdf_that_is_too_large_is_not_sent(browser: Browser, attic: Served, tm
 # --- the list --------------------------------------------------------------------------------------------------------
 
 
-def test_pictures_come_and_links_are_copied_from_the_list(desk: Page, office: Served) -> None:
+def test_pictures_come_and_links_are_copied_from_the_list(desk: Page, office: ServerProcess) -> None:
     uuid = upload(office, "pictured.pdf", password="correct horse")
     desk.reload()
     item = desk.locator(".item").filter(has_text="pictured.pdf")
@@ -221,7 +225,7 @@ def test_pictures_come_and_links_are_copied_from_the_list(desk: Page, office: Se
     assert uuid in str(item.get_by_role("link", name="Settings of pictured.pdf").get_attribute("href"))
 
 
-def test_deleting_restoring_and_destroying(desk: Page, office: Served) -> None:
+def test_deleting_restoring_and_destroying(desk: Page, office: ServerProcess) -> None:
     upload(office, "unwanted.pdf")
     desk.goto(f"{office.url}/files?q=unwanted")
     desk.get_by_role("link", name="Delete unwanted.pdf").click()
@@ -236,10 +240,10 @@ def test_deleting_restoring_and_destroying(desk: Page, office: Served) -> None:
     expect(desk.get_by_role("heading", name="unwanted.pdf")).to_have_count(0)
 
 
-def test_without_scripts_the_list_works_and_says_how_to_share(browser: Browser, office: Served) -> None:
+def test_without_scripts_the_list_works_and_says_how_to_share(browser: Browser, office: ServerProcess) -> None:
     upload(office, "plain.pdf")
     with visitor(browser, java_script_enabled=False) as person:
-        page = enter(person, office)
+        page = sign_in_to_library(person, office)
         page.get_by_label("Search by name").fill("plain")
         page.get_by_role("button", name="Show").click()
         expect(page.locator("#library h2")).to_have_text(["plain.pdf"])
@@ -254,7 +258,7 @@ def test_without_scripts_the_list_works_and_says_how_to_share(browser: Browser, 
 # --- looks -----------------------------------------------------------------------------------------------------------
 
 
-def widths(page: Page) -> tuple[int, int]:
+def page_and_window_width(page: Page) -> tuple[int, int]:
     """How wide the page is, and how wide its window."""
     whole, window = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
     return whole, window
@@ -262,20 +266,20 @@ def widths(page: Page) -> tuple[int, int]:
 
 @pytest.mark.parametrize("options", WINDOWS, ids=["desk", "dark", "phone"])
 def test_library_and_trash_suit_everybody_on_every_screen(
-    browser: Browser, office: Served, options: dict[str, Any]
+    browser: Browser, office: ServerProcess, options: dict[str, Any]
 ) -> None:
     uuid = upload(office, LONG_NAME, password="correct horse", allowDownload=False, viewLimit=5, watermark=True)
     upload(office, "over.pdf")
     gone = upload(office, LONG_NAME)
     requests.delete(f"{office.url}/api/v1/files/{gone}", headers=office.headers, timeout=30)
     with visitor(browser, **options) as person:
-        page = enter(person, office)
-        page.locator("#file").set_input_files([payload(LONG_NAME), payload("notes.pdf", b"hello")])
+        page = sign_in_to_library(person, office)
+        page.locator("#file").set_input_files([make_payload(LONG_NAME), make_payload("notes.pdf", b"hello")])
         expect(page.locator("#uploads .wrong")).to_be_visible()
         expect(page.locator("#uploads").get_by_role("button", name="Copy")).to_be_visible()
         for address in (None, "/files?q=nothing", "/trash", f"/files/{uuid}/delete", f"/trash/{gone}/delete"):
             if address:
                 page.goto(office.url + address)
-            assert serious(page) == [], address
-            whole, window = widths(page)
+            assert find_serious_violations(page) == [], address
+            whole, window = page_and_window_width(page)
             assert whole <= window, address

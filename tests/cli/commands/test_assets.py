@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.fakefeed import UUID, Answer, FakeApi, Heard, problem
+from tests.support.fake_api import UUID, FakeApi, FakeResponse, RecordedRequest, problem
 from tests.support.shell import Shell
 
 FILE = "aB3dE5fG7hJ9"
@@ -25,17 +25,17 @@ def styled(api: FakeApi) -> FakeApi:
     looks = {"background": {"color": "#112233", "blur": 3}, "flip": {"speedMs": 300}}
     detail: dict[str, Any] = {"uuid": UUID.format(1), "shortId": FILE, "viewerSettings": looks}
 
-    def write(heard: Heard) -> Answer:
+    def write(heard: RecordedRequest) -> FakeResponse:
         detail.update(json.loads(heard.body))
-        return Answer(b"", 200)
+        return FakeResponse(b"", 200)
 
     api.on("GET", f"/files/{FILE}", lambda heard: detail)
     api.on("PUT", f"/files/{FILE}/settings", write)
-    api.on("POST", f"/files/{FILE}/assets", stored)
+    api.on("POST", f"/files/{FILE}/assets", build_asset)
     return api
 
 
-def stored(heard: Heard) -> dict[str, Any]:
+def build_asset(heard: RecordedRequest) -> dict[str, Any]:
     kind = heard.body.split(b'name="kind"\r\n\r\n')[1].split(b"\r\n")[0].decode()
     return {"assetId": ASSET, "kind": kind, "mimeType": "image/png", "size": 108}
 

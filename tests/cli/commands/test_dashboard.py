@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 import requests
 
-from tests.support.served import Served, docshare, home, served
+from tests.support.server_process import ServerProcess, make_env, run_docshare, run_server
 from tests.support.shell import Shell
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     """A server of its own, with the accounts owner@example.com and ada@example.com."""
     folder = tmp_path_factory.mktemp("house")
-    with served(folder) as server:
-        made = docshare("admin", "--data", str(server.data_dir), "account", "create", "ada@example.com",
-                        env=home(folder))  # fmt: skip
+    with run_server(folder) as server:
+        made = run_docshare("admin", "--data", str(server.data_dir), "account", "create", "ada@example.com",
+                        env=make_env(folder))  # fmt: skip
         assert made.returncode == 0, made.stderr
         yield server
 
@@ -33,7 +33,7 @@ def seated(shell: Shell) -> Shell:
     return shell
 
 
-def whom(link: str) -> str:
+def open_and_sign_in(link: str) -> str:
     """The library's page after the link was opened and its button pressed, as the browser would."""
     with requests.Session() as browser:
         assert browser.get(link, timeout=20).status_code == 200
@@ -42,32 +42,32 @@ def whom(link: str) -> str:
         return landed.text
 
 
-def test_it_opens_the_pages_of_the_first_account_signed_in(house: Served, seated: Shell) -> None:
+def test_it_opens_the_pages_of_the_first_account_signed_in(house: ServerProcess, seated: Shell) -> None:
     done = seated("dashboard", "--data", house.data_dir)
     assert done.code == 0, done.err
     (link,) = seated.opened
     assert done.out == f"{link}\n"
     assert link.startswith(f"{house.url}/login/")
-    assert "owner@example.com" in whom(link)
+    assert "owner@example.com" in open_and_sign_in(link)
 
 
-def test_another_account_can_be_named(house: Served, seated: Shell) -> None:
+def test_another_account_can_be_named(house: ServerProcess, seated: Shell) -> None:
     done = seated("dashboard", "--email", "ada@example.com", "--json", "--data", house.data_dir)
     assert done.json == {"url": seated.opened[0], "account": "ada@example.com", "opened": True}
-    assert "ada@example.com" in whom(done.json["url"])
+    assert "ada@example.com" in open_and_sign_in(done.json["url"])
 
 
-def test_each_call_makes_a_link_of_its_own_that_works_once(house: Served, shell: Shell) -> None:
+def test_each_call_makes_a_link_of_its_own_that_works_once(house: ServerProcess, shell: Shell) -> None:
     first, second = (shell("dashboard", "--data", house.data_dir).out.strip() for _ in range(2))
     assert first != second
-    whom(first)
+    open_and_sign_in(first)
     assert requests.post(first, timeout=20).status_code == 410
-    whom(second)
+    open_and_sign_in(second)
 
 
 @pytest.mark.parametrize("how", ["print", "pipe", "ssh", "ci", "no desktop"])
 def test_where_nobody_could_see_a_browser_it_only_prints(
-    house: Served, seated: Shell, how: str, monkeypatch: pytest.MonkeyPatch
+    house: ServerProcess, seated: Shell, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("docshare.cli.commands.browse.sys.platform", "linux")
     match how:
@@ -84,7 +84,7 @@ def test_where_nobody_could_see_a_browser_it_only_prints(
     assert done.out.startswith(f"{house.url}/login/")
 
 
-def test_the_server_of_the_address_in_effect_is_found_without_data(house: Served, shell: Shell) -> None:
+def test_the_server_of_the_address_in_effect_is_found_without_data(house: ServerProcess, shell: Shell) -> None:
     env = {"DOCSHARE_DATA_DIR": str(house.data_dir), "DOCSHARE_URL": house.url}
     assert shell("dashboard", env=env).out.startswith(f"{house.url}/login/")
 
@@ -110,7 +110,7 @@ def test_nobody_is_signed_in_on_a_server_elsewhere(seated: Shell) -> None:
     assert "--data DIR" in done.err
 
 
-def test_an_unknown_account_is_not_found(house: Served, seated: Shell) -> None:
+def test_an_unknown_account_is_not_found(house: ServerProcess, seated: Shell) -> None:
     done = seated("dashboard", "--email", "nobody@example.com", "--data", house.data_dir)
     assert (done.code, done.out, seated.opened) == (3, "", [])
     assert "no account of nobody@example.com" in done.err
@@ -123,7 +123,7 @@ def test_where_no_server_runs_it_says_how_to_start_one(seated: Shell, tmp_path: 
     assert not (tmp_path / "empty").exists()
 
 
-def test_the_link_is_written_nowhere_on_the_machine(house: Served, shell: Shell) -> None:
+def test_the_link_is_written_nowhere_on_the_machine(house: ServerProcess, shell: Shell) -> None:
     """Not in the files of the command, and on the server only as a digest."""
     token = shell("dashboard", "--data", house.data_dir).out.strip().rpartition("/")[2].encode()
     places = [path for folder in (shell.home, house.data_dir) for path in folder.rglob("*") if path.is_file()]
@@ -131,7 +131,7 @@ def test_the_link_is_written_nowhere_on_the_machine(house: Served, shell: Shell)
     assert [path for path in places if token in path.read_bytes()] == []
 
 
-def test_a_dry_run_names_the_account_and_makes_no_link(house: Served, seated: Shell) -> None:
+def test_a_dry_run_names_the_account_and_makes_no_link(house: ServerProcess, seated: Shell) -> None:
     (row,) = seated("dashboard", "-n", "--json", "--data", house.data_dir).json
     assert (row["method"], row["path"]) == ("POST", "/_admin")
     assert json.loads(row["body"]) == {"command": "login-link", "args": {"email": "owner@example.com"}}

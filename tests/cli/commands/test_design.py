@@ -10,20 +10,20 @@ from pathlib import Path
 import pytest
 
 from tests.support.cast import Person, World
-from tests.support.designing import Studio, studio_at
-from tests.support.fakefeed import Answer, FakeApi, FakeTime, problem
-from tests.support.shell import Ended, Shell
-from tests.support.source import make_certificate
-from tests.support.timed import listening
+from tests.support.design_tool import DesignTool, open_design_tool
+from tests.support.fake_api import FakeApi, FakeResponse, FakeTime, problem
+from tests.support.import_source import make_certificate
+from tests.support.in_process_server import serve_world
+from tests.support.shell import CommandResult, Shell
 
 URL = "https://designs.example/x.pdf"
 
 
 @dataclass
-class Desk:
+class DesignShell:
     """Ada's shell: no credential of the server, her tokens in files."""
 
-    studio: Studio
+    studio: DesignTool
     shell: Shell
     folder: Path
 
@@ -40,15 +40,15 @@ class Desk:
     def poster(self) -> str:
         return self.file("poster.jwt", self.studio.design())
 
-    def publish(self, *words: str) -> Ended:
+    def publish(self, *words: str) -> CommandResult:
         """Share the poster."""
         line = ("design", "import", self.studio.source.url(), "--jwt-file", self.jwt)
         return self.shell(*line, "--design-token-file", self.poster, *words)
 
-    def status(self, *words: str) -> Ended:
+    def status(self, *words: str) -> CommandResult:
         return self.shell("design", "status", "--jwt-file", self.jwt, "--design-token-file", self.poster, *words)
 
-    def own(self, person: Person, *words: str) -> Ended:
+    def own(self, person: Person, *words: str) -> CommandResult:
         """Import the poster into an account."""
         tokens = ("--design-user-token-file", self.jwt, "--design-token-file", self.poster)
         env = {"DOCSHARE_TOKEN": person.key}
@@ -56,11 +56,11 @@ class Desk:
 
 
 @pytest.fixture
-def desk(make: Callable[..., World], tmp_path: Path, time: FakeTime) -> Iterator[Desk]:
-    with studio_at(make_certificate(tmp_path), make) as studio, listening(studio.world) as url:
+def desk(make: Callable[..., World], tmp_path: Path, time: FakeTime) -> Iterator[DesignShell]:
+    with open_design_tool(make_certificate(tmp_path), make) as studio, serve_world(studio.world) as url:
         shell = Shell(tmp_path / "home", url, time)
         del shell.env["DOCSHARE_TOKEN"]
-        yield Desk(studio, shell, tmp_path)
+        yield DesignShell(studio, shell, tmp_path)
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def tokens(tmp_path: Path) -> list[str]:
 # --- design import ---------------------------------------------------------------------------------------------------
 
 
-def test_a_pipe_gets_the_link_and_both_tokens(desk: Desk) -> None:
+def test_a_pipe_gets_the_link_and_both_tokens(desk: DesignShell) -> None:
     done = desk.publish()
     assert done.code == 0, done.err
     told = dict(line.split("\t") for line in done.lines)
@@ -82,7 +82,7 @@ def test_a_pipe_gets_the_link_and_both_tokens(desk: Desk) -> None:
     assert (told["claimToken"][:6], told["manageToken"][:6]) == ("ds_ct_", "ds_mt_")
 
 
-def test_json_is_the_answer_and_the_next_time_the_link_is_the_same(desk: Desk) -> None:
+def test_json_is_the_answer_and_the_next_time_the_link_is_the_same(desk: DesignShell) -> None:
     first = desk.publish("--json", "--filename", "Poster.pdf").json
     assert list(first) == [
         "uuid", "shortId", "shareUrl", "qrUrl", "claimToken", "manageToken", "republished", "contentVersion",
@@ -91,7 +91,7 @@ def test_json_is_the_answer_and_the_next_time_the_link_is_the_same(desk: Desk) -
     assert (again["shareUrl"], again["republished"], again["contentVersion"]) == (first["shareUrl"], True, 2)
 
 
-def test_tokens_can_be_kept_out_of_sight(desk: Desk, tmp_path: Path) -> None:
+def test_tokens_can_be_kept_out_of_sight(desk: DesignShell, tmp_path: Path) -> None:
     kept = tmp_path / "tokens.json"
     done = desk.publish("--tokens-out", str(kept))
     assert done.code == 0, done.err
@@ -102,7 +102,7 @@ def test_tokens_can_be_kept_out_of_sight(desk: Desk, tmp_path: Path) -> None:
     assert (again.code, again.out) == (2, "")
 
 
-def test_a_refused_design_leaves_no_file_of_tokens(desk: Desk, tmp_path: Path) -> None:
+def test_a_refused_design_leaves_no_file_of_tokens(desk: DesignShell, tmp_path: Path) -> None:
     made = desk.publish("--json").json
     desk.studio.take_over(desk.studio.world.fay, made)
     done = desk.publish("--tokens-out", str(tmp_path / "tokens.json"))
@@ -111,7 +111,7 @@ def test_a_refused_design_leaves_no_file_of_tokens(desk: Desk, tmp_path: Path) -
     assert not (tmp_path / "tokens.json").exists()
 
 
-def test_a_terminal_hears_what_the_tokens_are_for(desk: Desk) -> None:
+def test_a_terminal_hears_what_the_tokens_are_for(desk: DesignShell) -> None:
     desk.shell.tty = True
     done = desk.publish("--no-color")
     assert "version 1" in done.out
@@ -119,14 +119,14 @@ def test_a_terminal_hears_what_the_tokens_are_for(desk: Desk) -> None:
     assert "the same link, version 2" in desk.publish("--no-color").out
 
 
-def test_the_token_of_the_user_can_stand_in_the_environment_or_come_by_stdin(desk: Desk) -> None:
+def test_the_token_of_the_user_can_stand_in_the_environment_or_come_by_stdin(desk: DesignShell) -> None:
     line = ("design", "import", desk.studio.source.url(), "--design-token-file", desk.poster)
     token = desk.studio.user()
     assert desk.shell(*line, env={"DOCSHARE_DESIGN_JWT": token}).code == 0
     assert desk.shell(*line, "--jwt-file", "-", stdin=token.encode()).code == 0
 
 
-def test_a_forged_token_ends_with_4_and_is_shown_nowhere(desk: Desk) -> None:
+def test_a_forged_token_ends_with_4_and_is_shown_nowhere(desk: DesignShell) -> None:
     forged = desk.studio.user(aud="other")
     path = desk.file("forged.jwt", forged)
     done = desk.shell("design", "import", desk.studio.source.url(), "--jwt-file", path, "-vv")
@@ -136,7 +136,7 @@ def test_a_forged_token_ends_with_4_and_is_shown_nowhere(desk: Desk) -> None:
 # --- design status ---------------------------------------------------------------------------------------------------
 
 
-def test_the_status_of_a_design_has_a_fresh_claim_token(desk: Desk, tmp_path: Path) -> None:
+def test_the_status_of_a_design_has_a_fresh_claim_token(desk: DesignShell, tmp_path: Path) -> None:
     made = desk.publish("--json").json
     told = desk.status("--json").json
     assert (told["claimed"], told["shareUrl"], told["viewCount"]) == (False, made["shareUrl"], 0)
@@ -146,7 +146,7 @@ def test_the_status_of_a_design_has_a_fresh_claim_token(desk: Desk, tmp_path: Pa
     assert "claimToken" not in desk.status("--json").json
 
 
-def test_an_access_token_shows_whose_it_is(desk: Desk) -> None:
+def test_an_access_token_shows_whose_it_is(desk: DesignShell) -> None:
     desk.studio.take_over(desk.studio.world.fay, desk.publish("--json").json)
     key = desk.file("key.txt", desk.studio.world.fay.key)
     told = desk.status("--access-token-file", key, "--json").json
@@ -155,7 +155,7 @@ def test_an_access_token_shows_whose_it_is(desk: Desk) -> None:
     assert desk.status("--access-token-file", bad).code == 4
 
 
-def test_a_design_without_a_link_has_a_status_too(desk: Desk) -> None:
+def test_a_design_without_a_link_has_a_status_too(desk: DesignShell) -> None:
     done = desk.status("--json")
     assert (done.code, done.json) == (0, {"claimed": False, "publishedByOther": False})
     desk.shell.tty = True
@@ -165,7 +165,7 @@ def test_a_design_without_a_link_has_a_status_too(desk: Desk) -> None:
 # --- import with design tokens ---------------------------------------------------------------------------------------
 
 
-def test_an_import_with_both_tokens_publishes_to_the_same_link(desk: Desk) -> None:
+def test_an_import_with_both_tokens_publishes_to_the_same_link(desk: DesignShell) -> None:
     pia = desk.studio.world.pia
     first = desk.own(pia, "--json").json
     again = desk.own(pia, "--json").json
@@ -174,7 +174,7 @@ def test_an_import_with_both_tokens_publishes_to_the_same_link(desk: Desk) -> No
     assert "version 3 of the same link" in desk.own(pia, "--no-color").out
 
 
-def test_tokens_that_count_for_nothing_are_told(desk: Desk) -> None:
+def test_tokens_that_count_for_nothing_are_told(desk: DesignShell) -> None:
     desk.studio.keys.script = lambda sock: None
     done = desk.own(desk.studio.world.pia)
     assert done.code == 0
@@ -210,9 +210,9 @@ def test_a_line_that_makes_no_sense_ends_with_2_before_anything_is_sent(
     assert api.heard == []
 
 
-@pytest.mark.parametrize("lost", [Answer(then="drop"), problem(504, "x")])
+@pytest.mark.parametrize("lost", [FakeResponse(then="drop"), problem(504, "x")])
 def test_a_lost_answer_ends_with_14_and_nothing_is_sent_again(
-    api: FakeApi, shell: Shell, tokens: list[str], lost: Answer
+    api: FakeApi, shell: Shell, tokens: list[str], lost: FakeResponse
 ) -> None:
     api.on("POST", "/design-tool/import", lost)
     done = shell("design", "import", URL, *tokens, "--json")

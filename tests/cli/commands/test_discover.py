@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.fakefeed import Answer, FakeApi, FakeTime, problem
+from tests.support.fake_api import FakeApi, FakeResponse, FakeTime, problem
 from tests.support.shell import Shell
 
 ROOT: dict[str, Any] = {
@@ -91,9 +91,14 @@ def test_a_server_without_oauth_is_3_with_another_way(stranger: Shell) -> None:
 
 @pytest.mark.parametrize(
     ("answer", "code"),
-    [(problem(500, "internal"), 11), (problem(404, "not_found"), 3), (Answer(b"<html>"), 11), (Answer(b"[]"), 11)],
+    [
+        (problem(500, "internal"), 11),
+        (problem(404, "not_found"), 3),
+        (FakeResponse(b"<html>"), 11),
+        (FakeResponse(b"[]"), 11),
+    ],
 )
-def test_what_is_no_such_server_is_told(api: FakeApi, stranger: Shell, answer: Answer, code: int) -> None:
+def test_what_is_no_such_server_is_told(api: FakeApi, stranger: Shell, answer: FakeResponse, code: int) -> None:
     api.on("GET", "", answer)
     done = stranger("discover", "--retries", "0")
     assert (done.code, done.out) == (code, "")

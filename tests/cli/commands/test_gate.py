@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.fakefeed import UUID, FakeApi, FakeTime, problem, row
-from tests.support.rows import add_gate
+from tests.support.fake_api import UUID, FakeApi, FakeTime, problem, row
+from tests.support.rows import insert_gate_response
 from tests.support.shell import Shell
 
 if TYPE_CHECKING:
     from tests.support.cast import Person, World
 
 
-def tail(shell: Shell, *options: str, code: int = 0) -> list[int]:
+def tail_ids(shell: Shell, *options: str, code: int = 0) -> list[int]:
     done = shell("gate", "tail", *options, "--json")
     assert done.code == code, done.err
     return [each["id"] for each in done.rows]
 
 
-def paths(api: FakeApi) -> set[str]:
+def requested_paths(api: FakeApi) -> set[str]:
     return {heard.path for heard in api.heard}
 
 
@@ -37,23 +37,23 @@ def test_the_answers_are_listed_as_events_list_would(
     api.add("gate", *range(2, 252))
     done = shell("gate", "list", *options, "--json")
     assert [each["id"] for each in done.json] == expected
-    assert paths(api) == {"/gate-responses"}
+    assert requested_paths(api) == {"/gate-responses"}
 
 
 def test_the_answers_are_followed(api: FakeApi, shell: Shell, time: FakeTime) -> None:
     waiting = [lambda: api.rows["gate"].append(row("gate", 2**53 + 1, 5))]
     time.on_sleep = lambda seconds: waiting.pop()() if waiting else None
-    assert tail(shell, "--count", "1") == [2**53 + 1]
-    assert paths(api) == {"/gate-responses"}
+    assert tail_ids(shell, "--count", "1") == [2**53 + 1]
+    assert requested_paths(api) == {"/gate-responses"}
 
 
 def test_a_cursor_is_the_same_as_of_events_tail(api: FakeApi, shell: Shell) -> None:
     api.add("gate", 2, 3)
-    assert tail(shell, "--cursor", "leads", "--from", "start", "--once") == [2, 3]
+    assert tail_ids(shell, "--cursor", "leads", "--from", "start", "--once") == [2, 3]
     api.add("gate", 4)
     done = shell("events", "tail", "--type", "gate", "--cursor", "leads", "--once", "--json")
     assert [each["id"] for each in done.rows] == [4]
-    assert tail(shell, "--cursor", "leads", "--once") == []
+    assert tail_ids(shell, "--cursor", "leads", "--once") == []
 
 
 def test_a_pipe_gets_the_columns_of_the_feed(api: FakeApi, shell: Shell) -> None:
@@ -92,15 +92,15 @@ def test_there_is_nothing_to_choose(api: FakeApi, shell: Shell, command: str, op
 
 def test_a_failure_has_its_exit_code(api: FakeApi, shell: Shell) -> None:
     api.before_page = lambda: problem(401, "unauthorized")
-    assert tail(shell, code=4) == []
+    assert tail_ids(shell, code=4) == []
 
 
 def test_the_answers_on_a_real_server_are_followed(desk: Callable[[Person], Shell], world: World) -> None:
     shell = desk(world.pia)
     uuid = world.pia.upload(name="deck.pdf")["uuid"]
-    first = add_gate(world, uuid, {"email": "ann@example.com"})
+    first = insert_gate_response(world, uuid, {"email": "ann@example.com"})
     assert [each["id"] for each in shell("gate", "list", "--json").json] == [first]
-    assert tail(shell, "--cursor", "leads", "--once") == []
-    second = add_gate(world, uuid, {"email": "bob@example.com"})
-    assert tail(shell, "--cursor", "leads", "--once") == [second]
+    assert tail_ids(shell, "--cursor", "leads", "--once") == []
+    second = insert_gate_response(world, uuid, {"email": "bob@example.com"})
+    assert tail_ids(shell, "--cursor", "leads", "--once") == [second]
     assert desk(world.fay)("gate", "list").code == 6

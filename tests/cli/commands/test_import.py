@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from docshare.server.pdf import engine
-from tests.support.fakefeed import UUID, Answer, FakeApi, FakeTime, problem
-from tests.support.pictures import BLUE, RED, picture_pdf, stripes
+from tests.support.fake_api import UUID, FakeApi, FakeResponse, FakeTime, problem
+from tests.support.import_source import ImportSource, http_response, make_certificate, open_source
+from tests.support.picture_pdfs import BLUE, RED, make_stripes, picture_pdf
 from tests.support.shell import Shell
-from tests.support.source import Source, answer, make_certificate, source_at
 
 if TYPE_CHECKING:
     from tests.support.cast import Person, World
@@ -202,8 +202,8 @@ def test_with_tokens_of_a_design_the_words_of_the_refusal_tell_the_limit_from_th
     assert shell("import", URL, "--design-user-token-file", token, "--design-token-file", token).code == ends
 
 
-@pytest.mark.parametrize("lost", [Answer(then="drop"), problem(504, "x"), Answer(b"<html>", 200)])
-def test_a_lost_answer_ends_with_14_and_nothing_is_sent_again(api: FakeApi, shell: Shell, lost: Answer) -> None:
+@pytest.mark.parametrize("lost", [FakeResponse(then="drop"), problem(504, "x"), FakeResponse(b"<html>", 200)])
+def test_a_lost_answer_ends_with_14_and_nothing_is_sent_again(api: FakeApi, shell: Shell, lost: FakeResponse) -> None:
     """The server may still be fetching, so a second import could make a second file."""
     api.on("POST", PATH, lost)
     done = shell("import", URL, "--json")
@@ -216,15 +216,15 @@ def test_a_lost_answer_ends_with_14_and_nothing_is_sent_again(api: FakeApi, shel
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Iterator[Source]:
+def source(tmp_path: Path) -> Iterator[ImportSource]:
     """A host that has a document with a picture."""
-    with source_at(make_certificate(tmp_path)) as running:
-        running.script = answer(picture_pdf([stripes((RED, 30), (BLUE, 70))], [300]))
+    with open_source(make_certificate(tmp_path)) as running:
+        running.script = http_response(picture_pdf([make_stripes((RED, 30), (BLUE, 70))], [300]))
         yield running
 
 
 @pytest.fixture
-def world(make: Callable[..., World], source: Source, tmp_path: Path) -> World:
+def world(make: Callable[..., World], source: ImportSource, tmp_path: Path) -> World:
     """An instance whose operator has allowed the source."""
     world = make(import_hosts=(source.host,), ca_bundle=tmp_path / "cert.pem")
     world.rt.outbound.resolve = lambda host: [ipaddress.ip_address("127.0.0.1")]
@@ -232,7 +232,7 @@ def world(make: Callable[..., World], source: Source, tmp_path: Path) -> World:
 
 
 def test_a_real_server_imports_from_a_real_host(
-    desk: Callable[[Person], Shell], world: World, source: Source, monkeypatch: pytest.MonkeyPatch
+    desk: Callable[[Person], Shell], world: World, source: ImportSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine, "PALETTE_BUDGET_S", 10.0)  # on a busy machine colours are left out
     shell = desk(world.pia)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.fakefeed import UUID, FakeApi, Heard, problem
+from tests.support.fake_api import UUID, FakeApi, RecordedRequest, problem
 from tests.support.shell import Shell
 
 FILE = "aB3dE5fG7hJ9"
@@ -20,13 +20,13 @@ ANN: dict[str, Any] = {
 }
 
 
-def made(heard: Heard) -> dict[str, Any]:
+def build_invite(heard: RecordedRequest) -> dict[str, Any]:
     return {**ANN, "email": json.loads(heard.body)["email"]}
 
 
 @pytest.fixture
 def inviting(api: FakeApi) -> FakeApi:
-    api.on("POST", f"/files/{FILE}/invites", made)
+    api.on("POST", f"/files/{FILE}/invites", build_invite)
     api.on("GET", f"/files/{FILE}/invites", lambda heard: [ANN])
     return api
 
@@ -52,8 +52,8 @@ def test_a_name_goes_with_one_address(inviting: FakeApi, shell: Shell) -> None:
 
 
 def test_one_refused_address_does_not_stop_the_others(api: FakeApi, shell: Shell) -> None:
-    def answer(heard: Heard) -> Any:
-        return problem(400, "bad_request") if b"nobody" in heard.body else made(heard)
+    def answer(heard: RecordedRequest) -> Any:
+        return problem(400, "bad_request") if b"nobody" in heard.body else build_invite(heard)
 
     api.on("POST", f"/files/{FILE}/invites", answer)
     done = shell("invites", "create", FILE, "nobody", "b@example.com")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.fakefeed import FakeApi, fake_api
+from tests.support.fake_api import FakeApi, fake_api
 from tests.support.repository import ROOT
 from tests.support.shell import TOKEN, Shell
 from tests.support.terminal import Terminal
@@ -25,21 +25,21 @@ def bare(shell: Shell) -> Shell:
     return shell
 
 
-def config_file(shell: Shell) -> Path:
+def config_path(shell: Shell) -> Path:
     return shell.home / "config" / "config.toml"
 
 
-def written(shell: Shell, text: str) -> None:
-    config_file(shell).parent.mkdir(parents=True, exist_ok=True)
-    config_file(shell).write_text(text)
+def write_config(shell: Shell, text: str) -> None:
+    config_path(shell).parent.mkdir(parents=True, exist_ok=True)
+    config_path(shell).write_text(text)
 
 
-def add(shell: Shell, name: str, url: str, key: str = KEY, *options: str) -> None:
+def add_profile(shell: Shell, name: str, url: str, key: str = KEY, *options: str) -> None:
     done = shell("profile", "add", name, "--url", url, "--with-token", *options, stdin=f"{key}\n".encode())
     assert done.code == 0, done.err
 
 
-def sent(api: FakeApi) -> list[str | None]:
+def sent_credentials(api: FakeApi) -> list[str | None]:
     return [heard.headers["Authorization"] for heard in api.heard]
 
 
@@ -47,15 +47,15 @@ def sent(api: FakeApi) -> list[str | None]:
 
 
 def test_a_profile_is_added_and_used(api: FakeApi, bare: Shell) -> None:
-    add(bare, "work", api.url)
+    add_profile(bare, "work", api.url)
     assert bare("files", "list").code == 0
-    assert sent(api) == [f"Bearer {KEY}"]
+    assert sent_credentials(api) == [f"Bearer {KEY}"]
     assert bare("profile", "current").out == "work\n"
 
 
 def test_the_list_shows_no_more_than_the_end_of_a_key(api: FakeApi, bare: Shell) -> None:
-    add(bare, "work", api.url)
-    add(bare, "other", "https://docs.example", "ds_live_abcdefgh9876")
+    add_profile(bare, "work", api.url)
+    add_profile(bare, "other", "https://docs.example", "ds_live_abcdefgh9876")
     done = bare("profile", "list")
     assert done.lines == [
         f"work\t{api.url}\ttrue\tends in wwww",
@@ -64,19 +64,19 @@ def test_the_list_shows_no_more_than_the_end_of_a_key(api: FakeApi, bare: Shell)
 
 
 def test_the_default_changes_and_one_command_may_differ(api: FakeApi, bare: Shell) -> None:
-    add(bare, "a", api.url, KEY + "a")
-    add(bare, "b", api.url, KEY + "b")
+    add_profile(bare, "a", api.url, KEY + "a")
+    add_profile(bare, "b", api.url, KEY + "b")
     bare("whoami")
     bare("whoami", "--profile", "b")
     bare("whoami", env={"DOCSHARE_PROFILE": "b"})
     bare("whoami", "--profile", "a", env={"DOCSHARE_PROFILE": "b"})
     assert bare("profile", "use", "b").code == 0
     bare("whoami")
-    assert [str(value)[-1] for value in sent(api)] == ["a", "b", "b", "a", "b"]
+    assert [str(value)[-1] for value in sent_credentials(api)] == ["a", "b", "b", "a", "b"]
 
 
 def test_removing_a_profile_forgets_its_credential(api: FakeApi, bare: Shell) -> None:
-    add(bare, "work", api.url)
+    add_profile(bare, "work", api.url)
     assert bare("profile", "remove", "work").code == 2
     assert bare("profile", "remove", "work", "--yes").code == 0
     assert KEY not in (bare.home / "config" / "credentials.json").read_text()
@@ -88,16 +88,16 @@ def test_removing_a_profile_forgets_its_credential(api: FakeApi, bare: Shell) ->
 def test_a_profile_name_is_letters_digits_and_dashes(bare: Shell, name: str) -> None:
     done = bare("profile", "add", "--url", "https://docs.example", "--with-token", "--", name, stdin=b"key\n")
     assert done.code == 2
-    assert not config_file(bare).exists()
+    assert not config_path(bare).exists()
 
 
 def test_an_existing_profile_is_changed_only_by_force(api: FakeApi, bare: Shell) -> None:
-    add(bare, "work", "https://docs.example")
+    add_profile(bare, "work", "https://docs.example")
     again = ("profile", "add", "work", "--url", api.url, "--with-token")
     assert bare(*again, stdin=b"newkey99\n").code == 7
     assert bare(*again, "--force", stdin=b"newkey99\n").code == 0
     bare("whoami")
-    assert sent(api) == ["Bearer newkey99"]
+    assert sent_credentials(api) == ["Bearer newkey99"]
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_an_unknown_profile_is_named_with_its_origin(bare: Shell) -> None:
 def test_option_beats_environment_beats_profile(api: FakeApi, bare: Shell) -> None:
     env = {"DOCSHARE_TOKEN": TOKEN}
     with fake_api() as environment, fake_api() as option:
-        add(bare, "work", api.url)
+        add_profile(bare, "work", api.url)
         bare("whoami", env=env)
         bare("whoami", env={**env, "DOCSHARE_URL": environment.url})
         bare("whoami", "--url", option.url, env={**env, "DOCSHARE_URL": environment.url})
@@ -141,7 +141,7 @@ def test_option_beats_environment_beats_profile(api: FakeApi, bare: Shell) -> No
     ],
 )
 def test_a_bad_value_names_where_it_came_from(bare: Shell, line: list[str], env: dict[str, str], origin: str) -> None:
-    written(bare, 'profile = "work"\n[profiles.work]\nurl = "nowhere"\n')
+    write_config(bare, 'profile = "work"\n[profiles.work]\nurl = "nowhere"\n')
     done = bare("files", "list", *line, env=env)
     assert done.code == 2
     assert f"'nowhere' ({origin})" in done.err
@@ -154,8 +154,8 @@ def test_without_any_setting_the_local_server_is_meant(bare: Shell) -> None:
 
 
 def test_settings_of_a_profile_count(api: FakeApi, bare: Shell) -> None:
-    add(bare, "work", api.url)
-    with open(config_file(bare), "a") as out:
+    add_profile(bare, "work", api.url)
+    with open(config_path(bare), "a") as out:
         out.write('format = "json"\n')
     assert bare("files", "list").out == "[]\n"
     assert bare("files", "list", "--format", "ids").out == ""
@@ -177,7 +177,7 @@ def test_the_file_is_private_from_its_first_byte(api: FakeApi, bare: Shell, monk
     monkeypatch.setattr("os.replace", replace)
     before = os.umask(0)
     try:
-        add(bare, "work", api.url)
+        add_profile(bare, "work", api.url)
     finally:
         os.umask(before)
     path = bare.home / "config" / "credentials.json"
@@ -187,16 +187,16 @@ def test_the_file_is_private_from_its_first_byte(api: FakeApi, bare: Shell, monk
 
 
 def test_a_file_that_others_can_read_is_reported_and_repaired_by_the_next_write(api: FakeApi, bare: Shell) -> None:
-    add(bare, "work", api.url)
+    add_profile(bare, "work", api.url)
     path = bare.home / "config" / "credentials.json"
     path.chmod(0o644)
     assert "chmod 600" in bare("files", "list").err
-    add(bare, "other", "https://docs.example")
+    add_profile(bare, "other", "https://docs.example")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_a_saved_credential_never_goes_to_another_origin(api: FakeApi, bare: Shell) -> None:
-    add(bare, "work", "https://docs.example")
+    add_profile(bare, "work", "https://docs.example")
     for line, env in ((["--url", api.url], {}), ([], {"DOCSHARE_URL": api.url})):
         done = bare("files", "list", *line, env=env)
         assert done.code == 4
@@ -205,22 +205,22 @@ def test_a_saved_credential_never_goes_to_another_origin(api: FakeApi, bare: She
 
 
 def test_another_port_of_the_same_host_is_another_origin(api: FakeApi, bare: Shell) -> None:
-    add(bare, "work", "http://127.0.0.1:1")
+    add_profile(bare, "work", "http://127.0.0.1:1")
     assert bare("files", "list", "--url", api.url).code == 4
     assert api.heard == []
 
 
 def test_editing_the_address_by_hand_does_not_take_the_credential_along(api: FakeApi, bare: Shell) -> None:
-    add(bare, "work", "https://docs.example")
-    written(bare, config_file(bare).read_text().replace("https://docs.example", api.url))
+    add_profile(bare, "work", "https://docs.example")
+    write_config(bare, config_path(bare).read_text().replace("https://docs.example", api.url))
     assert bare("files", "list").code == 4
     assert api.heard == []
 
 
 def test_the_token_of_the_environment_wins_and_is_said_to(api: FakeApi, bare: Shell) -> None:
-    add(bare, "work", api.url)
+    add_profile(bare, "work", api.url)
     bare("whoami", env={"DOCSHARE_TOKEN": TOKEN})
-    assert sent(api) == [f"Bearer {TOKEN}"]
+    assert sent_credentials(api) == [f"Bearer {TOKEN}"]
 
 
 def test_a_token_command_is_asked_only_for_the_server_of_its_profile(api: FakeApi, bare: Shell) -> None:
@@ -231,9 +231,9 @@ def test_a_token_command_is_asked_only_for_the_server_of_its_profile(api: FakeAp
     assert bare("files", "list", "--url", "http://127.0.0.1:1", "--retries", "0").code == 4
     assert not marker.exists()
     assert bare("rm", "aB3dE5fG0001", "aB3dE5fG0002", "--yes").code == 12
-    assert sent(api) == [f"Bearer {KEY}"] * 2
+    assert sent_credentials(api) == [f"Bearer {KEY}"] * 2
     assert marker.read_text() == "\n"  # asked once for both
-    assert KEY not in config_file(bare).read_text().replace(command, "")
+    assert KEY not in config_path(bare).read_text().replace(command, "")
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ def test_a_token_command_is_asked_only_for_the_server_of_its_profile(api: FakeAp
     [("false", "exit status 1"), ("true", "printed nothing"), ("/no/such", "No such file"), ("'", "No closing")],
 )
 def test_a_token_command_that_fails_is_4(api: FakeApi, bare: Shell, command: str, why: str) -> None:
-    written(bare, f'profile = "v"\n[profiles.v]\nurl = "{api.url}"\ntoken_command = "{command}"\n')
+    write_config(bare, f'profile = "v"\n[profiles.v]\nurl = "{api.url}"\ntoken_command = "{command}"\n')
     done = bare("files", "list")
     assert done.code == 4
     assert why in done.err
@@ -252,20 +252,20 @@ def test_netrc_never_replaces_the_credential(api: FakeApi, bare: Shell, monkeypa
     (bare.home / ".netrc").write_text("machine 127.0.0.1 login evil password evil\n")
     (bare.home / ".netrc").chmod(0o600)
     monkeypatch.setenv("HOME", str(bare.home))
-    add(bare, "work", api.url)
+    add_profile(bare, "work", api.url)
     assert bare("files", "list").code == 0
-    assert sent(api) == [f"Bearer {KEY}"]
+    assert sent_credentials(api) == [f"Bearer {KEY}"]
 
 
 def test_plain_http_to_another_machine_needs_consent(bare: Shell) -> None:
-    add(bare, "work", "http://docs.example")
+    add_profile(bare, "work", "http://docs.example")
     done = bare("files", "list")
     assert done.code == 2
     assert "--allow-http" in done.err
 
 
 def test_a_damaged_credential_file_is_named(bare: Shell) -> None:
-    add(bare, "work", "https://docs.example")
+    add_profile(bare, "work", "https://docs.example")
     (bare.home / "config" / "credentials.json").write_text("{")
     done = bare("files", "list")
     assert done.code == 2
@@ -274,11 +274,11 @@ def test_a_damaged_credential_file_is_named(bare: Shell) -> None:
 
 def test_two_servers_keep_their_own_credentials(bare: Shell) -> None:
     with fake_api() as first, fake_api() as second:
-        add(bare, "first", first.url, KEY + "1")
-        add(bare, "second", second.url, KEY + "2")
+        add_profile(bare, "first", first.url, KEY + "1")
+        add_profile(bare, "second", second.url, KEY + "2")
         bare("whoami", "--profile", "first")
         bare("whoami", "--profile", "second")
-        assert (sent(first), sent(second)) == ([f"Bearer {KEY}1"], [f"Bearer {KEY}2"])
+        assert (sent_credentials(first), sent_credentials(second)) == ([f"Bearer {KEY}1"], [f"Bearer {KEY}2"])
     saved = json.loads((bare.home / "config" / "credentials.json").read_text())
     assert saved["profiles"]["first"]["origin"] == first.url
 

@@ -12,23 +12,23 @@ import requests
 
 from docshare.cli.framework.admin_channel import RunningServer
 from docshare.contract.problems import Problem
-from tests.support.fakefeed import Answer, FakeApi, FakeTime
+from tests.support.fake_api import FakeApi, FakeResponse, FakeTime
 from tests.support.pdfs import simple_pdf
-from tests.support.served import Served, docshare, home, served
-from tests.support.shell import Ended, Shell
+from tests.support.server_process import ServerProcess, make_env, run_docshare, run_server
+from tests.support.shell import CommandResult, Shell
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     """A server of its own, with its data directory."""
-    with served(tmp_path_factory.mktemp("house")) as server:
+    with run_server(tmp_path_factory.mktemp("house")) as server:
         yield server
 
 
-class Desk:
+class TriggerShell:
     """Somebody at the machine of the server. ``files``: what they have uploaded."""
 
-    def __init__(self, house: Served, shell: Shell) -> None:
+    def __init__(self, house: ServerProcess, shell: Shell) -> None:
         self.house, self.shell = house, shell
         self.data = house.data_dir
         self._session = requests.Session()
@@ -57,19 +57,19 @@ class Desk:
         answer = requests.post(f"{self.house.url}/_admin", json=body, headers=headers, timeout=20)
         assert answer.ok, answer.text
 
-    def trigger(self, *words: str) -> Ended:
+    def trigger(self, *words: str) -> CommandResult:
         """Run the command on fake time."""
         return self.shell("trigger", words[0], "--file", self.made["shortId"], "--data", self.data, *words[1:])
 
 
 @pytest.fixture
-def desk(house: Served, shell: Shell) -> Iterator[Desk]:
-    desk = Desk(house, shell)
+def desk(house: ServerProcess, shell: Shell) -> Iterator[TriggerShell]:
+    desk = TriggerShell(house, shell)
     yield desk
     desk._session.close()
 
 
-def test_burning_takes_the_name_of_the_file_as_consent(desk: Desk) -> None:
+def test_burning_takes_the_name_of_the_file_as_consent(desk: TriggerShell) -> None:
     desk.settings(viewLimit=1)
     named = desk.made["shortId"]
     refused = desk.trigger("file.burned")
@@ -82,7 +82,7 @@ def test_burning_takes_the_name_of_the_file_as_consent(desk: Desk) -> None:
 # --- what is said ----------------------------------------------------------------------------------------------------
 
 
-def test_json_is_the_row_of_the_activity_feed_and_the_deliveries(desk: Desk) -> None:
+def test_json_is_the_row_of_the_activity_feed_and_the_deliveries(desk: TriggerShell) -> None:
     done = desk.trigger("file.viewed", "--set", "pagesViewed=2", "--set", "timeMs=5000", "--json")
     assert done.code == 0, done.err
     (found,) = done.rows
@@ -91,7 +91,7 @@ def test_json_is_the_row_of_the_activity_feed_and_the_deliveries(desk: Desk) -> 
     assert (found["data"]["pagesViewed"], found["data"]["timeMs"]) == (2, 5000)
 
 
-def test_a_pipe_gets_a_line_an_event(desk: Desk) -> None:
+def test_a_pipe_gets_a_line_an_event(desk: TriggerShell) -> None:
     number, event, timestamp, data, deliveries = desk.trigger("file.downloaded").out.rstrip("\n").split("\t")
     (row,) = desk.activity()
     assert (int(number), event, timestamp, json.loads(data)) == (
@@ -101,14 +101,14 @@ def test_a_pipe_gets_a_line_an_event(desk: Desk) -> None:
     assert desk.trigger("file.downloaded", "--format", "ids").out.strip().isdigit()
 
 
-def test_a_person_reads_what_happened_and_whether_anybody_is_told(desk: Desk, api: FakeApi) -> None:
+def test_a_person_reads_what_happened_and_whether_anybody_is_told(desk: TriggerShell, api: FakeApi) -> None:
     desk.shell.tty = True
     assert desk.trigger("file.viewed", "--no-color").out == "file.viewed  deck.pdf  no webhook asks for it\n"
     desk.listen(f"{api.url}/api/v1/hook")
     assert desk.trigger("file.viewed", "--no-color").out == "file.viewed  deck.pdf  1 delivery\n"
 
 
-def test_it_can_happen_several_times_with_a_pause_between(desk: Desk, time: FakeTime) -> None:
+def test_it_can_happen_several_times_with_a_pause_between(desk: TriggerShell, time: FakeTime) -> None:
     desk.settings(askReceipt=True)
     done = desk.trigger("receipt.confirmed", "--count", "3", "--every", "2s", "--set", "name=Ann", "--json")
     assert [row["data"]["name"] for row in done.rows] == ["Ann"] * 3
@@ -116,7 +116,7 @@ def test_it_can_happen_several_times_with_a_pause_between(desk: Desk, time: Fake
     assert time.passed == 4
 
 
-def test_values_can_come_from_a_file_and_set_wins(desk: Desk, tmp_path: Path) -> None:
+def test_values_can_come_from_a_file_and_set_wins(desk: TriggerShell, tmp_path: Path) -> None:
     desk.settings(gateFields=[
         {"key": "who", "label": "You", "type": "email", "required": True},
         {"key": "firm", "label": "Firm", "type": "company", "required": True},
@@ -127,7 +127,7 @@ def test_values_can_come_from_a_file_and_set_wins(desk: Desk, tmp_path: Path) ->
     assert row["data"]["fields"] == {"who": "a@b.example", "firm": "Other"}
 
 
-def test_a_file_can_be_named_by_its_link_or_slug(desk: Desk) -> None:
+def test_a_file_can_be_named_by_its_link_or_slug(desk: TriggerShell) -> None:
     slug = f"deck-{desk.made['shortId'].lower()}"
     desk.settings(slug=slug)
     for word in (desk.made["uuid"], desk.made["shareUrl"], f"slug:{slug}"):
@@ -135,7 +135,7 @@ def test_a_file_can_be_named_by_its_link_or_slug(desk: Desk) -> None:
     assert len(desk.activity()) == 3
 
 
-def test_a_dry_run_says_what_would_happen_and_changes_nothing(desk: Desk) -> None:
+def test_a_dry_run_says_what_would_happen_and_changes_nothing(desk: TriggerShell) -> None:
     found = desk.trigger("file.viewed", "--set", "pagesViewed=2", "-n", "--json").json
     assert found == {
         "event": "file.viewed",
@@ -151,40 +151,40 @@ def test_a_dry_run_says_what_would_happen_and_changes_nothing(desk: Desk) -> Non
 # --- waiting for the delivery ----------------------------------------------------------------------------------------
 
 
-def waited(desk: Desk, tmp_path: Path, *words: str) -> Ended:
+def run_and_wait(desk: TriggerShell, tmp_path: Path, *words: str) -> CommandResult:
     """The command in a process of its own, since the server delivers in real time."""
     line = ("trigger", "file.downloaded", "--file", desk.made["shortId"], "--data", str(desk.data), "--wait")
-    done = docshare(*line, *words, env=home(tmp_path / "user"))
-    return Ended(done.returncode, done.stdout, done.stderr)
+    done = run_docshare(*line, *words, env=make_env(tmp_path / "user"))
+    return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
-def test_waiting_shows_the_attempt_that_delivered_it(desk: Desk, api: FakeApi, tmp_path: Path) -> None:
-    api.on("POST", "/hook", Answer({}, 204))
+def test_waiting_shows_the_attempt_that_delivered_it(desk: TriggerShell, api: FakeApi, tmp_path: Path) -> None:
+    api.on("POST", "/hook", FakeResponse({}, 204))
     desk.listen(f"{api.url}/api/v1/hook")
-    done = waited(desk, tmp_path, "--json")
+    done = run_and_wait(desk, tmp_path, "--json")
     assert done.code == 0, done.err
     (row,) = done.rows
     (delivery,) = row["deliveries"]
     assert (delivery["state"], delivery["attempts"][0]["status"]) == ("delivered", 204)
     (heard,) = api.asked("POST", "/hook")
     assert json.loads(heard.body) == {key: row[key] for key in ("event", "timestamp", "data")}
-    happened, answered = waited(desk, tmp_path, "--format", "table").lines
+    happened, answered = run_and_wait(desk, tmp_path, "--format", "table").lines
     assert happened == "file.downloaded  deck.pdf  1 delivery"
     assert answered.startswith(f"  {api.url}/api/v1/hook  204 in ")
 
 
-def test_waiting_for_what_is_not_delivered_ends_with_13(desk: Desk, api: FakeApi, tmp_path: Path) -> None:
-    api.on("POST", "/hook", Answer({}, 500))
+def test_waiting_for_what_is_not_delivered_ends_with_13(desk: TriggerShell, api: FakeApi, tmp_path: Path) -> None:
+    api.on("POST", "/hook", FakeResponse({}, 500))
     desk.listen(f"{api.url}/api/v1/hook")
-    done = waited(desk, tmp_path, "--json")
+    done = run_and_wait(desk, tmp_path, "--json")
     assert (done.code, done.rows[0]["deliveries"][0]["state"]) == (13, "queued")
     assert "not delivered to" in done.err
     assert "500" in done.err
     assert "tried again at" in done.err
 
 
-def test_waiting_where_nobody_asks_for_it_ends_with_13(desk: Desk, tmp_path: Path) -> None:
-    done = waited(desk, tmp_path)
+def test_waiting_where_nobody_asks_for_it_ends_with_13(desk: TriggerShell, tmp_path: Path) -> None:
+    done = run_and_wait(desk, tmp_path)
     assert (done.code, "no webhook asks for file.downloaded of this file" in done.err) == (13, True)
 
 
@@ -209,14 +209,14 @@ def test_a_server_elsewhere_has_no_trigger(shell: Shell, api: FakeApi) -> None:
     ],
 )
 def test_what_the_file_does_not_allow_has_its_code_and_hint(
-    desk: Desk, words: tuple[str, ...], code: int, hint: str
+    desk: TriggerShell, words: tuple[str, ...], code: int, hint: str
 ) -> None:
     done = desk.trigger(*words)
     assert (done.code, done.out, hint in done.err) == (code, "", True), done.err
     assert desk.activity() == []
 
 
-def test_what_destroys_something_needs_consent(desk: Desk) -> None:
+def test_what_destroys_something_needs_consent(desk: TriggerShell) -> None:
     desk.settings(viewLimit=1)
     for kind in ("file.burned", "content.replaced"):
         done = desk.trigger(kind)
@@ -245,7 +245,7 @@ def test_what_destroys_something_needs_consent(desk: Desk) -> None:
     ],
 )
 def test_a_line_that_makes_no_sense_ends_with_2(
-    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], said: str
+    desk: TriggerShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], said: str
 ) -> None:
     for name, content in (("list", "[]"), ("deep", '{"timeMs": {"a": {"b": 1}}}'), ("bad", "{")):
         (tmp_path / f"{name}.json").write_text(content)
@@ -256,9 +256,9 @@ def test_a_line_that_makes_no_sense_ends_with_2(
 
 
 def test_a_webhook_that_was_deleted_before_anybody_looked_is_no_failure(
-    desk: Desk, api: FakeApi, monkeypatch: pytest.MonkeyPatch
+    desk: TriggerShell, api: FakeApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    api.on("POST", "/hook", Answer({}, 204))
+    api.on("POST", "/hook", FakeResponse({}, 204))
     desk.listen(f"{api.url}/api/v1/hook")
     ask = RunningServer.tell
 
@@ -279,7 +279,7 @@ def test_without_a_file_nothing_happens(shell: Shell, tmp_path: Path) -> None:
 
 
 def test_without_a_server_it_happens_but_nobody_waits(shell: Shell, tmp_path: Path) -> None:
-    with served(tmp_path) as server:
+    with run_server(tmp_path) as server:
         files = {"file": ("deck.pdf", simple_pdf())}
         made = requests.post(f"{server.url}/api/v1/files", headers=server.headers, files=files, timeout=20).json()
     line = ("trigger", "file.viewed", "--file", made["shortId"], "--data", server.data_dir)

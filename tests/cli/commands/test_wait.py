@@ -7,22 +7,32 @@ from typing import Any
 
 import pytest
 
-from tests.cli.commands.readingroom import ANN, BOB, FILE, PATH, SESSIONS, ReadingRoom, invite, session, variant
-from tests.support.fakefeed import UUID, Answer, FakeApi, FakeTime, problem
-from tests.support.shell import Ended, Shell
+from tests.cli.commands.fake_readership import (
+    ANN,
+    BOB,
+    FILE,
+    PATH,
+    SESSIONS,
+    FakeReadership,
+    make_invite,
+    make_session,
+    make_variant,
+)
+from tests.support.fake_api import UUID, FakeApi, FakeResponse, FakeTime, problem
+from tests.support.shell import CommandResult, Shell
 
 LONG = {1: 5, 3: 25}
 
 
 @pytest.fixture
-def room(api: FakeApi) -> ReadingRoom:
-    room = ReadingRoom(api)
-    room.variants = [variant(ANN, "Ann"), variant(BOB, "Bob")]
-    room.invites = [invite(1, "eve@example.com")]
+def room(api: FakeApi) -> FakeReadership:
+    room = FakeReadership(api)
+    room.variants = [make_variant(ANN, "Ann"), make_variant(BOB, "Bob")]
+    room.invites = [make_invite(1, "eve@example.com")]
     return room
 
 
-def wait(shell: Shell, *options: str, code: int = 0) -> int | None:
+def run_wait(shell: Shell, *options: str, code: int = 0) -> int | None:
     """The id of the session that was printed."""
     done = shell("wait", FILE, *options, "--json")
     assert done.code == code, done.err
@@ -32,82 +42,89 @@ def wait(shell: Shell, *options: str, code: int = 0) -> int | None:
 # --- what it waits for -----------------------------------------------------------------------------------------------
 
 
-def test_anybody_who_reads_ends_it(room: ReadingRoom, shell: Shell, time: FakeTime) -> None:
-    time.during(None, None, lambda: room.sessions.append(session(4)))
-    assert wait(shell, "--timeout", "1h") == 4
+def test_anybody_who_reads_ends_it(room: FakeReadership, shell: Shell, time: FakeTime) -> None:
+    time.during(None, None, lambda: room.sessions.append(make_session(4)))
+    assert run_wait(shell, "--timeout", "1h") == 4
 
 
-def test_what_was_read_before_counts_at_once(room: ReadingRoom, shell: Shell, time: FakeTime) -> None:
-    room.sessions = [session(1), session(2)]
-    assert (wait(shell), time.slept) == (1, [])
+def test_what_was_read_before_counts_at_once(room: FakeReadership, shell: Shell, time: FakeTime) -> None:
+    room.sessions = [make_session(1), make_session(2)]
+    assert (run_wait(shell), time.slept) == (1, [])
 
 
-def test_with_new_what_was_read_before_does_not_count(room: ReadingRoom, shell: Shell, time: FakeTime) -> None:
-    room.sessions = [session(number) for number in range(1, 130)]
-    time.during(None, lambda: room.sessions.append(session(130)))
-    assert wait(shell, "--new", "--timeout", "1h") == 130
+def test_with_new_what_was_read_before_does_not_count(room: FakeReadership, shell: Shell, time: FakeTime) -> None:
+    room.sessions = [make_session(number) for number in range(1, 130)]
+    time.during(None, lambda: room.sessions.append(make_session(130)))
+    assert run_wait(shell, "--new", "--timeout", "1h") == 130
 
 
 # options, sessions, which one fits
 GOALS: list[tuple[list[str], list[dict[str, Any]], int]] = [
-    (["--page", "3"], [session(1, {1: 50, 2: 50}), session(2, {3: 0}), session(3, {3: 1})], 3),
-    (["--page", "3", "--min-time", "20s"], [session(1, {1: 60, 3: 19}), session(2, {3: 20})], 2),
-    (["--min-time", "20s"], [session(1, {1: 19}), session(2, {1: 10, 2: 10})], 2),
-    (["--variant", "label:Ann"], [session(1), session(2, variantUuid=BOB), session(3, variantUuid=ANN)], 3),
-    (["--variant", "vB3dE5fG7h01"], [session(1, variantUuid=BOB), session(2, variantUuid=ANN)], 2),
-    (["--variant", ANN, "--page", "3"], [session(1, variantUuid=ANN), session(2, LONG, variantUuid=ANN)], 2),
+    (["--page", "3"], [make_session(1, {1: 50, 2: 50}), make_session(2, {3: 0}), make_session(3, {3: 1})], 3),
+    (["--page", "3", "--min-time", "20s"], [make_session(1, {1: 60, 3: 19}), make_session(2, {3: 20})], 2),
+    (["--min-time", "20s"], [make_session(1, {1: 19}), make_session(2, {1: 10, 2: 10})], 2),
+    (
+        ["--variant", "label:Ann"],
+        [make_session(1), make_session(2, variantUuid=BOB), make_session(3, variantUuid=ANN)],
+        3,
+    ),
+    (["--variant", "vB3dE5fG7h01"], [make_session(1, variantUuid=BOB), make_session(2, variantUuid=ANN)], 2),
+    (["--variant", ANN, "--page", "3"], [make_session(1, variantUuid=ANN), make_session(2, LONG, variantUuid=ANN)], 2),
     (
         ["--invite", "EVE@example.com"],
         [
-            session(1, email="eve@example.com"),
-            session(2, inviteUuid=UUID.format(202)),
-            session(3, inviteUuid=UUID.format(201)),
+            make_session(1, email="eve@example.com"),
+            make_session(2, inviteUuid=UUID.format(202)),
+            make_session(3, inviteUuid=UUID.format(201)),
         ],
         3,
     ),
     (
         ["--invite", "eve@example.com"],
-        [session(1, fromInvite=True, email="x@example.com"), session(2, fromInvite=True, email="eve@example.com")],
+        [
+            make_session(1, fromInvite=True, email="x@example.com"),
+            make_session(2, fromInvite=True, email="eve@example.com"),
+        ],
         2,
     ),
-    ([], [session(1, contentVersion=1), session(2)], 2),
+    ([], [make_session(1, contentVersion=1), make_session(2)], 2),
     (
         ["--variant", ANN, "--page", "3"],
-        [session(1, LONG, variantUuid=ANN, contentVersion=1), session(2, LONG, variantUuid=ANN)],
+        [make_session(1, LONG, variantUuid=ANN, contentVersion=1), make_session(2, LONG, variantUuid=ANN)],
         2,
     ),
-    (["--any-version"], [session(1, contentVersion=1), session(2)], 1),
+    (["--any-version"], [make_session(1, contentVersion=1), make_session(2)], 1),
 ]
 
 
 @pytest.mark.parametrize(("options", "sessions", "fits"), GOALS)
 def test_the_first_session_that_fits_is_printed(
-    room: ReadingRoom, shell: Shell, options: list[str], sessions: list[dict[str, Any]], fits: int
+    room: FakeReadership, shell: Shell, options: list[str], sessions: list[dict[str, Any]], fits: int
 ) -> None:
     room.sessions = sessions
-    assert wait(shell, *options, "--timeout", "1h") == fits
+    assert run_wait(shell, *options, "--timeout", "1h") == fits
 
 
-def test_a_long_history_is_walked_without_waiting(room: ReadingRoom, shell: Shell, time: FakeTime) -> None:
-    room.sessions = [session(number) for number in range(1, 450)] + [session(450, LONG)]
-    assert (wait(shell, "--page", "3"), time.slept) == (450, [])
+def test_a_long_history_is_walked_without_waiting(room: FakeReadership, shell: Shell, time: FakeTime) -> None:
+    room.sessions = [make_session(number) for number in range(1, 450)] + [make_session(450, LONG)]
+    assert (run_wait(shell, "--page", "3"), time.slept) == (450, [])
 
 
-def test_each_session_is_asked_for_once(room: ReadingRoom, api: FakeApi, shell: Shell, time: FakeTime) -> None:
-    room.sessions = [session(7)]
-    time.during(None, lambda: room.sessions.append(session(9, LONG)))
-    assert wait(shell, "--page", "3", "--timeout", "1h") == 9
+def test_each_session_is_asked_for_once(room: FakeReadership, api: FakeApi, shell: Shell, time: FakeTime) -> None:
+    room.sessions = [make_session(7)]
+    time.during(None, lambda: room.sessions.append(make_session(9, LONG)))
+    assert run_wait(shell, "--page", "3", "--timeout", "1h") == 9
     assert [heard.query["since"] for heard in api.asked("GET", SESSIONS)] == ["0", "7", "7", "7"]
 
 
-def replaced(room: ReadingRoom, *read: dict[str, Any], **facts: Any) -> None:
+def replace_document(room: FakeReadership, *read: dict[str, Any], **facts: Any) -> None:
     """The document gets its next version, and these sessions come in."""
     room.file = {**room.file, "contentVersion": room.file["contentVersion"] + 1, **facts}
     room.sessions += read
 
 
-def test_a_replacement_meanwhile_moves_the_goal_and_is_told(room: ReadingRoom, shell: Shell, time: FakeTime) -> None:
-    time.during(None, lambda: replaced(room, session(1, LONG), session(2, LONG, contentVersion=3)))
+def test_a_replacement_meanwhile_moves_the_goal_and_is_told(room: FakeReadership, shell: Shell, time: FakeTime) -> None:
+    time.during(None, lambda: replace_document(room, make_session(1, LONG), make_session(2, LONG, contentVersion=3)))
     done = shell("wait", FILE, "--page", "3", "--timeout", "1h", "--json")
     assert (done.code, done.json["id"]) == (0, 2)
     told = done.err.splitlines()
@@ -116,44 +133,44 @@ def test_a_replacement_meanwhile_moves_the_goal_and_is_told(room: ReadingRoom, s
 
 
 def test_a_page_that_a_replacement_takes_away_is_not_waited_for(
-    room: ReadingRoom, shell: Shell, time: FakeTime
+    room: FakeReadership, shell: Shell, time: FakeTime
 ) -> None:
-    time.during(None, lambda: replaced(room, session(1, contentVersion=3), totalPages=2))
+    time.during(None, lambda: replace_document(room, make_session(1, contentVersion=3), totalPages=2))
     done = shell("wait", FILE, "--page", "3", "--timeout", "1h")
     assert (done.code, "--page 3 can never be read: the document has 2 pages" in done.err) == (2, True)
 
 
-def test_a_failed_look_at_the_version_loses_no_session(room: ReadingRoom, api: FakeApi, shell: Shell) -> None:
-    room.sessions = [session(1)]
+def test_a_failed_look_at_the_version_loses_no_session(room: FakeReadership, api: FakeApi, shell: Shell) -> None:
+    room.sessions = [make_session(1)]
     api.on("GET", PATH, problem(503, "unavailable"), lambda heard: room.file)
-    assert wait(shell) == 1
+    assert run_wait(shell) == 1
 
 
 def test_the_version_is_not_asked_for_in_every_round(
-    room: ReadingRoom, api: FakeApi, shell: Shell, time: FakeTime
+    room: FakeReadership, api: FakeApi, shell: Shell, time: FakeTime
 ) -> None:
-    room.sessions = [session(1, contentVersion=1)]
-    wait(shell, "--timeout", "10m", code=124)
+    room.sessions = [make_session(1, contentVersion=1)]
+    run_wait(shell, "--timeout", "10m", code=124)
     assert len(api.asked("GET", PATH)) == 1
 
 
 # --- how else it ends ------------------------------------------------------------------------------------------------
 
 
-def test_when_the_time_is_over_it_is_124(room: ReadingRoom, shell: Shell, time: FakeTime) -> None:
-    room.sessions = [session(1)]
+def test_when_the_time_is_over_it_is_124(room: FakeReadership, shell: Shell, time: FakeTime) -> None:
+    room.sessions = [make_session(1)]
     done = shell("wait", FILE, "--variant", "label:Ann", "--page", "3", "--timeout", "10m")
     assert (done.code, done.out, time.passed) == (124, "", 600)
     assert done.err.splitlines()[-1].endswith("the time is over: Ann has not read page 3 in version 2")
 
 
-def test_it_says_that_nobody_has_read_it(room: ReadingRoom, shell: Shell) -> None:
+def test_it_says_that_nobody_has_read_it(room: FakeReadership, shell: Shell) -> None:
     room.file["contentVersion"] = 1
     done = shell("wait", FILE, "--min-time", "20s", "--timeout", "1m")
     assert done.err.splitlines()[-1].endswith("the time is over: nobody has read it for 20s")
 
 
-def test_ctrl_c_is_130(room: ReadingRoom, shell: Shell, time: FakeTime) -> None:
+def test_ctrl_c_is_130(room: FakeReadership, shell: Shell, time: FakeTime) -> None:
     def interrupt() -> None:
         raise KeyboardInterrupt
 
@@ -175,17 +192,17 @@ def test_ctrl_c_is_130(room: ReadingRoom, shell: Shell, time: FakeTime) -> None:
     ],
 )
 def test_what_can_never_happen_is_not_waited_for(
-    room: ReadingRoom, api: FakeApi, shell: Shell, options: list[str], code: int
+    room: FakeReadership, api: FakeApi, shell: Shell, options: list[str], code: int
 ) -> None:
-    assert wait(shell, *options, code=code) is None
+    assert run_wait(shell, *options, code=code) is None
     assert api.asked("GET", SESSIONS) == []
 
 
-def test_a_revoked_link_and_a_page_it_hides_are_2(room: ReadingRoom, shell: Shell) -> None:
+def test_a_revoked_link_and_a_page_it_hides_are_2(room: FakeReadership, shell: Shell) -> None:
     room.variants = [
-        variant(ANN, "Ann", revoked=True), variant(BOB, "Bob", overrides={"pageRange": {"from": 1, "to": 2}}),
+        make_variant(ANN, "Ann", revoked=True), make_variant(BOB, "Bob", overrides={"pageRange": {"from": 1, "to": 2}}),
     ]  # fmt: skip
-    assert wait(shell, "--variant", "label:Ann", code=2) is None
+    assert run_wait(shell, "--variant", "label:Ann", code=2) is None
     done = shell("wait", FILE, "--variant", "label:Bob", "--page", "3")
     assert (done.code, "shown are 1 to 2" in done.err) == (2, True)
 
@@ -196,7 +213,7 @@ def test_a_revoked_link_and_a_page_it_hides_are_2(room: ReadingRoom, shell: Shel
      (problem(404, "not_found"), 3)],
 )  # fmt: skip
 def test_what_is_refused_for_good_ends_it(
-    room: ReadingRoom, api: FakeApi, shell: Shell, answer: Answer, code: int
+    room: FakeReadership, api: FakeApi, shell: Shell, answer: FakeResponse, code: int
 ) -> None:
     api.on("GET", SESSIONS, answer)
     done = shell("wait", FILE)
@@ -207,45 +224,45 @@ def test_what_is_refused_for_good_ends_it(
 # --- while it waits --------------------------------------------------------------------------------------------------
 
 
-def failing(api: FakeApi, room: ReadingRoom, *answers: Answer) -> None:
+def fail_session_requests(api: FakeApi, room: FakeReadership, *answers: FakeResponse) -> None:
     """Let the first requests for sessions be answered so, and all later ones as they should be."""
     api.on("GET", SESSIONS, *answers, room.page)
 
 
 def test_failures_are_borne_told_once_and_their_end_too(
-    room: ReadingRoom, api: FakeApi, shell: Shell, time: FakeTime
+    room: FakeReadership, api: FakeApi, shell: Shell, time: FakeTime
 ) -> None:
-    room.sessions = [session(1)]
-    failing(api, room, problem(503, "unavailable"), Answer(then="drop"), Answer(then="reset"))
+    room.sessions = [make_session(1)]
+    fail_session_requests(api, room, problem(503, "unavailable"), FakeResponse(then="drop"), FakeResponse(then="reset"))
     done = shell("wait", FILE)
     assert (done.code, len(time.slept)) == (0, 3)
     assert done.err.count("trying again") == 1
     assert "the server answers again" in done.err
 
 
-def test_a_failure_in_the_middle_of_a_walk_loses_nothing(room: ReadingRoom, api: FakeApi, shell: Shell) -> None:
-    room.sessions = [session(number) for number in range(1, 102)] + [session(102, LONG)]
+def test_a_failure_in_the_middle_of_a_walk_loses_nothing(room: FakeReadership, api: FakeApi, shell: Shell) -> None:
+    room.sessions = [make_session(number) for number in range(1, 102)] + [make_session(102, LONG)]
     api.on("GET", SESSIONS, room.page, problem(502, "bad_gateway"), room.page)
-    assert wait(shell, "--page", "3") == 102
+    assert run_wait(shell, "--page", "3") == 102
 
 
-def test_retry_after_is_obeyed(room: ReadingRoom, api: FakeApi, shell: Shell, time: FakeTime) -> None:
-    room.sessions = [session(1)]
-    failing(api, room, problem(429, "rate_limited", Retry_After="23"))
+def test_retry_after_is_obeyed(room: FakeReadership, api: FakeApi, shell: Shell, time: FakeTime) -> None:
+    room.sessions = [make_session(1)]
+    fail_session_requests(api, room, problem(429, "rate_limited", Retry_After="23"))
     done = shell("wait", FILE)
     assert (done.code, time.slept) == (0, [23])
     assert "rate limited, waiting 23 s" in done.err
 
 
-def test_a_server_that_stays_away_is_11(room: ReadingRoom, api: FakeApi, shell: Shell, time: FakeTime) -> None:
+def test_a_server_that_stays_away_is_11(room: FakeReadership, api: FakeApi, shell: Shell, time: FakeTime) -> None:
     api.on("GET", SESSIONS, problem(503, "unavailable"))
     done = shell("wait", FILE, "--give-up-after", "5m", "--timeout", "48h")
     assert (done.code, time.passed) == (11, 300)
 
 
-@pytest.mark.parametrize("answer", [problem(503, "unavailable"), Answer(then="drop")])
+@pytest.mark.parametrize("answer", [problem(503, "unavailable"), FakeResponse(then="drop")])
 def test_a_server_that_never_answered_before_the_timeout_is_11(
-    room: ReadingRoom, api: FakeApi, shell: Shell, time: FakeTime, answer: Answer
+    room: FakeReadership, api: FakeApi, shell: Shell, time: FakeTime, answer: FakeResponse
 ) -> None:
     api.on("GET", SESSIONS, answer)
     done = shell("wait", FILE, "--timeout", "1m", "--json")
@@ -253,72 +270,72 @@ def test_a_server_that_never_answered_before_the_timeout_is_11(
     assert done.error["detail"].startswith("the server could not be reached before the time was over: ")
 
 
-def test_a_server_that_goes_away_in_the_end_has_answered(room: ReadingRoom, api: FakeApi, shell: Shell) -> None:
+def test_a_server_that_goes_away_in_the_end_has_answered(room: FakeReadership, api: FakeApi, shell: Shell) -> None:
     api.on("GET", SESSIONS, room.page, problem(503, "unavailable"))
-    assert wait(shell, "--timeout", "1m", code=124) is None
+    assert run_wait(shell, "--timeout", "1m", code=124) is None
 
 
 @pytest.mark.parametrize("interval", ["0s", "100ms"])
 def test_nobody_asks_more_often_than_once_a_second(
-    room: ReadingRoom, shell: Shell, time: FakeTime, interval: str
+    room: FakeReadership, shell: Shell, time: FakeTime, interval: str
 ) -> None:
     def interrupt() -> None:
         raise KeyboardInterrupt
 
     time.during(None, None, interrupt)
-    assert wait(shell, "--interval", interval, code=130) is None
+    assert run_wait(shell, "--interval", interval, code=130) is None
     assert min(time.slept) >= 0.9  # a second, less the jitter
 
 
-def test_silence_makes_it_ask_less_often_but_not_too_seldom(room: ReadingRoom, shell: Shell, time: FakeTime) -> None:
-    assert wait(shell, "--timeout", "1h", code=124) is None
+def test_silence_makes_it_ask_less_often_but_not_too_seldom(room: FakeReadership, shell: Shell, time: FakeTime) -> None:
+    assert run_wait(shell, "--timeout", "1h", code=124) is None
     assert 1.8 <= time.slept[0] <= 3.3
     assert all(pause <= 16.5 for pause in time.slept)
     assert 200 < len(time.slept) < 300
 
 
-def test_the_rate_limit_is_kept_clear_of(room: ReadingRoom, api: FakeApi, shell: Shell, time: FakeTime) -> None:
+def test_the_rate_limit_is_kept_clear_of(room: FakeReadership, api: FakeApi, shell: Shell, time: FakeTime) -> None:
     tight = {"RateLimit": "limit=120, remaining=5, reset=60"}
-    api.on("GET", SESSIONS, Answer([], 200, tight))
-    wait(shell, "--interval", "1s", "--timeout", "10m", code=124)
+    api.on("GET", SESSIONS, FakeResponse([], 200, tight))
+    run_wait(shell, "--interval", "1s", "--timeout", "10m", code=124)
     assert min(time.slept[:5]) > 5
 
 
 # --- what is printed -------------------------------------------------------------------------------------------------
 
 
-def printed(room: ReadingRoom, shell: Shell, *options: str) -> Ended:
-    room.sessions = [session(1, LONG, variantUuid=ANN, country="D\x1bE")]
+def run_on_one_session(room: FakeReadership, shell: Shell, *options: str) -> CommandResult:
+    room.sessions = [make_session(1, LONG, variantUuid=ANN, country="D\x1bE")]
     return shell("wait", FILE, *options)
 
 
-def test_a_pipe_gets_the_session_as_one_line(room: ReadingRoom, shell: Shell) -> None:
-    done = printed(room, shell)
+def test_a_pipe_gets_the_session_as_one_line(room: FakeReadership, shell: Shell) -> None:
+    done = run_on_one_session(room, shell)
     assert done.lines == [
         "1\t00000000-0000-4000-8000-000000001001\t2026-09-21T14:13:21.000Z\t30000\t2\tD\\x1bE\tDesktop\tFirefox\tfalse"
         f'\t\t\tfalse\t{ANN}\t2\t[{{"page":1,"timeMs":5000}},{{"page":3,"timeMs":25000}}]'
     ]
 
 
-def test_json_is_the_session_as_it_was_sent(room: ReadingRoom, shell: Shell) -> None:
-    done = printed(room, shell, "--json")
+def test_json_is_the_session_as_it_was_sent(room: FakeReadership, shell: Shell) -> None:
+    done = run_on_one_session(room, shell, "--json")
     assert done.json == room.sessions[0]
     assert len(done.lines) == 1
 
 
-def test_a_person_reads_who_it_was(room: ReadingRoom, shell: Shell) -> None:
+def test_a_person_reads_who_it_was(room: FakeReadership, shell: Shell) -> None:
     shell.tty = True
-    done = printed(room, shell, "--no-color")
+    done = run_on_one_session(room, shell, "--no-color")
     assert done.lines == ["link of Ann · read 2 pages in 30s · D\\x1bE · Desktop  00000000-0000-4000-8000-000000001001"]
 
 
-def test_it_says_what_it_waits_for(room: ReadingRoom, shell: Shell) -> None:
+def test_it_says_what_it_waits_for(room: FakeReadership, shell: Shell) -> None:
     done = shell("wait", FILE, "--invite", "eve@example.com", "--page", "3", "--min-time", "20s", "--timeout", "1m")
     assert done.err.count("waiting until eve@example.com has read page 3 for 20s") == 1
 
 
-def test_the_token_may_lack_the_right_to_see_the_file(room: ReadingRoom, api: FakeApi, shell: Shell) -> None:
+def test_the_token_may_lack_the_right_to_see_the_file(room: FakeReadership, api: FakeApi, shell: Shell) -> None:
     api.on("GET", PATH, problem(403, "insufficient_scope"))
-    room.sessions = [session(1)]
-    assert wait(shell, code=5) is None
-    assert wait(shell, "--any-version") == 1
+    room.sessions = [make_session(1)]
+    assert run_wait(shell, code=5) is None
+    assert run_wait(shell, "--any-version") == 1

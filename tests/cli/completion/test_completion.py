@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from docshare.cli.local.completion_words import format_file_lines, format_line, read_completions
-from tests.support.fakefeed import UUID, FakeApi
+from tests.support.fake_api import UUID, FakeApi
 from tests.support.repository import ROOT
 from tests.support.shell import Shell
 from tests.support.terminal import Terminal
@@ -19,7 +19,7 @@ from tests.support.terminal import Terminal
 ID = "aB3dE5fG7hJ9"
 
 # Lines as an attacker would like them in the cache: every one tries to make a file called "pwned".
-POISON = [
+HOSTILE_WORDS = [
     "$(touch pwned)\tx",
     "`touch pwned`\tx",
     "zz;touch pwned\tx",
@@ -61,7 +61,7 @@ def words(home: Path) -> Path:
     return listed
 
 
-def environment(home: Path) -> dict[str, str]:
+def make_environment(home: Path) -> dict[str, str]:
     return {
         "HOME": str(home),
         "PATH": f"{home / 'bin'}:/usr/bin:/bin",
@@ -106,7 +106,7 @@ def press(request: pytest.FixtureRequest, home: Path) -> Iterator[Callable[[str]
         end = terminal.until(f"DONE{count}\n", after=start).index(f"DONE{count}\n", start)
         return terminal.until("READY> ", after=end)[start:end]
 
-    with Terminal(argv, environment(home), columns=200) as terminal:
+    with Terminal(argv, make_environment(home), columns=200) as terminal:
         terminal.type(f"cd; {setup}; echo SET''UP\n")
         terminal.until("READY> ", after=terminal.until("SETUP\n").index("SETUP\n"))
         yield typed
@@ -149,7 +149,7 @@ def test_profiles_come_from_the_cache(press: Callable[[str], str]) -> None:
 
 @pytest.mark.parametrize("keys", ["docshare show \t\t", "docshare show zz\t\t", "docshare show zz\t\t\n"])
 def test_nothing_in_the_cache_is_ever_run(press: Callable[[str], str], home: Path, words: Path, keys: str) -> None:
-    words.write_text("\n".join(POISON) + "\n")
+    words.write_text("\n".join(HOSTILE_WORDS) + "\n")
     shown = press(keys)
     assert "zzA" in shown
     assert not list(home.rglob("pwned"))
@@ -185,7 +185,7 @@ def test_an_unknown_shell_is_2(shell: Shell) -> None:
 # --- the words themselves ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("line", POISON)
+@pytest.mark.parametrize("line", HOSTILE_WORDS)
 def test_a_cached_line_keeps_only_harmless_characters(line: str) -> None:
     safe = format_line(*line.partition("\t")[::2])
     assert not set(safe) & set("$`'\"\\;|&<>{}[]*?~#!%^=\x1b\x07\n")
@@ -231,13 +231,13 @@ def test_without_a_cache_there_is_silence(home: Path) -> None:
     for kind in ("files", "../../../etc/passwd"):
         done = subprocess.run(
             [sys.executable, "-m", "docshare", "__complete", kind, "x"],
-            env={**environment(home), "DOCSHARE_CACHE_DIR": str(home / "none"), "PYTHONPATH": str(ROOT)},
+            env={**make_environment(home), "DOCSHARE_CACHE_DIR": str(home / "none"), "PYTHONPATH": str(ROOT)},
             capture_output=True,
         )
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
-TEMPTING = "$(touch pwned)`touch pwned`'\";touch pwned;\x1b]0;touch pwned\x07\n*"
+HOSTILE_NAME = "$(touch pwned)`touch pwned`'\";touch pwned;\x1b]0;touch pwned\x07\n*"
 
 
 def test_what_a_hostile_server_lists_is_offered_and_never_run(
@@ -245,9 +245,9 @@ def test_what_a_hostile_server_lists_is_offered_and_never_run(
 ) -> None:
     """All the way from the answer of the server, through the cache, to the line that somebody completes."""
     shell.env["DOCSHARE_CACHE_DIR"] = str(home / "cache")
-    webhook = {"uuid": UUID.format(7), "url": f"https://hooks.example/{TEMPTING}", "events": [TEMPTING]}
-    variant = {"uuid": UUID.format(8), "shortId": "vB3dE5fG7hJ9", "label": TEMPTING, "overrides": {}}
-    api.files = [{"uuid": UUID.format(1), "shortId": ID, "originalName": TEMPTING, "slug": f"o{TEMPTING}"}]
+    webhook = {"uuid": UUID.format(7), "url": f"https://hooks.example/{HOSTILE_NAME}", "events": [HOSTILE_NAME]}
+    variant = {"uuid": UUID.format(8), "shortId": "vB3dE5fG7hJ9", "label": HOSTILE_NAME, "overrides": {}}
+    api.files = [{"uuid": UUID.format(1), "shortId": ID, "originalName": HOSTILE_NAME, "slug": f"o{HOSTILE_NAME}"}]
     api.on("GET", "/webhooks", {"webhooks": [webhook]})
     api.on("GET", f"/files/{ID}/variants", {"variants": [variant]})
     assert shell("profile", "add", "local", "--url", api.url, "--with-token", stdin=b"key123\n").code == 0

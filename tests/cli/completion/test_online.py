@@ -12,8 +12,8 @@ import pytest
 from docshare.cli.completion import online as refreshing
 from docshare.cli.completion.online import TIME_LIMIT_S
 from docshare.cli.local import completion_words
-from tests.cli.commands.switchboard import Switchboard
-from tests.support.fakefeed import UUID, FakeApi, problem
+from tests.cli.commands.fake_webhooks import FakeWebhooks
+from tests.support.fake_api import UUID, FakeApi, problem
 from tests.support.shell import TOKEN, Shell
 
 FILE = {"uuid": UUID.format(1), "shortId": "aB3dE5fG7hJ9", "originalName": "new.pdf", "slug": "offer"}
@@ -37,23 +37,23 @@ def online(api: FakeApi, shell: Shell) -> Shell:
     assert shell("config", "set", "complete_online", "true").code == 0
     assert shell("ls").code == 0
     api.heard.clear()
-    age(shell, 61)
+    age_cache(shell, 61)
     return shell
 
 
-def cache(shell: Shell) -> Path:
+def find_cache_file(shell: Shell) -> Path:
     (listed,) = (shell.home / "cache" / "complete").glob("files-*")
     return listed
 
 
-def age(shell: Shell, seconds: float) -> None:
+def age_cache(shell: Shell, seconds: float) -> None:
     """Old words, last asked for so long ago."""
-    cache(shell).write_text(OLD)
+    find_cache_file(shell).write_text(OLD)
     then = real_time.time() - seconds
-    os.utime(cache(shell), (then, then))
+    os.utime(find_cache_file(shell), (then, then))
 
 
-def tab(shell: Shell, capsys: pytest.CaptureFixture[str], kind: str = "files") -> str:
+def complete_words(shell: Shell, capsys: pytest.CaptureFixture[str], kind: str = "files") -> str:
     assert completion_words.print_completions([kind, ""], shell.env) == 0
     shown = capsys.readouterr()
     assert shown.err == ""
@@ -63,28 +63,28 @@ def tab(shell: Shell, capsys: pytest.CaptureFixture[str], kind: str = "files") -
 def test_words_older_than_a_minute_are_asked_for_anew(
     online: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert tab(online, capsys) == NEW
+    assert complete_words(online, capsys) == NEW
     assert api.heard[0].headers["Authorization"] == f"Bearer {TOKEN}"
-    assert tab(online, capsys) == NEW
+    assert complete_words(online, capsys) == NEW
     assert len(api.heard) == 1
 
 
 def test_younger_words_are_not(online: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str]) -> None:
-    age(online, 30)
-    assert (tab(online, capsys), api.heard) == (OLD, [])
+    age_cache(online, 30)
+    assert (complete_words(online, capsys), api.heard) == (OLD, [])
 
 
 def test_a_kind_that_was_never_listed_is_asked_for(
     online: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    webhook = Switchboard(api).add()
-    assert tab(online, capsys, "webhooks") == f"{webhook}\thooks.example.com\n"
+    webhook = FakeWebhooks(api).add()
+    assert complete_words(online, capsys, "webhooks") == f"{webhook}\thooks.example.com\n"
 
 
 def test_what_needs_to_be_told_more_is_never_asked_for(
     online: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert [tab(online, capsys, kind) for kind in ("variants", "profiles", "odd")][2] == ""
+    assert [complete_words(online, capsys, kind) for kind in ("variants", "profiles", "odd")][2] == ""
     assert api.heard == []
 
 
@@ -92,17 +92,17 @@ def test_without_the_setting_no_server_is_asked(
     online: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert online("config", "unset", "complete_online").code == 0
-    assert (tab(online, capsys), api.heard) == (OLD, [])
+    assert (complete_words(online, capsys), api.heard) == (OLD, [])
 
 
 def test_it_is_the_profile_in_effect_that_counts(
     online: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    home = cache(online).with_name("home-work")
+    home = find_cache_file(online).with_name("home-work")
     home.with_name("home-other").write_text(home.read_text())
-    os.utime(cache(online), (0, 0))
+    os.utime(find_cache_file(online), (0, 0))
     online.env["DOCSHARE_PROFILE"] = "other"
-    assert (tab(online, capsys), api.heard) == (OLD, [])
+    assert (complete_words(online, capsys), api.heard) == (OLD, [])
 
 
 def test_an_edit_by_hand_counts_from_the_next_list_on(
@@ -111,15 +111,15 @@ def test_an_edit_by_hand_counts_from_the_next_list_on(
     config = online.home / "config" / "config.toml"
     config.write_text(config.read_text().replace("complete_online = true", "complete_online = false"))
     assert online("ls").code == 0
-    age(online, 61)
-    assert (tab(online, capsys), len(api.heard)) == (OLD, 1)
+    age_cache(online, 61)
+    assert (complete_words(online, capsys), len(api.heard)) == (OLD, 1)
 
 
 def test_a_server_that_fails_is_asked_once_a_minute_and_old_words_stay(
     online: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str]
 ) -> None:
     api.on("GET", "/files", problem(500, "internal"))
-    assert [tab(online, capsys), tab(online, capsys)] == [OLD, OLD]
+    assert [complete_words(online, capsys), complete_words(online, capsys)] == [OLD, OLD]
     assert len(api.heard) == 1
 
 
@@ -133,8 +133,8 @@ def test_a_server_that_is_silent_is_not_waited_for(
         online.env["DOCSHARE_URL"] = url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         online.env["DOCSHARE_TOKEN"] = TOKEN
         place = completion_words.cache_file_name("files", url, completion_words.hash_token(TOKEN))
-        cache(online).rename(cache(online).with_name(place))
-        assert tab(online, capsys) == OLD
+        find_cache_file(online).rename(find_cache_file(online).with_name(place))
+        assert complete_words(online, capsys) == OLD
 
 
 def test_the_limit_is_what_a_person_bears() -> None:
@@ -146,7 +146,7 @@ def test_no_command_is_run_for_a_credential(
     online: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert online("config", "set", "token_command", f"touch '{tmp_path}/ran'").code == 0
-    assert (tab(online, capsys), api.heard, (tmp_path / "ran").exists()) == (OLD, [], False)
+    assert (complete_words(online, capsys), api.heard, (tmp_path / "ran").exists()) == (OLD, [], False)
 
 
 @pytest.mark.parametrize(("ends_in", "asked"), [(3600, 1), (30, 0)])
@@ -157,5 +157,5 @@ def test_a_sign_in_is_used_while_it_lasts_and_never_renewed_here(
 
     ends = int((real_time.time() + ends_in) * 1000)
     save(online.home / "config", "work", Credential(api.url, "access1", "refresh1", ends, "docshare-cli"))
-    tab(online, capsys)
+    complete_words(online, capsys)
     assert len(api.heard) == asked

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from docshare.client.errors import UnknownOutcome
-from tests.support.fakefeed import UUID, Answer, FakeApi, FakeTime, problem
+from tests.support.fake_api import UUID, FakeApi, FakeResponse, FakeTime, problem
 from tests.support.shell import TOKEN, Shell
 
 ID = "aB3dE5fG7hJ9"
@@ -168,15 +168,15 @@ def test_waiting_for_the_rate_limit_is_told_and_bounded(api: FakeApi, shell: She
 
 
 def test_a_redirect_is_not_followed_and_names_where_it_points(api: FakeApi, shell: Shell) -> None:
-    api.on("GET", "/files", Answer("", 301, {"Location": "https://elsewhere.example/api/v1/files"}))
+    api.on("GET", "/files", FakeResponse("", 301, {"Location": "https://elsewhere.example/api/v1/files"}))
     done = shell("files", "list", "--json")
     assert done.code == 11
     assert "https://elsewhere.example" in done.error["detail"] + done.error["hint"]
 
 
 def test_a_deprecated_route_is_told_once(api: FakeApi, shell: Shell) -> None:
-    api.on("GET", "/files", Answer([], 200, {"Sunset": "Tue, 01 Dec 2026 00:00:00 GMT"}))
-    api.on("DELETE", f"/files/{ID}", Answer({"trashed": False}, 200, {"Deprecation": "true"}))
+    api.on("GET", "/files", FakeResponse([], 200, {"Sunset": "Tue, 01 Dec 2026 00:00:00 GMT"}))
+    api.on("DELETE", f"/files/{ID}", FakeResponse({"trashed": False}, 200, {"Deprecation": "true"}))
     assert shell("files", "list").err.count("deprecated") == 1
     assert shell("rm", ID, "aB3dE5fG0002", "--yes").err.count("deprecated") == 1
 
@@ -264,7 +264,9 @@ def test_v_shows_requests_and_vv_headers(api: FakeApi, shell: Shell) -> None:
 
 
 def test_vv_hides_headers_by_their_names_when_nobody_knows_their_secret_yet(api: FakeApi, shell: Shell) -> None:
-    api.on("GET", "/files", Answer([], headers={"Set-Cookie": "docshare_session=just-made", "X-Request-Id": "r1"}))
+    api.on(
+        "GET", "/files", FakeResponse([], headers={"Set-Cookie": "docshare_session=just-made", "X-Request-Id": "r1"})
+    )
     told = shell("files", "list", "-vv").err.lower()
     assert "set-cookie: ***" in told
     assert "x-request-id: r1" in told

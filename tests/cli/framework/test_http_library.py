@@ -6,7 +6,7 @@ import sys
 import pytest
 
 
-def _python(code: str) -> subprocess.CompletedProcess[str]:
+def _run_python(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=60)
 
 
@@ -26,17 +26,17 @@ LOADING = (
     ids=["none", "not loaded", "can be loaded", "utf-8"],
 )
 def test_requests_does_without_and_says_nothing_of_it(code: str) -> None:
-    done = _python(LOADING + code)
+    done = _run_python(LOADING + code)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_requests_that_is_there_already_stays_as_it_is() -> None:
-    done = _python("import requests; before = requests.compat.chardet\n" + LOADING + "assert before is not None\n")
+    done = _run_python("import requests; before = requests.compat.chardet\n" + LOADING + "assert before is not None\n")
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_program_with_the_client_library_keeps_it() -> None:
-    done = _python(
+    done = _run_python(
         "from docshare import Client\nClient('http://127.0.0.1:9', 'token')\n"
         "import requests\nassert requests.compat.chardet is not None\n"
     )

@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands.uploads import Shelf, link
+from tests.cli.commands.fake_uploads import FakeUploads, share_url
 from tests.cli.framework.test_process import DOCSHARE, env  # noqa: F401 - a fixture
 
 PROGRAM = " ".join(DOCSHARE)
-WAYS = [">/dev/full", ">&-"]
+REDIRECTIONS = [">/dev/full", ">&-"]
 
 
-def run(env: dict[str, str], line: str) -> subprocess.CompletedProcess[str]:  # noqa: F811
+def run_shell_line(env: dict[str, str], line: str) -> subprocess.CompletedProcess[str]:  # noqa: F811
     return subprocess.run(["bash", "-c", line], env=env, capture_output=True, text=True, timeout=60)
 
 
-@pytest.mark.parametrize("where", WAYS)
+@pytest.mark.parametrize("where", REDIRECTIONS)
 @pytest.mark.parametrize(
     "line", ["--help", "--version", "ls --help", "ls", "ls --json", "help files", "config path", "completion bash"]
 )
@@ -30,28 +30,28 @@ def test_what_cannot_be_printed_is_an_error_in_one_line(
     line: str,
     where: str,
 ) -> None:
-    done = run(env, f"{PROGRAM} {line} {where}")
+    done = run_shell_line(env, f"{PROGRAM} {line} {where}")
     assert done.returncode == 1, done.stderr
     assert "cannot write to standard output: " in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert not (Path(env["DOCSHARE_STATE_DIR"]) / "crash.log").exists()
 
 
-@pytest.mark.parametrize("where", [*WAYS, ">/dev/full --json", ">&- --json", ">&- --quiet"])
+@pytest.mark.parametrize("where", [*REDIRECTIONS, ">/dev/full --json", ">&- --json", ">&- --quiet"])
 def test_the_link_of_an_upload_is_not_lost(
     env: dict[str, str],  # noqa: F811
-    shelf: Shelf,
+    shelf: FakeUploads,
     deck: Path,
     where: str,
 ) -> None:
-    done = run(env, f"{PROGRAM} upload {deck} {where}")
+    done = run_shell_line(env, f"{PROGRAM} upload {deck} {where}")
     assert done.returncode == 1, done.stderr
-    assert done.stderr.splitlines()[-1] == link(1)
+    assert done.stderr.splitlines()[-1] == share_url(1)
     (kept,) = json.loads((Path(env["DOCSHARE_STATE_DIR"]) / "last.json").read_text()).values()
-    assert kept["shareUrl"] == link(1)
+    assert kept["shareUrl"] == share_url(1)
 
 
-@pytest.mark.parametrize("where", WAYS)
+@pytest.mark.parametrize("where", REDIRECTIONS)
 @pytest.mark.parametrize(
     ("line", "made"),
     [
@@ -69,8 +69,8 @@ def test_a_credential_that_is_shown_once_is_not_lost(
     where: str,
 ) -> None:
     env["DOCSHARE_DATA_DIR"] = str(tmp_path / "data")
-    assert run(env, f"{PROGRAM} admin account create ada@example.com").returncode == 0
-    done = run(env, f"{PROGRAM} {line} {where}")
+    assert run_shell_line(env, f"{PROGRAM} admin account create ada@example.com").returncode == 0
+    done = run_shell_line(env, f"{PROGRAM} {line} {where}")
     assert done.returncode == 1, done.stderr
     told = done.stderr.splitlines()
     at = next(number for number, text in enumerate(told) if "cannot write to standard output" in text)
@@ -79,15 +79,15 @@ def test_a_credential_that_is_shown_once_is_not_lost(
 
 def test_links_that_a_closed_pipe_did_not_take_are_on_stderr(
     env: dict[str, str],  # noqa: F811
-    shelf: Shelf,
+    shelf: FakeUploads,
     deck: Path,
 ) -> None:
-    done = run(env, f"{PROGRAM} upload {deck} | true; exit ${{PIPESTATUS[0]}}")
-    assert (done.returncode, done.stderr.splitlines()[-1]) == (141, link(1))
+    done = run_shell_line(env, f"{PROGRAM} upload {deck} | true; exit ${{PIPESTATUS[0]}}")
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (141, share_url(1))
 
 
-def test_what_arrived_is_said_once(env: dict[str, str], shelf: Shelf, deck: Path) -> None:  # noqa: F811
-    done = run(env, f"{PROGRAM} upload {deck}")
-    assert (done.returncode, done.stdout.strip()) == (0, link(1))
-    assert link(1) not in done.stderr
+def test_what_arrived_is_said_once(env: dict[str, str], shelf: FakeUploads, deck: Path) -> None:  # noqa: F811
+    done = run_shell_line(env, f"{PROGRAM} upload {deck}")
+    assert (done.returncode, done.stdout.strip()) == (0, share_url(1))
+    assert share_url(1) not in done.stderr
     assert sys.executable in PROGRAM

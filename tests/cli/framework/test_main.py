@@ -9,7 +9,7 @@ import pytest
 
 from docshare.cli.framework.app import Group, TyperCommand, build_command, get_spec, hoist
 from docshare.cli.main import REGISTRY, app
-from tests.support.fakefeed import UUID, FakeApi
+from tests.support.fake_api import UUID, FakeApi
 from tests.support.shell import Shell
 
 FILE = {
@@ -21,7 +21,7 @@ FILE = {
 }
 
 
-def hoisted(line: str) -> tuple[str, str]:
+def hoist_line(line: str) -> tuple[str, str]:
     found = hoist(build_command(app), line.split())
     return " ".join(found.front), " ".join(found.rest)
 
@@ -52,7 +52,7 @@ def hoisted(line: str) -> tuple[str, str]:
     ],
 )
 def test_global_options_are_found_wherever_they_stand(line: str, front: str, rest: str) -> None:
-    assert hoisted(line) == (front, rest)
+    assert hoist_line(line) == (front, rest)
 
 
 def test_a_global_option_works_behind_the_command(api: FakeApi, shell: Shell) -> None:
@@ -125,23 +125,23 @@ def test_each_stub_says_what_the_real_command_says(stub: object) -> None:
     assert command.help.replace("\b\n", "").split("\n")[0] == stub.summary  # type: ignore[attr-defined]
 
 
-def leaves(command: object, path: tuple[str, ...] = ()) -> list[tuple[str, object]]:
+def list_leaf_commands(command: object, path: tuple[str, ...] = ()) -> list[tuple[str, object]]:
     if not hasattr(command, "commands"):
         return [(" ".join(path), command)]
     names = command.list_commands(None)  # type: ignore[attr-defined]
-    return [leaf for name in names for leaf in leaves(command.get_command(None, name), (*path, name))]  # type: ignore[attr-defined]
+    return [leaf for name in names for leaf in list_leaf_commands(command.get_command(None, name), (*path, name))]  # type: ignore[attr-defined]
 
 
 def test_every_command_has_a_summary_and_an_example_of_itself() -> None:
     short = {stub.name: stub.inner for stub in REGISTRY if stub.inner}
-    for path, command in leaves(build_command(app)):
+    for path, command in list_leaf_commands(build_command(app)):
         first, _, rest = command.help.partition("\n")  # type: ignore[attr-defined]
         assert first.endswith("."), path
-        names = (path, f"files {short[path]}") if path in short else (path, *_short_names(path))
+        names = (path, f"files {short[path]}") if path in short else (path, *_list_short_names(path))
         assert any(f"docshare {name}" in rest for name in names), path
 
 
-def _short_names(path: str) -> list[str]:
+def _list_short_names(path: str) -> list[str]:
     return [stub.name for stub in REGISTRY if stub.inner and path == f"files {stub.inner}"]
 
 
@@ -156,7 +156,7 @@ def test_every_command_is_made_by_the_app_class_of_this_program() -> None:
 
 
 def test_every_command_that_prints_rows_takes_json(shell: Shell) -> None:
-    printing = [path for path, command in leaves(build_command(app)) if get_spec(command) is not None]
+    printing = [path for path, command in list_leaf_commands(build_command(app)) if get_spec(command) is not None]
     assert {"files list", "files show", "files delete", "download", "qr", "open", "whoami"} <= set(printing)
 
 

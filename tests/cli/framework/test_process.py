@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.fakefeed import UUID, Answer, FakeApi
+from tests.support.fake_api import UUID, FakeApi, FakeResponse
 from tests.support.repository import ROOT
 from tests.support.shell import TOKEN, Shell
-from tests.support.terminal import Terminal, on_terminal
+from tests.support.terminal import Terminal, run_on_terminal
 
 DOCSHARE = [sys.executable, "-m", "docshare"]
 ID = "aB3dE5fG7hJ9"
@@ -38,7 +38,7 @@ def env(shell: Shell, api: FakeApi) -> dict[str, str]:
     return {**kept, **shell.env, "LANG": "C.UTF-8", "TZ": "UTC"} | {"PYTHONPATH": str(ROOT)}
 
 
-def run(env: dict[str, str], *line: str, **more: object) -> subprocess.CompletedProcess[bytes]:
+def run_docshare(env: dict[str, str], *line: str, **more: object) -> subprocess.CompletedProcess[bytes]:
     options: dict[str, object] = {"capture_output": True, "timeout": 30, "stdin": subprocess.DEVNULL, **more}
     return subprocess.run([*DOCSHARE, *line], env=env, **options)  # type: ignore[call-overload, no-any-return]
 
@@ -47,10 +47,12 @@ def run(env: dict[str, str], *line: str, **more: object) -> subprocess.Completed
 
 
 def test_a_terminal_shows_a_coloured_table_and_a_pipe_tabs(env: dict[str, str]) -> None:
-    shown = on_terminal([*DOCSHARE, "files", "list"], env).shown
+    shown = run_on_terminal([*DOCSHARE, "files", "list"], env).shown
     assert "NAME" in shown
     assert "\x1b[" in shown
-    assert run(env, "files", "list").stdout.decode().startswith(f"{ID}\t{UUID.format(1)}\tÜber.pdf\t4404019\t3\t")
+    assert (
+        run_docshare(env, "files", "list").stdout.decode().startswith(f"{ID}\t{UUID.format(1)}\tÜber.pdf\t4404019\t3\t")
+    )
 
 
 @pytest.mark.parametrize(
@@ -58,26 +60,26 @@ def test_a_terminal_shows_a_coloured_table_and_a_pipe_tabs(env: dict[str, str]) 
     [({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False), ({"CLICOLOR": "0"}, False), ({"FORCE_COLOR": "0"}, True)],
 )
 def test_colour_can_be_had_off_on_a_terminal(env: dict[str, str], more: dict[str, str], coloured: bool) -> None:
-    assert ("\x1b[" in on_terminal([*DOCSHARE, "files", "list"], env | more).shown) == coloured
+    assert ("\x1b[" in run_on_terminal([*DOCSHARE, "files", "list"], env | more).shown) == coloured
 
 
 def test_forced_colour_does_not_reach_a_pipe(env: dict[str, str]) -> None:
-    assert b"\x1b" not in run(env | {"FORCE_COLOR": "1"}, "files", "list").stdout
-    assert json.loads(run(env | {"CLICOLOR_FORCE": "1"}, "files", "list", "--json").stdout) == [FILE]
+    assert b"\x1b" not in run_docshare(env | {"FORCE_COLOR": "1"}, "files", "list").stdout
+    assert json.loads(run_docshare(env | {"CLICOLOR_FORCE": "1"}, "files", "list", "--json").stdout) == [FILE]
 
 
 def test_a_table_takes_its_width_from_the_terminal(env: dict[str, str]) -> None:
     del env["COLUMNS"]
-    wide = on_terminal([*DOCSHARE, "files", "list"], env | {"NO_COLOR": "1"}, columns=120).shown
-    narrow = on_terminal([*DOCSHARE, "files", "list"], env | {"NO_COLOR": "1"}, columns=40).shown
+    wide = run_on_terminal([*DOCSHARE, "files", "list"], env | {"NO_COLOR": "1"}, columns=120).shown
+    narrow = run_on_terminal([*DOCSHARE, "files", "list"], env | {"NO_COLOR": "1"}, columns=40).shown
     assert "SIZE" in wide
     assert "SIZE" not in narrow
     assert all(len(line) <= 40 for line in narrow.splitlines())
 
 
 def test_only_stdout_decides_about_the_table(env: dict[str, str]) -> None:
-    assert on_terminal([*DOCSHARE, "files", "list"], env, only=(0, 2)).shown == ""
-    assert "NAME" in on_terminal([*DOCSHARE, "files", "list"], env, only=(1,)).shown
+    assert run_on_terminal([*DOCSHARE, "files", "list"], env, only=(0, 2)).shown == ""
+    assert "NAME" in run_on_terminal([*DOCSHARE, "files", "list"], env, only=(1,)).shown
 
 
 def test_a_question_is_asked_on_a_terminal_and_only_there(env: dict[str, str], api: FakeApi) -> None:
@@ -87,8 +89,8 @@ def test_a_question_is_asked_on_a_terminal_and_only_there(env: dict[str, str], a
         assert terminal.end().code == 0
     assert len(api.asked("DELETE", f"/files/{ID}")) == 1
     for only in ((1, 2), (0, 1)):  # no stdin, or no stderr, that is a terminal
-        assert on_terminal([*DOCSHARE, "rm", ID], env, only=only).code == 2
-    assert on_terminal([*DOCSHARE, "rm", ID], env | {"CI": "true"}).code == 2
+        assert run_on_terminal([*DOCSHARE, "rm", ID], env, only=only).code == 2
+    assert run_on_terminal([*DOCSHARE, "rm", ID], env | {"CI": "true"}).code == 2
     assert len(api.asked("DELETE", f"/files/{ID}")) == 1
 
 
@@ -100,14 +102,14 @@ def test_a_key_is_typed_without_being_shown(env: dict[str, str], api: FakeApi) -
         ended = terminal.end()
     assert ended.code == 0
     assert TOKEN not in ended.shown
-    assert run(env, "files", "list").returncode == 0
+    assert run_docshare(env, "files", "list").returncode == 0
 
 
 def test_stdin_is_not_read_unless_asked_for(env: dict[str, str]) -> None:
     reader, writer = os.pipe()  # never closed and never written: reading it would hang
     try:
-        assert run(env, "files", "list", stdin=reader).returncode == 0
-        assert run(env, "rm", ID, stdin=reader).returncode == 2
+        assert run_docshare(env, "files", "list", stdin=reader).returncode == 0
+        assert run_docshare(env, "rm", ID, stdin=reader).returncode == 2
     finally:
         os.close(reader)
         os.close(writer)
@@ -129,7 +131,7 @@ def test_a_cut_name_is_marked_in_any_encoding(env: dict[str, str], api: FakeApi)
     api.files = [FILE | {"originalName": "a long name " * 9}]
     line = ("files", "list", "--format", "table", "--fields", "originalName,shortId")
     for encoding, mark in {"utf-8": "…", "ascii": "~"}.items():
-        done = run(env | {"PYTHONIOENCODING": encoding, "COLUMNS": "30", "NO_COLOR": "1"}, *line)
+        done = run_docshare(env | {"PYTHONIOENCODING": encoding, "COLUMNS": "30", "NO_COLOR": "1"}, *line)
         assert done.stdout.decode(encoding).splitlines()[1] == f"a long name a l{mark}  {ID}"
 
 
@@ -137,19 +139,19 @@ def test_a_cut_name_is_marked_in_any_encoding(env: dict[str, str], api: FakeApi)
 @pytest.mark.parametrize("line", [["files", "list", "--format", "table"], ["help", "exit-codes"]], ids=" ".join)
 def test_no_encoding_makes_it_fail(env: dict[str, str], encoding: str, line: list[str], api: FakeApi) -> None:
     api.files = [FILE | {"originalName": "日本語 ½.pdf"}]
-    done = run(env | {"PYTHONIOENCODING": encoding}, *line)
+    done = run_docshare(env | {"PYTHONIOENCODING": encoding}, *line)
     assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_json_says_the_same_in_any_encoding(env: dict[str, str], api: FakeApi) -> None:
     api.files = [FILE | {"originalName": "日本語 ½.pdf"}]
-    done = run(env | {"PYTHONIOENCODING": "cp1252"}, "files", "list", "--json")
+    done = run_docshare(env | {"PYTHONIOENCODING": "cp1252"}, "files", "list", "--json")
     assert json.loads(done.stdout.decode("cp1252")) == api.files
 
 
 @pytest.mark.parametrize("locale", [{"LC_ALL": "C"}, {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}])
 def test_a_pipe_gets_utf8_whatever_the_locale(env: dict[str, str], locale: dict[str, str]) -> None:
-    assert "Über.pdf" in run(env | locale, "files", "list").stdout.decode("utf-8")
+    assert "Über.pdf" in run_docshare(env | locale, "files", "list").stdout.decode("utf-8")
 
 
 # --- pipes and signals -------------------------------------------------------------------------------------------
@@ -169,14 +171,14 @@ def test_a_reader_that_goes_away_ends_it_silently_with_141(env: dict[str, str], 
 def test_help_into_a_closed_pipe_is_silent_too(env: dict[str, str]) -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    done = run(env, "--help", stdout=writer, capture_output=False, stderr=subprocess.PIPE)
+    done = run_docshare(env, "--help", stdout=writer, capture_output=False, stderr=subprocess.PIPE)
     os.close(writer)
     assert (done.returncode, done.stderr) == (141, b"")
 
 
 def test_a_full_disk_is_told(env: dict[str, str]) -> None:
     with open("/dev/full", "wb") as full:
-        done = run(env, "files", "list", "--json", stdout=full, capture_output=False, stderr=subprocess.PIPE)
+        done = run_docshare(env, "files", "list", "--json", stdout=full, capture_output=False, stderr=subprocess.PIPE)
     assert done.returncode == 1
     assert b"No space left on device" in done.stderr
 
@@ -203,7 +205,7 @@ def test_an_interrupted_download_leaves_nothing(env: dict[str, str], api: FakeAp
     place = tmp_path / "work"
     place.mkdir()
     headers = {"Content-Type": "application/pdf", "Content-Length": "1000000"}
-    api.on("GET", f"/files/{ID}/content", Answer(b"%PDF-" + b"x" * 600_000, 200, headers))
+    api.on("GET", f"/files/{ID}/content", FakeResponse(b"%PDF-" + b"x" * 600_000, 200, headers))
     with subprocess.Popen([*DOCSHARE, "download", ID], env=env, cwd=place, stdout=-1, stderr=-1) as child:
         while not any(path.stat().st_size for path in place.iterdir()):
             assert child.poll() is None
@@ -215,8 +217,8 @@ def test_an_interrupted_download_leaves_nothing(env: dict[str, str], api: FakeAp
 
 def test_a_download_to_stdout_is_exactly_the_bytes(env: dict[str, str], api: FakeApi) -> None:
     pdf = b"%PDF-1.7\n" + bytes(range(256)) * 4096
-    api.on("GET", f"/files/{ID}/content", Answer(pdf, 200, {"Content-Type": "application/pdf"}))
-    done = run(env, "download", ID, "-o", "-")
+    api.on("GET", f"/files/{ID}/content", FakeResponse(pdf, 200, {"Content-Type": "application/pdf"}))
+    done = run_docshare(env, "download", ID, "-o", "-")
     assert hashlib.sha256(done.stdout).digest() == hashlib.sha256(pdf).digest()
 
 
@@ -228,7 +230,7 @@ HEAVY = {"requests", "urllib3", "rich", "flask", "werkzeug", "peewee", "pydantic
 OFFLINE = HEAVY | {"ssl", "http.client"}
 
 
-def loaded(env: dict[str, str], *line: str) -> set[str]:
+def loaded_modules(env: dict[str, str], *line: str) -> set[str]:
     """The modules that a command loaded, told by the program itself at its end."""
     code = (
         "import sys\n"
@@ -249,7 +251,7 @@ def is_package(name: str) -> bool:
 
 @pytest.mark.parametrize("line", [["--version"], ["__complete", "files", ""]])
 def test_the_fast_paths_load_next_to_nothing(env: dict[str, str], line: list[str]) -> None:
-    modules = loaded(env, *line)
+    modules = loaded_modules(env, *line)
     ours = {name for name in modules if name.startswith("docshare.")}
     assert ours <= {
         "docshare.__main__",
@@ -287,7 +289,7 @@ def test_the_fast_paths_load_next_to_nothing(env: dict[str, str], line: list[str
     ids=" ".join,
 )
 def test_offline_commands_load_nothing_heavy(env: dict[str, str], line: list[str]) -> None:
-    modules = loaded(env, *line)
+    modules = loaded_modules(env, *line)
     assert not modules & OFFLINE
     assert not any(name.startswith("docshare.server") for name in modules)
 
@@ -296,7 +298,7 @@ def test_offline_commands_load_nothing_heavy(env: dict[str, str], line: list[str
                                      "wait", "apply", "admin backup", "readership show"])  # fmt: skip
 def test_the_help_of_a_command_loads_little_of_what_the_command_does(env: dict[str, str], command: str) -> None:
     """Every module of ours takes a half or a whole hundredth of what such a line may take."""
-    modules = loaded(env, *command.split(), "-h")
+    modules = loaded_modules(env, *command.split(), "-h")
     assert len([name for name in modules if name.split(".")[0] == "docshare" and not is_package(name)]) <= 40
     assert not modules & {"hashlib", "logging", "csv", "http", "email", "sqlite3", "concurrent.futures"}
 
@@ -306,7 +308,7 @@ NETWORK = {"requests", "urllib3", "importlib.metadata"}  # the last one by reque
 
 @pytest.mark.parametrize("form", ["json", "jsonl", "plain", "tsv", "csv", "ids"])
 def test_network_commands_load_requests_and_nothing_else_heavy(env: dict[str, str], form: str) -> None:
-    modules = loaded(env, "files", "list", "--format", form)
+    modules = loaded_modules(env, "files", "list", "--format", form)
     assert modules & HEAVY == NETWORK
     assert not any(name.startswith("docshare.server") for name in modules)
 
@@ -316,7 +318,7 @@ def test_a_table_for_a_person_loads_rich_and_nothing_else_heavy(
     env: dict[str, str], api: FakeApi, line: list[str]
 ) -> None:
     api.on("GET", f"/files/{ID}", FILE)
-    modules = loaded(env, *line, "--format", "table")
+    modules = loaded_modules(env, *line, "--format", "table")
     assert modules & HEAVY == NETWORK | ({"rich"} if line[1] == "list" else set())
     assert not modules & {"rich.progress", "rich.live", "rich.ansi", "rich.markdown", "pygments"}
 
@@ -338,7 +340,7 @@ def test_a_network_command_loads_only_its_part_of_client_and_contract(
     env: dict[str, str], api: FakeApi, line: list[str], noun: str, contract: set[str]
 ) -> None:
     api.on("GET", "/user", {"email": "ada@example.com"})
-    modules = loaded(env, *line, "--json")
+    modules = loaded_modules(env, *line, "--json")
     assert f"docshare.client.{noun}" in modules
     assert not modules & (SENDING | {f"docshare.client.{other}" for other in {"files", "events", "account"} - {noun}})
     assert {name.removeprefix("docshare.contract.") for name in modules if "docshare.contract." in name} <= contract
@@ -351,12 +353,12 @@ def test_settings_load_requests_and_nothing_else_heavy(
 ) -> None:
     api.on("GET", f"/files/{ID}", FILE | {"viewLimit": 3})
     api.on("PUT", f"/files/{ID}/settings", b"")
-    modules = loaded(env, *line, "--format", form)
+    modules = loaded_modules(env, *line, "--format", form)
     assert modules & HEAVY == NETWORK
     assert not modules & SENDING
 
 
 def test_a_command_loads_only_its_own_module(env: dict[str, str]) -> None:
     prefix = "docshare.cli.commands."
-    found = {name.split(".")[3] for name in loaded(env, "files", "list", "--json") if name.startswith(prefix)}
+    found = {name.split(".")[3] for name in loaded_modules(env, "files", "list", "--json") if name.startswith(prefix)}
     assert found == {"files"}

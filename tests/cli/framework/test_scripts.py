@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands.uploads import Shelf, link
+from tests.cli.commands.fake_uploads import FakeUploads, share_url
 from tests.cli.framework.test_process import DOCSHARE, env  # noqa: F401 - a fixture
-from tests.support.fakefeed import UUID, FakeApi
+from tests.support.fake_api import UUID, FakeApi
 from tests.support.shell import Shell
 
 
-def file(number: int, **more: object) -> dict[str, object]:
+def make_file(number: int, **more: object) -> dict[str, object]:
     made = f"2026-09-{number:02}T12:00:00.000Z"
     return {
         "uuid": UUID.format(number), "shortId": f"aB3dE5fG7h{number:02}", "originalName": f"report {number}.pdf",
@@ -31,7 +31,7 @@ FULL = {
 
 
 def test_eighty_columns_show_size_age_and_the_custom_link(shell: Shell, api: FakeApi) -> None:
-    api.files = [file(1, **FULL), file(2)]
+    api.files = [make_file(1, **FULL), make_file(2)]
     shell.tty = True
     done = shell("ls", env={"COLUMNS": "80", "NO_COLOR": "1"})
     head, first, _ = done.lines
@@ -47,7 +47,7 @@ def test_eighty_columns_show_size_age_and_the_custom_link(shell: Shell, api: Fak
      ("name", "report 1.pdf"), ("createdAt", "report 1.pdf"), ("ID", "report 1.pdf")],
 )  # fmt: skip
 def test_sort_takes_the_names_of_columns_and_of_fields(shell: Shell, api: FakeApi, key: str, first: str) -> None:
-    api.files = [file(2), file(3), file(1)]
+    api.files = [make_file(2), make_file(3), make_file(1)]
     assert shell("ls", "--sort", key, "--fields", "originalName").lines[0] == first
 
 
@@ -56,13 +56,15 @@ def test_a_column_that_there_is_not_is_refused_with_those_there_are(shell: Shell
     assert (done.code, "NAME, ID, LINK, VIEWS, SIZE, UPLOADED, EXPIRES" in done.err) == (2, True)
 
 
-def test_an_upload_with_a_slug_prints_the_custom_link(shell: Shell, shelf: Shelf, api: FakeApi, deck: Path) -> None:
+def test_an_upload_with_a_slug_prints_the_custom_link(
+    shell: Shell, shelf: FakeUploads, api: FakeApi, deck: Path
+) -> None:
     api.on("PUT", f"/files/{UUID.format(1)}/settings", {"slug": "offer"})
     done = shell("upload", deck, "--slug", "offer")
     assert (done.code, done.out) == (0, "https://d.example/offer\n"), done.err
     api.on("PUT", f"/files/{UUID.format(2)}/settings", {"slug": "other"})
     row = shell("upload", deck, "--slug", "other", "--json").json
-    assert (row["shareUrl"], row["url"]) == (link(2), "https://d.example/other")
+    assert (row["shareUrl"], row["url"]) == (share_url(2), "https://d.example/other")
 
 
 @pytest.mark.parametrize(
@@ -75,14 +77,14 @@ def test_a_template_with_an_unknown_key_is_refused(shell: Shell, api: FakeApi, t
 
 
 def test_a_template_suggests_what_was_meant_and_takes_what_a_query_makes(shell: Shell, api: FakeApi) -> None:
-    api.files = [file(1)]
+    api.files = [make_file(1)]
     assert "Did you mean {shortId}?" in shell("ls", "--template", "{shortid}").err
     assert shell("ls", "--query", "[].{made: createdAt}", "--template", "{made}").out == "2026-09-01T12:00:00.000Z\n"
 
 
 @pytest.mark.parametrize("query", ["[", "a b", "foo[?", "'", "`", "@ ! ", "length(`1`)", "nope(@)"])
 def test_a_bad_query_is_one_clean_line(shell: Shell, api: FakeApi, query: str) -> None:
-    api.files = [file(1)]
+    api.files = [make_file(1)]
     done = shell("ls", "--query", query)
     assert (done.code, done.out, len(done.err.splitlines())) == (2, "", 2), done.err
     assert "\\n" not in done.err
@@ -133,8 +135,10 @@ def test_a_name_arrives_as_it_is(house: str, desk, world, tmp_path: Path, name: 
 
 
 @pytest.mark.parametrize("name", ["new\nline.pdf", "esc\x1b[31m.pdf", "del\x7f.pdf"])
-def test_a_name_that_cannot_arrive_is_refused_by_name(shell: Shell, shelf: Shelf, tmp_path: Path, name: str) -> None:
-    from tests.cli.commands.uploads import PDF
+def test_a_name_that_cannot_arrive_is_refused_by_name(
+    shell: Shell, shelf: FakeUploads, tmp_path: Path, name: str
+) -> None:
+    from tests.cli.commands.fake_uploads import PDF
 
     (tmp_path / name).write_bytes(PDF)
     done = shell("upload", tmp_path / name)

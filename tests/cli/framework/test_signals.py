@@ -11,7 +11,7 @@ from docshare.cli.framework.exits import DeadlinePassed, Terminated
 from docshare.cli.framework.signals import handle_signals, raise_lost_signal
 
 
-class Striking:
+class SignalingObject:
     """Is signalled in its finalizer, where Python drops whatever exception is raised."""
 
     def __init__(self, number: signal.Signals) -> None:
@@ -23,9 +23,9 @@ class Striking:
             pass  # the handler runs between two instructions, so some must follow
 
 
-def _command(number: signal.Signals) -> None:
+def _run_command(number: signal.Signals) -> None:
     with handle_signals():
-        Striking(number)
+        SignalingObject(number)
         threading.Event().wait(10)
 
 
@@ -37,7 +37,7 @@ def test_a_signal_that_strikes_in_a_finalizer_still_ends_the_command(
     number: signal.Signals, error: type[BaseException]
 ) -> None:
     with pytest.raises(error):
-        _command(number)
+        _run_command(number)
 
 
 def test_a_second_signal_while_the_first_is_being_saved_loses_neither(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,7 +52,7 @@ def test_a_second_signal_while_the_first_is_being_saved_loses_neither(monkeypatc
 
     monkeypatch.setattr("docshare.cli.framework.signals.threading.Thread", Thread)
     with pytest.raises((KeyboardInterrupt, Terminated)):
-        _command(signal.SIGINT)
+        _run_command(signal.SIGINT)
     assert struck == [signal.SIGTERM]
 
 
@@ -68,7 +68,7 @@ def test_other_dropped_exceptions_go_where_they_went_before(monkeypatch: pytest.
     assert dropped == [ValueError]
 
 
-def _running_on() -> None:
+def _continue_after_signal() -> None:
     with handle_signals():
         with contextlib.suppress(Terminated):  # as code that loses it would
             signal.raise_signal(signal.SIGTERM)
@@ -77,6 +77,6 @@ def _running_on() -> None:
 
 def test_a_loop_that_runs_on_notices_that_a_signal_was_lost() -> None:
     with pytest.raises(Terminated):
-        _running_on()
+        _continue_after_signal()
     with handle_signals():
         raise_lost_signal()  # which a later command has nothing to do with

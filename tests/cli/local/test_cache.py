@@ -9,8 +9,8 @@ import pytest
 
 from docshare.cli.local import completion_words
 from docshare.client.address import origin_of
-from tests.cli.commands.uploads import Shelf
-from tests.support.fakefeed import UUID, FakeApi, FakeTime, fake_api
+from tests.cli.commands.fake_uploads import FakeUploads
+from tests.support.fake_api import UUID, FakeApi, FakeTime, fake_api
 from tests.support.shell import TOKEN, Shell
 
 FILE = {"uuid": "0b8e7d5c-3f0e-4f4f-9d0c-2a7b1f6c8e11", "shortId": "aB3dE5fG7hJ9", "originalName": "deck.pdf"}
@@ -24,37 +24,37 @@ def work(shell: Shell, api: FakeApi) -> Shell:
     return shell
 
 
-def tab(shell: Shell, capsys: pytest.CaptureFixture[str], **env: str) -> str:
+def complete_files(shell: Shell, capsys: pytest.CaptureFixture[str], **env: str) -> str:
     assert completion_words.print_completions(["files", ""], {**shell.env, **env}) == 0
     return capsys.readouterr().out
 
 
 @pytest.mark.parametrize("other", [{"DOCSHARE_TOKEN": "ds_live_other"}, {"DOCSHARE_URL": "http://127.0.0.1:9"}])
 def test_last_is_that_of_the_account_and_server_in_effect(
-    work: Shell, shelf: Shelf, api: FakeApi, deck: Path, other: dict[str, str]
+    work: Shell, shelf: FakeUploads, api: FakeApi, deck: Path, other: dict[str, str]
 ) -> None:
     assert work("upload", deck).code == 0
     found = work("files", "show", "@last", env={"DOCSHARE_TOKEN": TOKEN, **other})
     assert (found.code, "nothing was uploaded" in found.err) == (2, True)
-    assert asked_for_last(work, api)
+    assert can_show_last(work, api)
 
 
-def asked_for_last(shell: Shell, api: FakeApi, *options: str) -> bool:
+def can_show_last(shell: Shell, api: FakeApi, *options: str) -> bool:
     api.on("GET", f"/files/{UUID.format(1)}", FILE)
     return shell("files", "show", "@last", *options).code == 0
 
 
 def test_last_of_another_profile_of_the_same_account_is_the_same(
-    work: Shell, shelf: Shelf, api: FakeApi, deck: Path
+    work: Shell, shelf: FakeUploads, api: FakeApi, deck: Path
 ) -> None:
     assert work("profile", "add", "same", "--url", api.url, "--with-token", stdin=TOKEN.encode()).code == 0
     assert work("upload", deck).code == 0
-    assert asked_for_last(work, api, "--profile", "same")
+    assert can_show_last(work, api, "--profile", "same")
     assert work("profile", "add", "own", "--url", api.url, "--with-token", stdin=b"ds_live_own").code == 0
     assert work("files", "show", "@last", "--profile", "own").code == 2
 
 
-def test_what_was_kept_by_profile_is_dropped(work: Shell, shelf: Shelf, deck: Path) -> None:
+def test_what_was_kept_by_profile_is_dropped(work: Shell, shelf: FakeUploads, deck: Path) -> None:
     state = work.home / "state" / "last.json"
     state.parent.mkdir(parents=True, exist_ok=True)
     state.write_text(json.dumps({"work": {"uuid": FILE["uuid"], "shareUrl": "http://127.0.0.1:1/x"}}))
@@ -76,9 +76,9 @@ def test_words_are_those_of_the_server_and_account_in_effect(
         other.files = [{**FILE, "shortId": "zzzzzzzzzzzz"}]
         there = {"DOCSHARE_URL": f"{other.url}/", "DOCSHARE_TOKEN": "ds_live_gone"}
         assert work("ls", env=there).code == 0
-    assert tab(work, capsys) == "aB3dE5fG7hJ9\tdeck.pdf\n"
-    assert tab(work, capsys, **there) == "zzzzzzzzzzzz\tdeck.pdf\n"
-    assert tab(work, capsys, DOCSHARE_TOKEN="ds_live_gone") == ""
+    assert complete_files(work, capsys) == "aB3dE5fG7hJ9\tdeck.pdf\n"
+    assert complete_files(work, capsys, **there) == "zzzzzzzzzzzz\tdeck.pdf\n"
+    assert complete_files(work, capsys, DOCSHARE_TOKEN="ds_live_gone") == ""
 
 
 def test_words_of_a_profile_that_changed_hands_are_not_offered(
@@ -86,10 +86,10 @@ def test_words_of_a_profile_that_changed_hands_are_not_offered(
 ) -> None:
     api.files = [FILE]
     assert work("ls").code == 0
-    assert tab(work, capsys) != ""
+    assert complete_files(work, capsys) != ""
     made = work("profile", "add", "work", "--url", api.url, "--with-token", "--force", stdin=b"ds_live_other")
     assert made.code == 0
-    assert tab(work, capsys) == ""
+    assert complete_files(work, capsys) == ""
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from tests.support.fakefeed import UUID, FakeApi, FakeTime
+from tests.support.fake_api import UUID, FakeApi, FakeTime
 from tests.support.shell import Shell
 
 # What a file may be called when somebody means harm: colours, a title, bidi, zero width, C1, markup, a line break.
@@ -30,7 +30,7 @@ HOSTILE = [
 ]
 
 
-def file(number: int = 1, **more: object) -> dict[str, object]:
+def make_file(number: int = 1, **more: object) -> dict[str, object]:
     return {
         "uuid": UUID.format(number),
         "shortId": f"aB3dE5fG{number:04d}",
@@ -43,8 +43,8 @@ def file(number: int = 1, **more: object) -> dict[str, object]:
     }
 
 
-def listed(api: FakeApi, shell: Shell, *options: str, files: list[dict[str, object]] | None = None) -> str:
-    api.files = [file(1), file(2, slug="offer")] if files is None else files
+def list_output(api: FakeApi, shell: Shell, *options: str, files: list[dict[str, object]] | None = None) -> str:
+    api.files = [make_file(1), make_file(2, slug="offer")] if files is None else files
     done = shell("files", "list", *options)
     assert done.code == 0, done.err
     return done.out
@@ -54,15 +54,15 @@ def listed(api: FakeApi, shell: Shell, *options: str, files: list[dict[str, obje
 
 
 def test_a_pipe_gets_tabs_and_no_header(api: FakeApi, shell: Shell) -> None:
-    assert listed(api, shell).splitlines() == [
+    assert list_output(api, shell).splitlines() == [
         f"aB3dE5fG0001\t{UUID.format(1)}\treport 1.pdf\t4404019\t1\t2026-09-21T12:00:00.000Z\t\t",
         f"aB3dE5fG0002\t{UUID.format(2)}\treport 2.pdf\t4404019\t2\t2026-09-21T12:00:00.000Z\t\toffer",
     ]
 
 
 def test_json_is_what_the_api_sent_unknown_fields_and_order_included(api: FakeApi, shell: Shell) -> None:
-    sent = [{"zebra": [1, {"a": None}], **file(1), "future": "ünïcode"}]
-    out = listed(api, shell, "--json", files=sent)
+    sent = [{"zebra": [1, {"a": None}], **make_file(1), "future": "ünïcode"}]
+    out = list_output(api, shell, "--json", files=sent)
     assert json.loads(out) == sent
     assert out.index("zebra") < out.index("uuid") < out.index("future")
     assert "ünïcode" in out
@@ -70,42 +70,45 @@ def test_json_is_what_the_api_sent_unknown_fields_and_order_included(api: FakeAp
 
 
 def test_jsonl_is_one_line_per_row(api: FakeApi, shell: Shell) -> None:
-    assert [json.loads(line)["viewCount"] for line in listed(api, shell, "--format", "jsonl").splitlines()] == [1, 2]
+    assert [json.loads(line)["viewCount"] for line in list_output(api, shell, "--format", "jsonl").splitlines()] == [
+        1,
+        2,
+    ]
 
 
 def test_ids_are_bare(api: FakeApi, shell: Shell) -> None:
-    assert listed(api, shell, "--format", "ids") == "aB3dE5fG0001\naB3dE5fG0002\n"
+    assert list_output(api, shell, "--format", "ids") == "aB3dE5fG0001\naB3dE5fG0002\n"
 
 
 @pytest.mark.parametrize(("form", "delimiter"), [("csv", ","), ("tsv", "\t")])
 def test_csv_and_tsv_have_a_header(api: FakeApi, shell: Shell, form: str, delimiter: str) -> None:
-    rows = list(csv.reader(io.StringIO(listed(api, shell, "--format", form)), delimiter=delimiter))
+    rows = list(csv.reader(io.StringIO(list_output(api, shell, "--format", form)), delimiter=delimiter))
     assert rows[0] == ["shortId", "uuid", "originalName", "size", "viewCount", "createdAt", "deleteAt", "slug"]
     assert rows[2][7] == "offer"
 
 
 def test_the_header_can_be_had_and_left_out(api: FakeApi, shell: Shell) -> None:
-    assert listed(api, shell, "--header").startswith("shortId\tuuid")
-    assert listed(api, shell, "--format", "csv", "--no-header").startswith("aB3dE5fG0001,")
+    assert list_output(api, shell, "--header").startswith("shortId\tuuid")
+    assert list_output(api, shell, "--format", "csv", "--no-header").startswith("aB3dE5fG0001,")
 
 
 @pytest.mark.parametrize("start", ["=1+1", "+1", "-1", "@x", "\tx", "\rx", "\nx", "＝1", "\ufeff=1", "\u200b＠x"])
 def test_csv_takes_the_sting_out_of_formulas(api: FakeApi, shell: Shell, start: str) -> None:
-    files = [file(1, originalName=start, viewCount=-5)]
+    files = [make_file(1, originalName=start, viewCount=-5)]
     options = ("--format", "csv", "--no-header", "--fields", "originalName,viewCount")
-    assert listed(api, shell, *options, files=files).startswith("'")
-    assert listed(api, shell, *options, files=files).endswith(",-5\n")
-    assert not listed(api, shell, *options, "--raw-csv", files=files).startswith("'")
+    assert list_output(api, shell, *options, files=files).startswith("'")
+    assert list_output(api, shell, *options, files=files).endswith(",-5\n")
+    assert not list_output(api, shell, *options, "--raw-csv", files=files).startswith("'")
 
 
 def test_a_terminal_gets_a_table_of_aligned_columns(api: FakeApi, shell: Shell, time: FakeTime) -> None:
     shell.tty = True
     shell.env["NO_COLOR"] = "1"
     files = [
-        file(1, protected=True, allowDownload=False),
-        file(2, originalName="日本語.pdf", deleteAt="2026-09-21T16:20:00.000Z"),
+        make_file(1, protected=True, allowDownload=False),
+        make_file(2, originalName="日本語.pdf", deleteAt="2026-09-21T16:20:00.000Z"),
     ]
-    assert listed(api, shell, files=files).splitlines() == [
+    assert list_output(api, shell, files=files).splitlines() == [
         "NAME          ID            VIEWS  SIZE    UPLOADED  EXPIRES  STATE",
         "report 1.pdf  aB3dE5fG0001  1      4.2 MB  2 h ago            password, no download",
         "日本語.pdf    aB3dE5fG0002  2      4.2 MB  2 h ago   in 2 h",
@@ -115,14 +118,14 @@ def test_a_terminal_gets_a_table_of_aligned_columns(api: FakeApi, shell: Shell, 
 def test_a_column_that_is_empty_everywhere_is_left_out(api: FakeApi, shell: Shell) -> None:
     shell.tty = True
     shell.env["NO_COLOR"] = "1"
-    assert listed(api, shell).splitlines()[0].split() == ["NAME", "ID", "LINK", "VIEWS", "SIZE", "UPLOADED"]
+    assert list_output(api, shell).splitlines()[0].split() == ["NAME", "ID", "LINK", "VIEWS", "SIZE", "UPLOADED"]
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 200])
 def test_a_table_fits_the_terminal_and_never_cuts_an_id(api: FakeApi, shell: Shell, width: int) -> None:
     shell.tty = True
     shell.env |= {"COLUMNS": str(width), "NO_COLOR": "1"}
-    lines = listed(api, shell, files=[file(1, originalName="a very long name of a file " * 5)]).splitlines()
+    lines = list_output(api, shell, files=[make_file(1, originalName="a very long name of a file " * 5)]).splitlines()
     assert all(len(line) <= max(width, 22) for line in lines)
     assert "aB3dE5fG0001" in lines[1]
     if width >= 40:
@@ -132,8 +135,8 @@ def test_a_table_fits_the_terminal_and_never_cuts_an_id(api: FakeApi, shell: She
 def test_only_a_flexible_column_is_cut_and_says_so(api: FakeApi, shell: Shell) -> None:
     shell.tty = True
     shell.env |= {"COLUMNS": "40", "NO_COLOR": "1"}
-    files = [file(1, originalName="a very long name of a file"), file(2, originalName="日本語" * 9)]
-    assert listed(api, shell, files=files).splitlines() == [
+    files = [make_file(1, originalName="a very long name of a file"), make_file(2, originalName="日本語" * 9)]
+    assert list_output(api, shell, files=files).splitlines() == [
         "NAME              ID            UPLOADED",
         "a very long nam…  aB3dE5fG0001  2 h ago",
         "日本語日本語日 …  aB3dE5fG0002  2 h ago",
@@ -145,18 +148,18 @@ def test_a_table_is_drawn_on_the_facts_that_docshare_found(api: FakeApi, shell: 
     """Rich reads the environment of the process too, with rules of its own."""
     shell.tty = True
     shell.env["COLUMNS"] = "150"
-    files = [file(1, originalName="a long name " * 9)]
-    usual = listed(api, shell, f"--color={color}", files=files)
+    files = [make_file(1, originalName="a long name " * 9)]
+    usual = list_output(api, shell, f"--color={color}", files=files)
     assert ("\x1b[" in usual) == (color == "always")
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {"FORCE_COLOR": "1", "NO_COLOR": "1", "COLUMNS": "12", "TERM": "dumb"}.items():
             patch.setenv(name, value)
-        assert listed(api, shell, f"--color={color}", files=files) == usual
+        assert list_output(api, shell, f"--color={color}", files=files) == usual
 
 
 def test_an_empty_list_is_success_and_empty_output(api: FakeApi, shell: Shell) -> None:
-    assert listed(api, shell, files=[]) == ""
-    assert listed(api, shell, "--json", files=[]) == "[]\n"
+    assert list_output(api, shell, files=[]) == ""
+    assert list_output(api, shell, "--json", files=[]) == "[]\n"
     shell.tty = True
     done = shell("files", "list")
     assert (done.code, done.out) == (0, "")
@@ -164,7 +167,7 @@ def test_an_empty_list_is_success_and_empty_output(api: FakeApi, shell: Shell) -
 
 
 def test_an_object_in_a_pipe_is_one_line_per_field(api: FakeApi, shell: Shell) -> None:
-    api.on("GET", "/files/aB3dE5fG0001", {**file(1), "revisions": [{"size": 1}], "protected": False})
+    api.on("GET", "/files/aB3dE5fG0001", {**make_file(1), "revisions": [{"size": 1}], "protected": False})
     lines = shell("files", "show", "aB3dE5fG0001").lines
     assert lines[0] == f"uuid\t{UUID.format(1)}"
     assert 'revisions\t[{"size":1}]' in lines
@@ -172,7 +175,7 @@ def test_an_object_in_a_pipe_is_one_line_per_field(api: FakeApi, shell: Shell) -
 
 
 def test_one_selected_field_of_an_object_is_its_bare_value(api: FakeApi, shell: Shell) -> None:
-    api.on("GET", "/files/aB3dE5fG0001", file(1))
+    api.on("GET", "/files/aB3dE5fG0001", make_file(1))
     assert shell("show", "aB3dE5fG0001", "--fields", "shareUrl").out == "https://docs.example/aB3dE5fG0001\n"
 
 
@@ -180,15 +183,15 @@ def test_one_selected_field_of_an_object_is_its_bare_value(api: FakeApi, shell: 
 
 
 def test_fields_select_in_every_format(api: FakeApi, shell: Shell) -> None:
-    files = [file(1, viewerSettings={"brand": {"accentColor": "#ff0000"}})]
+    files = [make_file(1, viewerSettings={"brand": {"accentColor": "#ff0000"}})]
     options = ("--fields", "viewerSettings.brand.accentColor,viewCount")
-    assert listed(api, shell, *options, files=files) == "#ff0000\t1\n"
-    assert json.loads(listed(api, shell, *options, "--json", files=files)) == [
+    assert list_output(api, shell, *options, files=files) == "#ff0000\t1\n"
+    assert json.loads(list_output(api, shell, *options, "--json", files=files)) == [
         {"viewerSettings.brand.accentColor": "#ff0000", "viewCount": 1}
     ]
-    assert listed(api, shell, *options, "--format", "csv", files=files).splitlines()[1] == "#ff0000,1"
+    assert list_output(api, shell, *options, "--format", "csv", files=files).splitlines()[1] == "#ff0000,1"
     shell.tty = True
-    assert "VIEWS" in listed(api, shell, *options, files=files)
+    assert "VIEWS" in list_output(api, shell, *options, files=files)
 
 
 def test_fields_question_mark_lists_them_and_does_nothing_else(api: FakeApi, shell: Shell) -> None:
@@ -215,32 +218,32 @@ def test_fields_question_mark_leaves_the_instance_alone(shell: Shell, line: tupl
 
 
 def test_a_query_selects_from_the_json(api: FakeApi, shell: Shell) -> None:
-    assert json.loads(listed(api, shell, "--query", "[].viewCount")) == [1, 2]
-    assert json.loads(listed(api, shell, "--query", "sum([].viewCount)")) == 3
-    assert listed(api, shell, "--query", "[].shortId", "--format", "plain") == "aB3dE5fG0001\naB3dE5fG0002\n"
-    assert listed(api, shell, "--query", "[].[viewCount, shortId]", "--format", "plain").startswith("1\taB3d")
-    assert listed(api, shell, "--query", "[].{n: viewCount}", "--format", "csv") == "n\n1\n2\n"
-    assert listed(api, shell, "--query", "[5]") == "null\n"
+    assert json.loads(list_output(api, shell, "--query", "[].viewCount")) == [1, 2]
+    assert json.loads(list_output(api, shell, "--query", "sum([].viewCount)")) == 3
+    assert list_output(api, shell, "--query", "[].shortId", "--format", "plain") == "aB3dE5fG0001\naB3dE5fG0002\n"
+    assert list_output(api, shell, "--query", "[].[viewCount, shortId]", "--format", "plain").startswith("1\taB3d")
+    assert list_output(api, shell, "--query", "[].{n: viewCount}", "--format", "csv") == "n\n1\n2\n"
+    assert list_output(api, shell, "--query", "[5]") == "null\n"
 
 
 def test_a_query_that_fails_on_the_data_is_2_and_prints_nothing(api: FakeApi, shell: Shell) -> None:
-    api.files = [file(1)]
+    api.files = [make_file(1)]
     done = shell("files", "list", "--query", "length([0].size)")
     assert (done.code, done.out) == (2, "")
 
 
 def test_a_template_draws_one_line_per_row(api: FakeApi, shell: Shell) -> None:
     template = r"{shortId}\t{{{slug}}} {viewerSettings.x.y}|\n"
-    assert listed(api, shell, "--template", template) == "aB3dE5fG0001\t{} |\n\naB3dE5fG0002\t{offer} |\n\n"
+    assert list_output(api, shell, "--template", template) == "aB3dE5fG0001\t{} |\n\naB3dE5fG0002\t{offer} |\n\n"
 
 
 @pytest.mark.parametrize("template", ["{shortId.__class__}", "{originalName.upper}", "{shortId.0}"])
 def test_a_template_reaches_keys_and_nothing_else(api: FakeApi, shell: Shell, template: str) -> None:
-    assert listed(api, shell, "--template", template) == "\n\n"
+    assert list_output(api, shell, "--template", template) == "\n\n"
 
 
 def test_filter_sort_and_limit_say_what_they_leave_out(api: FakeApi, shell: Shell) -> None:
-    api.files = [file(number, **({"slug": "a"} if number == 2 else {})) for number in (1, 3, 2)]
+    api.files = [make_file(number, **({"slug": "a"} if number == 2 else {})) for number in (1, 3, 2)]
     done = shell("ls", "--filter", "viewCount > `1`", "--sort", "-viewCount", "-L", "1", "--format", "ids")
     assert done.out == "aB3dE5fG0003\n"
     assert "showing 1 of 2" in done.err
@@ -250,7 +253,7 @@ def test_filter_sort_and_limit_say_what_they_leave_out(api: FakeApi, shell: Shel
 
 def test_the_format_of_the_environment_holds_and_a_bad_one_is_named(api: FakeApi, shell: Shell) -> None:
     shell.env["DOCSHARE_FORMAT"] = "ids"
-    assert listed(api, shell) == "aB3dE5fG0001\naB3dE5fG0002\n"
+    assert list_output(api, shell) == "aB3dE5fG0001\naB3dE5fG0002\n"
     shell.env["DOCSHARE_FORMAT"] = "xml"
     done = shell("files", "list")
     assert done.code == 2
@@ -266,7 +269,7 @@ def test_the_format_of_the_environment_holds_and_a_bad_one_is_named(api: FakeApi
 def test_a_hostile_name_is_shown_and_not_obeyed(api: FakeApi, shell: Shell, name: str, form: str, tty: bool) -> None:
     shell.tty = tty
     shell.env |= {"NO_COLOR": "1", "COLUMNS": "300"}
-    out = listed(api, shell, "--format", form, files=[file(1, originalName=name)])
+    out = list_output(api, shell, "--format", form, files=[make_file(1, originalName=name)])
     harmless = set(out.removesuffix("\n").replace("\n", "", 1 if form != "plain" else 0)) - {"\t"}
     assert all(char.isprintable() for char in harmless), ascii(out)
     assert out.count("\n") == (1 if form == "plain" else 2)
@@ -277,9 +280,11 @@ def test_a_hostile_name_is_shown_and_not_obeyed(api: FakeApi, shell: Shell, name
 def test_a_hostile_key_is_shown_and_not_obeyed(api: FakeApi, shell: Shell, name: str, tty: bool) -> None:
     shell.tty = tty
     shell.env |= {"NO_COLOR": "1", "COLUMNS": "300"}
-    out = listed(api, shell, "--format", "table", "--query", "[].x", files=[file(1, x={name: 1})])
-    out += listed(api, shell, "--format", "table", "--query", "[0].x", files=[file(1, x={name: 1})])
-    out += listed(api, shell, "--format", "plain", "--query", "[0].x", files=[file(1, x={name: 1})]).replace("\t", " ")
+    out = list_output(api, shell, "--format", "table", "--query", "[].x", files=[make_file(1, x={name: 1})])
+    out += list_output(api, shell, "--format", "table", "--query", "[0].x", files=[make_file(1, x={name: 1})])
+    out += list_output(api, shell, "--format", "plain", "--query", "[0].x", files=[make_file(1, x={name: 1})]).replace(
+        "\t", " "
+    )
     assert all(char.isprintable() for char in out.replace("\n", "")), ascii(out)
     assert out.count("\n") == 4
 
@@ -287,7 +292,7 @@ def test_a_hostile_key_is_shown_and_not_obeyed(api: FakeApi, shell: Shell, name:
 @pytest.mark.parametrize("name", HOSTILE, ids=ascii)
 def test_json_on_a_terminal_is_ascii_and_still_the_same_value(api: FakeApi, shell: Shell, name: str) -> None:
     shell.tty = True
-    out = listed(api, shell, "--json", files=[file(1, originalName=name)])
+    out = list_output(api, shell, "--json", files=[make_file(1, originalName=name)])
     assert out.isascii()
     assert all(char.isprintable() or char == "\n" for char in out)
     assert json.loads(out)[0]["originalName"] == name
@@ -295,17 +300,22 @@ def test_json_on_a_terminal_is_ascii_and_still_the_same_value(api: FakeApi, shel
 
 @pytest.mark.parametrize("name", HOSTILE, ids=ascii)
 def test_json_in_a_pipe_is_the_same_value(api: FakeApi, shell: Shell, name: str) -> None:
-    assert json.loads(listed(api, shell, "--json", files=[file(1, originalName=name)]))[0]["originalName"] == name
+    assert (
+        json.loads(list_output(api, shell, "--json", files=[make_file(1, originalName=name)]))[0]["originalName"]
+        == name
+    )
 
 
 def test_escapes_say_which_character_was_there(api: FakeApi, shell: Shell) -> None:
-    out = listed(api, shell, "--fields", "originalName", files=[file(1, originalName="a\x1b\x9b\u202e\U000e0041\tb\n")])
+    out = list_output(
+        api, shell, "--fields", "originalName", files=[make_file(1, originalName="a\x1b\x9b\u202e\U000e0041\tb\n")]
+    )
     assert out == "a\\x1b\\x9b\\u202e\\U000e0041\\tb\\n\n"
 
 
 def test_ordinary_names_stay_as_they_are(api: FakeApi, shell: Shell) -> None:
     name = "Über 日本 ½ – “x” 🎉 a\u00a0b.pdf"
-    assert listed(api, shell, "--fields", "originalName", files=[file(1, originalName=name)]) == name + "\n"
+    assert list_output(api, shell, "--fields", "originalName", files=[make_file(1, originalName=name)]) == name + "\n"
 
 
 # --- colour ------------------------------------------------------------------------------------------------------
@@ -340,10 +350,10 @@ def test_colour_follows_option_then_environment_then_stream(
 ) -> None:
     shell.tty = tty
     shell.env |= env
-    assert ("\x1b[" in listed(api, shell, "--format", "table", *option)) == colored
+    assert ("\x1b[" in list_output(api, shell, "--format", "table", *option)) == colored
 
 
 @pytest.mark.parametrize("form", ["plain", "csv", "tsv", "json", "jsonl", "ids"])
 def test_data_for_programs_is_never_coloured(api: FakeApi, shell: Shell, form: str) -> None:
     shell.env |= {"FORCE_COLOR": "1", "CLICOLOR_FORCE": "1"}
-    assert "\x1b" not in listed(api, shell, "--format", form, "--color=always")
+    assert "\x1b" not in list_output(api, shell, "--format", form, "--color=always")

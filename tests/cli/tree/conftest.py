@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from docshare.server.pdf.engine import Engine
-from tests.cli.tree.town import Town, town_at
+from tests.cli.tree.instance import PopulatedInstance, open_populated_instance
 
 
 @pytest.fixture(scope="session")
-def town(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Iterator[Town]:
-    with town_at(tmp_path_factory.mktemp("town"), engine) as town:
+def town(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Iterator[PopulatedInstance]:
+    with open_populated_instance(tmp_path_factory.mktemp("town"), engine) as town:
         yield town

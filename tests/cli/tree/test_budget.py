@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.tree.table import LEAVES
-from tests.cli.tree.town import ROOT, Town
+from tests.cli.tree.command_table import COMMANDS
+from tests.cli.tree.instance import ROOT, PopulatedInstance
 
 HEAVY = {"requests", "urllib3", "rich", "flask", "werkzeug", "peewee", "pydantic", "PIL", "pypdf", "pikepdf", "qrcode",
          "waitress", "importlib.metadata", "platformdirs", "jmespath", "pypdfium2", "limits", "yaml",
          "click"}  # fmt: skip
 NETWORK = {"requests", "urllib3", "importlib.metadata"}  # the last one by requests itself
-DRAWS = ("readership report",)  # draws pages
+RENDERING_COMMANDS = ("readership report",)  # draws pages
 OFFLINE = HEAVY | {"ssl", "http.client"}
 
 # All lines run in one process, which is much faster than one for each: whoever first loads something is told of it.
@@ -40,7 +40,7 @@ json.dump(found, out)
 """
 
 
-def loaded(env: dict[str, str], lines: dict[str, list[str]]) -> dict[str, tuple[int, set[str]]]:
+def run_and_list_modules(env: dict[str, str], lines: dict[str, list[str]]) -> dict[str, tuple[int, set[str]]]:
     """Exit code of each line, which has a name, and the modules that no line before it has loaded."""
     child = subprocess.run(
         [sys.executable, "-c", WALK], input=json.dumps([*lines.values()]), env=env, capture_output=True, text=True,
@@ -51,35 +51,37 @@ def loaded(env: dict[str, str], lines: dict[str, list[str]]) -> dict[str, tuple[
 
 
 @pytest.fixture
-def env(town: Town) -> dict[str, str]:
+def env(town: PopulatedInstance) -> dict[str, str]:
     return {**town.shell.env, "PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
 
 
-def excess(modules: set[str], forbidden: set[str]) -> set[str]:
+def find_forbidden(modules: set[str], forbidden: set[str]) -> set[str]:
     """What of ``modules`` nobody may load there."""
     return modules & forbidden | {name for name in modules if name.startswith("docshare.server")}
 
 
 def test_the_help_of_every_command_loads_nothing_heavy(env: dict[str, str]) -> None:
-    found = loaded(env, {path: [*path.split(), "--help"] for path in LEAVES})
+    found = run_and_list_modules(env, {path: [*path.split(), "--help"] for path in COMMANDS})
     assert {path: code for path, (code, _) in found.items() if code} == {}
-    assert {path: extra for path, (_, modules) in found.items() if (extra := excess(modules, OFFLINE))} == {}
+    assert {path: extra for path, (_, modules) in found.items() if (extra := find_forbidden(modules, OFFLINE))} == {}
 
 
-def test_every_command_without_a_server_loads_nothing_heavy(town: Town, env: dict[str, str]) -> None:
-    lines = {path: town.words(leaf.line) for path, leaf in LEAVES.items() if leaf.kind == "offline"}
-    found = loaded(env, lines)
+def test_every_command_without_a_server_loads_nothing_heavy(town: PopulatedInstance, env: dict[str, str]) -> None:
+    lines = {path: town.words(leaf.line) for path, leaf in COMMANDS.items() if leaf.kind == "offline"}
+    found = run_and_list_modules(env, lines)
     assert {path: code for path, (code, _) in found.items() if code} == {}
-    assert {path: extra for path, (_, modules) in found.items() if (extra := excess(modules, OFFLINE))} == {}
+    assert {path: extra for path, (_, modules) in found.items() if (extra := find_forbidden(modules, OFFLINE))} == {}
 
 
 def test_every_command_that_asks_a_server_loads_requests_and_nothing_else_heavy(
-    town: Town, env: dict[str, str], tmp_path: Path
+    town: PopulatedInstance, env: dict[str, str], tmp_path: Path
 ) -> None:
-    reads = sorted((path for path in LEAVES if LEAVES[path].kind == "read"), key=DRAWS.__contains__)  # these last
-    lines = {path: [*town.words(LEAVES[path].line), "--json"] for path in reads}
-    found = loaded(env, lines)
-    assert {path: code for path, (code, _) in found.items() if code != LEAVES[path].code} == {}
-    assert {path: extra for path, (_, modules) in found.items() if (extra := excess(modules, HEAVY - NETWORK))} == {
-        path: {"pypdfium2", "PIL"} for path in DRAWS
-    }
+    reads = sorted(
+        (path for path in COMMANDS if COMMANDS[path].kind == "read"), key=RENDERING_COMMANDS.__contains__
+    )  # these last
+    lines = {path: [*town.words(COMMANDS[path].line), "--json"] for path in reads}
+    found = run_and_list_modules(env, lines)
+    assert {path: code for path, (code, _) in found.items() if code != COMMANDS[path].code} == {}
+    assert {
+        path: extra for path, (_, modules) in found.items() if (extra := find_forbidden(modules, HEAVY - NETWORK))
+    } == {path: {"pypdfium2", "PIL"} for path in RENDERING_COMMANDS}

@@ -10,19 +10,23 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.cli.tree.table import LEAVES, Leaf
-from tests.cli.tree.town import Town
+from tests.cli.tree.command_table import COMMANDS, CommandCase
+from tests.cli.tree.instance import PopulatedInstance
 from tests.support.shell import Shell
 
-ALONE = ("dashboard", "trigger", "admin backup", "admin restore", "admin check")  # have tests of their own
-CHANGES = {path: leaf for path, leaf in LEAVES.items() if leaf.kind == "change" and leaf.operations}
-WRITES = {path: leaf for path, leaf in LEAVES.items() if leaf.kind == "write"}
-ORDERS = {path: leaf for path, leaf in LEAVES.items() if leaf.kind == "order" and path not in ALONE}
-LATER = "{uuid}"  # of a file that does not exist yet
+SEPARATELY_TESTED = ("dashboard", "trigger", "admin backup", "admin restore", "admin check")  # have tests of their own
+CHANGES = {path: leaf for path, leaf in COMMANDS.items() if leaf.kind == "change" and leaf.operations}
+WRITES = {path: leaf for path, leaf in COMMANDS.items() if leaf.kind == "write"}
+ORDER_COMMANDS = {
+    path: leaf for path, leaf in COMMANDS.items() if leaf.kind == "order" and path not in SEPARATELY_TESTED
+}
+UUID_PLACEHOLDER = "{uuid}"  # of a file that does not exist yet
 
 
 @pytest.mark.parametrize(("path", "leaf"), CHANGES.items(), ids=CHANGES)
-def test_a_dry_run_only_reads_and_says_what_the_command_then_sends(town: Town, path: str, leaf: Leaf) -> None:
+def test_a_dry_run_only_reads_and_says_what_the_command_then_sends(
+    town: PopulatedInstance, path: str, leaf: CommandCase
+) -> None:
     line = town.filled(leaf.line)
     town.forget()
     done = town(line, "-n", "--json")
@@ -37,23 +41,23 @@ def test_a_dry_run_only_reads_and_says_what_the_command_then_sends(town: Town, p
     sent = [(request.method, request.path) for request in town.heard if not request.reads]
     said = [(row["method"], urlsplit(row["path"]).path) for row in done.json]
     assert len(said) == len(sent)
-    known = [number for number, (_, place) in enumerate(said) if LATER not in place]
+    known = [number for number, (_, place) in enumerate(said) if UUID_PLACEHOLDER not in place]
     assert [said[number] for number in known] == [sent[number] for number in known]
     bodies = [json.loads(row["body"]) for row in done.json if row.get("body", "").startswith("{")]
     assert len(bodies) == len(town.bodies)
     for told, (_, place, body) in zip(bodies, town.bodies, strict=True):
-        assert matches(told, body), place
+        assert is_announced_body(told, body), place
 
 
-def matches(told: Any, sent: Any) -> bool:
+def is_announced_body(told: Any, sent: Any) -> bool:
     """Whether a body is the one that was told; a secret is told as stars."""
     if isinstance(told, dict) and isinstance(sent, dict):
-        return told.keys() == sent.keys() and all(matches(told[key], sent[key]) for key in told)
+        return told.keys() == sent.keys() and all(is_announced_body(told[key], sent[key]) for key in told)
     return bool(told in ("***", sent))
 
 
-def test_a_dry_run_of_a_replay_sends_nothing_to_the_program(town: Town) -> None:
-    line = town.filled(LEAVES["webhooks replay"].line)
+def test_a_dry_run_of_a_replay_sends_nothing_to_the_program(town: PopulatedInstance) -> None:
+    line = town.filled(COMMANDS["webhooks replay"].line)
     before = len(town.receiver.hits)
     (row,) = town(line, "-n", "--json").json
     assert (row["method"], row["path"]) == ("POST", town.receiver.url)
@@ -64,7 +68,7 @@ def test_a_dry_run_of_a_replay_sends_nothing_to_the_program(town: Town) -> None:
 
 @pytest.mark.parametrize(("path", "leaf"), WRITES.items(), ids=WRITES)
 def test_a_dry_run_leaves_the_files_of_this_machine_and_names_those_that_would_change(
-    town: Town, tmp_path: Path, path: str, leaf: Leaf
+    town: PopulatedInstance, tmp_path: Path, path: str, leaf: CommandCase
 ) -> None:
     line, key = town.filled(leaf.line), f"{town.world.pia.key}\n".encode()
     home = tmp_path / "home"
@@ -75,22 +79,22 @@ def test_a_dry_run_leaves_the_files_of_this_machine_and_names_those_that_would_c
     editor.write_text("#!/bin/sh\necho '# a remark' >> \"$1\"\n")
     editor.chmod(0o755)
     shell.env["EDITOR"] = str(editor)
-    before = contents(home)
+    before = read_files(home)
     town.forget()
     done = shell(*line.split(), "-n", "--json", stdin=key)
     assert done.code == 0, done.err
     assert all(request.reads for request in town.heard)
-    assert contents(home) == before
+    assert read_files(home) == before
     named = {row["path"] for row in done.json if row["method"] in ("WRITE", "DELETE")}
 
     ended = shell(*line.split(), "--yes", stdin=key)
     assert ended.code == (4 if path == "auth refresh" else 0), ended.err  # its token was never given out
-    after = contents(home)
+    after = read_files(home)
     changed = {str(home / name) for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
     assert changed == (set() if path == "auth refresh" else named)
 
 
-def contents(home: Path) -> dict[str, bytes]:
+def read_files(home: Path) -> dict[str, bytes]:
     """Every file that matters: caches and locks may come and go."""
     return {
         str(path.relative_to(home)): path.read_bytes()
@@ -99,8 +103,10 @@ def contents(home: Path) -> dict[str, bytes]:
     }
 
 
-@pytest.mark.parametrize(("path", "leaf"), ORDERS.items(), ids=ORDERS)
-def test_a_dry_run_of_an_operator_says_the_order_and_leaves_the_instance(town: Town, path: str, leaf: Leaf) -> None:
+@pytest.mark.parametrize(("path", "leaf"), ORDER_COMMANDS.items(), ids=ORDER_COMMANDS)
+def test_a_dry_run_of_an_operator_says_the_order_and_leaves_the_instance(
+    town: PopulatedInstance, path: str, leaf: CommandCase
+) -> None:
     line = town.filled(leaf.line)
     store = town.world.rt.db
     before = store.rows("SELECT total_changes()"), store.rows("PRAGMA data_version")
@@ -110,8 +116,10 @@ def test_a_dry_run_of_an_operator_says_the_order_and_leaves_the_instance(town: T
     assert (store.rows("SELECT total_changes()"), store.rows("PRAGMA data_version")) == before
 
 
-@pytest.mark.parametrize(("path", "leaf"), ORDERS.items(), ids=ORDERS)
-def test_a_dry_run_still_refuses_a_directory_without_data(town: Town, tmp_path: Path, path: str, leaf: Leaf) -> None:
+@pytest.mark.parametrize(("path", "leaf"), ORDER_COMMANDS.items(), ids=ORDER_COMMANDS)
+def test_a_dry_run_still_refuses_a_directory_without_data(
+    town: PopulatedInstance, tmp_path: Path, path: str, leaf: CommandCase
+) -> None:
     nowhere = tmp_path / "nowhere"
     done = town(leaf.line, "-n", "--data", str(nowhere))
     assert done.code == (0 if path == "admin account create" else 2)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.tree.table import LEAVES, Leaf
-from tests.cli.tree.town import ROOT, Town
+from tests.cli.tree.command_table import COMMANDS, CommandCase
+from tests.cli.tree.instance import ROOT, PopulatedInstance
 
 HOSTILE = "\x1b]0;gone\x07\x1b[2J\x9b31m\u202egnp\u2066[/]\n\r\t$(touch pwned)`touch pwned`'\";touch pwned;%n\\"
 # Words whose form the API fixes; everything else can be what somebody typed.
@@ -19,43 +19,43 @@ FIXED = re.compile(
     r"author_url|provider_url|session.*|.*Token|secret|account|stream|cursor|kinds"
 )
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
-READS = {path: leaf for path, leaf in LEAVES.items() if leaf.kind == "read"}
+READS = {path: leaf for path, leaf in COMMANDS.items() if leaf.kind == "read"}
 
 
-def poisoned(answer: Any, key: str = "") -> Any:
+def poison_answer(answer: Any, key: str = "") -> Any:
     """``answer`` with hostile words behind every text that can be somebody's own."""
     if isinstance(answer, dict):
-        return {name: poisoned(value, name) for name, value in answer.items()}
+        return {name: poison_answer(value, name) for name, value in answer.items()}
     if isinstance(answer, list):
-        return [poisoned(value, key) for value in answer]
+        return [poison_answer(value, key) for value in answer]
     return answer + HOSTILE if isinstance(answer, str) and not FIXED.fullmatch(key) else answer
 
 
 @pytest.fixture
-def hostile(town: Town) -> Iterator[Town]:
+def hostile(town: PopulatedInstance) -> Iterator[PopulatedInstance]:
     """The town, whose texts are all hostile."""
-    town.bend = poisoned
+    town.bend = poison_answer
     try:
         yield town
     finally:
         town.bend = None
 
 
-def harmless(text: str) -> bool:
+def is_harmless(text: str) -> bool:
     """Whether a terminal that shows ``text`` does nothing but show it; colours are our own."""
     return all(char.isprintable() or char in "\n\t" for char in COLOURS.sub("", text))
 
 
 @pytest.mark.parametrize(("path", "leaf"), READS.items(), ids=READS)
-def test_hostile_text_is_shown_and_not_obeyed(hostile: Town, path: str, leaf: Leaf) -> None:
+def test_hostile_text_is_shown_and_not_obeyed(hostile: PopulatedInstance, path: str, leaf: CommandCase) -> None:
     for tty, form in ((True, "table"), (False, "tsv")):
         done = hostile(leaf.line, "--format", form, "--progress", "none", tty=tty)
         assert done.code == leaf.code, done.err
-        assert harmless(done.out + done.err), [char for char in done.out + done.err if not harmless(char)]
+        assert is_harmless(done.out + done.err), [char for char in done.out + done.err if not is_harmless(char)]
     assert not list(ROOT.glob("pwned"))
 
 
-def test_the_texts_were_hostile_indeed(hostile: Town) -> None:
+def test_the_texts_were_hostile_indeed(hostile: PopulatedInstance) -> None:
     """Otherwise the test above could not fail."""
     shown = hostile("files list").out
     assert r"\x1b]0;gone\x07\x1b[2J\x9b31m\u202egnp" in shown

@@ -12,14 +12,14 @@ import pytest
 from docshare.cli.framework.app import TyperCommand
 from docshare.cli.reference import generate
 from docshare.cli.reference.tree import Command, load_tree
-from tests.cli.tree.table import KINDS, LEAVES
-from tests.support.fakefeed import FakeTime
+from tests.cli.tree.command_table import COMMANDS, KINDS
+from tests.support.fake_api import FakeTime
 from tests.support.shell import Shell
 
 _SHELL = {"|", "||", ">", ">>", "<", "&&", ";", ")"}  # where an example is the shell's again
 
 TREE = {" ".join(command.path): command for command in load_tree().walk() if not command.children}
-SHORT = {" ".join(command.same_as): (path,) for path, command in TREE.items() if command.same_as}
+SHORT_NAMES = {" ".join(command.same_as): (path,) for path, command in TREE.items() if command.same_as}
 DRY = "--dry-run"
 
 
@@ -29,14 +29,14 @@ def made() -> dict[str, str]:
 
 
 def test_the_table_has_every_command_and_no_other() -> None:
-    assert sorted(LEAVES) == sorted(TREE)
-    assert {leaf.kind for leaf in LEAVES.values()} <= set(KINDS)
+    assert sorted(COMMANDS) == sorted(TREE)
+    assert {leaf.kind for leaf in COMMANDS.values()} <= set(KINDS)
 
 
-@pytest.mark.parametrize("path", LEAVES)
+@pytest.mark.parametrize("path", COMMANDS)
 def test_what_changes_something_has_a_dry_run_and_nothing_else_has(path: str) -> None:
     options = {name for option in TREE[path].options for name in option.names}
-    assert (DRY in options) == (LEAVES[path].kind in ("change", "write", "order") or path == "lint")
+    assert (DRY in options) == (COMMANDS[path].kind in ("change", "write", "order") or path == "lint")
     assert DRY not in options or ("--dry-run", "-n") in [option.names for option in TREE[path].options]
 
 
@@ -57,14 +57,14 @@ def test_the_examples_of_a_command_are_understood(
     shell = Shell(tmp_path, "http://127.0.0.1:9", FakeTime())
     examples = [line for line in command.help.partition("Examples:")[2].splitlines() if "docshare " in line]
     for example in examples:
-        done = shell(*words(example))
+        done = shell(*split_example(example))
         assert (done.code, done.err) == (0, ""), example
     assert len(asked) == len(examples)
-    names = (path, " ".join(command.same_as)) if command.same_as else (path, *SHORT.get(path, ()))
+    names = (path, " ".join(command.same_as)) if command.same_as else (path, *SHORT_NAMES.get(path, ()))
     assert any(f"docshare {name}" in asked for name in names)
 
 
-def words(example: str) -> list[str]:
+def split_example(example: str) -> list[str]:
     """The words that the shell gives to docshare for the line ``example``."""
     line = re.split(r"(?:^|[\s(])docshare ", example, maxsplit=1)[1]
     line = re.sub(r"\$\([^()]*\)", "x", line)  # what another program says
@@ -76,13 +76,13 @@ def words(example: str) -> list[str]:
 def test_a_command_has_a_page_and_is_completed_in_every_shell(made: dict[str, str]) -> None:
     scripts = [text for path, text in made.items() if path.startswith("completions/")]
     assert len(scripts) == 4
-    for path in LEAVES:
+    for path in COMMANDS:
         assert f"man/man1/docshare-{path.replace(' ', '-')}.1" in made
         assert all(f"'{path}'" in text for text in scripts), path
 
 
 # Where a script speaks of one command: {} is its path.
-SPEECH = {
+COMPLETION_PATTERNS = {
     "docshare.bash": r"(?m)^ *'{}'\) commands=.*$",
     "_docshare": r"(?ms)^ *'{}'\)\n +options=\(.*?\n +\)$",
     "docshare.fish": r"(?m)^complete .*__docshare_at \\'{}\\'.*$",
@@ -97,11 +97,13 @@ def test_every_option_of_a_command_is_in_its_page_and_in_every_script(
     page = made[f"man/man1/docshare-{path.replace(' ', '-')}.1"].replace("\\-", "-")
     names = [name for option in command.options for name in option.names]
     assert [name for name in names if f"\\fB{name}\\fR" not in page] == []
-    for script, form in SPEECH.items():
+    for script, form in COMPLETION_PATTERNS.items():
         said = "\n".join(re.findall(form.format(path), made[f"completions/{script}"]))
-        assert [name for name in names if (fish(name) if script.endswith("fish") else name) not in said] == [], script
+        assert [name for name in names if (fish_option(name) if script.endswith("fish") else name) not in said] == [], (
+            script
+        )
 
 
-def fish(name: str) -> str:
+def fish_option(name: str) -> str:
     """An option as fish wants it written."""
     return f" -{'l' if name.startswith('--') else 's'} {name.lstrip('-')} "

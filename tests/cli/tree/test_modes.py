@@ -10,11 +10,11 @@ from typing import NamedTuple
 import pytest
 
 from docshare.cli.terminal.text import cell_width
-from tests.cli.tree.table import LEAVES, Leaf
-from tests.cli.tree.town import Town
-from tests.support.shell import Ended
+from tests.cli.tree.command_table import COMMANDS, CommandCase
+from tests.cli.tree.instance import PopulatedInstance
+from tests.support.shell import CommandResult
 
-READS = {path: leaf for path, leaf in LEAVES.items() if leaf.kind in ("read", "offline")}
+READS = {path: leaf for path, leaf in COMMANDS.items() if leaf.kind in ("read", "offline")}
 HEADER = re.compile(r"[A-Z][A-Z ]+\n")  # of a table; single things may have lines of any length
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -39,41 +39,43 @@ MODES = {
 
 
 # Nothing in their rows can be cut short or left out.
-RIGID = ("readership export", "variants list", "webhooks deliveries", "webhooks kinds")
+FIXED_WIDTH_COMMANDS = ("readership export", "variants list", "webhooks deliveries", "webhooks kinds")
 
 
-def data(path: str, done: Ended) -> str:
+def program_output(path: str, done: CommandResult) -> str:
     """What a program reads: forced colour is for people, thus for remarks and for a manual too."""
     return "" if path == "help" else done.out
 
 
 @pytest.mark.parametrize(("path", "leaf"), READS.items(), ids=READS)
-def test_a_command_fits_every_screen(town: Town, path: str, leaf: Leaf) -> None:
+def test_a_command_fits_every_screen(town: PopulatedInstance, path: str, leaf: CommandCase) -> None:
     for name, mode in MODES.items():
         done = town(leaf.line, "--progress", "none", env=mode.env, tty=mode.tty)
         assert done.code == leaf.code, (name, done.err)
         text = done.out + done.err
-        assert mode.colour or "\x1b" not in (text if mode.tty else data(path, done)), name
+        assert mode.colour or "\x1b" not in (text if mode.tty else program_output(path, done)), name
         assert "\x1b" not in COLOURS.sub("", text), name
-        if "COLUMNS" in mode.env and HEADER.match(done.out) and path not in RIGID:
+        if "COLUMNS" in mode.env and HEADER.match(done.out) and path not in FIXED_WIDTH_COMMANDS:
             assert max(map(cell_width, done.lines)) <= int(mode.env["COLUMNS"]), name
 
 
-@pytest.mark.parametrize("path", [path for path, leaf in LEAVES.items() if leaf.kind == "read"])
-def test_reading_works_where_nothing_can_be_kept(town: Town, tmp_path: Path, path: str) -> None:
+@pytest.mark.parametrize("path", [path for path, leaf in COMMANDS.items() if leaf.kind == "read"])
+def test_reading_works_where_nothing_can_be_kept(town: PopulatedInstance, tmp_path: Path, path: str) -> None:
     (tmp_path / "file").write_text("")
     places = {f"DOCSHARE_{kind}_DIR": str(tmp_path / "file" / kind) for kind in ("CONFIG", "STATE", "CACHE")}
-    done = town(LEAVES[path].line, "--json", env=places)
-    assert done.code == LEAVES[path].code, done.err
+    done = town(COMMANDS[path].line, "--json", env=places)
+    assert done.code == COMMANDS[path].code, done.err
 
 
-@pytest.mark.parametrize("path", [path for path, leaf in LEAVES.items() if leaf.kind == "offline"])
-def test_a_command_that_needs_no_server_opens_no_socket(town: Town, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
-    line = town.filled(LEAVES[path].line)
+@pytest.mark.parametrize("path", [path for path, leaf in COMMANDS.items() if leaf.kind == "offline"])
+def test_a_command_that_needs_no_server_opens_no_socket(
+    town: PopulatedInstance, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    line = town.filled(COMMANDS[path].line)
     for way in ("connect", "connect_ex", "sendto"):
-        monkeypatch.setattr(socket.socket, way, _refuse)
-    assert town(line).code == LEAVES[path].code
+        monkeypatch.setattr(socket.socket, way, _refuse_socket)
+    assert town(line).code == COMMANDS[path].code
 
 
-def _refuse(*_: object) -> None:
+def _refuse_socket(*_: object) -> None:
     raise AssertionError("a socket was opened")

@@ -9,16 +9,16 @@ import pytest
 from docshare.cli.framework.scopes import BY_COMMAND, find_scopes
 from docshare.cli.reference.tree import load_tree
 from docshare.contract.scopes import OPERATIONS, SCOPES
-from tests.cli.tree.table import LEAVES
-from tests.cli.tree.town import Town
-from tests.support.app import make_app
+from tests.cli.tree.command_table import COMMANDS
+from tests.cli.tree.instance import PopulatedInstance
+from tests.support.oauth_app import make_app
 
-ONLINE = [path for path, leaf in LEAVES.items() if leaf.kind in ("change", "read") and path != "api"]
-NEEDY = [(path, scope) for path in ONLINE if (found := find_scopes(path.split())) for scope in found.needed]
+ONLINE = [path for path, leaf in COMMANDS.items() if leaf.kind in ("change", "read") and path != "api"]
+SCOPED_COMMANDS = [(path, scope) for path in ONLINE if (found := find_scopes(path.split())) for scope in found.needed]
 
 
 @pytest.fixture(scope="module")
-def holding(town: Town) -> Callable[..., str]:
+def holding(town: PopulatedInstance) -> Callable[..., str]:
     """A token with exactly these scopes."""
     app, known = make_app(town.world), dict[str, str]()
 
@@ -31,38 +31,40 @@ def holding(town: Town) -> Callable[..., str]:
     return token
 
 
-def needs(path: str) -> tuple[str, ...]:
+def needed_scopes(path: str) -> tuple[str, ...]:
     found = find_scopes(path.split())
     return found.needed if found else ()
 
 
-@pytest.mark.parametrize("path", [path for path in ONLINE if needs(path)])
-def test_the_scopes_that_a_command_states_are_enough(town: Town, holding: Callable[..., str], path: str) -> None:
-    line = town.filled(LEAVES[path].line)
-    done = town(line, env={"DOCSHARE_TOKEN": holding(*needs(path))})
-    assert done.code == LEAVES[path].code, done.err
-
-
-@pytest.mark.parametrize(("path", "scope"), NEEDY)
-def test_with_one_scope_less_it_is_refused_and_told_the_line_that_would_do(
-    town: Town, holding: Callable[..., str], path: str, scope: str
+@pytest.mark.parametrize("path", [path for path in ONLINE if needed_scopes(path)])
+def test_the_scopes_that_a_command_states_are_enough(
+    town: PopulatedInstance, holding: Callable[..., str], path: str
 ) -> None:
-    line = town.filled(LEAVES[path].line)
+    line = town.filled(COMMANDS[path].line)
+    done = town(line, env={"DOCSHARE_TOKEN": holding(*needed_scopes(path))})
+    assert done.code == COMMANDS[path].code, done.err
+
+
+@pytest.mark.parametrize(("path", "scope"), SCOPED_COMMANDS)
+def test_with_one_scope_less_it_is_refused_and_told_the_line_that_would_do(
+    town: PopulatedInstance, holding: Callable[..., str], path: str, scope: str
+) -> None:
+    line = town.filled(COMMANDS[path].line)
     done = town(line, env={"DOCSHARE_TOKEN": holding(*(set(SCOPES) - {scope}))})
     assert done.code == 5, (done.out, done.err)
     assert "docshare auth login --scope " in done.err
     told = done.err.split("--scope ")[1].split()[0].split(",")
-    assert {*needs(path)} <= {*told} <= {*SCOPES}
+    assert {*needed_scopes(path)} <= {*told} <= {*SCOPES}
 
 
 @pytest.mark.parametrize("path", ONLINE)
 def test_all_that_a_command_asks_for_is_stated(path: str) -> None:
-    asked = {OPERATIONS[name].scope for name in LEAVES[path].asks} - {None}
+    asked = {OPERATIONS[name].scope for name in COMMANDS[path].asks} - {None}
     found = find_scopes(path.split())
     assert asked <= ({*found.needed, *found.useful} if found else set())
 
 
-def test_the_table_names_commands_and_help_and_manual_show_it(town: Town) -> None:
+def test_the_table_names_commands_and_help_and_manual_show_it(town: PopulatedInstance) -> None:
     from docshare.cli.reference.man import render_pages
 
     root = load_tree()
@@ -73,7 +75,7 @@ def test_the_table_names_commands_and_help_and_manual_show_it(town: Town) -> Non
     assert "files:read, files:write." in render_pages(root)["man1/docshare-push.1"].replace("\\", "")
 
 
-def test_the_hint_keeps_what_the_sign_in_allows_already(town: Town, holding: Callable[..., str]) -> None:
+def test_the_hint_keeps_what_the_sign_in_allows_already(town: PopulatedInstance, holding: Callable[..., str]) -> None:
     from docshare.cli.local.credentials import Credential, save
 
     url, home = town.shell.env["DOCSHARE_URL"], town.shell.home / "config"

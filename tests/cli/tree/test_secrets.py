@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.tree.table import LEAVES
-from tests.cli.tree.town import Town
-from tests.support.fakefeed import FakeApi, FakeTime, fake_api, problem
+from tests.cli.tree.command_table import COMMANDS
+from tests.cli.tree.instance import PopulatedInstance
+from tests.support.fake_api import FakeApi, FakeTime, fake_api, problem
 from tests.support.shell import Shell
 
-MARK = "SENTINEL"
-TOKEN = f"ds_live_{MARK}TOKEN{'t' * 20}"
+SENTINEL = "SENTINEL"
+TOKEN = f"ds_live_{SENTINEL}TOKEN{'t' * 20}"
 SECRET = "whsec_" + "5ec2e7" * 11
-LINES = {
-    **{path: leaf.line for path, leaf in LEAVES.items() if leaf.kind in ("change", "read", "offline")},
+COMMAND_LINES = {
+    **{path: leaf.line for path, leaf in COMMANDS.items() if leaf.kind in ("change", "read", "offline")},
     "settings set": "settings set {file} --password-file {password}",
     "upload": "upload {deck} --password-file {password}",
     "claim": "claim --token-file {sentinel}",
@@ -30,7 +30,7 @@ LINES = {
     "webhooks verify": "webhooks verify {body} --secret-file {sentinel} --signature t=1,v1=00",
     "webhooks replay": "webhooks replay {saved} --to {hook} --secret-file {sentinel}",
 }
-SHOWN = ("auth token",)  # this one is for printing it
+SECRET_PRINTING_COMMANDS = ("auth token",)  # this one is for printing it
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def wall() -> Iterator[FakeApi]:
 
 
 @pytest.fixture
-def shell(town: Town, wall: FakeApi, tmp_path: Path) -> Shell:
+def shell(town: PopulatedInstance, wall: FakeApi, tmp_path: Path) -> Shell:
     home = tmp_path / "home"
     shutil.copytree(town.shell.home, home)
     shell = Shell(home, wall.url, FakeTime())
@@ -54,19 +54,21 @@ def shell(town: Town, wall: FakeApi, tmp_path: Path) -> Shell:
     return shell
 
 
-@pytest.mark.parametrize("path", [path for path in LINES if path not in SHOWN])
-def test_a_secret_is_neither_shown_nor_kept(town: Town, shell: Shell, tmp_path: Path, path: str) -> None:
-    for name, text in (("sentinel", f"{MARK}.in-a-file.of-its-own"), ("password", f"{MARK}-password")):
+@pytest.mark.parametrize("path", [path for path in COMMAND_LINES if path not in SECRET_PRINTING_COMMANDS])
+def test_a_secret_is_neither_shown_nor_kept(town: PopulatedInstance, shell: Shell, tmp_path: Path, path: str) -> None:
+    for name, text in (("sentinel", f"{SENTINEL}.in-a-file.of-its-own"), ("password", f"{SENTINEL}-password")):
         (tmp_path / name).write_text(text)
     line = (
-        LINES[path].replace("{sentinel}", str(tmp_path / "sentinel")).replace("{password}", str(tmp_path / "password"))
+        COMMAND_LINES[path]
+        .replace("{sentinel}", str(tmp_path / "sentinel"))
+        .replace("{password}", str(tmp_path / "password"))
     )
     words = town.words(line)
-    dry = ["-n"] if LEAVES[path].kind == "change" else []
+    dry = ["-n"] if COMMANDS[path].kind == "change" else []
     for options in (["-vv"], ["-vv", "--json"], [*dry, "-vv", "--json"]):
         done = shell(*words, *options, "--retries", "0", "--max-wait", "0s")
-        assert MARK not in done.out + done.err, options
-    kept = [path for path in shell.home.rglob("*") if path.is_file() and MARK.encode() in path.read_bytes()]
+        assert SENTINEL not in done.out + done.err, options
+    kept = [path for path in shell.home.rglob("*") if path.is_file() and SENTINEL.encode() in path.read_bytes()]
     assert kept == []
 
 
@@ -79,10 +81,10 @@ def test_a_crash_says_nothing_of_a_secret(shell: Shell, monkeypatch: pytest.Monk
     assert done.code == 1
     report = (shell.home / "state" / "crash.log").read_text()
     assert "ZeroDivisionError" in report
-    assert MARK not in done.out + done.err + report
+    assert SENTINEL not in done.out + done.err + report
 
 
-def test_a_program_that_is_started_finds_no_secret_in_its_words(town: Town, tmp_path: Path) -> None:
+def test_a_program_that_is_started_finds_no_secret_in_its_words(town: PopulatedInstance, tmp_path: Path) -> None:
     out = tmp_path / "words"
     program = tmp_path / "program"
     program.write_text(f"#!/bin/sh\ncat /proc/$$/cmdline >> {out}\n")
@@ -98,8 +100,8 @@ def test_a_saved_credential_stands_in_one_file_that_only_its_owner_reads(shell: 
     assert (
         shell("profile", "add", "mine", "--url", "https://docs.example", "--with-token", stdin=TOKEN.encode()).code == 0
     )
-    kept = [path for path in shell.home.rglob("*") if path.is_file() and MARK.encode() in path.read_bytes()]
+    kept = [path for path in shell.home.rglob("*") if path.is_file() and SENTINEL.encode() in path.read_bytes()]
     assert [path.name for path in kept] == ["credentials.json"]
     assert kept[0].stat().st_mode & 0o777 == 0o600
     assert json.loads(kept[0].read_text())["profiles"]["mine"]["token"] == TOKEN
-    assert MARK not in shell("profile", "list", "--json", "-vv").out
+    assert SENTINEL not in shell("profile", "list", "--json", "-vv").out

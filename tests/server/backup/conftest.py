@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cast import World
-from tests.support.saved import Operator, furnish
+from tests.support.instance_backup import Operator, populate_instance
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def operator(world: World, tmp_path: Path) -> Operator:
 @pytest.fixture
 def furnished(operator: Operator) -> Operator:
     """The operator of an instance with something of each kind."""
-    furnish(operator)
+    populate_instance(operator)
     return operator
 
 

@@ -21,32 +21,32 @@ from docshare.server.services.files import purge
 from docshare.server.store.blobs import HOLD
 from docshare.server.store.lock import DirectoryLock
 from docshare.server.workers.jobs import JOBS, run
-from tests.api import hooks
+from tests.api import webhooks
 from tests.support.cast import World
 from tests.support.clock import START
-from tests.support.owner import put, signed_in
+from tests.support.instance_backup import DAY, Operator, open_restored, read_members
+from tests.support.owner import put_settings, sign_in_browser
 from tests.support.pdfs import simple_pdf
-from tests.support.rows import count
-from tests.support.saved import DAY, Operator, members, revived
+from tests.support.rows import count_rows
 
 
 @pytest.mark.parametrize("name", ["saved.tar", "saved.tar.gz", "saved.tgz", "saved.tar.zst", "saved"])
 def test_everything_comes_back(operator: Operator, tmp_path: Path, name: str) -> None:
     world = operator.world
-    hooks.find_everything(world.rt)
+    webhooks.resolve_all_hosts(world.rt)
     made = world.pia.upload(simple_pdf(pages=2), "offer.pdf")
-    put(world, made, password="Open, Sesame!")
-    hook = hooks.create(world.pia)
+    put_settings(world, made, password="Open, Sesame!")
+    hook = webhooks.create_webhook(world.pia)
     ((uuid, sealed),) = world.rt.db.rows("SELECT uuid, secret FROM webhooks")
     path = operator.saved(name)
     done = operator.admin("restore", path, "--json", data=tmp_path / "new")
     assert (done.code, done.json["files"], done.json["blobs"]) == (0, 1, 1), done.err
-    with revived(operator, tmp_path / "new") as again:
-        assert content(again, made) == simple_pdf(pages=2)
+    with open_restored(operator, tmp_path / "new") as again:
+        assert get_content(again, made) == simple_pdf(pages=2)
         assert again.http.get(f"/{made['shortId']}").status_code == 200
         assert b"password" in again.http.get(f"/{made['shortId']}").data
         assert again.rt.vault.open(sealed, uuid) == hook["secret"]
-        assert len(hooks.listed(again.pia)) == 1
+        assert len(webhooks.list_webhooks(again.pia)) == 1
         assert operator.admin("check", data=tmp_path / "new").code == 0
 
 
@@ -54,30 +54,30 @@ def test_the_result_names_the_digest_of_the_manifest_and_counts(operator: Operat
     operator.world.pia.upload()
     path = operator.place / "saved.tar"
     done = operator.admin("backup", path, "--json")
-    found = members(path)
+    found = read_members(path)
     manifest = found.pop("manifest.json")
     assert done.json["sha256"] == hashlib.sha256(manifest).hexdigest()
     assert (done.json["path"], done.json["files"], done.json["blobs"]) == (str(path), 1, 1)
     found.pop("backup.json")
     assert done.json["bytes"] == done.json["written"] == sum(map(len, found.values()))
-    assert set(found) == {"docshare.db", f"blobs/{_shelf(simple_pdf(pages=3))}"}
+    assert set(found) == {"docshare.db", f"blobs/{_blob_path(simple_pdf(pages=3))}"}
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def content(world: World, made: dict[str, Any]) -> bytes:
+def get_content(world: World, made: dict[str, Any]) -> bytes:
     """The document of Pia's file, as she downloads it."""
     with world.pia.get(f"/api/v1/files/{made['uuid']}/content") as answer:
         return answer.data
 
 
-def _shelf(content: bytes) -> str:
+def _blob_path(content: bytes) -> str:
     digest = hashlib.sha256(content).hexdigest()
     return f"{digest[:2]}/{digest}"
 
 
 def test_a_manifest_says_the_digest_of_every_member(operator: Operator) -> None:
     operator.world.pia.upload()
-    found = members(operator.saved())
+    found = read_members(operator.saved())
     manifest = json.loads(found["manifest.json"])
     assert manifest["files"]["docshare.db"][1:] == [
         len(found["docshare.db"]), hashlib.sha256(found["docshare.db"]).hexdigest(),
@@ -89,11 +89,11 @@ def test_a_manifest_says_the_digest_of_every_member(operator: Operator) -> None:
 def test_equal_documents_are_stored_once_and_come_back_each(operator: Operator, tmp_path: Path) -> None:
     first, second = (operator.world.pia.upload() for _ in range(2))
     path = operator.saved()
-    assert len([name for name in members(path) if name.startswith("blobs/")]) == 1
+    assert len([name for name in read_members(path) if name.startswith("blobs/")]) == 1
     assert operator.admin("restore", path, data=tmp_path / "new").code == 0
-    with revived(operator, tmp_path / "new") as again:
+    with open_restored(operator, tmp_path / "new") as again:
         assert again.pia.delete(f"/api/v1/files/{first['uuid']}").status_code == 200
-        assert content(again, second) == simple_pdf(pages=3)
+        assert get_content(again, second) == simple_pdf(pages=3)
         (keys,) = zip(*again.rt.db.rows("SELECT blob FROM files"), strict=True)
         assert len(set(keys)) == 2
         assert all(again.rt.blobs.exists(key) for key in keys)
@@ -165,7 +165,7 @@ def test_backups_taken_while_people_write_are_each_whole(operator: Operator, tmp
     """Backup while writes arrive: each restored one is whole, with all that was acknowledged before it began."""
     world, stop = operator.world, threading.Event()
     acknowledged: list[str] = []
-    writers = [threading.Thread(target=_write, args=(operator, stop, acknowledged, n)) for n in range(2)]
+    writers = [threading.Thread(target=_write_until_stopped, args=(operator, stop, acknowledged, n)) for n in range(2)]
     for writer in writers:
         writer.start()
     saved: list[tuple[Path, set[str]]] = []
@@ -185,11 +185,11 @@ def test_backups_taken_while_people_write_are_each_whole(operator: Operator, tmp
         assert operator.admin("restore", path, data=target).code == 0
         checked = operator.admin("check", "--json", data=target)
         assert checked.code == 0, checked.out
-        found = set(_uuids(target))
+        found = set(_list_uuids(target))
         assert before <= found, "an acknowledged upload is missing"
 
 
-def _write(operator: Operator, stop: threading.Event, acknowledged: list[str], number: int) -> None:
+def _write_until_stopped(operator: Operator, stop: threading.Event, acknowledged: list[str], number: int) -> None:
     """Upload, and delete every other file for good, until told to stop."""
     pia, rt = operator.world.pia, operator.world.rt
     http = operator.world.app.test_client()
@@ -210,7 +210,7 @@ def _write(operator: Operator, stop: threading.Event, acknowledged: list[str], n
                 purge.purge(rt, row)
 
 
-def _uuids(data: Path) -> list[str]:
+def _list_uuids(data: Path) -> list[str]:
     with reading.opened(data / "docshare.db", still=True) as database:
         return [uuid for (uuid,) in database.execute("SELECT uuid FROM files")]
 
@@ -233,12 +233,12 @@ def test_a_damaged_document_does_not_keep_the_rest_from_being_saved(operator: Op
 
 
 def test_the_key_of_the_secrets_can_be_left_out(operator: Operator) -> None:
-    hooks.find_everything(operator.world.rt)
-    hooks.create(operator.world.pia)
-    assert "vault.key" in members(operator.saved())
+    webhooks.resolve_all_hosts(operator.world.rt)
+    webhooks.create_webhook(operator.world.pia)
+    assert "vault.key" in read_members(operator.saved())
     path = operator.place / "keyless.tar"
     assert operator.admin("backup", path, "--without-key").code == 0
-    assert "vault.key" not in members(path)
+    assert "vault.key" not in read_members(path)
     done = operator.admin("restore", path, data=operator.place / "new")
     assert (done.code, "the backup holds no vault.key" in done.err) == (0, True)
     checked = operator.admin("check", "--json", data=operator.place / "new")
@@ -282,7 +282,7 @@ def test_force_overwrites_an_archive_only_with_a_whole_one(operator: Operator) -
     before = path.read_bytes()
     operator.world.pia.upload()
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("docshare.server.backup.archive.TarSink.finish", _full_disk)
+        patched.setattr("docshare.server.backup.archive.TarSink.finish", _raise_full_disk)
         assert operator.admin("backup", path, "--force").code == 2
     assert path.read_bytes() == before
     assert not list(operator.place.glob("*.part"))
@@ -290,7 +290,7 @@ def test_force_overwrites_an_archive_only_with_a_whole_one(operator: Operator) -
     assert path.read_bytes() != before
 
 
-def _full_disk(*_: object) -> str:
+def _raise_full_disk(*_: object) -> str:
     raise OSError(28, "No space left on device")
 
 
@@ -389,10 +389,10 @@ def test_a_directory_without_data_is_told(operator: Operator) -> None:
 
 def test_what_was_signed_in_then_is_signed_in_no_more(operator: Operator) -> None:
     world = operator.world
-    signed_in(world, world.pia)
+    sign_in_browser(world, world.pia)
     path = operator.saved()
-    assert count(world, "web_sessions") == 1
+    assert count_rows(world, "web_sessions") == 1
     operator.admin("restore", path, data=operator.place / "new")
-    with revived(operator, operator.place / "new") as again:
-        assert (count(again, "web_sessions"), count(again, "login_links")) == (0, 0)
+    with open_restored(operator, operator.place / "new") as again:
+        assert (count_rows(again, "web_sessions"), count_rows(again, "login_links")) == (0, 0)
         assert again.pia.get("/api/v1/user").status_code == 200

@@ -15,8 +15,8 @@ from docshare.server.store.blobs import HOLD
 from docshare.server.store.lock import DirectoryLock
 from tests.support.cast import World
 from tests.support.clock import START
+from tests.support.instance_backup import DAY, Operator, populate_instance
 from tests.support.pdfs import simple_pdf
-from tests.support.saved import DAY, Operator, furnish
 
 Harm = Callable[[World, Path], object]
 
@@ -24,15 +24,15 @@ Harm = Callable[[World, Path], object]
 @pytest.fixture
 def made(operator: Operator) -> dict[str, Any]:
     """A file of Pia's, and a webhook, in an instance that is whole."""
-    return furnish(operator)
+    return populate_instance(operator)
 
 
-def blob(world: World) -> Path:
+def find_blob(world: World) -> Path:
     ((key,),) = world.rt.db.rows("SELECT blob FROM files")
     return world.rt.blobs.path(key)
 
 
-def execute(sql: str) -> Harm:
+def make_sql_harm(sql: str) -> Harm:
     def run(world: World, _data: Path) -> None:
         world.rt.db.sqlite.execute_sql("PRAGMA foreign_keys = OFF")
         world.rt.db.sqlite.execute_sql(sql)
@@ -40,7 +40,7 @@ def execute(sql: str) -> Harm:
     return run
 
 
-def stray_blob(_world: World, data: Path) -> None:
+def add_stray_blob(_world: World, data: Path) -> None:
     (data / "blobs" / "zz").mkdir()
     (data / "blobs" / "zz" / ("z" * 32)).write_bytes(b"nobody's")
 
@@ -56,24 +56,27 @@ def test_an_instance_that_is_whole_is_green(operator: Operator, made: dict[str, 
 
 
 HARMS: dict[str, tuple[Harm, str, str]] = {
-    "a missing document": (lambda world, _: blob(world).unlink(), "content", "missing from the store"),
-    "a shorter document": (lambda world, _: blob(world).write_bytes(b"short"), "content", "has 5 bytes instead of"),
+    "a missing document": (lambda world, _: find_blob(world).unlink(), "content", "missing from the store"),
+    "a shorter document": (lambda world, _: find_blob(world).write_bytes(b"short"), "content",
+        "has 5 bytes instead of"),
     "a changed document": (
-        lambda world, _: blob(world).write_bytes(bytes(blob(world).stat().st_size)), "content", "SHA-256 is another",
+        lambda world, _: find_blob(world).write_bytes(bytes(find_blob(world).stat().st_size)), "content",
+        "SHA-256 is another",
     ),
-    "a blob without a row": (stray_blob, "leftovers", "nothing refers to blobs/zz/"),
+    "a blob without a row": (add_stray_blob, "leftovers", "nothing refers to blobs/zz/"),
     "half an upload": (lambda _, data: (data / "tmp" / "x.part").write_bytes(b"x"), "leftovers", "refers to tmp/x"),
-    "a blob of a burned document": (execute("UPDATE files SET destroyed_at = 1"), "leftovers", "refers to blobs/"),
+    "a blob of a burned document": (make_sql_harm("UPDATE files SET destroyed_at = 1"), "leftovers",
+        "refers to blobs/"),
     "a directory for all": (lambda _, data: data.chmod(0o755), "permissions", "others on this machine may open"),
     "a key for all": (lambda _, data: (data / "vault.key").chmod(0o644), "permissions", "vault.key"),
     "another key": (lambda _, data: (data / "vault.key").write_bytes(b"k" * 32), "secrets", "does not open"),
     "no key": (lambda _, data: (data / "vault.key").unlink(), "secrets", "vault.key is missing"),
-    "a lost parent": (execute("DELETE FROM accounts WHERE email = 'pia@example.com'"), "database", "missing row"),
-    "settings that are none": (execute("UPDATE files SET settings = '{'"), "rows", "settings cannot be read"),
-    "a lost revision": (execute("DELETE FROM revisions"), "rows", "no revision tells of"),
-    "too many views": (execute("UPDATE files SET view_limit = 1, views_consumed = 2"), "rows", "more views"),
-    "a trash for ever": (execute("UPDATE files SET trashed_at = 1"), "rows", "without an end"),
-    "a later schema": (execute("PRAGMA user_version = 99"), "schema", "upgrade"),
+    "a lost parent": (make_sql_harm("DELETE FROM accounts WHERE email = 'pia@example.com'"), "database", "missing row"),
+    "settings that are none": (make_sql_harm("UPDATE files SET settings = '{'"), "rows", "settings cannot be read"),
+    "a lost revision": (make_sql_harm("DELETE FROM revisions"), "rows", "no revision tells of"),
+    "too many views": (make_sql_harm("UPDATE files SET view_limit = 1, views_consumed = 2"), "rows", "more views"),
+    "a trash for ever": (make_sql_harm("UPDATE files SET trashed_at = 1"), "rows", "without an end"),
+    "a later schema": (make_sql_harm("PRAGMA user_version = 99"), "schema", "upgrade"),
 }  # fmt: skip
 
 
@@ -98,7 +101,7 @@ def test_a_database_that_is_none_is_named(operator: Operator, made: dict[str, An
 
 
 def test_a_quick_check_reads_no_document(operator: Operator, made: dict[str, Any]) -> None:
-    path = blob(operator.world)
+    path = find_blob(operator.world)
     path.write_bytes(b"x" * path.stat().st_size)
     assert operator.admin("check", "--quick").code == 0, made
     assert operator.admin("check").code == 13
@@ -108,7 +111,7 @@ def test_a_pipe_gets_tabs_and_a_terminal_lines_with_fixes(operator: Operator, ma
     assert operator.admin("check").lines[0].startswith("permissions\ttrue\t"), made
     operator.shell.tty = True
     operator.shell.env["NO_COLOR"] = "1"
-    blob(operator.world).unlink()
+    find_blob(operator.world).unlink()
     lines = operator.admin("check").lines
     assert lines[0].startswith("✓ permissions")
     wrong = next(number for number, line in enumerate(lines) if line.startswith("✗ content"))
@@ -116,7 +119,7 @@ def test_a_pipe_gets_tabs_and_a_terminal_lines_with_fixes(operator: Operator, ma
 
 
 def test_beside_a_server_a_young_blob_may_be_an_upload(operator: Operator, made: dict[str, Any]) -> None:
-    stray_blob(operator.world, operator.data)
+    add_stray_blob(operator.world, operator.data)
     path = operator.data / "blobs" / "zz" / ("z" * 32)
     now = START // 1000 + DAY
     with DirectoryLock(operator.data):
@@ -127,7 +130,7 @@ def test_beside_a_server_a_young_blob_may_be_an_upload(operator: Operator, made:
 
 
 def test_during_a_backup_what_is_put_off_is_no_leftover(operator: Operator, made: dict[str, Any]) -> None:
-    stray_blob(operator.world, operator.data)
+    add_stray_blob(operator.world, operator.data)
     with DirectoryLock(operator.data, HOLD):
         assert operator.admin("check").code == 0, made
     assert operator.admin("check").code == 13
@@ -149,7 +152,7 @@ def test_a_document_that_went_while_it_was_read_is_no_damage(
 
 
 def test_leftovers_are_put_aside_with_a_report(operator: Operator, made: dict[str, Any]) -> None:
-    stray_blob(operator.world, operator.data)
+    add_stray_blob(operator.world, operator.data)
     (operator.data / "tmp" / "x.part").write_bytes(b"half")
     done = operator.admin("check", "--repair", "--json")
     assert done.code == 0, done.out
@@ -158,7 +161,7 @@ def test_leftovers_are_put_aside_with_a_report(operator: Operator, made: dict[st
     assert (place / "blobs" / "zz" / ("z" * 32)).read_bytes() == b"nobody's"
     assert (place / "tmp" / "x.part").read_bytes() == b"half"
     assert "was moved to" in (place / "report.json").read_text()
-    assert blob(operator.world).read_bytes() == simple_pdf(pages=3), made
+    assert find_blob(operator.world).read_bytes() == simple_pdf(pages=3), made
 
 
 def test_permissions_are_closed(operator: Operator, made: dict[str, Any]) -> None:
@@ -174,7 +177,7 @@ def test_links_of_damaged_documents_are_frozen_until_replaced(
     operator: Operator, made: dict[str, Any], content: bytes | None
 ) -> None:
     world = operator.world
-    blob(world).unlink()
+    find_blob(world).unlink()
     if content is not None:
         ((key,),) = world.rt.db.rows("SELECT blob FROM files")
         world.rt.blobs.path(key).write_bytes(content)
@@ -192,10 +195,10 @@ def test_links_of_damaged_documents_are_frozen_until_replaced(
 def test_an_index_that_tells_another_story_is_built_anew(operator: Operator, made: dict[str, Any]) -> None:
     operator.world.rt.db.close()
     schema = "FROM sqlite_schema WHERE name = 'files_owner'"
-    (index,) = changed(operator.data, f"SELECT * {schema}", f"DELETE {schema}")
+    (index,) = run_statements(operator.data, f"SELECT * {schema}", f"DELETE {schema}")
     values = ", ".join("?" * len(index))
-    changed(operator.data, "UPDATE files SET trashed_at = 1, purge_at = 9999999999999")
-    changed(operator.data, f"INSERT INTO sqlite_schema VALUES ({values})", values=index)
+    run_statements(operator.data, "UPDATE files SET trashed_at = 1, purge_at = 9999999999999")
+    run_statements(operator.data, f"INSERT INTO sqlite_schema VALUES ({values})", values=index)
     before = operator.admin("check", "--json")
     assert {row["check"] for row in before.json if not row["ok"]} == {"database"}, made
     after = operator.admin("check", "--repair", "--json")
@@ -203,7 +206,7 @@ def test_an_index_that_tells_another_story_is_built_anew(operator: Operator, mad
     assert any(row["detail"] == "its indexes were built anew" for row in after.json)
 
 
-def changed(data: Path, *statements: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+def run_statements(data: Path, *statements: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """Run statements that may touch the schema, on a connection of their own; the rows of the first."""
     with closing(sqlite3.connect(data / "docshare.db", isolation_level=None)) as connection:
         connection.execute("PRAGMA writable_schema = ON")
@@ -212,6 +215,6 @@ def changed(data: Path, *statements: str, values: tuple[Any, ...] = ()) -> list[
 
 
 def test_a_dry_run_mends_nothing(operator: Operator, made: dict[str, Any]) -> None:
-    stray_blob(operator.world, operator.data)
+    add_stray_blob(operator.world, operator.data)
     assert operator.admin("check", "--repair", "-n").code == 13, made
     assert not (operator.data / "lost-and-found").exists()

@@ -14,14 +14,14 @@ from docshare.server.config import Config
 from docshare.server.store.blobs import HOLD
 from docshare.server.store.instance import open_instance
 from docshare.server.store.lock import is_locked
+from tests.support.instance_backup import Operator
 from tests.support.pdfs import simple_pdf
-from tests.support.saved import Operator
-from tests.support.served import COMMAND, home
+from tests.support.server_process import COMMAND, make_env
 
 DECISION, MOVES = 3, 16  # names that a restore of `own` moves before it is decided, and in all
 
 
-class Killed(BaseException):
+class BackupKill(BaseException):
     """The process ends here."""
 
 
@@ -32,11 +32,11 @@ def test_a_restore_that_dies_leaves_the_old_instance_or_the_new_one(
     """Whichever name was moved last: the next who opens the directory finds one of the two, whole."""
     later = operator.world.pia.upload(simple_pdf(pages=1))
     operator.world.rt.db.close()
-    left, real, raises = [step], Path.rename, pytest.raises(Killed)
+    left, real, raises = [step], Path.rename, pytest.raises(BackupKill)
 
     def rename(path: Path, target: Path) -> Path:
         if left[0] == 0:
-            raise Killed
+            raise BackupKill
         left[0] -= 1
         return real(path, target)
 
@@ -58,7 +58,7 @@ def test_a_killed_backup_holds_nothing_for_ever(operator: Operator, own: Path) -
     assert own.stat().st_size > 500_000, "a pipe takes all of it"
     process = subprocess.Popen(
         [*COMMAND, "admin", "backup", "-", "--data", str(operator.data)],
-        env=home(operator.place), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        env=make_env(operator.place), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     assert process.stdout is not None
     process.stdout.read(100_000)
@@ -75,7 +75,7 @@ def test_a_backup_that_died_leaves_the_one_before_whole(operator: Operator, monk
     operator.world.pia.upload()
 
     def die(*_: object) -> None:
-        raise Killed
+        raise BackupKill
 
     with monkeypatch.context() as patched:
         patched.setattr("docshare.server.backup.durable.settle", die)

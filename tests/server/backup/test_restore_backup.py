@@ -18,12 +18,19 @@ from docshare.server.backup.manifest import START, VERSION
 from docshare.server.pdf.engine import Engine
 from docshare.server.store.blobs import HOLD
 from docshare.server.store.lock import DirectoryLock
-from tests.api import hooks
-from tests.support.cast import leave, make_runtime, make_world
-from tests.support.clock import Clock
+from tests.api import webhooks
+from tests.support.cast import close_world, make_runtime, make_world
+from tests.support.clock import FakeClock
+from tests.support.instance_backup import (
+    AdminShell,
+    Operator,
+    open_restored,
+    pack_archive,
+    populate_instance,
+    read_members,
+)
 from tests.support.pdfs import simple_pdf
-from tests.support.rows import add_download, count
-from tests.support.saved import Desk, Operator, furnish, members, packed, revived
+from tests.support.rows import count_rows, insert_download
 
 DATABASE, MANIFEST = "docshare.db", "manifest.json"
 BLOB = hashlib.sha256(simple_pdf(pages=3)).hexdigest()
@@ -33,18 +40,18 @@ BLOB_PATH = f"blobs/{BLOB[:2]}/{BLOB}"
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> bytes:
     """A backup with a member of each kind, made once for all who only read it."""
-    place, clock = tmp_path_factory.mktemp("archive"), Clock()
+    place, clock = tmp_path_factory.mktemp("archive"), FakeClock()
     operator = Operator(make_world(make_runtime(place / "data", clock, engine), clock), place)
-    furnish(operator)
+    populate_instance(operator)
     data = operator.saved().read_bytes()
-    leave(operator.world)
+    close_world(operator.world)
     return data
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
+def desk(tmp_path: Path) -> AdminShell:
     """Somebody with no instance yet."""
-    return Desk(tmp_path / "data", tmp_path)
+    return AdminShell(tmp_path / "data", tmp_path)
 
 
 @pytest.fixture
@@ -59,11 +66,11 @@ def saved(archive: bytes, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("path", [DATABASE, "vault.key", "config.toml", BLOB_PATH, MANIFEST, START])
-def test_a_changed_byte_in_any_member_is_found(desk: Desk, saved: Path, path: str) -> None:
-    found = members(saved)
+def test_a_changed_byte_in_any_member_is_found(desk: AdminShell, saved: Path, path: str) -> None:
+    found = read_members(saved)
     middle = len(found[path]) // 2
     found[path] = found[path][:middle] + bytes([found[path][middle] ^ 1]) + found[path][middle + 1 :]
-    (desk.place / "bad.tar").write_bytes(packed(found))
+    (desk.place / "bad.tar").write_bytes(pack_archive(found))
     said = desk.refused(desk.place / "bad.tar")
     assert "the backup cannot be used: " in said
 
@@ -79,7 +86,7 @@ def test_a_changed_byte_in_a_directory_is_found(furnished: Operator, name: str) 
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.5, 0.98, 0.999])
-def test_an_archive_that_ends_early_is_no_backup(desk: Desk, saved: Path, share: float) -> None:
+def test_an_archive_that_ends_early_is_no_backup(desk: AdminShell, saved: Path, share: float) -> None:
     data = saved.read_bytes()[:-1024]  # without its end, which says nothing
     desk.refused("-", stdin=data[: int(len(data) * share)])
 
@@ -91,46 +98,46 @@ def test_a_compressed_archive_that_ends_early_or_is_damaged_is_no_backup(furnish
     furnished.refused("-", stdin=data[:2000] + b"\xff" * 64 + data[2064:])
 
 
-def member(name: str, kind: bytes = tarfile.REGTYPE, size: int = 0, link: str = "") -> bytes:
+def build_member(name: str, kind: bytes = tarfile.REGTYPE, size: int = 0, link: str = "") -> bytes:
     info = tarfile.TarInfo(name)
     info.type, info.size, info.linkname = kind, size, link
     return info.tobuf(tarfile.GNU_FORMAT)
 
 
 HOSTILE: dict[str, Callable[[], bytes]] = {
-    "an absolute path": lambda: member("/etc/cron.d/evil"),
-    "a way out": lambda: member("blobs/../../evil"),
-    "a way out behind a good name": lambda: member(f"{BLOB_PATH}/../../../evil"),
-    "a strange name": lambda: member("instance.key"),
-    "the name of a lock": lambda: member("lock"),
-    "a blob on the wrong shelf": lambda: member(f"blobs/00/{'a' * 64}"),
-    "a name with an escape": lambda: member("blobs/\x1b]0;evil"),
-    "a symbolic link": lambda: member(DATABASE, tarfile.SYMTYPE, link="/etc/passwd"),
-    "a hard link": lambda: member(DATABASE, tarfile.LNKTYPE, link="/etc/passwd"),
-    "a device": lambda: member(DATABASE, tarfile.CHRTYPE),
-    "a pipe": lambda: member(DATABASE, tarfile.FIFOTYPE),
-    "a directory": lambda: member("blobs", tarfile.DIRTYPE),
-    "a sparse file": lambda: member(DATABASE, tarfile.GNUTYPE_SPARSE),
-    "a long name of ten gigabytes": lambda: member("././@LongLink", tarfile.GNUTYPE_LONGNAME, size=10 << 30),
-    "a pax header of ten gigabytes": lambda: member("pax", tarfile.XHDTYPE, size=10 << 30),
-    "a member larger than was said": lambda: member(DATABASE, size=1 << 60),
-    "a negative size": lambda: member(DATABASE, size=-1),
-    "a second beginning": lambda: packed({START: b"{}"})[:1024],
-    "a manifest of ten gigabytes": lambda: member(MANIFEST, size=10 << 30),
+    "an absolute path": lambda: build_member("/etc/cron.d/evil"),
+    "a way out": lambda: build_member("blobs/../../evil"),
+    "a way out behind a good name": lambda: build_member(f"{BLOB_PATH}/../../../evil"),
+    "a strange name": lambda: build_member("instance.key"),
+    "the name of a lock": lambda: build_member("lock"),
+    "a blob on the wrong shelf": lambda: build_member(f"blobs/00/{'a' * 64}"),
+    "a name with an escape": lambda: build_member("blobs/\x1b]0;evil"),
+    "a symbolic link": lambda: build_member(DATABASE, tarfile.SYMTYPE, link="/etc/passwd"),
+    "a hard link": lambda: build_member(DATABASE, tarfile.LNKTYPE, link="/etc/passwd"),
+    "a device": lambda: build_member(DATABASE, tarfile.CHRTYPE),
+    "a pipe": lambda: build_member(DATABASE, tarfile.FIFOTYPE),
+    "a directory": lambda: build_member("blobs", tarfile.DIRTYPE),
+    "a sparse file": lambda: build_member(DATABASE, tarfile.GNUTYPE_SPARSE),
+    "a long name of ten gigabytes": lambda: build_member("././@LongLink", tarfile.GNUTYPE_LONGNAME, size=10 << 30),
+    "a pax header of ten gigabytes": lambda: build_member("pax", tarfile.XHDTYPE, size=10 << 30),
+    "a member larger than was said": lambda: build_member(DATABASE, size=1 << 60),
+    "a negative size": lambda: build_member(DATABASE, size=-1),
+    "a second beginning": lambda: pack_archive({START: b"{}"})[:1024],
+    "a manifest of ten gigabytes": lambda: build_member(MANIFEST, size=10 << 30),
     "noise": lambda: b"\x7fELF" * 128,
 }
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_archive_writes_nothing(desk: Desk, name: str) -> None:
+def test_a_hostile_archive_writes_nothing(desk: AdminShell, name: str) -> None:
     start = json.dumps({"format": "docshare-backup", "version": VERSION, "bytes": 1 << 20}).encode()
-    data = packed({START: start})[:1024] + HOSTILE[name]() + bytes(1024)
+    data = pack_archive({START: start})[:1024] + HOSTILE[name]() + bytes(1024)
     said = desk.refused("-", stdin=data)
     assert "\x1b" not in said
     assert not list(desk.place.rglob("evil"))
 
 
-def test_a_member_twice_is_refused(desk: Desk, saved: Path) -> None:
+def test_a_member_twice_is_refused(desk: AdminShell, saved: Path) -> None:
     data = saved.read_bytes()
     with tarfile.open(saved) as archive:
         info = archive.getmember("vault.key")
@@ -138,28 +145,28 @@ def test_a_member_twice_is_refused(desk: Desk, saved: Path) -> None:
     desk.refused("-", stdin=data[: info.offset] + whole + data[info.offset :])
 
 
-def test_a_member_that_the_manifest_does_not_name_is_refused(desk: Desk, saved: Path) -> None:
-    found = members(saved)
+def test_a_member_that_the_manifest_does_not_name_is_refused(desk: AdminShell, saved: Path) -> None:
+    found = read_members(saved)
     digest = hashlib.sha256(b"more").hexdigest()
     manifest = found.pop(MANIFEST)
     start = json.loads(found[START])
     found[START] = json.dumps(start | {"bytes": start["bytes"] + 4}).encode()
     found[f"blobs/{digest[:2]}/{digest}"] = b"more"
-    desk.refused("-", stdin=packed(found | {MANIFEST: manifest}))
+    desk.refused("-", stdin=pack_archive(found | {MANIFEST: manifest}))
 
 
-def test_what_is_left_out_is_missed(desk: Desk, saved: Path) -> None:
-    found = members(saved)
+def test_what_is_left_out_is_missed(desk: AdminShell, saved: Path) -> None:
+    found = read_members(saved)
     del found[BLOB_PATH]
-    assert f"{BLOB_PATH} is missing" in desk.refused("-", stdin=packed(found))
+    assert f"{BLOB_PATH} is missing" in desk.refused("-", stdin=pack_archive(found))
 
 
-def test_a_manifest_that_left_out_a_document_of_the_database_is_refused(desk: Desk, saved: Path) -> None:
-    found = members(saved)
+def test_a_manifest_that_left_out_a_document_of_the_database_is_refused(desk: AdminShell, saved: Path) -> None:
+    found = read_members(saved)
     manifest = json.loads(found[MANIFEST])
     del manifest["blobs"][BLOB], found[BLOB_PATH]
     found[MANIFEST] = json.dumps(manifest).encode()
-    assert "are not in it" in desk.refused("-", stdin=packed(found))
+    assert "are not in it" in desk.refused("-", stdin=pack_archive(found))
 
 
 @pytest.mark.parametrize(
@@ -195,17 +202,17 @@ def test_links_and_pipes_in_a_directory_are_not_followed(furnished: Operator) ->
 
 
 def test_a_backup_of_a_later_docshare_says_so(operator: Operator, own: Path) -> None:
-    found = members(own)
+    found = read_members(own)
     start = json.loads(found[START])
     found[START] = json.dumps(start | {"version": 2}).encode()
-    assert "a later docshare made it" in operator.refused("-", stdin=packed(found))
+    assert "a later docshare made it" in operator.refused("-", stdin=pack_archive(found))
     with operator.world.rt.db.write():
         operator.world.rt.db.execute("PRAGMA user_version = 99")
     assert "database version 99 is newer" in operator.refused(operator.saved("later.tar"))
 
 
-def test_another_backup_than_the_one_that_is_meant_is_refused(desk: Desk, saved: Path) -> None:
-    digest = hashlib.sha256(members(saved)[MANIFEST]).hexdigest()
+def test_another_backup_than_the_one_that_is_meant_is_refused(desk: AdminShell, saved: Path) -> None:
+    digest = hashlib.sha256(read_members(saved)[MANIFEST]).hexdigest()
     new = desk.place / "new"
     done = desk.admin("restore", saved, "--sha256", "0" * 64, data=new)
     assert (done.code, digest in done.err) == (13, True)
@@ -214,7 +221,7 @@ def test_another_backup_than_the_one_that_is_meant_is_refused(desk: Desk, saved:
 
 
 @pytest.mark.parametrize("option", ["--verify-only", "--dry-run"])
-def test_looking_puts_nothing_back(desk: Desk, saved: Path, option: str) -> None:
+def test_looking_puts_nothing_back(desk: AdminShell, saved: Path, option: str) -> None:
     done = desk.admin("restore", saved, option, "--json", data=desk.place / "new")
     assert (done.code, done.json["files"], done.json["schema"]) == (0, 1, 10)
     assert not (desk.place / "new").exists()
@@ -234,13 +241,13 @@ def test_an_instance_is_replaced_with_consent_and_moved_aside(operator: Operator
     with closing(sqlite3.connect(aside / DATABASE)) as old:
         assert old.execute("SELECT COUNT(*) FROM files WHERE uuid = ?", (later["uuid"],)).fetchone() == (1,)
     assert len(list((aside / "blobs").glob("*/*"))) == 2
-    with revived(operator, operator.data) as again:
+    with open_restored(operator, operator.data) as again:
         assert again.pia.get(f"/api/v1/files/{later['uuid']}").status_code == 404
-        assert count(again, "files") == 1
+        assert count_rows(again, "files") == 1
     assert operator.admin("check").code == 0
 
 
-def test_a_directory_with_something_else_in_it_is_left_alone(desk: Desk, saved: Path) -> None:
+def test_a_directory_with_something_else_in_it_is_left_alone(desk: AdminShell, saved: Path) -> None:
     place = desk.place / "photos"
     place.mkdir()
     (place / "cat.jpg").write_bytes(b"meow")
@@ -266,7 +273,7 @@ def test_what_a_backup_is_reading_is_left_alone(operator: Operator, own: Path) -
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can restore for somebody else")
-def test_what_root_restores_into_the_directory_of_a_user_is_theirs(desk: Desk, saved: Path) -> None:
+def test_what_root_restores_into_the_directory_of_a_user_is_theirs(desk: AdminShell, saved: Path) -> None:
     theirs = desk.place / "theirs"
     theirs.mkdir()
     os.chown(theirs, 65534, 65534)
@@ -275,19 +282,19 @@ def test_what_root_restores_into_the_directory_of_a_user_is_theirs(desk: Desk, s
     assert (theirs / "lock").exists()
 
 
-def test_what_is_restored_is_for_its_owner_alone(desk: Desk, saved: Path) -> None:
+def test_what_is_restored_is_for_its_owner_alone(desk: AdminShell, saved: Path) -> None:
     new = desk.place / "new"
     desk.admin("restore", saved, data=new)
     assert all(path.stat().st_mode & 0o077 == 0 for path in [new, *new.rglob("*")])
 
 
-def test_a_full_disk_is_told_before_anything_is_written(desk: Desk, saved: Path) -> None:
+def test_a_full_disk_is_told_before_anything_is_written(desk: AdminShell, saved: Path) -> None:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(restoring.shutil, "disk_usage", lambda path: _Usage())
+        patched.setattr(restoring.shutil, "disk_usage", lambda path: _DiskUsage())
         assert "not enough room" in desk.refused(saved, 2)
 
 
-class _Usage:
+class _DiskUsage:
     free = 10
 
 
@@ -297,10 +304,10 @@ class _Usage:
 def test_ids_of_events_go_on_above_all_that_a_client_may_have_seen(operator: Operator) -> None:
     made = operator.world.pia.upload()
     path = operator.saved()
-    lost = add_download(operator.world, made["uuid"])
+    lost = insert_download(operator.world, made["uuid"])
     operator.admin("restore", path, data=operator.place / "new")
-    with revived(operator, operator.place / "new") as again:
-        found = add_download(again, made["uuid"])
+    with open_restored(operator, operator.place / "new") as again:
+        found = insert_download(again, made["uuid"])
         assert found > lost + 1_000_000
         rows = again.pia.get(f"/api/v1/events?type=download&since={lost}").get_json()
         assert str(found) in json.dumps(rows)
@@ -311,9 +318,9 @@ def test_deliveries_that_were_waiting_are_sent_unless_held(
     operator: Operator, options: tuple[str, ...], waiting: int
 ) -> None:
     world = operator.world
-    hooks.find_everything(world.rt)
+    webhooks.resolve_all_hosts(world.rt)
     made = world.pia.upload()
-    hooks.create(world.pia)
+    webhooks.create_webhook(world.pia)
     ((hook, file),) = world.rt.db.rows("SELECT w.id, f.id FROM webhooks w, files f WHERE f.uuid = ?", (made["uuid"],))
     with world.rt.db.write():
         world.rt.db.execute(
@@ -322,7 +329,7 @@ def test_deliveries_that_were_waiting_are_sent_unless_held(
             (hook, file),
         )
     operator.admin("restore", operator.saved(), *options, data=operator.place / "new")
-    with revived(operator, operator.place / "new") as again:
+    with open_restored(operator, operator.place / "new") as again:
         ((left, abandoned),) = again.rt.db.rows(
             "SELECT COUNT(next_at), COUNT(abandoned_at) FROM deliveries WHERE uuid = 'u'"
         )

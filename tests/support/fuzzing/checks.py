@@ -21,45 +21,45 @@ def keys_are_described(ctx: Any, response: Any, case: Any) -> None:
     """An answer may grow by keys that old clients do not know; what is sent today is described today."""
     document = case.operation.schema.raw_schema
     responses = case.operation.definition.raw["responses"]
-    answer = _resolved(responses.get(str(response.status_code), {}), document)
+    answer = _resolve_reference(responses.get(str(response.status_code), {}), document)
     kind = response.headers.get("content-type", [""])[0].partition(";")[0]
     if kind.endswith("json") and kind in answer.get("content", {}):
-        unknown = {*_undescribed(response.json(), answer["content"][kind]["schema"], document)}
+        unknown = {*_find_undescribed(response.json(), answer["content"][kind]["schema"], document)}
         assert not unknown, f"not described: {', '.join(sorted(unknown))}"
 
 
-def _undescribed(value: Any, schema: dict[str, Any], document: dict[str, Any], place: str = "") -> Iterator[str]:
+def _find_undescribed(value: Any, schema: dict[str, Any], document: dict[str, Any], place: str = "") -> Iterator[str]:
     """Where ``value`` has keys that ``schema`` says nothing of."""
-    parts = [*_parts(schema, document)]
+    parts = [*_list_schemas(schema, document)]
     if isinstance(value, list):
         inside = {"anyOf": [part["items"] for part in parts if "items" in part]}
         for each in value if inside["anyOf"] else ():
-            yield from _undescribed(each, inside, document, f"{place}[]")
+            yield from _find_undescribed(each, inside, document, f"{place}[]")
     elif isinstance(value, dict):
         for key, each in value.items():
             described = [part["properties"][key] for part in parts if key in part.get("properties", ())]
             if described:
-                yield from _undescribed(each, {"anyOf": described}, document, f"{place}.{key}")
-            elif not any(_open(part) for part in parts):
+                yield from _find_undescribed(each, {"anyOf": described}, document, f"{place}.{key}")
+            elif not any(_allows_any_key(part) for part in parts):
                 yield f"{place}.{key}"
 
 
-def _open(part: dict[str, Any]) -> bool:
+def _allows_any_key(part: dict[str, Any]) -> bool:
     """Whether anything may stand in such an object: where the description says so, or says nothing at all."""
     silent = part.keys().isdisjoint(("properties", "allOf", "anyOf", "oneOf"))
     return bool(part.get("additionalProperties", silent))
 
 
-def _parts(schema: dict[str, Any], document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _list_schemas(schema: dict[str, Any], document: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The schema and all those that it is composed of."""
-    schema = _resolved(schema, document)
+    schema = _resolve_reference(schema, document)
     yield schema
     for word in ("allOf", "anyOf", "oneOf"):
         for part in schema.get(word, ()):
-            yield from _parts(part, document)
+            yield from _list_schemas(part, document)
 
 
-def _resolved(part: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:
+def _resolve_reference(part: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:
     """``part``, or what it refers to."""
     while "$ref" in part:
         found: Any = document

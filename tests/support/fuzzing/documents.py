@@ -3,11 +3,11 @@
 import schemathesis
 from hypothesis import strategies as st
 
-from tests.support.images import frame, picture
+from tests.support.images import make_mp3_frame, make_picture
 from tests.support.pdfs import simple_pdf
 
 _PDFS = [simple_pdf(pages=pages) for pages in (1, 3)]
 
 schemathesis.openapi.media_type("application/pdf", st.sampled_from(_PDFS))
-schemathesis.openapi.media_type("image/png", st.just(picture()))
-schemathesis.openapi.media_type("audio/mpeg", st.just(frame() * 4))
+schemathesis.openapi.media_type("image/png", st.just(make_picture()))
+schemathesis.openapi.media_type("audio/mpeg", st.just(make_mp3_frame() * 4))

@@ -6,12 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.support.fuzzing.stage import Part, Stage
+from tests.support.fuzzing.instance import FuzzAccount, FuzzInstance
 
 ROOT = Path(__file__).parents[3]
 CONFIG = Path(__file__).with_name("schemathesis.toml")
 
-PLACES = {
+PARAMETERS = {
     "/files/[{]uuid[}]": {"path.uuid": "file", "path.variantUuid": "variant", "path.sessionId": "session"},
     "/webhooks/[{]uuid[}]": {"path.uuid": "webhook"},
     "/files/import$": {"body.url": "export", "body.designToken": "design", "body.designToolUserToken": "user"},
@@ -20,10 +20,10 @@ PLACES = {
 """Where what an account knows belongs, by the operation's path; nowhere where it would be deleted."""
 
 
-def schemathesis(stage: Stage, plan: str, folder: Path, *args: str) -> "subprocess.CompletedProcess[str]":
+def run_schemathesis(stage: FuzzInstance, plan: str, folder: Path, *args: str) -> "subprocess.CompletedProcess[str]":
     """Run it to its end; the config it was given is kept in ``folder``. ``args`` are its own."""
     config = folder / f"{plan}.toml"
-    config.write_text(CONFIG.read_text() + _known(stage.parts[plan]))
+    config.write_text(CONFIG.read_text() + _format_dictionaries(stage.parts[plan]))
     command = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(config), "run", "--no-color", *args]
     return subprocess.run(
         [*command, "--url", stage.url, f"{stage.url}/api/v1/openapi.json"],
@@ -36,10 +36,10 @@ def schemathesis(stage: Stage, plan: str, folder: Path, *args: str) -> "subproce
     )
 
 
-def _known(part: Part) -> str:
+def _format_dictionaries(part: FuzzAccount) -> str:
     """The part of the config that lets schemathesis use what the account knows, most of the time."""
     lines = [f"[dictionaries.{name}]\nvalues = {json.dumps(values)}" for name, values in part.known.items()]
-    for pattern, places in PLACES.items():
+    for pattern, places in PARAMETERS.items():
         lines.append(f'[[operations]]\ninclude-path-regex = "{pattern}"')
         lines.append('exclude-method = "DELETE"\n[operations.parameters]')
         bound = {place: name for place, name in places.items() if name in part.known}

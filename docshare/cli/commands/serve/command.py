@@ -41,8 +41,7 @@ class ServeCommand(TyperCommand):
         if "--exec" in args:
             place = args.index("--exec")
             args = [*args[:place], "--exec", shlex.join(args[place + 1 :])]
-        rest: list[str] = super().parse_args(ctx, args)
-        return rest
+        return list(super().parse_args(ctx, args))
 
 
 app = App("Run the bundled server.")
@@ -389,7 +388,7 @@ def _warn_if_exposed(ctx: Context, plan: ServeOptions, base_url: str) -> None:
 
 
 def _announce_ready(ctx: Context, plan: ServeOptions, base_url: str, token: str) -> None:
-    """The one line on standard output (with --print-env, the two lines a shell evaluates)."""
+    """Print the base URL, or with --print-env the two lines that a shell evaluates."""
     if plan.ready_file is not None:
         partial = plan.ready_file.with_name(plan.ready_file.name + ".new")
         partial.write_text(base_url + "\n", encoding="utf-8")

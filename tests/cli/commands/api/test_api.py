@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cast import Person, World
-from tests.support.fakefeed import Answer, FakeApi, FakeTime, fake_api, problem
+from tests.support.fake_api import FakeApi, FakeResponse, FakeTime, fake_api, problem
 from tests.support.pdfs import simple_pdf
 from tests.support.shell import TOKEN, Shell
 
@@ -26,7 +26,7 @@ def elsewhere(time: FakeTime) -> Iterator[FakeApi]:
         yield other
 
 
-def secret(tmp_path: Path, text: str, name: str = "secret.txt") -> str:
+def write_secret(tmp_path: Path, text: str, name: str = "secret.txt") -> str:
     path = tmp_path / name
     path.write_text(text)
     return str(path)
@@ -150,8 +150,8 @@ def test_fields_of_a_get_go_into_the_query(api: FakeApi, shell: Shell) -> None:
 
 
 def test_fields_of_a_put_become_a_json_object(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
-    api.on("PUT", f"/files/{ID}/settings", Answer(b"", 200))
-    note = secret(tmp_path, "two\nlines\n")
+    api.on("PUT", f"/files/{ID}/settings", FakeResponse(b"", 200))
+    note = write_secret(tmp_path, "two\nlines\n")
     words = ["-f", "name=3", "-F", "viewLimit=3", "-F", "on=true", "-F", "off=null", "-F", "share=0.5", "-F", "t=007"]
     more = ["-F", "viewerSettings.flip.speedMs=450", "-F", 'gateFields:=[{"id": 1}]', "-F", f"note=@{note}"]
     done = shell("api", "put", f"/files/{ID}/settings", *words, *more)
@@ -183,15 +183,23 @@ def test_a_form_with_a_file_is_sent_as_a_browser_does(api: FakeApi, shell: Shell
 
 def test_a_form_without_a_file_is_urlencoded(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     api.on("POST", "/oauth/revoke", {})
-    shell("api", "POST", "/oauth/revoke", "--form", f"token=<{secret(tmp_path, 'rt_1&2')}", "--form", "client_id=a b")
+    shell(
+        "api",
+        "POST",
+        "/oauth/revoke",
+        "--form",
+        f"token=<{write_secret(tmp_path, 'rt_1&2')}",
+        "--form",
+        "client_id=a b",
+    )
     assert api.heard[0].body == b"token=rt_1%262&client_id=a+b"
     assert api.heard[0].headers["Content-Type"] == "application/x-www-form-urlencoded"
 
 
 def test_headers_are_added_and_a_session_can_speak(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     """POST /api/webhooks takes a browser's session: no credential, a cookie and the token of its page."""
-    api.on("POST", "/api/webhooks", Answer({"uuid": "x"}, 201))
-    cookie = secret(tmp_path, "docshare_session=abcdefgh\n")
+    api.on("POST", "/api/webhooks", FakeResponse({"uuid": "x"}, 201))
+    cookie = write_secret(tmp_path, "docshare_session=abcdefgh\n")
     line = ["-H", f"Cookie: @{cookie}", "-H", "X-Request-Id: 7", "-f", "url=https://hooks.example.com"]
     assert shell("api", "POST", "/api/webhooks", "--no-auth", *line).json == {"uuid": "x"}
     heard = api.heard[0].headers
@@ -226,19 +234,19 @@ def test_a_secret_stands_in_no_address(api: FakeApi, shell: Shell) -> None:
 
 
 def test_a_header_from_a_file_is_one_line(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
-    done = shell("api", "GET", "/files", "-H", f"X-Two: @{secret(tmp_path, 'a' + chr(10) + 'X-Three: b')}")
+    done = shell("api", "GET", "/files", "-H", f"X-Two: @{write_secret(tmp_path, 'a' + chr(10) + 'X-Three: b')}")
     assert (done.code, done.out, api.heard) == (2, "", [])
 
 
 def test_a_password_from_a_file_is_sent_and_never_shown(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     api.on("PUT", "/files/x/settings", problem(422, "unprocessable", "hunter22 is too short"))
-    done = shell("api", "PUT", "/files/x/settings", "-F", f"password=@{secret(tmp_path, 'hunter22')}", "-vv")
+    done = shell("api", "PUT", "/files/x/settings", "-F", f"password=@{write_secret(tmp_path, 'hunter22')}", "-vv")
     assert json.loads(api.heard[0].body) == {"password": "hunter22"}
     assert (done.code, "hunter22" in done.err) == (9, False)
 
 
 def test_an_empty_password_clears_it(api: FakeApi, shell: Shell) -> None:
-    api.on("PUT", "/files/x/settings", Answer(b"", 200))
+    api.on("PUT", "/files/x/settings", FakeResponse(b"", 200))
     assert shell("api", "PUT", "/files/x/settings", "-f", "password=").code == 0
     assert json.loads(api.heard[0].body) == {"password": ""}
 
@@ -246,7 +254,7 @@ def test_an_empty_password_clears_it(api: FakeApi, shell: Shell) -> None:
 def test_a_dry_run_shows_the_request_without_secrets_and_sends_nothing(
     api: FakeApi, shell: Shell, tmp_path: Path, deck: Path
 ) -> None:
-    word = secret(tmp_path, "hunter22")
+    word = write_secret(tmp_path, "hunter22")
     line = ["-F", f"password=@{word}", "-F", "viewLimit=3", "-n"]
     assert shell("api", "PUT", "files/x/settings", *line).out == (
         'PUT\t/api/v1/files/x/settings\t{"password": "***", "viewLimit": 3}\n'
@@ -264,14 +272,14 @@ def test_a_dry_run_shows_the_request_without_secrets_and_sends_nothing(
 
 
 def test_the_body_goes_to_a_pipe_byte_for_byte(api: FakeApi, shell: Shell) -> None:
-    api.on("GET", "/files", Answer(FILES))
+    api.on("GET", "/files", FakeResponse(FILES))
     for line in ([], ["--json"], ["-o", "-"]):
         assert shell("api", "GET", "/files", *line).out.encode() == FILES
     assert shell("api", "GET", "/files", env={"DOCSHARE_FORMAT": "csv"}).out.encode() == FILES
 
 
 def test_a_file_gets_the_bytes_and_is_not_overwritten(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
-    api.on("GET", "/files/x/content", Answer(b"%PDF-\xff\x00", 200, PDF_TYPE))
+    api.on("GET", "/files/x/content", FakeResponse(b"%PDF-\xff\x00", 200, PDF_TYPE))
     target = tmp_path / "out.pdf"
     assert (shell("api", "GET", "/files/x/content", "-o", target).code, target.read_bytes()) == (0, b"%PDF-\xff\x00")
     target.write_bytes(b"mine")
@@ -282,14 +290,14 @@ def test_a_file_gets_the_bytes_and_is_not_overwritten(api: FakeApi, shell: Shell
 
 
 def test_a_terminal_gets_json_laid_out_and_harmless(api: FakeApi, shell: Shell) -> None:
-    api.on("GET", "/files", Answer('[{"originalName": "a\u202eb"}]'.encode()))
+    api.on("GET", "/files", FakeResponse('[{"originalName": "a\u202eb"}]'.encode()))
     shell.tty = True
     assert shell("api", "GET", "/files").out == '[\n  {\n    "originalName": "a\\u202eb"\n  }\n]\n'
 
 
 def test_a_terminal_gets_texts_cleaned_and_no_bytes(api: FakeApi, shell: Shell) -> None:
-    api.on("GET", "/files/x/annotations", Answer(b"a,b\n\x1b[2J,1\n", 200, TEXT_TYPE))
-    api.on("GET", "/files/x/content", Answer(b"%PDF-\x1b]0;x\x07", 200, PDF_TYPE))
+    api.on("GET", "/files/x/annotations", FakeResponse(b"a,b\n\x1b[2J,1\n", 200, TEXT_TYPE))
+    api.on("GET", "/files/x/content", FakeResponse(b"%PDF-\x1b]0;x\x07", 200, PDF_TYPE))
     shell.tty = True
     assert shell("api", "GET", "/files/x/annotations").out == "a,b\n\\x1b[2J,1\n"
     done = shell("api", "GET", "/files/x/content")
@@ -298,7 +306,7 @@ def test_a_terminal_gets_texts_cleaned_and_no_bytes(api: FakeApi, shell: Shell) 
 
 
 def test_a_body_that_only_says_it_is_json_is_shown_as_text(api: FakeApi, shell: Shell) -> None:
-    api.on("GET", "/files", Answer(b"{oops"))
+    api.on("GET", "/files", FakeResponse(b"{oops"))
     shell.tty = True
     assert shell("api", "GET", "/files").out == "{oops\n"
 
@@ -310,13 +318,13 @@ def test_what_reshapes_json_works_on_the_body(api: FakeApi, shell: Shell) -> Non
     assert shell("api", "GET", "/files", "--template", "{shortId}!").out == "a!\nb!\n"
     assert shell("api", "GET", "/files", "--format", "jsonl", "--fields", "size").rows == [{"size": 1}, {"size": 3}]
     assert shell("api", "GET", "/files", "--format", "csv").out == 'shortId,size,in\na,1,"{""x"":2}"\nb,3,\n'
-    api.on("GET", "/files", Answer(b"a,b", 200, TEXT_TYPE))
+    api.on("GET", "/files", FakeResponse(b"a,b", 200, TEXT_TYPE))
     done = shell("api", "GET", "/files", "--query", "[]")
     assert (done.code, done.out, "text/csv" in done.err) == (2, "", True)
 
 
 def test_status_and_headers_go_to_stderr(api: FakeApi, shell: Shell) -> None:
-    api.on("POST", "/webhooks", Answer(b"{}", 201, {"X-Odd": "\x1b[1m", "Set-Cookie": "a=hunter22"}))
+    api.on("POST", "/webhooks", FakeResponse(b"{}", 201, {"X-Odd": "\x1b[1m", "Set-Cookie": "a=hunter22"}))
     done = shell("api", "POST", "/webhooks", "-i", "-f", "url=x")
     assert (done.out, done.err.splitlines()[0]) == ("{}", "HTTP 201 Created")
     assert "X-Odd: \\x1b[1m" in done.err
@@ -324,7 +332,7 @@ def test_status_and_headers_go_to_stderr(api: FakeApi, shell: Shell) -> None:
 
 
 def test_nothing_comes_of_an_answer_without_a_body(api: FakeApi, shell: Shell) -> None:
-    api.on("DELETE", "/webhooks/x", Answer(b"", 204))
+    api.on("DELETE", "/webhooks/x", FakeResponse(b"", 204))
     for tty in (False, True):
         shell.tty = tty
         done = shell("api", "DELETE", "/webhooks/x")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.fakefeed import Answer, FakeApi, problem
+from tests.support.fake_api import FakeApi, FakeResponse, problem
 from tests.support.shell import Shell
 
 # --- refusals --------------------------------------------------------------------------------------------------------
@@ -35,7 +35,7 @@ def test_a_refusal_goes_to_stderr_and_decides_the_exit_code(
 
 
 def test_a_refusal_can_go_to_stdout_as_it_came(api: FakeApi, shell: Shell) -> None:
-    api.on("GET", "/files", Answer(b'{ "code":"gone" }', 410, {"Content-Type": "application/problem+json"}))
+    api.on("GET", "/files", FakeResponse(b'{ "code":"gone" }', 410, {"Content-Type": "application/problem+json"}))
     done = shell("api", "GET", "/files", "--error-body", "stdout", "-i")
     assert (done.code, done.out, done.err.splitlines()[0]) == (8, '{ "code":"gone" }', "HTTP 410 Gone")
     shell.tty = True
@@ -46,7 +46,7 @@ def test_the_gate_stream_below_pro_is_6_although_it_is_plain_text(api: FakeApi, 
     api.pro = False
     for path in ("/gate-responses", "/events?type=gate"):
         assert shell("api", "GET", path).code == 6
-    api.on("GET", "/files", Answer("no", 403, {"Content-Type": "text/plain"}))
+    api.on("GET", "/files", FakeResponse("no", 403, {"Content-Type": "text/plain"}))
     assert shell("api", "GET", "/files").code == 5
 
 
@@ -67,7 +67,7 @@ def test_a_refused_401_names_the_credential(api: FakeApi, shell: Shell) -> None:
 
 @pytest.mark.parametrize(("method", "tries"), [("GET", 4), ("PUT", 4), ("DELETE", 4), ("POST", 1)])
 def test_only_what_may_be_done_twice_is_repeated(api: FakeApi, shell: Shell, method: str, tries: int) -> None:
-    api.on(method, "/webhooks", Answer(then="drop"))
+    api.on(method, "/webhooks", FakeResponse(then="drop"))
     assert shell("api", method, "/webhooks").code == 11
     assert len(api.heard) == tries
 

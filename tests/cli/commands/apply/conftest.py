@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands.apply.site import Site
+from tests.cli.commands.apply.apply_folder import ApplyFolder
 from tests.support.cast import Person, World
-from tests.support.lossy import LossyProxy, lossy_proxy
-from tests.support.receivers import ALLOWED
+from tests.support.lossy_proxy import LossyProxy, lossy_proxy
+from tests.support.receivers import LOOPBACK_NETWORKS
 from tests.support.shell import Shell
 
 
 @pytest.fixture
 def world(make: Callable[..., World]) -> World:
     """A server whose webhooks may call this machine, so that no name is looked up."""
-    return make(webhook_allow=ALLOWED)
+    return make(webhook_allow=LOOPBACK_NETWORKS)
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def wire(house: str) -> Iterator[LossyProxy]:
 
 
 @pytest.fixture
-def site(desk: Callable[[Person], Shell], world: World, wire: LossyProxy, tmp_path: Path) -> Site:
+def site(desk: Callable[[Person], Shell], world: World, wire: LossyProxy, tmp_path: Path) -> ApplyFolder:
     folder = tmp_path / "site"
     folder.mkdir()
-    return Site(desk(world.pia), wire, world.pia, folder)
+    return ApplyFolder(desk(world.pia), wire, world.pia, folder)

@@ -9,10 +9,19 @@ from typing import Any
 
 import pytest
 
-from tests.cli.commands.apply.site import BARE, CHAT, HOOK, ONE, TWO, Site, with_settings, with_variants
+from tests.cli.commands.apply.apply_folder import (
+    CHAT,
+    HOOK,
+    MINIMAL_YAML,
+    ONE,
+    TWO,
+    ApplyFolder,
+    yaml_with_settings,
+    yaml_with_variants,
+)
 from tests.support.cast import BASE_URL, World
-from tests.support.fakefeed import UUID, FakeApi, problem
-from tests.support.office import word
+from tests.support.fake_api import UUID, FakeApi, problem
+from tests.support.office import make_docx
 from tests.support.shell import Shell
 
 WHOLE = """
@@ -44,7 +53,7 @@ webhooks:
 """
 
 
-def test_everything_is_made_and_a_second_run_sends_nothing_but_questions(site: Site, world: World) -> None:
+def test_everything_is_made_and_a_second_run_sends_nothing_but_questions(site: ApplyFolder, world: World) -> None:
     (site.folder / "secret.txt").write_text("correct horse\n")
     assert site.done(WHOLE) == [
         ("create", "file", "report.pdf"),
@@ -76,8 +85,8 @@ def test_everything_is_made_and_a_second_run_sends_nothing_but_questions(site: S
     assert site.file == file
 
 
-def test_a_pipe_gets_the_actions_and_a_person_the_difference(site: Site) -> None:
-    done = site(with_settings(slug="q3"))
+def test_a_pipe_gets_the_actions_and_a_person_the_difference(site: ApplyFolder) -> None:
+    done = site(yaml_with_settings(slug="q3"))
     (file,) = site.files
     assert done.lines == [
         f"create\tfile\treport.pdf\treport.pdf\t{BASE_URL}/{file['shortId']}",
@@ -85,7 +94,7 @@ def test_a_pipe_gets_the_actions_and_a_person_the_difference(site: Site) -> None
     ]
     assert done.err == "2 done\n"
     site.shell.tty = True
-    done = site(with_settings(slug="q4", viewLimit=5, allowDownload=False), "--color=never")
+    done = site(yaml_with_settings(slug="q4", viewLimit=5, allowDownload=False), "--color=never")
     assert done.out == (
         '~ update settings report.pdf: slug "q3" → "q4", view limit none → 5, allowDownload true → false\n'
     )
@@ -94,14 +103,14 @@ def test_a_pipe_gets_the_actions_and_a_person_the_difference(site: Site) -> None
 # --- a dry run --------------------------------------------------------------------------------------------------------
 
 
-def test_a_dry_run_shows_the_difference_and_sends_no_write(site: Site) -> None:
-    site(BARE)
+def test_a_dry_run_shows_the_difference_and_sends_no_write(site: ApplyFolder) -> None:
+    site(MINIMAL_YAML)
     before = site.state.read_text()
     site.document(TWO)
-    done = site(with_settings(slug="q3", passwordFile="s.txt"), "--dry-run", "--json")
+    done = site(yaml_with_settings(slug="q3", passwordFile="s.txt"), "--dry-run", "--json")
     assert done.code == 2  # there is no such file
     (site.folder / "s.txt").write_text("correct horse")
-    done = site(with_settings(slug="q3", passwordFile="s.txt"), "--dry-run", "--json")
+    done = site(yaml_with_settings(slug="q3", passwordFile="s.txt"), "--dry-run", "--json")
     assert [(row["action"], row["kind"], row["done"]) for row in done.json] == [
         ("replace", "file", False),
         ("update", "settings", False),
@@ -115,92 +124,92 @@ def test_a_dry_run_shows_the_difference_and_sends_no_write(site: Site) -> None:
     assert "correct horse" not in done.out + done.err
 
 
-def test_check_ends_with_13_while_something_is_to_be_done(site: Site) -> None:
-    assert site(BARE, "--check").code == 13
+def test_check_ends_with_13_while_something_is_to_be_done(site: ApplyFolder) -> None:
+    assert site(MINIMAL_YAML, "--check").code == 13
     assert (site.wire.seen, site.state.exists()) == (0, False)
-    site(BARE)
-    assert site(BARE, "--check").code == 0
+    site(MINIMAL_YAML)
+    assert site(MINIMAL_YAML, "--check").code == 0
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_changed_document_is_replaced_behind_its_link_if_that_is_wanted(site: Site) -> None:
-    site(BARE)
+def test_a_changed_document_is_replaced_behind_its_link_if_that_is_wanted(site: ApplyFolder) -> None:
+    site(MINIMAL_YAML)
     first = site.file
     site.document(TWO)
-    done = site(BARE, "--json")
+    done = site(MINIMAL_YAML, "--json")
     assert (done.code, done.out, done.error["code"]) == (2, "", "confirmation")
     assert site.wire.seen == 0
-    assert site.done(BARE, "--yes") == [("replace", "file", "report.pdf")]
+    assert site.done(MINIMAL_YAML, "--yes") == [("replace", "file", "report.pdf")]
     assert (site.file["uuid"], site.file["contentVersion"]) == (first["uuid"], 2)
-    assert (site.done(BARE), site.wire.seen) == ([], 0)
+    assert (site.done(MINIMAL_YAML), site.wire.seen) == ([], 0)
 
 
-def test_a_person_is_asked_before_something_is_replaced(site: Site) -> None:
-    site(BARE)
+def test_a_person_is_asked_before_something_is_replaced(site: ApplyFolder) -> None:
+    site(MINIMAL_YAML)
     site.document(TWO)
     site.shell.tty = True
-    done = site.shell("apply", site.write(BARE), stdin=b"n\n")
+    done = site.shell("apply", site.write(MINIMAL_YAML), stdin=b"n\n")
     assert (done.code, site.file["contentVersion"]) == (2, 1)
     assert "\x1b[33m~ replace file report.pdf\x1b[0m\n" in done.err
     assert "Replace file report.pdf? [y/N]" in done.err
-    assert site.shell("apply", site.write(BARE), stdin=b"y\n").code == 0
+    assert site.shell("apply", site.write(MINIMAL_YAML), stdin=b"y\n").code == 0
     assert site.file["contentVersion"] == 2
 
 
-@pytest.mark.parametrize("text", [BARE, with_settings(slug="q3")], ids=["by name", "by slug"])
-def test_a_fresh_checkout_knows_its_files(site: Site, text: str) -> None:
+@pytest.mark.parametrize("text", [MINIMAL_YAML, yaml_with_settings(slug="q3")], ids=["by name", "by slug"])
+def test_a_fresh_checkout_knows_its_files(site: ApplyFolder, text: str) -> None:
     site(text)
     site.state.unlink()
     assert (site.done(text), site.wire.seen) == ([], 0)
     assert json.loads(site.state.read_text())["files"]["report.pdf"]["uuid"] == site.file["uuid"]
 
 
-def test_of_two_files_of_one_name_the_yaml_file_must_say_which(site: Site) -> None:
+def test_of_two_files_of_one_name_the_yaml_file_must_say_which(site: ApplyFolder) -> None:
     site.person.upload(ONE)
     second = site.person.upload(ONE)["uuid"]
-    done = site(BARE, "--json")
+    done = site(MINIMAL_YAML, "--json")
     assert (done.code, site.wire.seen) == (2, 0)
     assert second in done.error["detail"]
     assert site.done(f"files: [{{path: report.pdf, uuid: {second}}}]") == []
     assert json.loads(site.state.read_text())["files"]["report.pdf"]["uuid"] == second
 
 
-def test_a_new_slug_takes_no_file_that_only_shares_the_name(site: Site) -> None:
+def test_a_new_slug_takes_no_file_that_only_shares_the_name(site: ApplyFolder) -> None:
     site.person.upload(TWO)
-    assert site.done(with_settings(slug="q3"))[0] == ("create", "file", "report.pdf")
+    assert site.done(yaml_with_settings(slug="q3"))[0] == ("create", "file", "report.pdf")
     assert len(site.files) == 2
 
 
-def test_a_changed_slug_and_a_changed_key_are_no_new_file(site: Site) -> None:
-    site(with_settings(slug="q3"))
+def test_a_changed_slug_and_a_changed_key_are_no_new_file(site: ApplyFolder) -> None:
+    site(yaml_with_settings(slug="q3"))
     first = site.file["uuid"]
-    assert site.done(with_settings(slug="q4")) == [("update", "settings", "report.pdf")]
+    assert site.done(yaml_with_settings(slug="q4")) == [("update", "settings", "report.pdf")]
     renamed = "files: [{path: report.pdf, key: new, settings: {slug: q4}}]"
     assert (site.done(renamed), site.file["uuid"]) == ([], first)
     assert list(json.loads(site.state.read_text())["files"]) == ["new"]
 
 
-def test_one_document_can_be_two_files_with_keys_of_their_own(site: Site) -> None:
+def test_one_document_can_be_two_files_with_keys_of_their_own(site: ApplyFolder) -> None:
     text = "files: [{path: report.pdf, key: a, settings: {slug: a}}, {path: report.pdf, key: b, settings: {slug: b}}]"
     assert len(site.done(text)) == 4
     assert (site.done(text), {file["slug"] for file in site.files}) == ([], {"a", "b"})
 
 
-def test_a_file_that_was_deleted_by_hand_is_shared_anew(site: Site) -> None:
-    site(with_variants({"label": "Ann"}))
+def test_a_file_that_was_deleted_by_hand_is_shared_anew(site: ApplyFolder) -> None:
+    site(yaml_with_variants({"label": "Ann"}))
     site.person.delete(f"/api/v1/files/{site.file['uuid']}")
-    assert site.done(with_variants({"label": "Ann"})) == [
+    assert site.done(yaml_with_variants({"label": "Ann"})) == [
         ("create", "file", "report.pdf"),
         ("create", "variant", "Ann"),
     ]
-    assert (site.done(with_variants({"label": "Ann"})), site.wire.seen) == ([], 0)
+    assert (site.done(yaml_with_variants({"label": "Ann"})), site.wire.seen) == ([], 0)
 
 
-def converted(folder: Path, **state: str) -> dict[str, Any]:
+def prepare_converted_file(folder: Path, **state: str) -> dict[str, Any]:
     """A Word document that is shared, as the state knows it and as the server shows it."""
-    (folder / "talk.docx").write_bytes(word("Hello"))
+    (folder / "talk.docx").write_bytes(make_docx("Hello"))
     (folder / "share.yaml").write_text("version: 1\nfiles: [{path: talk.docx}]")
     digest = hashlib.sha256((folder / "talk.docx").read_bytes()).hexdigest()
     row = {"uuid": UUID.format(1), "originalName": "talk.pdf", "sha256": "0" * 64, "contentVersion": 1}
@@ -212,9 +221,9 @@ def converted(folder: Path, **state: str) -> dict[str, Any]:
 
 def test_of_a_converted_document_only_the_state_knows_the_bytes(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     api.on("GET", "/user", {"uuid": "u", "tier": "pro"})
-    api.on("GET", "/files", [converted(tmp_path)])
+    api.on("GET", "/files", [prepare_converted_file(tmp_path)])
     assert shell("apply", tmp_path / "share.yaml", "-n", "--json").json == []
-    converted(tmp_path, sha256="1" * 64)
+    prepare_converted_file(tmp_path, sha256="1" * 64)
     (row,) = shell("apply", tmp_path / "share.yaml", "-n", "--json").json
     assert (row["action"], row["kind"]) == ("replace", "file")
     (tmp_path / "share.state.json").unlink()
@@ -224,6 +233,6 @@ def test_of_a_converted_document_only_the_state_knows_the_bytes(api: FakeApi, sh
 
 def test_a_credential_that_may_not_ask_whose_it_is_will_do(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     api.on("GET", "/user", problem(403, "insufficient_scope"))
-    api.on("GET", "/files", [converted(tmp_path)])
+    api.on("GET", "/files", [prepare_converted_file(tmp_path)])
     assert shell("apply", tmp_path / "share.yaml").code == 0
     assert "account" not in json.loads((tmp_path / "share.state.json").read_text())

@@ -8,11 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands.apply.site import BARE, CHAT, HOOK, ONE, TWO, Site, with_settings, with_variants, with_webhook
+from tests.cli.commands.apply.apply_folder import (
+    CHAT,
+    HOOK,
+    MINIMAL_YAML,
+    ONE,
+    TWO,
+    ApplyFolder,
+    yaml_with_settings,
+    yaml_with_variants,
+    yaml_with_webhook,
+)
 from tests.support.cast import Person, World
 from tests.support.shell import Shell
 
-Desk = Callable[[Person], Shell]
+MakeShell = Callable[[Person], Shell]
 
 
 # --- variants ---------------------------------------------------------------------------------------------------------
@@ -29,85 +39,85 @@ Desk = Callable[[Person], Shell]
     ],
 )
 def test_overrides_are_all_that_the_file_says(
-    site: Site, first: dict[str, object], second: dict[str, object], kept: dict[str, object]
+    site: ApplyFolder, first: dict[str, object], second: dict[str, object], kept: dict[str, object]
 ) -> None:
-    site(with_variants({"label": "Ann", **first}))
+    site(yaml_with_variants({"label": "Ann", **first}))
     (before,) = site.variants
-    assert site.done(with_variants({"label": "Ann", **second})) == [("update", "variant", "Ann")]
+    assert site.done(yaml_with_variants({"label": "Ann", **second})) == [("update", "variant", "Ann")]
     (after,) = site.variants
     assert (after["uuid"], after.get("overrides") or {}) == (before["uuid"], kept)
-    assert (site.done(with_variants({"label": "Ann", **second})), site.wire.seen) == ([], 0)
+    assert (site.done(yaml_with_variants({"label": "Ann", **second})), site.wire.seen) == ([], 0)
 
 
-def test_a_link_that_somebody_revoked_stays_so_unless_the_file_speaks_of_it(site: Site) -> None:
-    site(with_variants({"label": "Ann"}))
+def test_a_link_that_somebody_revoked_stays_so_unless_the_file_speaks_of_it(site: ApplyFolder) -> None:
+    site(yaml_with_variants({"label": "Ann"}))
     (ann,) = site.variants
     site.person.put(f"/api/v1/files/{site.file['uuid']}/variants/{ann['uuid']}", json={"revoked": True})
-    done = site(with_variants({"label": "Ann"}))
+    done = site(yaml_with_variants({"label": "Ann"}))
     assert (done.code, site.wire.seen) == (0, 0)
     assert "the link of Ann is revoked and stays so" in done.err
-    assert site.done(with_variants({"label": "Ann", "revoked": False})) == [("update", "variant", "Ann")]
-    assert site(with_variants({"label": "Ann", "revoked": True})).code == 2  # it takes something from a reader
-    assert site.done(with_variants({"label": "Ann", "revoked": True}), "--yes") == [("update", "variant", "Ann")]
+    assert site.done(yaml_with_variants({"label": "Ann", "revoked": False})) == [("update", "variant", "Ann")]
+    assert site(yaml_with_variants({"label": "Ann", "revoked": True})).code == 2  # it takes something from a reader
+    assert site.done(yaml_with_variants({"label": "Ann", "revoked": True}), "--yes") == [("update", "variant", "Ann")]
     assert [row["revoked"] for row in site.variants] == [True]
 
 
-def test_a_label_that_somebody_changed_is_changed_back(site: Site) -> None:
-    site(with_variants({"label": "Ann"}))
+def test_a_label_that_somebody_changed_is_changed_back(site: ApplyFolder) -> None:
+    site(yaml_with_variants({"label": "Ann"}))
     (ann,) = site.variants
     site.person.put(f"/api/v1/files/{site.file['uuid']}/variants/{ann['uuid']}", json={"label": "Bo"})
-    assert site.done(with_variants({"label": "Ann"})) == [("update", "variant", "Ann")]
+    assert site.done(yaml_with_variants({"label": "Ann"})) == [("update", "variant", "Ann")]
     assert [(row["uuid"], row["label"]) for row in site.variants] == [(ann["uuid"], "Ann")]
 
 
-def test_a_redacted_label_is_not_brought_back(site: Site) -> None:
-    site(with_variants({"label": "Ann"}))
+def test_a_redacted_label_is_not_brought_back(site: ApplyFolder) -> None:
+    site(yaml_with_variants({"label": "Ann"}))
     (ann,) = site.variants
     site.person.delete(f"/api/v1/files/{site.file['uuid']}/variants/{ann['uuid']}?redact=1")
-    done = site(with_variants({"label": "Ann"}))
+    done = site(yaml_with_variants({"label": "Ann"}))
     assert (done.code, site.wire.seen) == (0, 0)
     assert "was redacted" in done.err
 
 
-def test_a_variant_that_was_made_by_hand_is_taken_for_its_label(site: Site) -> None:
-    site(BARE)
+def test_a_variant_that_was_made_by_hand_is_taken_for_its_label(site: ApplyFolder) -> None:
+    site(MINIMAL_YAML)
     made = site.person.post(f"/api/v1/files/{site.file['uuid']}/variants", json={"label": "Ann"}).get_json()
-    assert site.done(with_variants({"label": "Ann"})) == []
+    assert site.done(yaml_with_variants({"label": "Ann"})) == []
     assert [row["uuid"] for row in site.variants] == [made["uuid"]]
 
 
 # --- webhooks ---------------------------------------------------------------------------------------------------------
 
 
-def test_other_events_make_a_webhook_anew_with_a_new_secret(site: Site) -> None:
-    site(with_webhook("file.viewed"))
+def test_other_events_make_a_webhook_anew_with_a_new_secret(site: ApplyFolder) -> None:
+    site(yaml_with_webhook("file.viewed"))
     (old,), secret = site.hooks, (site.folder / "hook.secret").read_text()
-    assert site(with_webhook("file.viewed", "file.burned")).code == 2  # the receiver must learn a new secret
-    assert site.done(with_webhook("file.viewed", "file.burned"), "--yes") == [("replace", "webhook", HOOK)]
+    assert site(yaml_with_webhook("file.viewed", "file.burned")).code == 2  # the receiver must learn a new secret
+    assert site.done(yaml_with_webhook("file.viewed", "file.burned"), "--yes") == [("replace", "webhook", HOOK)]
     (new,) = site.hooks
     assert (new["uuid"] == old["uuid"], sorted(new["events"])) == (False, ["file.burned", "file.viewed"])
     assert (site.folder / "hook.secret").read_text() not in ("", secret)
-    assert (site.done(with_webhook("file.burned", "file.viewed")), site.wire.seen) == ([], 0)
+    assert (site.done(yaml_with_webhook("file.burned", "file.viewed")), site.wire.seen) == ([], 0)
 
 
-def test_a_secret_that_may_be_of_another_webhook_is_not_overwritten(site: Site) -> None:
+def test_a_secret_that_may_be_of_another_webhook_is_not_overwritten(site: ApplyFolder) -> None:
     (site.folder / "hook.secret").write_text("mine")
-    done = site(with_webhook("file.viewed"))
+    done = site(yaml_with_webhook("file.viewed"))
     assert (done.code, site.wire.seen, (site.folder / "hook.secret").read_text()) == (2, 0, "mine")
 
 
-def test_a_webhook_that_was_deleted_by_hand_is_made_again(site: Site) -> None:
-    site(with_webhook("file.viewed"))
+def test_a_webhook_that_was_deleted_by_hand_is_made_again(site: ApplyFolder) -> None:
+    site(yaml_with_webhook("file.viewed"))
     site.person.delete(f"/api/v1/webhooks/{site.hooks[0]['uuid']}")
-    assert site.done(with_webhook("file.viewed")) == [("create", "webhook", HOOK)]
+    assert site.done(yaml_with_webhook("file.viewed")) == [("create", "webhook", HOOK)]
     assert len(site.hooks) == 1
 
 
-def test_a_fresh_checkout_makes_no_second_webhook(site: Site) -> None:
-    site(with_webhook("file.viewed", file="report.pdf"))
+def test_a_fresh_checkout_makes_no_second_webhook(site: ApplyFolder) -> None:
+    site(yaml_with_webhook("file.viewed", file="report.pdf"))
     site.state.unlink()
     (site.folder / "hook.secret").unlink()
-    done = site(with_webhook("file.viewed", file="report.pdf"))
+    done = site(yaml_with_webhook("file.viewed", file="report.pdf"))
     assert (done.code, site.wire.seen, len(site.hooks)) == (0, 0, 1)
     assert "its secret is told no more" in done.err
 
@@ -130,7 +140,7 @@ webhooks:
 """
 
 
-def test_prune_removes_what_left_the_file_and_nothing_else(site: Site) -> None:
+def test_prune_removes_what_left_the_file_and_nothing_else(site: ApplyFolder) -> None:
     """What was made by other means stays, and a file goes to the trash only."""
     site.document(TWO, "other.pdf")
     site(MANY)
@@ -156,7 +166,7 @@ def test_prune_removes_what_left_the_file_and_nothing_else(site: Site) -> None:
     assert (told.err, site.wire.seen) == ("nothing to do\n", 0)
 
 
-def test_what_is_gone_already_is_not_pruned(site: Site) -> None:
+def test_what_is_gone_already_is_not_pruned(site: ApplyFolder) -> None:
     site.document(TWO, "other.pdf")
     site(MANY)
     for file in site.files:
@@ -170,13 +180,13 @@ def test_what_is_gone_already_is_not_pruned(site: Site) -> None:
     assert (told.code, told.err, site.wire.seen) == (0, "nothing to do\n", 0)
 
 
-def test_prune_takes_no_file_that_only_has_another_key_now(site: Site) -> None:
-    site(with_settings(slug="q3"))
+def test_prune_takes_no_file_that_only_has_another_key_now(site: ApplyFolder) -> None:
+    site(yaml_with_settings(slug="q3"))
     assert site.done("files: [{path: report.pdf, key: new, settings: {slug: q3}}]", "--prune") == []
     assert site.file["slug"] == "q3"
 
 
-def test_prune_takes_no_file_that_is_described_by_its_uuid(site: Site) -> None:
+def test_prune_takes_no_file_that_is_described_by_its_uuid(site: ApplyFolder) -> None:
     site.document(TWO, "other.pdf")
     site("files: [{path: report.pdf}, {path: other.pdf}]")
     other = next(file["uuid"] for file in site.files if file["originalName"] == "other.pdf")
@@ -188,7 +198,7 @@ def test_prune_takes_no_file_that_is_described_by_its_uuid(site: Site) -> None:
 # --- failures ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_failure_in_the_middle_is_12_and_the_same_command_goes_on(site: Site) -> None:
+def test_a_failure_in_the_middle_is_12_and_the_same_command_goes_on(site: ApplyFolder) -> None:
     other = site.person.upload(TWO, "other.pdf")["uuid"]
     site.person.put(f"/api/v1/files/{other}/settings", json={"slug": "q3"})
     site.person.delete(f"/api/v1/files/{other}")  # in the trash it keeps its slug
@@ -201,17 +211,17 @@ def test_a_failure_in_the_middle_is_12_and_the_same_command_goes_on(site: Site) 
     assert (site.done(text), len(site.files)) == ([], 1)
 
 
-def test_a_first_failure_ends_with_its_own_code(site: Site) -> None:
-    site(BARE)
+def test_a_first_failure_ends_with_its_own_code(site: ApplyFolder) -> None:
+    site(MINIMAL_YAML)
     other = site.person.upload(TWO, "other.pdf")["uuid"]
     site.person.put(f"/api/v1/files/{other}/settings", json={"slug": "q3"})
     site.person.delete(f"/api/v1/files/{other}")
-    done = site(with_settings(slug="q3"), "--json")
+    done = site(yaml_with_settings(slug="q3"), "--json")
     assert (done.code, done.out, done.error["code"]) == (7, "", "conflict")
 
 
 @pytest.mark.parametrize("lost", [1, 2, 3, 4])
-def test_a_lost_answer_makes_nothing_twice(site: Site, world: World, lost: int) -> None:
+def test_a_lost_answer_makes_nothing_twice(site: ApplyFolder, world: World, lost: int) -> None:
     """The upload, the settings, the variant or the webhook: each is found to have been made, or made once more. The
     secret of a webhook is lost with its answer, so that one is deleted, and another has a secret that is known."""
     world.clock.advance(days=36_500)  # what is made is newer than the Date of an answer says, however slow this machine
@@ -226,7 +236,7 @@ def test_a_lost_answer_makes_nothing_twice(site: Site, world: World, lost: int) 
     assert (site.done(text), site.wire.seen) == ([], 0)
 
 
-def test_a_removal_whose_answer_is_lost_is_a_removal(site: Site) -> None:
+def test_a_removal_whose_answer_is_lost_is_a_removal(site: ApplyFolder) -> None:
     site.document(TWO, "other.pdf")
     site(MANY)
     site.wire.loses = lambda n: n in (1, 3, 5)  # each first answer; the second try finds nothing any more
@@ -238,18 +248,20 @@ def test_a_removal_whose_answer_is_lost_is_a_removal(site: Site) -> None:
 # --- whose state it is ------------------------------------------------------------------------------------------------
 
 
-def test_the_state_of_another_account_or_server_is_refused(site: Site, desk: Desk, world: World, house: str) -> None:
-    site(BARE)
-    stranger = Site(desk(world.mal), site.wire, world.mal, site.folder)
-    done = stranger(BARE, "--json")
+def test_the_state_of_another_account_or_server_is_refused(
+    site: ApplyFolder, desk: MakeShell, world: World, house: str
+) -> None:
+    site(MINIMAL_YAML)
+    stranger = ApplyFolder(desk(world.mal), site.wire, world.mal, site.folder)
+    done = stranger(MINIMAL_YAML, "--json")
     assert (done.code, site.wire.seen, stranger.files) == (2, 0, [])
     assert "another account" in done.error["detail"]
     site.shell.env["DOCSHARE_URL"] = house
-    done = site(BARE, "--json")
+    done = site(MINIMAL_YAML, "--json")
     assert done.code == 2
     assert site.wire.url in done.error["detail"]
     assert "--state F" in done.error["hint"]
-    assert site(BARE, "--state", str(site.folder / "second.json")).code == 0
+    assert site(MINIMAL_YAML, "--state", str(site.folder / "second.json")).code == 0
 
 
 @pytest.mark.parametrize(
@@ -273,9 +285,9 @@ def test_a_broken_state_is_refused_and_stays(shell: Shell, tmp_path: Path, conte
     assert "is no state of docshare apply" in done.error["detail"]
 
 
-def test_the_state_holds_nothing_that_opens_a_link(site: Site) -> None:
+def test_the_state_holds_nothing_that_opens_a_link(site: ApplyFolder) -> None:
     (site.folder / "secret.txt").write_text("correct horse")
     hook = {"url": HOOK, "events": "all", "secretFile": "hook.secret"}
-    site(with_settings(passwordFile="secret.txt") + f"\nwebhooks: [{json.dumps(hook)}]")
+    site(yaml_with_settings(passwordFile="secret.txt") + f"\nwebhooks: [{json.dumps(hook)}]")
     secret = (site.folder / "hook.secret").read_text().strip()
     assert not [word for word in ("correct horse", secret, site.person.key) if word in site.state.read_text()]

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from tests.cli.commands.apply.site import BARE, TWO, Site, with_settings
+from tests.cli.commands.apply.apply_folder import MINIMAL_YAML, TWO, ApplyFolder, yaml_with_settings
 from tests.support.cast import Person, World
-from tests.support.rows import change_file
+from tests.support.rows import update_file_row
 from tests.support.shell import Shell
 
-Desk = Callable[[Person], Shell]
+MakeShell = Callable[[Person], Shell]
 
 
 @pytest.mark.parametrize(
@@ -28,27 +28,27 @@ Desk = Callable[[Person], Shell]
         ("background", {"type": "solid", "color": "#111111"}, {"type": "gradient", "preset": "dusk"}),
     ],
 )
-def test_a_setting_is_set_changed_kept_and_cleared(site: Site, key: str, first: Any, second: Any) -> None:
+def test_a_setting_is_set_changed_kept_and_cleared(site: ApplyFolder, key: str, first: Any, second: Any) -> None:
     """Left out, it keeps its value; null clears it; each state is stable."""
     step = [("update", "settings", "report.pdf")]
-    assert site.done(with_settings(**{key: first})) == [("create", "file", "report.pdf"), *step]
+    assert site.done(yaml_with_settings(**{key: first})) == [("create", "file", "report.pdf"), *step]
     for value, wanted in ((first, []), (second, step), (second, [])):
-        assert site.done(with_settings(**{key: value})) == wanted
+        assert site.done(yaml_with_settings(**{key: value})) == wanted
     kept = site.file
-    assert (site.done(BARE), site.file) == ([], kept)
-    assert site.done(with_settings(**{key: None})) == step
+    assert (site.done(MINIMAL_YAML), site.file) == ([], kept)
+    assert site.done(yaml_with_settings(**{key: None})) == step
     assert site.file[key] == "standard" if key == "viewerMode" else not site.file.get(key)
     assert site.file["viewerSettings"] == {}
-    assert (site.done(with_settings(**{key: None})), site.wire.seen) == ([], 0)
+    assert (site.done(yaml_with_settings(**{key: None})), site.wire.seen) == ([], 0)
 
 
-def test_only_what_differs_is_sent(site: Site, world: World) -> None:
+def test_only_what_differs_is_sent(site: ApplyFolder, world: World) -> None:
     """What others set by hand stays, in the viewer's settings too."""
-    site(with_settings(slug="q3", **{"flip.speedMs": 300}))
+    site(yaml_with_settings(slug="q3", **{"flip.speedMs": 300}))
     uuid = site.file["uuid"]
     viewer = {"flip": {"speedMs": 300}, "brand": {"accentColor": "#112233"}}
     world.pia.put(f"/api/v1/files/{uuid}/settings", json={"viewLimit": 9, "viewerSettings": viewer})
-    done = site(with_settings(slug="q4", **{"flip.speedMs": 350}), "--json")
+    done = site(yaml_with_settings(slug="q4", **{"flip.speedMs": 350}), "--json")
     assert done.json[0]["changes"] == {
         "slug": {"from": "q3", "to": "q4"},
         "flip.speedMs": {"from": 300, "to": 350},
@@ -56,9 +56,9 @@ def test_only_what_differs_is_sent(site: Site, world: World) -> None:
     assert (site.file["viewLimit"], site.file["viewerSettings"]["brand"]) == (9, {"accentColor": "#112233"})
 
 
-def test_a_password_is_set_once_and_again_only_when_it_changes(site: Site) -> None:
+def test_a_password_is_set_once_and_again_only_when_it_changes(site: ApplyFolder) -> None:
     secret = site.folder / "secret.txt"
-    text = with_settings(passwordFile="secret.txt")
+    text = yaml_with_settings(passwordFile="secret.txt")
     for content, writes in (("first one", 2), ("first one", 0), ("second one", 1), ("second one", 0)):
         secret.write_text(f"{content}\n")
         done = site(text)
@@ -71,19 +71,19 @@ def test_a_password_is_set_once_and_again_only_when_it_changes(site: Site) -> No
     site.state.unlink()
     done = site(text)
     assert (site.wire.seen, "the password is set once more" in done.err) == (1, True)
-    assert site.done(with_settings(passwordFile=None)) == [("update", "settings", "report.pdf")]
+    assert site.done(yaml_with_settings(passwordFile=None)) == [("update", "settings", "report.pdf")]
     assert site.file["protected"] is False
-    assert site.done(with_settings(passwordFile=None)) == []
+    assert site.done(yaml_with_settings(passwordFile=None)) == []
 
 
-def test_a_link_that_has_ended_as_it_was_to_is_left_alone(site: Site, world: World) -> None:
+def test_a_link_that_has_ended_as_it_was_to_is_left_alone(site: ApplyFolder, world: World) -> None:
     """A length of time counts from when the file was shared, whenever it is looked at."""
-    text = with_settings(deleteAt="5d")
+    text = yaml_with_settings(deleteAt="5d")
     site(text)
     end = site.file["deleteAt"]
-    pass_days(site, world, 3)
+    advance_days(site, world, 3)
     assert (site.done(text), site.file["deleteAt"]) == ([], end)
-    pass_days(site, world, 3)
+    advance_days(site, world, 3)
     done = site(text)
     assert (done.code, site.wire.seen) == (0, 0)
     assert "has ended, as the file says" in done.err
@@ -91,36 +91,36 @@ def test_a_link_that_has_ended_as_it_was_to_is_left_alone(site: Site, world: Wor
     assert (site.done(text), site.files) == ([], [])  # what has ended is not shared anew
 
 
-def test_a_link_that_has_ended_otherwise_is_a_failure(site: Site, world: World) -> None:
-    site(with_settings(deleteAt="5d"))
-    pass_days(site, world, 6)
-    done = site(BARE, "--json")
+def test_a_link_that_has_ended_otherwise_is_a_failure(site: ApplyFolder, world: World) -> None:
+    site(yaml_with_settings(deleteAt="5d"))
+    advance_days(site, world, 6)
+    done = site(MINIMAL_YAML, "--json")
     assert (done.code, done.error["code"], site.wire.seen) == (8, "gone", 0)
 
 
-def test_a_burned_link_is_left_alone(site: Site, world: World) -> None:
-    text = with_settings(viewLimit=1)
+def test_a_burned_link_is_left_alone(site: ApplyFolder, world: World) -> None:
+    text = yaml_with_settings(viewLimit=1)
     site(text)
-    change_file(world, site.file["uuid"], burned_at=world.clock())
+    update_file_row(world, site.file["uuid"], burned_at=world.clock())
     done = site(text)
     assert (done.code, site.wire.seen) == (0, 0)
     assert "its views are used up" in done.err
 
 
-def pass_days(site: Site, world: World, days: int) -> None:
+def advance_days(site: ApplyFolder, world: World, days: int) -> None:
     world.clock.advance(days=days)
     site.shell.time.wall += days * 86_400
 
 
-def test_ending_a_link_now_needs_consent(site: Site) -> None:
-    site(BARE)
-    assert site(with_settings(deleteAt="2026-01-01")).code == 2
+def test_ending_a_link_now_needs_consent(site: ApplyFolder) -> None:
+    site(MINIMAL_YAML)
+    assert site(yaml_with_settings(deleteAt="2026-01-01")).code == 2
     assert "deleteAt" not in site.file
-    assert site(with_settings(deleteAt="2026-01-01"), "--yes").code == 0
+    assert site(yaml_with_settings(deleteAt="2026-01-01"), "--yes").code == 0
     assert site.file["deleteAt"] < site.file["createdAt"]
 
 
-def test_prune_clears_settings_that_left_the_file(site: Site) -> None:
+def test_prune_clears_settings_that_left_the_file(site: ApplyFolder) -> None:
     """Those that an earlier run set; what was set by other means stays."""
     (site.folder / "secret.txt").write_text("correct horse")
     settings = {
@@ -130,28 +130,30 @@ def test_prune_clears_settings_that_left_the_file(site: Site) -> None:
         "passwordFile": "secret.txt",
         "deleteAt": "2099-01-01",
     }
-    site(with_settings(**settings))
+    site(yaml_with_settings(**settings))
     site.person.put(f"/api/v1/files/{site.file['uuid']}/settings", json={"allowDownload": False})
-    told = site(with_settings(slug="q3"))
+    told = site(yaml_with_settings(slug="q3"))
     assert (told.code, site.wire.seen) == (0, 0)
     assert "4 of what earlier runs described" in told.err
-    assert site.done(with_settings(slug="q3"), "--prune") == [("update", "settings", "report.pdf")]
+    assert site.done(yaml_with_settings(slug="q3"), "--prune") == [("update", "settings", "report.pdf")]
     file = site.file
     assert (file["slug"], file["allowDownload"], file["protected"], file["viewerSettings"]) == ("q3", False, False, {})
     assert not {"viewLimit", "deleteAt"} & file.keys()
-    told = site(with_settings(slug="q3"))  # and nothing is left that --prune could remove
+    told = site(yaml_with_settings(slug="q3"))  # and nothing is left that --prune could remove
     assert (told.err, site.wire.seen) == ("nothing to do\n", 0)
 
 
-def test_a_plan_that_is_too_low_is_told_before_anything_is_sent(desk: Desk, world: World, site: Site) -> None:
-    poor = Site(desk(world.bea), site.wire, world.bea, site.folder)
+def test_a_plan_that_is_too_low_is_told_before_anything_is_sent(
+    desk: MakeShell, world: World, site: ApplyFolder
+) -> None:
+    poor = ApplyFolder(desk(world.bea), site.wire, world.bea, site.folder)
     text = "files: [{path: report.pdf, settings: {slug: q3, viewLimit: 4, watermark: true}, variants: [{label: Ann}]}]"
     done = poor(text, "--json")
     assert (done.code, poor.wire.seen, poor.files) == (6, 0, [])
     for word in ("slug", "watermark", "variant Ann", "(pro)"):
         assert word in done.error["hint"]
-    assert poor(with_settings(viewLimit=4)).code == 0
+    assert poor(yaml_with_settings(viewLimit=4)).code == 0
     poor.document(TWO)
-    done = poor(with_settings(viewLimit=4), "--json", "--yes")
+    done = poor(yaml_with_settings(viewLimit=4), "--json", "--yes")
     assert (done.code, poor.wire.seen) == (6, 0)
     assert "another document" in done.error["hint"]

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands.apply.site import ONE
-from tests.support.fakefeed import FakeApi
-from tests.support.shell import Ended, Shell
+from tests.cli.commands.apply.apply_folder import ONE
+from tests.support.fake_api import FakeApi
+from tests.support.shell import CommandResult, Shell
 
 
 @pytest.fixture
-def judged(api: FakeApi, shell: Shell, tmp_path: Path) -> Judged:
+def judged(api: FakeApi, shell: Shell, tmp_path: Path) -> OfflineApply:
     (tmp_path / "a.pdf").write_bytes(ONE)
-    return Judged(api, shell, tmp_path)
+    return OfflineApply(api, shell, tmp_path)
 
 
-class Judged:
+class OfflineApply:
     """Applies a text to a server that must not be asked anything."""
 
     def __init__(self, api: FakeApi, shell: Shell, folder: Path) -> None:
@@ -26,7 +26,7 @@ class Judged:
         self._shell = shell
         self.folder = folder
 
-    def __call__(self, text: str | bytes) -> Ended:
+    def __call__(self, text: str | bytes) -> CommandResult:
         path = self.folder / "share.yaml"
         path.write_bytes(text.encode() if isinstance(text, str) else text)
         done = self._shell("apply", path, "--json")
@@ -100,13 +100,13 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("text", "line", "why"), MISTAKES)
-def test_a_mistake_is_told_with_its_line(judged: Judged, text: str, line: int, why: str) -> None:
+def test_a_mistake_is_told_with_its_line(judged: OfflineApply, text: str, line: int, why: str) -> None:
     detail = judged(text).error["detail"]
     assert f"share.yaml:{line}: " in detail
     assert why in detail
 
 
-def test_all_mistakes_are_told_at_once_in_their_order(judged: Judged) -> None:
+def test_all_mistakes_are_told_at_once_in_their_order(judged: OfflineApply) -> None:
     done = judged(FILE + "  settings:\n    slugg: q\n    viewLimit: x\nwebhooks:\n- events: all\nhooks: 1")
     lines = done.err.splitlines()
     assert [line.split("share.yaml:")[1].split(":")[0] for line in lines[:-1]] == ["5", "6", "8", "9"]
@@ -137,11 +137,11 @@ def test_all_mistakes_are_told_at_once_in_their_order(judged: Judged) -> None:
         (b"version: 1\na: \x00", "is no YAML that can be read"),
     ],
 )
-def test_a_hostile_file_is_refused(judged: Judged, text: str | bytes, why: str) -> None:
+def test_a_hostile_file_is_refused(judged: OfflineApply, text: str | bytes, why: str) -> None:
     assert why in judged(text).error["detail"]
 
 
-def test_aliases_cannot_grow_without_bound(judged: Judged) -> None:
+def test_aliases_cannot_grow_without_bound(judged: OfflineApply) -> None:
     """Nine nines deep it would be a thousand million texts."""
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.fakefeed import FakeApi
+from tests.support.fake_api import FakeApi
 from tests.support.repository import ROOT
 from tests.support.shell import TOKEN, Shell
 from tests.support.terminal import Terminal
@@ -243,7 +243,7 @@ def test_path_says_where_the_file_is_whether_it_is_there_or_not(shell: Shell) ->
 # --- the editor ------------------------------------------------------------------------------------------------------
 
 
-def editor(tmp_path: Path, *lines: str) -> dict[str, str]:
+def make_editor_env(tmp_path: Path, *lines: str) -> dict[str, str]:
     """An environment whose editor is a shell script; ``$1`` is the file."""
     script = tmp_path / "editor.sh"
     script.write_text("\n".join(("#!/bin/sh", "set -e", *lines, "")))
@@ -251,37 +251,37 @@ def editor(tmp_path: Path, *lines: str) -> dict[str, str]:
     return {"EDITOR": f"'{script}'"}
 
 
-def drafts(place: Path) -> list[Path]:
+def list_drafts(place: Path) -> list[Path]:
     return [path for path in place.parent.iterdir() if path.name not in ("config.toml", ".lock")]
 
 
 def test_what_the_editor_leaves_is_put_in_place(shell: Shell, place: Path, tmp_path: Path) -> None:
     place.chmod(0o640)
-    done = shell("config", "edit", env=editor(tmp_path, "sed -i 's/timeout = 30/timeout = 45/' \"$1\""))
+    done = shell("config", "edit", env=make_editor_env(tmp_path, "sed -i 's/timeout = 30/timeout = 45/' \"$1\""))
     assert (done.code, done.out) == (0, "")
     assert place.read_text() == WORK.replace("timeout = 30", "timeout = 45")
-    assert (place.stat().st_mode & 0o777, drafts(place)) == (0o640, [])
+    assert (place.stat().st_mode & 0o777, list_drafts(place)) == (0o640, [])
 
 
 def test_visual_comes_first(shell: Shell, place: Path, tmp_path: Path) -> None:
-    env = {"EDITOR": "false", "VISUAL": editor(tmp_path, "echo '# more' >> \"$1\"")["EDITOR"]}
+    env = {"EDITOR": "false", "VISUAL": make_editor_env(tmp_path, "echo '# more' >> \"$1\"")["EDITOR"]}
     assert shell("config", "edit", env=env).code == 0
     assert place.read_text() == WORK + "# more\n"
 
 
 def test_an_editor_that_changes_nothing_writes_nothing(shell: Shell, place: Path, tmp_path: Path) -> None:
     before = place.stat().st_mtime_ns
-    done = shell("config", "edit", env=editor(tmp_path, "true"))
+    done = shell("config", "edit", env=make_editor_env(tmp_path, "true"))
     assert (done.code, "nothing was changed" in done.err, place.stat().st_mtime_ns) == (0, True, before)
-    assert drafts(place) == []
+    assert list_drafts(place) == []
 
 
 def test_where_there_is_no_file_yet_the_editor_begins_with_a_sketch(shell: Shell, tmp_path: Path) -> None:
     path = shell.home / "config" / "config.toml"
-    assert shell("config", "edit", env=editor(tmp_path, "true")).code == 0
+    assert shell("config", "edit", env=make_editor_env(tmp_path, "true")).code == 0
     assert not path.exists()
     lines = ['grep -q profiles.work "$1"', 'printf \'[profiles.a]\\nurl = "https://a.example"\\n\' > "$1"']
-    assert shell("config", "edit", env=editor(tmp_path, *lines)).code == 0
+    assert shell("config", "edit", env=make_editor_env(tmp_path, *lines)).code == 0
     assert path.read_text() == '[profiles.a]\nurl = "https://a.example"\n'
     assert path.stat().st_mode & 0o777 == 0o600
 
@@ -305,38 +305,40 @@ def test_where_there_is_no_file_yet_the_editor_begins_with_a_sketch(shell: Shell
 def test_a_mistake_is_named_by_its_line_and_nothing_is_changed(
     shell: Shell, place: Path, tmp_path: Path, change: str, line: int, told: str
 ) -> None:
-    done = shell("config", "edit", env=editor(tmp_path, f"sed -i '{change}' \"$1\""))
+    done = shell("config", "edit", env=make_editor_env(tmp_path, f"sed -i '{change}' \"$1\""))
     assert (done.code, place.read_text()) == (2, WORK)
     first = done.err.splitlines()[0]
     assert first.startswith(f"config.toml:{line}: ") or f"at line {line}," in first
     assert told in first
-    (draft,) = drafts(place)
+    (draft,) = list_drafts(place)
     assert str(draft) in done.err
     assert draft.stat().st_mode & 0o777 == 0o600
 
 
 def test_every_mistake_is_told_at_once(shell: Shell, place: Path, tmp_path: Path) -> None:
-    done = shell("config", "edit", env=editor(tmp_path, "sed -i 's/timeout/timout/; s/= 1/= -1/' \"$1\""))
+    done = shell("config", "edit", env=make_editor_env(tmp_path, "sed -i 's/timeout/timout/; s/= 1/= -1/' \"$1\""))
     assert "wrong in 2 places" in done.err
 
 
 def test_a_table_that_is_none_is_told(shell: Shell, place: Path, tmp_path: Path) -> None:
     for text in ("profiles = 3", "[profiles]\nwork = 3"):
-        done = shell("config", "edit", env=editor(tmp_path, f"printf '{text}\\n' > \"$1\""))
+        done = shell("config", "edit", env=make_editor_env(tmp_path, f"printf '{text}\\n' > \"$1\""))
         assert (done.code, "is no table" in done.err, place.read_text()) == (2, True, WORK)
 
 
 def test_a_file_that_is_broken_already_can_be_mended(shell: Shell, place: Path, tmp_path: Path) -> None:
     place.write_text("profile = ")
     assert shell("config", "list").code == 2
-    assert shell("config", "edit", env=editor(tmp_path, 'echo > "$1"')).code == 0
+    assert shell("config", "edit", env=make_editor_env(tmp_path, 'echo > "$1"')).code == 0
     assert shell("config", "list").code == 0
 
 
 def test_what_another_wrote_meanwhile_is_not_lost(shell: Shell, place: Path, tmp_path: Path) -> None:
     other = WORK + "# from elsewhere\n"
     (tmp_path / "other").write_text(other)
-    done = shell("config", "edit", env=editor(tmp_path, f"cp '{tmp_path}/other' '{place}'", "echo '# mine' >> \"$1\""))
+    done = shell(
+        "config", "edit", env=make_editor_env(tmp_path, f"cp '{tmp_path}/other' '{place}'", "echo '# mine' >> \"$1\"")
+    )
     assert (done.code, place.read_text()) == (7, other)
     assert (place.parent / "config.toml.edited").read_text() == WORK + "# mine\n"
 
@@ -350,27 +352,28 @@ def test_without_an_editor_that_works_it_is_2(shell: Shell, place: Path, env: di
 
 
 def test_an_editor_that_leaves_no_file_changes_nothing(shell: Shell, place: Path, tmp_path: Path) -> None:
-    done = shell("config", "edit", env=editor(tmp_path, 'rm "$1"'))
+    done = shell("config", "edit", env=make_editor_env(tmp_path, 'rm "$1"'))
     assert (done.code, done.out, place.read_text(), "no file" in done.err) == (2, "", WORK, True)
 
 
 def test_no_input_rules_the_editor_out(shell: Shell, place: Path, tmp_path: Path) -> None:
-    env = editor(tmp_path, 'echo > "$1"')
+    env = make_editor_env(tmp_path, 'echo > "$1"')
     assert shell("config", "edit", "--no-input", env=env).code == 2
     assert shell("config", "edit", env=env | {"DOCSHARE_NO_INPUT": "1"}).code == 2
     assert place.read_text() == WORK
 
 
 def test_a_dry_run_checks_and_throws_away(shell: Shell, place: Path, tmp_path: Path) -> None:
-    done = shell("config", "edit", "-n", env=editor(tmp_path, "echo '# more' >> \"$1\""))
-    assert (done.code, done.out, place.read_text(), drafts(place)) == (0, f"WRITE\t{place}\t\n", WORK, [])
-    assert shell("config", "edit", "-n", env=editor(tmp_path, "echo '[' >> \"$1\"")).code == 2
+    done = shell("config", "edit", "-n", env=make_editor_env(tmp_path, "echo '# more' >> \"$1\""))
+    assert (done.code, done.out, place.read_text(), list_drafts(place)) == (0, f"WRITE\t{place}\t\n", WORK, [])
+    assert shell("config", "edit", "-n", env=make_editor_env(tmp_path, "echo '[' >> \"$1\"")).code == 2
 
 
 def test_on_a_terminal_one_can_go_on_editing(shell: Shell, place: Path, tmp_path: Path, api: FakeApi) -> None:
     """The first round breaks the file, the second mends it."""
     second = tmp_path / "second"
-    env = editor(tmp_path, f"if [ -e '{second}' ]; then sed -i 's/^\\[$/# fine/' \"$1\"", f"else touch '{second}'",
+    env = make_editor_env(tmp_path, f"if [ -e '{second}' ]; then sed -i 's/^\\[$/# fine/' \"$1\"",
+        f"else touch '{second}'",
                  "echo '[' >> \"$1\"", "fi")  # fmt: skip
     whole = {**{key: os.environ[key] for key in ("PATH", "PYTHONPATH") if key in os.environ}, **shell.env, **env}
     whole |= {"PYTHONPATH": str(ROOT)}

@@ -30,29 +30,29 @@ url = "http://127.0.0.1:8787"
 """
 
 
-def config_file(shell: Shell) -> Path:
+def config_path(shell: Shell) -> Path:
     return shell.home / "config" / "config.toml"
 
 
-def written(shell: Shell, text: str) -> None:
-    config_file(shell).parent.mkdir(parents=True, exist_ok=True)
-    config_file(shell).write_text(text)
+def write_config(shell: Shell, text: str) -> None:
+    config_path(shell).parent.mkdir(parents=True, exist_ok=True)
+    config_path(shell).write_text(text)
 
 
 def test_only_the_one_line_changes_and_comments_stay(shell: Shell) -> None:
-    written(shell, COMMENTED)
+    write_config(shell, COMMENTED)
     assert shell("profile", "use", "home").code == 0
     expected = COMMENTED.replace('profile = "work"   # the usual one', 'profile = "home"   # the usual one')
-    assert config_file(shell).read_text() == expected
+    assert config_path(shell).read_text() == expected
 
 
 def test_a_new_profile_is_appended_and_a_removed_one_takes_only_itself(shell: Shell) -> None:
-    written(shell, COMMENTED)
+    write_config(shell, COMMENTED)
     new = ("profile", "add", "new", "--url", "https://new.example", "--with-token")
     assert shell(*new, stdin=b"key123\n").code == 0
-    assert config_file(shell).read_text() == COMMENTED + '\n[profiles.new]\nurl = "https://new.example"\n'
+    assert config_path(shell).read_text() == COMMENTED + '\n[profiles.new]\nurl = "https://new.example"\n'
     assert shell("profile", "remove", "work", "--yes").code == 0
-    text = config_file(shell).read_text()
+    text = config_path(shell).read_text()
     assert "# my settings\n" in text
     assert "# the one at home\n[profiles.home]" in text
     assert "docs.example" not in text
@@ -106,14 +106,14 @@ def test_removing_a_table_takes_its_sub_tables() -> None:
     ],
 )
 def test_a_broken_file_is_named_with_the_key(shell: Shell, text: str, named: str) -> None:
-    written(shell, text)
+    write_config(shell, text)
     done = shell("profile", "list")
     assert done.code == 2
     assert named in done.err
 
 
 def test_unknown_keys_are_told_and_do_no_harm(shell: Shell) -> None:
-    written(shell, 'colour = 1\n[profiles.work]\nurl = "https://docs.example"\ntoken_comand = "x"\n')
+    write_config(shell, 'colour = 1\n[profiles.work]\nurl = "https://docs.example"\ntoken_comand = "x"\n')
     done = shell("profile", "list")
     assert done.code == 0
     assert "unknown key colour" in done.err
@@ -124,16 +124,16 @@ def test_the_link_to_a_dotfile_stays_a_link_and_keeps_its_mode(shell: Shell) -> 
     real = shell.home / "dotfiles.toml"
     real.write_text(COMMENTED)
     real.chmod(0o644)
-    config_file(shell).parent.mkdir(parents=True)
-    config_file(shell).symlink_to(real)
+    config_path(shell).parent.mkdir(parents=True)
+    config_path(shell).symlink_to(real)
     assert shell("profile", "use", "home").code == 0
-    assert config_file(shell).is_symlink()
+    assert config_path(shell).is_symlink()
     assert 'profile = "home"' in real.read_text()
     assert stat.S_IMODE(real.stat().st_mode) == 0o644
 
 
 def test_nothing_half_written_is_left_when_the_disk_is_full(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    written(shell, COMMENTED)
+    write_config(shell, COMMENTED)
 
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
@@ -142,8 +142,8 @@ def test_nothing_half_written_is_left_when_the_disk_is_full(shell: Shell, monkey
     done = shell("profile", "use", "home")
     assert done.code == 2
     assert "No space left on device" in done.err
-    assert config_file(shell).read_text() == COMMENTED
-    assert sorted(path.name for path in config_file(shell).parent.iterdir()) == [".lock", "config.toml"]
+    assert config_path(shell).read_text() == COMMENTED
+    assert sorted(path.name for path in config_path(shell).parent.iterdir()) == [".lock", "config.toml"]
 
 
 def test_loading_nothing_is_an_empty_configuration(tmp_path: Path) -> None:

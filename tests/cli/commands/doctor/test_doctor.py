@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.fakefeed import Answer, FakeApi, FakeTime, fake_api, problem
-from tests.support.shell import TOKEN, Ended, Shell
+from tests.support.fake_api import FakeApi, FakeResponse, FakeTime, fake_api, problem
+from tests.support.shell import TOKEN, CommandResult, Shell
 
 DAY = 86_400
 NOTHING_WRONG = {
@@ -30,29 +30,29 @@ def api(api: FakeApi) -> FakeApi:
     limits = {"RateLimit": '"default";r=100;t=30', "RateLimit-Policy": '"default";q=120;w=60'}
     api.on("GET", "", {"name": "docshare", "version": "1.2.3"})
     api.on("GET", "/webhooks", {"webhooks": []})
-    api.on("GET", "/user", Answer({"email": "ann@example.com", "name": "Ann Lee", "tier": "pro"}, headers=limits))
+    api.on("GET", "/user", FakeResponse({"email": "ann@example.com", "name": "Ann Lee", "tier": "pro"}, headers=limits))
     return api
 
 
-def look(shell: Shell, *args: str, env: dict[str, str] | None = None) -> Ended:
+def run_doctor(shell: Shell, *args: str, env: dict[str, str] | None = None) -> CommandResult:
     return shell("doctor", "--only", "settings", "--only", "server", *args, env=env)
 
 
-def rows_of(ended: Ended) -> dict[str, dict[str, Any]]:
+def rows_by_check(ended: CommandResult) -> dict[str, dict[str, Any]]:
     return {row["check"]: row for row in ended.json}
 
 
 def test_nothing_is_wrong_where_nothing_is(shell: Shell, api: FakeApi) -> None:
-    ended = look(shell, "--json")
+    ended = run_doctor(shell, "--json")
     assert ended.code == 0
-    assert {name: row["ok"] for name, row in rows_of(ended).items()} == NOTHING_WRONG
-    assert rows_of(ended)["server.credential"]["detail"] == "ann@example.com, plan pro"
-    assert rows_of(ended)["server.rate-limit"]["detail"] == "100 of 120 requests left"
+    assert {name: row["ok"] for name, row in rows_by_check(ended).items()} == NOTHING_WRONG
+    assert rows_by_check(ended)["server.credential"]["detail"] == "ann@example.com, plan pro"
+    assert rows_by_check(ended)["server.rate-limit"]["detail"] == "100 of 120 requests left"
 
 
 def test_the_program_s_own_libraries_fit(shell: Shell) -> None:
     ended = shell("doctor", "--only", "program", "--json")
-    rows = rows_of(ended)
+    rows = rows_by_check(ended)
     assert ended.code == 0
     assert (rows["program.python"]["ok"], rows["program.output"]["ok"]) == (True, True)
     assert rows["program.libraries"]["ok"] is not False
@@ -66,7 +66,7 @@ def test_a_library_outside_of_its_bounds_is_named(shell: Shell, monkeypatch: pyt
     monkeypatch.setattr(metadata, "requires", lambda name: required)
     monkeypatch.setattr(metadata, "version", versions.__getitem__)
     ended = shell("doctor", "--only", "program", "--json")
-    row = rows_of(ended)["program.libraries"]
+    row = rows_by_check(ended)["program.libraries"]
     assert (ended.code, row["ok"], row["detail"]) == (13, False, "typer 0.29.0 is not <0.29,>=0.26")
 
 
@@ -76,16 +76,16 @@ def test_completion_and_manual_are_found_where_they_are_kept(shell: Shell, tmp_p
     (tmp_path / "man" / "man1").mkdir(parents=True)
     (tmp_path / "man" / "man1" / "docshare.1").touch()
     env = {"SHELL": "/bin/zsh", "MANPATH": str(tmp_path / "man")}
-    row = rows_of(shell("doctor", "--only", "program", "--json", env=env))["program.completion"]
+    row = rows_by_check(shell("doctor", "--only", "program", "--json", env=env))["program.completion"]
     assert (row["ok"] is True, "compinit" in row["detail"]) == (False, True), "a file that zsh never loads"
     (tmp_path / ".zshrc").write_text("# fpath+=~/.zfunc\nautoload -U compinit; compinit\n")
-    row = rows_of(shell("doctor", "--only", "program", "--json", env=env))["program.completion"]
+    row = rows_by_check(shell("doctor", "--only", "program", "--json", env=env))["program.completion"]
     assert "fpath" in row["detail"]
     (tmp_path / ".zshrc").write_text("fpath+=~/.zfunc\nautoload -U compinit; compinit\n")
-    rows = rows_of(shell("doctor", "--only", "program", "--json", env=env))
+    rows = rows_by_check(shell("doctor", "--only", "program", "--json", env=env))
     assert rows["program.completion"]["detail"] == "completion of zsh is installed"
     assert rows["program.manual"]["detail"] == f"manual pages are in {tmp_path / 'man'}"
-    rows = rows_of(shell("doctor", "--only", "program", "--json", env={"SHELL": "/bin/tcsh"}))
+    rows = rows_by_check(shell("doctor", "--only", "program", "--json", env={"SHELL": "/bin/tcsh"}))
     assert rows["program.completion"]["ok"] is None
 
 
@@ -94,7 +94,7 @@ def test_credentials_that_others_can_read_are_named_with_the_command(shell: Shel
     assert added.code == 0
     secret = shell.home / "config" / "credentials.json"
     secret.chmod(0o644)
-    row = rows_of(look(shell, "--json"))["settings.permissions"]
+    row = rows_by_check(run_doctor(shell, "--json"))["settings.permissions"]
     assert (row["ok"], row["level"], row["fix"]) == (False, "error", f"chmod 600 {secret}")
 
 
@@ -103,7 +103,7 @@ def test_settings_that_cannot_be_read_hide_what_needs_them_and_nothing_else(shel
     path.parent.mkdir()
     path.write_text("profile = \n")
     ended = shell("doctor", "--only", "program", "--only", "settings", "--json")
-    rows = rows_of(ended)
+    rows = rows_by_check(ended)
     assert (ended.code, rows["settings.file"]["ok"], rows["program.python"]["ok"]) == (13, False, True)
     assert rows["settings.address"]["detail"] == "not looked at, because of file"
     assert rows["settings.credential"]["detail"] == "not looked at, because of address"
@@ -113,14 +113,14 @@ def test_an_unknown_setting_is_a_warning(shell: Shell, api: FakeApi) -> None:
     path = shell.home / "config" / "config.toml"
     path.parent.mkdir()
     path.write_text("colour = true\n")
-    ended = look(shell, "--json")
-    assert (ended.code, rows_of(ended)["settings.file"]["level"]) == (0, "warning")
-    assert "colour" in rows_of(ended)["settings.file"]["detail"]
+    ended = run_doctor(shell, "--json")
+    assert (ended.code, rows_by_check(ended)["settings.file"]["level"]) == (0, "warning")
+    assert "colour" in rows_by_check(ended)["settings.file"]["detail"]
 
 
 def test_without_a_credential_the_way_in_is_named(shell: Shell, api: FakeApi) -> None:
-    ended = look(shell, "--json", env={"DOCSHARE_TOKEN": ""})
-    rows = rows_of(ended)
+    ended = run_doctor(shell, "--json", env={"DOCSHARE_TOKEN": ""})
+    rows = rows_by_check(ended)
     assert (ended.code, rows["settings.credential"]["ok"]) == (13, False)
     assert "docshare auth login" in rows["settings.credential"]["fix"]
     assert [rows[f"server.{name}"]["ok"] for name in ("api", "credential", "scopes")] == [True, None, None]
@@ -128,24 +128,24 @@ def test_without_a_credential_the_way_in_is_named(shell: Shell, api: FakeApi) ->
 
 def test_a_refused_credential_is_named_with_its_source(shell: Shell, api: FakeApi) -> None:
     api.on("GET", "/user", problem(401, "unauthorized"))
-    ended = look(shell, "--json")
-    rows = rows_of(ended)
+    ended = run_doctor(shell, "--json")
+    rows = rows_by_check(ended)
     assert (ended.code, rows["server.credential"]["detail"]) == (13, "refused, from env DOCSHARE_TOKEN")
     assert rows["server.scopes"]["detail"] == "not looked at, because of credential"
 
 
 def test_a_server_that_repeats_the_credential_does_not_get_it_printed(shell: Shell, api: FakeApi) -> None:
     api.on("GET", "/user", problem(500, "internal", f"cannot read {TOKEN}"))
-    ended = look(shell, "--json")
-    assert rows_of(ended)["server.credential"]["detail"] == "answered with status 500: cannot read ***"
+    ended = run_doctor(shell, "--json")
+    assert rows_by_check(ended)["server.credential"]["detail"] == "answered with status 500: cannot read ***"
     assert TOKEN not in ended.out + ended.err
 
 
 def test_scopes_that_a_credential_lacks_are_listed_and_are_no_fault(shell: Shell, api: FakeApi) -> None:
     for path in ("/user", "/webhooks"):
         api.on("GET", path, problem(403, "insufficient_scope"))
-    ended = look(shell, "--json")
-    rows = rows_of(ended)
+    ended = run_doctor(shell, "--json")
+    rows = rows_by_check(ended)
     assert ended.code == 0
     assert rows["server.credential"]["detail"] == "it is accepted, and may not know the account"
     assert rows["server.scopes"]["detail"] == (
@@ -158,18 +158,18 @@ def test_clocks_may_differ_as_far_as_signatures_allow(
     shell: Shell, api: FakeApi, time: FakeTime, apart: int, code: int, level: str
 ) -> None:
     api.wall = lambda: time.wall - apart
-    ended = look(shell, "--json")
-    row = rows_of(ended)["server.clock"]
+    ended = run_doctor(shell, "--json")
+    row = rows_by_check(ended)["server.clock"]
     assert (ended.code, row["level"]) == (code, level)
     assert row["detail"].startswith(f"the clocks differ by {apart} s")
 
 
 def test_a_limit_nearly_reached_and_one_that_is_not_told_are_warnings(shell: Shell, api: FakeApi) -> None:
-    api.on("GET", "/user", Answer({"tier": "pro"}, headers={"RateLimit": '"default";r=3;t=30'}))
-    row = rows_of(look(shell, "--json"))["server.rate-limit"]
+    api.on("GET", "/user", FakeResponse({"tier": "pro"}, headers={"RateLimit": '"default";r=3;t=30'}))
+    row = rows_by_check(run_doctor(shell, "--json"))["server.rate-limit"]
     assert (row["level"], row["detail"]) == ("warning", "3 of 120 requests left")
     api.on("GET", "/user", {"tier": "pro"})
-    assert rows_of(look(shell, "--json"))["server.rate-limit"]["level"] == "warning"
+    assert rows_by_check(run_doctor(shell, "--json"))["server.rate-limit"]["level"] == "warning"
 
 
 def test_a_name_that_is_not_found_stops_what_needs_it(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,8 +177,8 @@ def test_a_name_that_is_not_found_stops_what_needs_it(shell: Shell, monkeypatch:
         raise socket.gaierror(-2, "Name or service not known")
 
     monkeypatch.setattr(socket, "getaddrinfo", not_found)
-    ended = look(shell, "--json", env={"DOCSHARE_URL": "https://docs.example"})
-    rows = rows_of(ended)
+    ended = run_doctor(shell, "--json", env={"DOCSHARE_URL": "https://docs.example"})
+    rows = rows_by_check(ended)
     assert (ended.code, rows["server.name"]["ok"]) == (13, False)
     assert rows["server.name"]["detail"] == "docs.example is not found: Name or service not known"
     assert {rows[f"server.{name}"]["ok"] for name in ("connection", "certificate", "api", "clock", "scopes")} == {None}
@@ -188,9 +188,9 @@ def test_a_name_service_that_hangs_is_given_up(shell: Shell, monkeypatch: pytest
     over = threading.Event()
     monkeypatch.setattr("docshare.cli.commands.doctor.checks.TIMEOUT_S", 0.05)
     monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **more: over.wait(30) and [])
-    ended = look(shell, "--json", env={"DOCSHARE_URL": "https://docs.example"})
+    ended = run_doctor(shell, "--json", env={"DOCSHARE_URL": "https://docs.example"})
     over.set()
-    row = rows_of(ended)["server.name"]
+    row = rows_by_check(ended)["server.name"]
     assert (ended.code, row["detail"], row["fix"]) == (
         13, "no answer within 0.1 seconds", "The name service does not answer.",
     )  # fmt: skip
@@ -200,7 +200,7 @@ def test_a_port_where_nobody_listens_is_named(shell: Shell) -> None:
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))  # and never listens
         port = nobody.getsockname()[1]
-        rows = rows_of(look(shell, "--json", env={"DOCSHARE_URL": f"http://127.0.0.1:{port}"}))
+        rows = rows_by_check(run_doctor(shell, "--json", env={"DOCSHARE_URL": f"http://127.0.0.1:{port}"}))
     assert rows["server.connection"]["detail"] == f"port {port} of 127.0.0.1: Connection refused"
     assert rows["server.api"]["ok"] is None
 
@@ -209,7 +209,7 @@ def test_a_server_that_never_answers_is_given_up(shell: Shell, monkeypatch: pyte
     monkeypatch.setattr("docshare.cli.commands.doctor.checks.TIMEOUT_S", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        rows = rows_of(look(shell, "--json", env={"DOCSHARE_URL": url}))
+        rows = rows_by_check(run_doctor(shell, "--json", env={"DOCSHARE_URL": url}))
     assert rows["server.connection"]["ok"] is True
     assert rows["server.api"]["detail"] == f"{url} did not answer in time"
     assert rows["server.api"]["fix"].startswith("The server is stopped or overloaded")
@@ -219,46 +219,49 @@ def test_a_server_that_never_answers_is_given_up(shell: Shell, monkeypatch: pyte
 @pytest.mark.parametrize(
     ("answer", "found"),
     [
-        (Answer(b"", 301, {"Location": "https://docs.example/api/v1"}), "redirects to https://docs.example/api/v1"),
-        (Answer(b"<html>", 200), "answered with status 200 and no API"),
-        (Answer({}, 404), "answered with status 404 and no API"),
+        (
+            FakeResponse(b"", 301, {"Location": "https://docs.example/api/v1"}),
+            "redirects to https://docs.example/api/v1",
+        ),
+        (FakeResponse(b"<html>", 200), "answered with status 200 and no API"),
+        (FakeResponse({}, 404), "answered with status 404 and no API"),
     ],
 )
-def test_an_address_that_is_no_api_is_named(shell: Shell, api: FakeApi, answer: Answer, found: str) -> None:
+def test_an_address_that_is_no_api_is_named(shell: Shell, api: FakeApi, answer: FakeResponse, found: str) -> None:
     api.on("GET", "", answer)
-    ended = look(shell, "--json")
-    assert (ended.code, rows_of(ended)["server.api"]["detail"]) == (13, found)
+    ended = run_doctor(shell, "--json")
+    assert (ended.code, rows_by_check(ended)["server.api"]["detail"]) == (13, found)
 
 
 def test_an_answer_without_end_is_not_kept(shell: Shell, api: FakeApi) -> None:
     api.on("GET", "", b" " * 2_000_000)
-    ended = look(shell, "--json")
-    assert (ended.code, rows_of(ended)["server.api"]["detail"]) == (13, "the answer does not end")
+    ended = run_doctor(shell, "--json")
+    assert (ended.code, rows_by_check(ended)["server.api"]["detail"]) == (13, "the answer does not end")
 
 
 @pytest.mark.parametrize("account", [{}, [], {"hello": 1}])
 def test_an_account_that_is_none_is_no_good_credential(shell: Shell, api: FakeApi, account: Any) -> None:
     api.on("GET", "/user", account)
-    ended = look(shell, "--json")
+    ended = run_doctor(shell, "--json")
     detail = "the server takes it and names no account"
-    assert (ended.code, rows_of(ended)["server.credential"]["detail"]) == (13, detail)
+    assert (ended.code, rows_by_check(ended)["server.credential"]["detail"]) == (13, detail)
 
 
 def test_a_server_that_fails_tells_nothing_about_scopes(shell: Shell, api: FakeApi) -> None:
     api.on("GET", "/webhooks", problem(500, "internal"))
-    row = rows_of(look(shell, "--json"))["server.scopes"]
+    row = rows_by_check(run_doctor(shell, "--json"))["server.scopes"]
     assert (row["level"], row["detail"]) == ("warning", "the server does not tell about webhooks:manage")
 
 
 def test_a_server_for_development_is_a_warning(shell: Shell, api: FakeApi) -> None:
-    api.on("GET", "", Answer({"name": "docshare"}, headers={"X-Docshare-Dev": "1"}))
-    row = rows_of(look(shell, "--json"))["server.api"]
+    api.on("GET", "", FakeResponse({"name": "docshare"}, headers={"X-Docshare-Dev": "1"}))
+    row = rows_by_check(run_doctor(shell, "--json"))["server.api"]
     assert (row["level"], row["detail"]) == ("warning", "docshare, started for development")
 
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from tests.support.source import make_certificate
+    from tests.support.import_source import make_certificate
 
     return make_certificate(tmp_path_factory.mktemp("certificate"))
 
@@ -279,15 +282,15 @@ def test_the_end_of_a_certificate_is_told_in_time(
     shell: Shell, secured: str, certificate: Path, time: FakeTime, left: int, code: int, level: str
 ) -> None:
     time.wall = real_time.time() + DAY - left * DAY  # it is good for one day from now on
-    ended = look(shell, "--json", "--ca-bundle", str(certificate), env={"DOCSHARE_URL": secured})
-    row = rows_of(ended)["server.certificate"]
+    ended = run_doctor(shell, "--json", "--ca-bundle", str(certificate), env={"DOCSHARE_URL": secured})
+    row = rows_by_check(ended)["server.certificate"]
     assert (ended.code, row["level"], row["detail"]) == (code, level, f"good for {left} days")
-    assert rows_of(ended)["server.api"]["ok"] is True
+    assert rows_by_check(ended)["server.api"]["ok"] is True
 
 
 def test_a_certificate_that_is_not_trusted_is_named(shell: Shell, secured: str) -> None:
-    ended = look(shell, "--json", env={"DOCSHARE_URL": secured})
-    row = rows_of(ended)["server.certificate"]
+    ended = run_doctor(shell, "--json", env={"DOCSHARE_URL": secured})
+    row = rows_by_check(ended)["server.certificate"]
     assert (ended.code, row["ok"]) == (13, False)
     assert row["detail"].startswith("not trusted: self-signed certificate")
     assert "--ca-bundle" in row["fix"]
@@ -298,8 +301,8 @@ def test_the_credential_never_leaves_the_machine_unencrypted(
 ) -> None:
     look_up = socket.getaddrinfo
     monkeypatch.setattr(socket, "getaddrinfo", lambda host, *args, **more: look_up("127.0.0.1", *args, **more))
-    ended = look(shell, "--json", env={"DOCSHARE_URL": api.url.replace("127.0.0.1", "docs.example")})
-    rows = rows_of(ended)
+    ended = run_doctor(shell, "--json", env={"DOCSHARE_URL": api.url.replace("127.0.0.1", "docs.example")})
+    rows = rows_by_check(ended)
     assert (rows["settings.address"]["level"], rows["server.api"]["ok"]) == ("warning", True)
     assert rows["server.credential"]["detail"] == "the credential would travel unencrypted to docs.example"
     assert api.heard
@@ -312,8 +315,8 @@ def test_a_proxy_of_the_environment_is_told_without_its_login(
     for name in ("no_proxy", "NO_PROXY", "HTTP_PROXY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("http_proxy", f"http://ann:hush@{api.url.removeprefix('http://')}")
-    ended = look(shell, "--json", env={"DOCSHARE_URL": "http://docs.example"})
-    rows = rows_of(ended)
+    ended = run_doctor(shell, "--json", env={"DOCSHARE_URL": "http://docs.example"})
+    rows = rows_by_check(ended)
     assert rows["settings.proxy"]["detail"] == f"requests go through {api.url}"
     assert [rows[f"server.{name}"]["ok"] for name in ("name", "connection", "certificate")] == [None, None, None]
     assert "hush" not in ended.out + ended.err
@@ -325,7 +328,7 @@ def test_a_bug_report_shows_nobody_and_no_place(shell: Shell, api: FakeApi, monk
     url = api.url.replace("127.0.0.1", "docs.example")
     shell("profile", "add", "acme-gmbh", "--url", url, "--with-token", stdin=f"{TOKEN}\n".encode())
     env = {"DOCSHARE_URL": "", "DOCSHARE_TOKEN": ""}
-    plain, hidden = (look(shell, "--allow-http", *more, env=env).out for more in ((), ("--redact",)))
+    plain, hidden = (run_doctor(shell, "--allow-http", *more, env=env).out for more in ((), ("--redact",)))
     for secret in ("docs.example", "acme-gmbh", "ann@example.com", str(shell.home)):
         assert secret in plain
         assert secret not in hidden
@@ -345,7 +348,7 @@ def test_addresses_paths_and_mail_addresses_are_hidden_wherever_they_come_from()
 def test_a_person_sees_marks_and_what_to_do(shell: Shell, api: FakeApi) -> None:
     api.on("GET", "/user", problem(401, "unauthorized"))
     shell.tty = True
-    ended = look(shell, "--color", "never")
+    ended = run_doctor(shell, "--color", "never")
     assert ended.code == 13
     lines = ended.lines
     assert "The server in effect" in lines
@@ -357,7 +360,7 @@ def test_a_person_sees_marks_and_what_to_do(shell: Shell, api: FakeApi) -> None:
 
 
 def test_a_pipe_gets_one_line_a_check(shell: Shell, api: FakeApi) -> None:
-    rows = [line.split("\t") for line in look(shell).lines]
+    rows = [line.split("\t") for line in run_doctor(shell).lines]
     assert [row[0] for row in rows] == list(NOTHING_WRONG)
     assert {len(row) for row in rows} == {5}
 
@@ -375,6 +378,6 @@ def test_a_login_in_netrc_is_told_and_not_used(
     netrc.write_text("machine 127.0.0.1 login ann password hush\n")
     netrc.chmod(0o600)
     monkeypatch.setenv("NETRC", str(netrc))
-    rows = rows_of(look(shell, "--json"))
+    rows = rows_by_check(run_doctor(shell, "--json"))
     assert rows["settings.netrc"]["detail"] == "~/.netrc has a login for this server; it is never used"
     assert {heard.headers["Authorization"] for heard in api.asked("GET", "/user")} == {f"Bearer {TOKEN}"}

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.fakefeed import FakeTime
-from tests.support.frontdoor import front_door
-from tests.support.mailbox import Mailbox
-from tests.support.shell import Ended, Shell
+from tests.support.fake_api import FakeTime
+from tests.support.mail_server import FakeMailServer
+from tests.support.reverse_proxy import reverse_proxy
+from tests.support.shell import CommandResult, Shell
 
 if TYPE_CHECKING:
     from tests.support.cast import World
@@ -24,7 +24,7 @@ MINUTE = 60_000
 Doctor = Callable[..., dict[str, dict[str, Any]]]
 
 
-def rows_of(ended: Ended) -> dict[str, dict[str, Any]]:
+def rows_by_check(ended: CommandResult) -> dict[str, dict[str, Any]]:
     return {row["check"].removeprefix("instance."): row for row in ended.json}
 
 
@@ -34,19 +34,19 @@ def doctor(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Doctor:
     monkeypatch.setenv("PATH", "/nonexistent")
 
     def look(world: World, *args: str) -> dict[str, dict[str, Any]]:
-        from tests.support.owned import owned
+        from tests.support.data_dir_owner import own_data_dir
 
-        with owned(world):
-            return rows_of(examine(shell, world.rt.config.data_dir, *args))
+        with own_data_dir(world):
+            return rows_by_check(run_doctor(shell, world.rt.config.data_dir, *args))
 
     return look
 
 
-def examine(shell: Shell, folder: Path, *args: str) -> Ended:
+def run_doctor(shell: Shell, folder: Path, *args: str) -> CommandResult:
     return shell("doctor", "--only", "instance", "--data", folder, "--json", *args)
 
 
-def close(folder: Path) -> None:
+def restrict_permissions(folder: Path) -> None:
     """Keep the data from everybody else, as a server does that makes it."""
     folder.chmod(0o700)
     for path in folder.iterdir():
@@ -55,7 +55,7 @@ def close(folder: Path) -> None:
 
 def test_an_instance_in_order_has_nothing_to_mend(doctor: Doctor, make: Callable[..., World]) -> None:
     world = make()
-    close(world.rt.config.data_dir)
+    restrict_permissions(world.rt.config.data_dir)
     world.rt.pulses.update(jobs=world.clock(), dispatcher=world.clock())
     rows = doctor(world)
     assert {name: row["ok"] for name, row in rows.items()} == {
@@ -71,7 +71,7 @@ def test_an_instance_in_order_has_nothing_to_mend(doctor: Doctor, make: Callable
 def test_data_that_others_can_read_is_named_with_the_command(doctor: Doctor, make: Callable[..., World]) -> None:
     world = make()
     folder = world.rt.config.data_dir
-    close(folder)
+    restrict_permissions(folder)
     (folder / "docshare.db").chmod(0o640)
     row = doctor(world)["permissions"]
     assert (row["ok"], row["level"], row["fix"]) == (False, "error", f"chmod 600 {folder / 'docshare.db'}")
@@ -135,7 +135,7 @@ def test_deliveries_given_up_and_webhooks_disabled_are_counted(doctor: Doctor, m
 def test_a_mail_server_is_tried_without_a_mail_and_with_one_when_asked(
     doctor: Doctor, make: Callable[..., World]
 ) -> None:
-    with Mailbox() as box:
+    with FakeMailServer() as box:
         world = make(smtp_url=box.url)
         assert doctor(world)["smtp"]["detail"] == "the mail server lets this server in"
         assert box.taken == []
@@ -145,7 +145,7 @@ def test_a_mail_server_is_tried_without_a_mail_and_with_one_when_asked(
 
 
 def test_a_mail_server_that_refuses_the_sender_is_quoted(doctor: Doctor, make: Callable[..., World]) -> None:
-    with Mailbox(answers={"MAIL": b"550 who are you"}) as box:
+    with FakeMailServer(answers={"MAIL": b"550 who are you"}) as box:
         row = doctor(make(smtp_url=box.url), "--mail", "you@example.com")["smtp"]
     assert (row["ok"], row["detail"]) == (False, "the mail server said 550 who are you")
 
@@ -156,7 +156,7 @@ def test_a_test_mail_without_a_mail_server_names_the_setting(doctor: Doctor, mak
 
 
 def test_egress_calls_an_address_under_the_rules_of_webhooks(doctor: Doctor, make: Callable[..., World]) -> None:
-    with front_door() as hook:
+    with reverse_proxy() as hook:
         hook.says = (204, "")
         world = make(webhook_allow=("127.0.0.0/8",))
         assert doctor(world, "--egress", hook.url)["egress"]["detail"] == "127.0.0.1 answered with status 204"
@@ -167,7 +167,7 @@ def test_egress_calls_an_address_under_the_rules_of_webhooks(doctor: Doctor, mak
 
 
 def test_keys_of_a_design_tool_that_are_none_are_named(doctor: Doctor, make: Callable[..., World]) -> None:
-    with front_door() as tool:
+    with reverse_proxy() as tool:
         tool.says = (200, "")
         row = doctor(make(design_user_jwks_url=f"{tool.url}/keys"))["design-keys"]
     assert (row["ok"], row["level"]) == (False, "error")
@@ -193,7 +193,7 @@ def test_a_check_that_hangs_hides_no_other(
     doctor: Doctor, make: Callable[..., World], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("docshare.server.services.operations.diagnosis._SECONDS", 0.2)
-    with Mailbox(drips=True) as box:
+    with FakeMailServer(drips=True) as box:
         rows = doctor(make(smtp_url=box.url))
     assert (rows["smtp"]["ok"], rows["smtp"]["detail"]) == (False, "no answer within 0.2 seconds")
     assert rows["schema"]["ok"] is True
@@ -208,7 +208,7 @@ def test_libreoffice_is_started_as_a_conversion_would(shell: Shell, world: World
 
 
 @contextmanager
-def own_umask() -> Iterator[None]:
+def default_umask() -> Iterator[None]:
     before = os.umask(0o022)
     try:
         yield
@@ -218,16 +218,16 @@ def own_umask() -> Iterator[None]:
 
 def test_where_no_server_runs_the_data_is_looked_at_all_the_same(shell: Shell, tmp_path: Path) -> None:
     folder = tmp_path / "data"
-    with own_umask():
+    with default_umask():
         assert shell("admin", "account", "create", "ada@example.com", "--data", folder).code == 0
-        rows = rows_of(examine(shell, folder))
+        rows = rows_by_check(run_doctor(shell, folder))
         (folder / "docshare.db").write_bytes(b"no database" * 1000)
-        broken = examine(shell, folder)
+        broken = run_doctor(shell, folder)
     assert {name: rows[name]["ok"] for name in ("process", "permissions", "database", "jobs")} == {
         "process": None, "permissions": True, "database": True, "jobs": None,
     }  # fmt: skip
     assert broken.code == 13
-    detail = rows_of(broken)["report"]["detail"]
+    detail = rows_by_check(broken)["report"]["detail"]
     assert detail == f"the database in {folder} is damaged: file is not a database"
 
 
@@ -236,15 +236,15 @@ def test_a_setting_that_stops_the_server_is_named(shell: Shell, tmp_path: Path) 
     folder.mkdir()
     (folder / "docshare.db").touch()
     (folder / "config.toml").write_text("thread = 4\n")
-    with own_umask():
-        ended = examine(shell, folder)
-    assert (ended.code, rows_of(ended)["report"]["detail"]) == (13, "config.toml: unknown setting 'thread'")
+    with default_umask():
+        ended = run_doctor(shell, folder)
+    assert (ended.code, rows_by_check(ended)["report"]["detail"]) == (13, "config.toml: unknown setting 'thread'")
 
 
 def test_a_mistyped_directory_is_an_error_and_a_server_elsewhere_is_none(shell: Shell, tmp_path: Path) -> None:
-    mistyped = examine(shell, tmp_path / "nowhere")
+    mistyped = run_doctor(shell, tmp_path / "nowhere")
     assert mistyped.code == 13
-    assert "there is no docshare data in" in rows_of(mistyped)["report"]["detail"]
+    assert "there is no docshare data in" in rows_by_check(mistyped)["report"]["detail"]
     elsewhere = shell("doctor", "--only", "instance", "--only", "public", "--json")
     assert elsewhere.code == 0
     assert {row["ok"] for row in elsewhere.json} == {None}
@@ -263,7 +263,7 @@ def test_a_server_that_hangs_is_named_and_not_waited_for_twice(
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         announce(Instance(rt, instance_key(folder)), url, "127.0.0.1")
         ended = shell("doctor", "--only", "instance", "--only", "public", "--data", folder, "--json")
-    rows = rows_of(ended)
+    rows = rows_by_check(ended)
     assert (ended.code, list(rows)) == (13, ["process", "public.address", "public.reach"])
     assert rows["process"]["detail"] == f"process {os.getpid()} holds the data directory and does not answer at {url}"
     assert rows["public.reach"]["ok"] is None
@@ -276,6 +276,6 @@ def test_a_server_that_holds_its_data_and_does_not_answer_is_named(
 
     folder = make().rt.config.data_dir
     with DirectoryLock(folder):
-        ended = examine(shell, folder)
+        ended = run_doctor(shell, folder)
     assert ended.code == 13
-    assert rows_of(ended)["report"]["detail"] == f"the docshare process that uses {folder} does not answer"
+    assert rows_by_check(ended)["report"]["detail"] == f"the docshare process that uses {folder} does not answer"

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.fakefeed import BASE, FakeTime
-from tests.support.frontdoor import FrontDoor, front_door
-from tests.support.shell import Ended, Shell
+from tests.support.fake_api import BASE, FakeTime
+from tests.support.reverse_proxy import ReverseProxy, reverse_proxy
+from tests.support.shell import CommandResult, Shell
 
 if TYPE_CHECKING:
     from tests.support.cast import World
@@ -21,16 +21,16 @@ ADD_ADDRESS = "nginx: proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_fo
 
 
 @pytest.fixture
-def door() -> Iterator[FrontDoor]:
-    with front_door() as door:
+def door() -> Iterator[ReverseProxy]:
+    with reverse_proxy() as door:
         yield door
 
 
 @dataclass
-class Scene:
+class ProxiedServer:
     """``doctor()`` looks at the server behind ``door``."""
 
-    door: FrontDoor
+    door: ReverseProxy
     shell: Shell
     data: Path
     url: str
@@ -40,21 +40,21 @@ class Scene:
         ended = self.run(*args, "--json")
         return ended.code, {row["check"].removeprefix("public."): row for row in ended.json}
 
-    def run(self, *args: str) -> Ended:
+    def run(self, *args: str) -> CommandResult:
         return self.shell("doctor", "--only", "public", "--data", self.data, *args)
 
 
 @pytest.fixture
-def scene(make: Callable[..., World], door: FrontDoor, time: FakeTime, tmp_path: Path) -> Iterator[Scene]:
-    from tests.support.owned import owned
+def scene(make: Callable[..., World], door: ReverseProxy, time: FakeTime, tmp_path: Path) -> Iterator[ProxiedServer]:
+    from tests.support.data_dir_owner import own_data_dir
 
     world = make(base_url=door.url, trusted_proxies=(ip_network("127.0.0.1/32"),))
-    with owned(world) as url:
+    with own_data_dir(world) as url:
         door.upstream = url
-        yield Scene(door, Shell(tmp_path / "home", door.url, time), world.rt.config.data_dir, url)
+        yield ProxiedServer(door, Shell(tmp_path / "home", door.url, time), world.rt.config.data_dir, url)
 
 
-def test_nothing_is_wrong_with_a_proxy_that_passes_on_what_it_should(scene: Scene) -> None:
+def test_nothing_is_wrong_with_a_proxy_that_passes_on_what_it_should(scene: ProxiedServer) -> None:
     code, rows = scene.doctor()
     assert code == 0
     assert {name: row["ok"] for name, row in rows.items()} == {
@@ -65,7 +65,7 @@ def test_nothing_is_wrong_with_a_proxy_that_passes_on_what_it_should(scene: Scen
     assert rows["body"]["detail"] == "uploads of 2.0 MB get through"
 
 
-def test_a_proxy_that_is_not_trusted_is_named_with_the_setting_that_trusts_it(scene: Scene) -> None:
+def test_a_proxy_that_is_not_trusted_is_named_with_the_setting_that_trusts_it(scene: ProxiedServer) -> None:
     scene.door.source = "127.0.0.2"
     code, rows = scene.doctor()
     assert (code, rows["readers"]["ok"], rows["readers"]["level"]) == (13, False, "error")
@@ -73,27 +73,27 @@ def test_a_proxy_that_is_not_trusted_is_named_with_the_setting_that_trusts_it(sc
     assert "DOCSHARE_TRUSTED_PROXIES=127.0.0.2/32" in rows["readers"]["fix"]
 
 
-def test_a_proxy_that_hides_for_whom_it_asks_is_named_with_the_line_it_lacks(scene: Scene) -> None:
+def test_a_proxy_that_hides_for_whom_it_asks_is_named_with_the_line_it_lacks(scene: ProxiedServer) -> None:
     scene.door.adds, scene.door.hides = False, ("X-Forwarded-For",)
     code, rows = scene.doctor()
     assert (code, rows["readers"]["ok"], rows["readers"]["fix"]) == (13, False, ADD_ADDRESS)
     assert "all readers seem to come from 127.0.0.1" in rows["readers"]["detail"]
 
 
-def test_a_proxy_neither_trusted_nor_saying_for_whom_it_asks_needs_both_mended(scene: Scene) -> None:
+def test_a_proxy_neither_trusted_nor_saying_for_whom_it_asks_needs_both_mended(scene: ProxiedServer) -> None:
     scene.door.adds, scene.door.source = False, "127.0.0.2"
     _, rows = scene.doctor()
     assert rows["readers"]["fix"] == f"{ADD_ADDRESS} then set DOCSHARE_TRUSTED_PROXIES=127.0.0.2/32"
 
 
-def test_a_proxy_that_believes_what_readers_claim_is_named(scene: Scene) -> None:
+def test_a_proxy_that_believes_what_readers_claim_is_named(scene: ProxiedServer) -> None:
     scene.door.adds = False
     code, rows = scene.doctor()
     assert (code, rows["readers"]["fix"]) == (13, ADD_ADDRESS)
     assert "readers can claim any address" in rows["readers"]["detail"]
 
 
-def test_a_proxy_that_takes_no_large_body_is_named_with_its_limit(scene: Scene) -> None:
+def test_a_proxy_that_takes_no_large_body_is_named_with_its_limit(scene: ProxiedServer) -> None:
     scene.door.most = 1 << 20
     code, rows = scene.doctor()
     assert (code, rows["body"]["ok"]) == (13, False)
@@ -102,14 +102,14 @@ def test_a_proxy_that_takes_no_large_body_is_named_with_its_limit(scene: Scene) 
     assert rows["readers"]["ok"] is True
 
 
-def test_larger_bodies_are_sent_when_asked_and_none_after_the_first_that_fails(scene: Scene) -> None:
+def test_larger_bodies_are_sent_when_asked_and_none_after_the_first_that_fails(scene: ProxiedServer) -> None:
     scene.door.most = 12 << 20
     _, rows = scene.doctor("--body", "200MB")
     assert rows["body"]["detail"] == "an upload of 101 MB does not get through (status 413)"
     assert scene.door.heard == ["GET", "POST", "POST", "POST"]
 
 
-def test_a_proxy_that_asks_for_another_host_is_a_warning(scene: Scene) -> None:
+def test_a_proxy_that_asks_for_another_host_is_a_warning(scene: ProxiedServer) -> None:
     scene.door.host = "backend:8787"
     code, rows = scene.doctor()
     assert (code, rows["host"]["ok"], rows["host"]["level"]) == (0, False, "warning")
@@ -120,7 +120,9 @@ def test_a_proxy_that_asks_for_another_host_is_a_warning(scene: Scene) -> None:
 @pytest.mark.parametrize(
     ("lost", "level", "why"), [("Authorization", "error", "sign in"), ("Range", "warning", "resume")]
 )
-def test_a_proxy_that_takes_headers_out_of_requests_is_named(scene: Scene, lost: str, level: str, why: str) -> None:
+def test_a_proxy_that_takes_headers_out_of_requests_is_named(
+    scene: ProxiedServer, lost: str, level: str, why: str
+) -> None:
     scene.door.hides = (lost,)
     _, rows = scene.doctor()
     assert (rows["headers"]["ok"], rows["headers"]["level"], rows["headers"]["fix"]) == (
@@ -129,7 +131,7 @@ def test_a_proxy_that_takes_headers_out_of_requests_is_named(scene: Scene, lost:
     assert why in rows["headers"]["detail"]
 
 
-def test_an_address_that_leads_to_another_server_is_named(scene: Scene) -> None:
+def test_an_address_that_leads_to_another_server_is_named(scene: ProxiedServer) -> None:
     scene.door.says = (200, "")
     code, rows = scene.doctor()
     assert (code, rows["reach"]["ok"]) == (13, False)
@@ -138,25 +140,25 @@ def test_an_address_that_leads_to_another_server_is_named(scene: Scene) -> None:
     assert "readers" not in rows
 
 
-def test_a_proxy_that_does_not_reach_the_server_is_told_where_it_is(scene: Scene) -> None:
+def test_a_proxy_that_does_not_reach_the_server_is_told_where_it_is(scene: ProxiedServer) -> None:
     scene.door.says = (502, "")
     code, rows = scene.doctor()
     assert (code, rows["reach"]["fix"]) == (13, f"Let it pass requests on to {scene.url}")
 
 
-def test_an_address_that_only_redirects_is_named_with_the_right_one(scene: Scene) -> None:
+def test_an_address_that_only_redirects_is_named_with_the_right_one(scene: ProxiedServer) -> None:
     scene.door.says = (301, "https://docs.example")
     _, rows = scene.doctor()
     assert rows["reach"]["fix"] == "Set DOCSHARE_BASE_URL=https://docs.example"
 
 
-def test_a_proxy_whose_clock_is_an_hour_off_is_named(scene: Scene) -> None:
+def test_a_proxy_whose_clock_is_an_hour_off_is_named(scene: ProxiedServer) -> None:
     scene.door.date = BASE - 3600
     code, rows = scene.doctor()
     assert (code, rows["clock"]["detail"]) == (13, "the clocks differ by 3600 s: signatures of webhooks look too old")
 
 
-def test_the_token_of_the_probe_is_never_shown(scene: Scene) -> None:
+def test_the_token_of_the_probe_is_never_shown(scene: ProxiedServer) -> None:
     scene.door.says = (301, "https://docs.example")
     scene.shell.tty = True
     ended = scene.run("-vv")
@@ -167,10 +169,10 @@ def test_the_token_of_the_probe_is_never_shown(scene: Scene) -> None:
 def test_links_to_loopback_are_a_warning_only_where_others_could_call(
     make: Callable[..., World], time: FakeTime, tmp_path: Path, host: str, ok: bool
 ) -> None:
-    from tests.support.owned import owned
+    from tests.support.data_dir_owner import own_data_dir
 
     world = make(base_url="http://127.0.0.1:9")
-    with owned(world, host) as url:
+    with own_data_dir(world, host) as url:
         shell = Shell(tmp_path / "home", url, time)
         ended = shell("doctor", "--only", "public", "--data", world.rt.config.data_dir, "--json")
     rows = {row["check"]: row for row in ended.json}
@@ -184,10 +186,10 @@ def test_without_a_proxy_a_server_is_told_not_to_trust_one(
     make: Callable[..., World], time: FakeTime, tmp_path: Path
 ) -> None:
     from docshare.server.app import put_behind
-    from tests.support.owned import owned
+    from tests.support.data_dir_owner import own_data_dir
 
     world = make(trusted_proxies=(ip_network("127.0.0.0/8"),))
-    with owned(world) as url:
+    with own_data_dir(world) as url:
         put_behind(world.app, replace(world.rt, config=replace(world.rt.config, base_url=url)))
         announced = world.rt.config.data_dir / "server.json"
         announced.write_text(announced.read_text().replace(world.rt.config.base_url, url))
@@ -200,7 +202,7 @@ def test_without_a_proxy_a_server_is_told_not_to_trust_one(
     assert rows["public.reach"]["ok"] is True
 
 
-def test_a_request_with_a_made_up_token_is_an_ordinary_one(scene: Scene) -> None:
+def test_a_request_with_a_made_up_token_is_an_ordinary_one(scene: ProxiedServer) -> None:
     import requests
 
     assert requests.get(f"{scene.url}/healthz?probe=nobody", timeout=10).text == "ok\n"

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from docshare.cli.reference.tree import load_tree
-from tests.support.fakefeed import UUID, FakeApi, FakeTime, problem, row
+from tests.support.fake_api import UUID, FakeApi, FakeTime, problem, row
 from tests.support.pdfs import simple_pdf
-from tests.support.shell import Ended, Shell
+from tests.support.shell import CommandResult, Shell
 
 if TYPE_CHECKING:
     from tests.support.cast import Person, World
@@ -24,16 +24,16 @@ LIST = ("events", "list", "--type", "activity")
 TAIL = ("events", "tail", "--type", "activity")
 
 
-def happened(api: FakeApi, number: int, event: str, **data: Any) -> None:
+def append_event(api: FakeApi, number: int, event: str, **data: Any) -> None:
     api.rows["activity"].append(row("activity", number, event=event, data=data))
 
 
-def ids(done: Ended) -> list[int]:
+def row_ids(done: CommandResult) -> list[int]:
     assert done.code == 0, done.err
     return [each["id"] for each in done.rows]
 
 
-def listed(shell: Shell, *options: str) -> list[int]:
+def list_ids(shell: Shell, *options: str) -> list[int]:
     done = shell(*LIST, *options, "--json")
     assert done.code == 0, done.err
     return [each["id"] for each in done.json]
@@ -54,7 +54,7 @@ def test_the_rows_are_those_of_any_feed(
 ) -> None:
     api.add("activity", *range(2, 252))
     time.wall += 252
-    assert listed(shell, *options) == expected
+    assert list_ids(shell, *options) == expected
 
 
 @pytest.mark.parametrize(("kinds", "expected"), [
@@ -64,15 +64,15 @@ def test_the_rows_are_those_of_any_feed(
 ])  # fmt: skip
 def test_kinds_narrow_what_is_shown(api: FakeApi, shell: Shell, kinds: str, expected: list[int]) -> None:
     for number, event in enumerate(("note.created", "file.viewed", "access.denied", "note.created"), 2):
-        happened(api, number, event)
-    assert listed(shell, "--kind", kinds) == expected
+        append_event(api, number, event)
+    assert list_ids(shell, "--kind", kinds) == expected
 
 
 def test_one_file_is_looked_up_and_shown(api: FakeApi, shell: Shell) -> None:
     api.on("GET", "/files/aB3dE5fG7hJ9", FILE)
-    happened(api, 2, "file.viewed")
-    happened(api, 3, "file.viewed", fileUuid=UUID.format(2))
-    assert listed(shell, "--file", "aB3dE5fG7hJ9") == [2]
+    append_event(api, 2, "file.viewed")
+    append_event(api, 3, "file.viewed", fileUuid=UUID.format(2))
+    assert list_ids(shell, "--file", "aB3dE5fG7hJ9") == [2]
     assert shell(*LIST, "--file", "zzzzzzzzzzz9").code == 3
 
 
@@ -160,7 +160,7 @@ def test_strange_rows_of_other_servers_are_shown_somehow(
 
 
 def test_what_a_reader_wrote_cannot_steer_the_terminal_nor_fill_it(api: FakeApi, shell: Shell) -> None:
-    happened(api, 2, "note.created", author="\x1b[31mEve", body="\x1b[2J" + "x" * 5000)
+    append_event(api, 2, "note.created", author="\x1b[31mEve", body="\x1b[2J" + "x" * 5000)
     shell.tty = True
     (line,) = shell(*TAIL, "--once", "--no-color").lines
     assert "\x1b" not in line
@@ -169,7 +169,7 @@ def test_what_a_reader_wrote_cannot_steer_the_terminal_nor_fill_it(api: FakeApi,
 
 
 def test_a_terminal_gets_a_table(api: FakeApi, shell: Shell) -> None:
-    happened(api, 2, "access.denied", reason="domain", count=2)
+    append_event(api, 2, "access.denied", reason="domain", count=2)
     shell.tty = True
     head, line = shell(*LIST, "--no-color").lines
     assert head.split() == ["WHEN", "EVENT", "FILE", "WHAT", "ID"]
@@ -180,13 +180,13 @@ def test_a_terminal_gets_a_table(api: FakeApi, shell: Shell) -> None:
 def test_a_pipe_gets_tab_separated_values_in_a_fixed_order(
     api: FakeApi, shell: Shell, command: tuple[str, ...]
 ) -> None:
-    happened(api, 2, "note.created", author="A\tB", body="ü")
+    append_event(api, 2, "note.created", author="A\tB", body="ü")
     data = f'{{"fileUuid":"{UUID.format(1)}","fileName":"deck.pdf","author":"A\\tB","body":"ü"}}'
     assert shell(*command).lines == [f"2\tnote.created\t2026-09-21T14:13:22.000Z\t{UUID.format(1)}\tdeck.pdf\t{data}"]
 
 
 def test_csv_names_its_columns(api: FakeApi, shell: Shell) -> None:
-    happened(api, 2, "receipt.confirmed", name="=1+1")
+    append_event(api, 2, "receipt.confirmed", name="=1+1")
     table = list(csv.reader(io.StringIO(shell(*LIST, "--format", "csv").out)))
     assert table[0] == ["id", "event", "timestamp", "data.fileUuid", "data.fileName", "data"]
     assert json.loads(table[1][5])["name"] == "=1+1"
@@ -199,7 +199,7 @@ def test_json_rows_are_untouched(api: FakeApi, shell: Shell) -> None:
 
 
 def test_fields_reach_into_the_data(api: FakeApi, shell: Shell) -> None:
-    happened(api, 2, "note.created", author="Ada", body="Typo")
+    append_event(api, 2, "note.created", author="Ada", body="Typo")
     assert shell(*LIST, "--fields", "event,data.author").lines == ["note.created\tAda"]
     assert shell(*LIST, "--fields", "country").code == 2
     assert shell("events", "list", "--fields", "data.author").code == 2
@@ -209,24 +209,24 @@ def test_fields_reach_into_the_data(api: FakeApi, shell: Shell) -> None:
 
 
 def test_one_cursor_goes_through_all_kinds(api: FakeApi, shell: Shell) -> None:
-    happened(api, 2, "file.viewed")
-    assert ids(shell(*TAIL, "--cursor", "all", "--from", "start", "--once", "--json")) == [2]
-    happened(api, 3, "note.created")
-    happened(api, 4, "file.viewed")
-    assert ids(shell(*TAIL, "--cursor", "all", "--once", "--json")) == [3, 4]
+    append_event(api, 2, "file.viewed")
+    assert row_ids(shell(*TAIL, "--cursor", "all", "--from", "start", "--once", "--json")) == [2]
+    append_event(api, 3, "note.created")
+    append_event(api, 4, "file.viewed")
+    assert row_ids(shell(*TAIL, "--cursor", "all", "--once", "--json")) == [3, 4]
     kept = shell.cursor("all")
     assert (kept["stream"], kept["cursor"], kept["recent"], "kinds" in kept) == ("activity", 4, [2, 3, 4], False)
 
 
 def test_a_cursor_of_some_kinds_is_refused_for_others(api: FakeApi, shell: Shell) -> None:
-    happened(api, 2, "note.created")
+    append_event(api, 2, "note.created")
     notes = ("--kind", "note.created", "--cursor", "notes", "--once", "--json")
-    assert ids(shell(*TAIL, *notes, "--from", "start")) == [2]
+    assert row_ids(shell(*TAIL, *notes, "--from", "start")) == [2]
     assert shell.cursor("notes")["kinds"] == ["note.created"]
     done = shell(*TAIL, "--cursor", "notes", "--once", "--json")
     assert done.code == 2
     assert done.error["detail"].endswith("it is for note.created, not for all kinds")
-    assert ids(shell(*TAIL, *notes)) == []
+    assert row_ids(shell(*TAIL, *notes)) == []
 
 
 def test_a_cursor_of_activity_is_refused_for_views(api: FakeApi, shell: Shell) -> None:
@@ -238,28 +238,28 @@ def test_a_cursor_of_activity_is_refused_for_views(api: FakeApi, shell: Shell) -
 
 def test_a_cursor_can_be_made_and_moved_by_hand(api: FakeApi, shell: Shell) -> None:
     for number, event in enumerate(("note.created", "file.viewed", "note.created"), 2):
-        happened(api, number, event)
+        append_event(api, number, event)
     made = shell("events", "cursor", "set", "notes", "now", "--type", "activity", "--kind", "note.created")
     assert (made.code, shell.cursor("notes")["cursor"]) == (0, 4)
     assert shell("events", "cursor", "set", "notes", "2").code == 0
-    assert ids(shell(*TAIL, "--kind", "note.created", "--cursor", "notes", "--once", "--json")) == [4]
+    assert row_ids(shell(*TAIL, "--kind", "note.created", "--cursor", "notes", "--once", "--json")) == [4]
     changed = shell("events", "cursor", "set", "notes", "2", "--type", "activity", "--kind", "file.viewed")
     assert (changed.code, "choice of kinds cannot be changed" in changed.err) == (2, True)
 
 
 def test_it_ends_with_the_first_event_that_matches(api: FakeApi, shell: Shell) -> None:
     for number, event in enumerate(("file.viewed", "access.denied", "file.viewed"), 2):
-        happened(api, number, event, reason="password", count=4)
+        append_event(api, number, event, reason="password", count=4)
     options = ("--from", "start", "--until-match", "event == 'access.denied' && data.count > `3`", "--json")
-    assert ids(shell(*TAIL, *options)) == [2, 3]
+    assert row_ids(shell(*TAIL, *options)) == [2, 3]
 
 
 def test_the_cursor_stays_before_an_event_whose_command_failed(api: FakeApi, shell: Shell) -> None:
-    happened(api, 2, "note.created")
+    append_event(api, 2, "note.created")
     done = shell(*TAIL, "--cursor", "all", "--from", "start", "--once", "--exec", "false", "--json")
     assert (done.code, done.out) == (12, "")
     assert done.error["detail"] == "--exec ended with 1 for row 2 of the activity stream"
-    assert ids(shell(*TAIL, "--cursor", "all", "--once", "--json")) == [2]
+    assert row_ids(shell(*TAIL, "--cursor", "all", "--once", "--json")) == [2]
 
 
 def test_a_cursor_beyond_64_bits_is_refused(api: FakeApi, shell: Shell) -> None:
@@ -286,13 +286,13 @@ def test_what_happens_on_a_real_server_is_followed(
     other_deck.write_bytes(simple_pdf(pages=1))
     shell = desk(world.pia)
     follow = (*TAIL, "--cursor", "all", "--once", "--json")
-    assert ids(shell(*follow)) == []
+    assert row_ids(shell(*follow)) == []
     made = world.pia.upload(name="deck.pdf")
     assert shell("replace", made["uuid"], other_deck).code == 0
     (event,) = shell(*follow).rows
     assert (event["event"], event["data"]["fileUuid"], event["data"]["contentVersion"]) == (
         "content.replaced", made["uuid"], 2,
     )  # fmt: skip
-    assert listed(shell, "--kind", "content.replaced,note.created") == [event["id"]]
-    assert listed(shell, "--kind", "note.created,file.burned") == []
-    assert ids(shell(*follow)) == []
+    assert list_ids(shell, "--kind", "content.replaced,note.created") == [event["id"]]
+    assert list_ids(shell, "--kind", "note.created,file.burned") == []
+    assert row_ids(shell(*follow)) == []

@@ -13,20 +13,20 @@ from typing import Any
 import pytest
 
 from docshare.cli.local.storage import hold_lock
-from tests.support.fakefeed import UUID, FakeApi, fake_api, problem, row
-from tests.support.shell import Ended, Shell
+from tests.support.fake_api import UUID, FakeApi, fake_api, problem, row
+from tests.support.shell import CommandResult, Shell
 
 FILE = {"uuid": UUID.format(1), "shortId": "aB3dE5fG7hJ9", "originalName": "deck.pdf"}
 
 
-def tail(shell: Shell, *options: str | Path) -> list[int]:
+def tail_ids(shell: Shell, *options: str | Path) -> list[int]:
     done = shell("events", "tail", *options, "--json")
     assert done.code == 0, done.err
     return [each["id"] for each in done.rows]
 
 
-def refused(shell: Shell, *options: str | Path) -> str:
-    done: Ended = shell("events", "tail", "--once", *options, "--json")
+def refusal_detail(shell: Shell, *options: str | Path) -> str:
+    done: CommandResult = shell("events", "tail", "--once", *options, "--json")
     assert (done.code, done.out) == (2, ""), done.err
     return str(done.error["detail"])
 
@@ -36,21 +36,21 @@ def refused(shell: Shell, *options: str | Path) -> str:
 
 def test_the_next_tail_goes_on_where_the_last_one_ended(api: FakeApi, shell: Shell) -> None:
     api.add("view", 2, 3)
-    assert tail(shell, "--cursor", "crm", "--once") == []
+    assert tail_ids(shell, "--cursor", "crm", "--once") == []
     api.add("view", 4, 5)
-    assert tail(shell, "--cursor", "crm", "--once") == [4, 5]
-    assert tail(shell, "--cursor", "crm", "--once") == []
+    assert tail_ids(shell, "--cursor", "crm", "--once") == [4, 5]
+    assert tail_ids(shell, "--cursor", "crm", "--once") == []
 
 
 def test_rows_that_come_to_an_empty_stream_between_two_runs_are_not_lost(api: FakeApi, shell: Shell) -> None:
-    assert tail(shell, "--cursor", "crm", "--once") == []
+    assert tail_ids(shell, "--cursor", "crm", "--once") == []
     api.add("view", *range(2, 152))
-    assert tail(shell, "--cursor", "crm", "--once") == list(range(2, 152))
+    assert tail_ids(shell, "--cursor", "crm", "--once") == list(range(2, 152))
 
 
 def test_the_file_says_where_the_cursor_belongs(api: FakeApi, shell: Shell) -> None:
     api.add("view", 2, 3)
-    tail(shell, "--cursor", "crm", "--from", "start", "--once")
+    tail_ids(shell, "--cursor", "crm", "--from", "start", "--once")
     assert shell.cursor("crm") == {
         "v": 1, "origin": api.url, "account": UUID.format(9), "stream": "view", "file": None, "cursor": 3,
         "recent": [2, 3], "updatedAt": "2026-09-21T14:13:20.000Z",
@@ -61,7 +61,7 @@ def test_the_file_says_where_the_cursor_belongs(api: FakeApi, shell: Shell) -> N
 def test_a_cursor_of_several_streams_keeps_a_position_of_each(api: FakeApi, shell: Shell) -> None:
     api.add("view", 2, 3)
     api.add("gate", 7)
-    tail(shell, "--type", "all", "--cursor", "crm", "--from", "start", "--once")
+    tail_ids(shell, "--type", "all", "--cursor", "crm", "--from", "start", "--once")
     assert shell.cursor("crm")["cursor"] == {"view": 3, "download": None, "gate": 7}
     api.add("download", 2)
     api.add("gate", 8)
@@ -74,44 +74,44 @@ def test_a_stream_that_joins_later_begins_then(api: FakeApi, shell: Shell) -> No
     api.pro = False
     api.add("view", 2)
     api.add("gate", 2)
-    tail(shell, "--type", "all", "--cursor", "crm", "--once")
+    tail_ids(shell, "--type", "all", "--cursor", "crm", "--once")
     api.pro = True
     api.add("view", 3)
-    assert tail(shell, "--type", "all", "--cursor", "crm", "--once") == [3]
+    assert tail_ids(shell, "--type", "all", "--cursor", "crm", "--once") == [3]
     api.add("gate", 3)
-    assert tail(shell, "--type", "all", "--cursor", "crm", "--once") == [3]
+    assert tail_ids(shell, "--type", "all", "--cursor", "crm", "--once") == [3]
 
 
 def test_count_leaves_the_cursor_at_the_last_row_shown(api: FakeApi, shell: Shell) -> None:
     api.add("view", *range(2, 12))
-    assert tail(shell, "--cursor", "crm", "--from", "start", "--count", "3") == [2, 3, 4]
-    assert tail(shell, "--cursor", "crm", "--once") == list(range(5, 12))
+    assert tail_ids(shell, "--cursor", "crm", "--from", "start", "--count", "3") == [2, 3, 4]
+    assert tail_ids(shell, "--cursor", "crm", "--once") == list(range(5, 12))
 
 
 def test_a_given_start_goes_before_the_saved_one(api: FakeApi, shell: Shell) -> None:
     api.add("view", 2, 3)
-    tail(shell, "--cursor", "crm", "--once")
-    assert tail(shell, "--cursor", "crm", "--from", "2", "--once") == [3]
+    tail_ids(shell, "--cursor", "crm", "--once")
+    assert tail_ids(shell, "--cursor", "crm", "--from", "2", "--once") == [3]
 
 
 def test_reset_forgets_the_saved_position(api: FakeApi, shell: Shell) -> None:
-    tail(shell, "--cursor", "crm", "--once")
+    tail_ids(shell, "--cursor", "crm", "--once")
     api.add("view", 2, 3)
-    assert tail(shell, "--cursor", "crm", "--reset", "--once") == []
+    assert tail_ids(shell, "--cursor", "crm", "--reset", "--once") == []
     assert shell.cursor("crm")["cursor"] == 3
 
 
 def test_a_cursor_file_can_be_anywhere(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     api.add("view", 2)
     path = tmp_path / "mine.json"
-    assert tail(shell, "--cursor-file", path, "--from", "start", "--once") == [2]
+    assert tail_ids(shell, "--cursor-file", path, "--from", "start", "--once") == [2]
     assert json.loads(path.read_text())["cursor"] == 2
-    assert tail(shell, "--cursor-file", path, "--once") == []
+    assert tail_ids(shell, "--cursor-file", path, "--once") == []
 
 
 def test_without_a_name_nothing_is_kept(api: FakeApi, shell: Shell) -> None:
-    tail(shell, "--once")
-    tail(shell, "--once", "--no-cursor")
+    tail_ids(shell, "--once")
+    tail_ids(shell, "--once", "--no-cursor")
     assert not shell.cursors.exists()
 
 
@@ -123,7 +123,7 @@ def test_rows_shown_before_a_failure_are_not_shown_again(api: FakeApi, shell: Sh
         asked.append(None)
         return problem(401, "unauthorized") if len(asked) == 3 else None
 
-    tail(shell, "--cursor", "crm", "--from", "2", "--count", "1")
+    tail_ids(shell, "--cursor", "crm", "--from", "2", "--count", "1")
     asked.clear()
     api.before_page = second_page_fails
     done = shell("events", "tail", "--cursor", "crm", "--once", "--json")
@@ -142,7 +142,7 @@ def test_a_reader_that_goes_away_loses_no_row(api: FakeApi, shell: Shell) -> Non
     done = shell("events", "tail", "--cursor", "crm", "--from", "start", "--once", "--json")
     assert done.code == 141
     shell.written = lambda text: None
-    assert tail(shell, "--cursor", "crm", "--once") == list(range(4, 12))
+    assert tail_ids(shell, "--cursor", "crm", "--once") == list(range(4, 12))
 
 
 # --- late rows -------------------------------------------------------------------------------------------------------
@@ -150,35 +150,35 @@ def test_a_reader_that_goes_away_loses_no_row(api: FakeApi, shell: Shell) -> Non
 
 def test_overlap_catches_a_row_that_was_committed_late(api: FakeApi, shell: Shell) -> None:
     api.add("view", 2, 3, 5)
-    assert tail(shell, "--cursor", "crm", "--from", "start", "--once") == [2, 3, 5]
+    assert tail_ids(shell, "--cursor", "crm", "--from", "start", "--once") == [2, 3, 5]
     api.rows["view"] += [row("view", 4), row("view", 6)]
-    assert tail(shell, "--cursor", "crm", "--overlap", "10", "--once") == [4, 6]
-    assert tail(shell, "--cursor", "crm", "--overlap", "10", "--once") == []
+    assert tail_ids(shell, "--cursor", "crm", "--overlap", "10", "--once") == [4, 6]
+    assert tail_ids(shell, "--cursor", "crm", "--overlap", "10", "--once") == []
 
 
 def test_without_overlap_only_what_follows_the_cursor_is_read(api: FakeApi, shell: Shell) -> None:
     api.add("view", 2, 3, 5)
-    tail(shell, "--cursor", "crm", "--from", "start", "--once")
+    tail_ids(shell, "--cursor", "crm", "--from", "start", "--once")
     api.rows["view"] += [row("view", 4), row("view", 6)]
-    assert tail(shell, "--cursor", "crm", "--once") == [6]
+    assert tail_ids(shell, "--cursor", "crm", "--once") == [6]
 
 
 def test_overlap_shows_nothing_from_before_the_tail_began(api: FakeApi, shell: Shell) -> None:
     api.add("view", *range(2, 52))
-    assert tail(shell, "--cursor", "crm", "--overlap", "20", "--once") == []
-    assert tail(shell, "--cursor", "crm", "--overlap", "100", "--once") == []
+    assert tail_ids(shell, "--cursor", "crm", "--overlap", "20", "--once") == []
+    assert tail_ids(shell, "--cursor", "crm", "--overlap", "100", "--once") == []
 
 
 def test_overlap_reaches_back_to_rows_just_before_the_beginning(api: FakeApi, shell: Shell) -> None:
     api.add("view", 2, 3, 5)
-    tail(shell, "--cursor", "crm", "--overlap", "20", "--once")
+    tail_ids(shell, "--cursor", "crm", "--overlap", "20", "--once")
     api.rows["view"] += [row("view", 4)]
-    assert tail(shell, "--cursor", "crm", "--overlap", "20", "--once") == [4]
+    assert tail_ids(shell, "--cursor", "crm", "--overlap", "20", "--once") == [4]
 
 
 def test_only_the_last_hundred_ids_are_remembered(api: FakeApi, shell: Shell) -> None:
     api.add("view", *range(2, 302))
-    tail(shell, "--cursor", "crm", "--from", "start", "--once")
+    tail_ids(shell, "--cursor", "crm", "--from", "start", "--once")
     assert shell.cursor("crm")["recent"] == list(range(202, 302))
 
 
@@ -189,52 +189,52 @@ def test_only_the_last_hundred_ids_are_remembered(api: FakeApi, shell: Shell) ->
 def used(api: FakeApi, shell: Shell) -> Shell:
     """A shell with the cursor ``crm`` of the view stream at 3."""
     api.add("view", 2, 3)
-    tail(shell, "--cursor", "crm", "--once")
+    tail_ids(shell, "--cursor", "crm", "--once")
     return shell
 
 
 def test_a_cursor_is_refused_for_another_stream(used: Shell) -> None:
-    assert "is for the stream view, not for download" in refused(used, "--cursor", "crm", "--type", "download")
+    assert "is for the stream view, not for download" in refusal_detail(used, "--cursor", "crm", "--type", "download")
 
 
 def test_a_cursor_is_refused_for_another_file(api: FakeApi, used: Shell) -> None:
     api.on("GET", "/files/aB3dE5fG7hJ9", FILE)
-    why = refused(used, "--cursor", "crm", "--file", "aB3dE5fG7hJ9")
+    why = refusal_detail(used, "--cursor", "crm", "--file", "aB3dE5fG7hJ9")
     assert f"is for all files, not for the file {UUID.format(1)}" in why
 
 
 def test_a_cursor_is_refused_on_another_server(used: Shell) -> None:
     with fake_api() as other:
         used.env["DOCSHARE_URL"] = other.url
-        assert f"belongs to http://127.0.0.1:{used.cursor('crm')['origin'].rpartition(':')[2]}" in refused(
+        assert f"belongs to http://127.0.0.1:{used.cursor('crm')['origin'].rpartition(':')[2]}" in refusal_detail(
             used, "--cursor", "crm"
         )
 
 
 def test_a_cursor_is_refused_for_another_account(api: FakeApi, used: Shell) -> None:
     api.on("GET", "/user", {"uuid": UUID.format(8)})
-    assert "belongs to the account" in refused(used, "--cursor", "crm")
+    assert "belongs to the account" in refusal_detail(used, "--cursor", "crm")
 
 
 def test_a_credential_that_may_not_know_its_account_can_use_it(api: FakeApi, used: Shell) -> None:
     api.on("GET", "/user", problem(403, "insufficient_scope"))
     api.add("view", 4)
-    assert tail(used, "--cursor", "crm", "--once") == [4]
+    assert tail_ids(used, "--cursor", "crm", "--once") == [4]
     assert used.cursor("crm")["account"] == UUID.format(9)
 
 
 def test_reset_takes_a_cursor_to_another_stream(used: Shell) -> None:
-    assert tail(used, "--cursor", "crm", "--type", "download", "--reset", "--once") == []
+    assert tail_ids(used, "--cursor", "crm", "--type", "download", "--reset", "--once") == []
     assert used.cursor("crm")["stream"] == "download"
 
 
 @pytest.mark.parametrize(("stream", "cursor"), [("view", 2**31), ("download", 2**40), ("gate", 2**63)])
 def test_a_cursor_beyond_what_the_server_keeps_is_refused(api: FakeApi, shell: Shell, stream: str, cursor: int) -> None:
     api.add(stream, 2)
-    tail(shell, "--cursor", "crm", "--type", stream, "--once")
+    tail_ids(shell, "--cursor", "crm", "--type", stream, "--once")
     path = shell.cursors / "crm.json"
     path.write_text(json.dumps({**shell.cursor("crm"), "cursor": cursor}))
-    assert f"beyond every id of the {stream} stream" in refused(shell, "--cursor", "crm", "--type", stream)
+    assert f"beyond every id of the {stream} stream" in refusal_detail(shell, "--cursor", "crm", "--type", stream)
 
 
 @pytest.mark.parametrize("text", [
@@ -249,7 +249,7 @@ def test_a_cursor_beyond_what_the_server_keeps_is_refused(api: FakeApi, shell: S
 def test_a_file_that_is_no_cursor_is_refused_and_left_alone(shell: Shell, tmp_path: Path, text: str) -> None:
     path = tmp_path / "mine.json"
     path.write_text(text)
-    assert "is no cursor file" in refused(shell, "--cursor-file", path)
+    assert "is no cursor file" in refusal_detail(shell, "--cursor-file", path)
     assert path.read_text() == text
 
 
@@ -281,7 +281,7 @@ sys.exit(main(sys.argv[1:]))
 
 def test_a_crash_between_flush_and_save_may_double_rows_but_loses_none(api: FakeApi, shell: Shell) -> None:
     api.add("view", 2, 3, 4)
-    tail(shell, "--cursor", "crm", "--from", "start", "--once")
+    tail_ids(shell, "--cursor", "crm", "--from", "start", "--once")
     api.add("view", 5, 6)
     command = [
         sys.executable,
@@ -298,7 +298,7 @@ def test_a_crash_between_flush_and_save_may_double_rows_but_loses_none(api: Fake
     assert killed.returncode == -signal.SIGKILL
     assert [json.loads(line)["id"] for line in killed.stdout.splitlines()] == [5, 6]
     assert shell.cursor("crm")["cursor"] == 4
-    assert tail(shell, "--cursor", "crm", "--once") == [5, 6]
+    assert tail_ids(shell, "--cursor", "crm", "--once") == [5, 6]
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from docshare.cli.local.storage import hold_lock
-from tests.support.fakefeed import UUID, FakeApi
-from tests.support.shell import Ended, Shell
+from tests.support.fake_api import UUID, FakeApi
+from tests.support.shell import CommandResult, Shell
 
 
-def tail(shell: Shell, *options: str | Path) -> list[int]:
+def tail_ids(shell: Shell, *options: str | Path) -> list[int]:
     done = shell("events", "tail", *options, "--json")
     assert done.code == 0, done.err
     return [each["id"] for each in done.rows]
@@ -22,12 +22,12 @@ def tail(shell: Shell, *options: str | Path) -> list[int]:
 def used(api: FakeApi, shell: Shell) -> Shell:
     """A shell with the cursor ``crm`` of the view stream at 3."""
     api.add("view", 2, 3)
-    tail(shell, "--cursor", "crm", "--once")
+    tail_ids(shell, "--cursor", "crm", "--once")
     return shell
 
 
 def test_cursors_are_listed_shown_and_reset(used: Shell) -> None:
-    tail(used, "--type", "all", "--cursor", "all", "--once")
+    tail_ids(used, "--type", "all", "--cursor", "all", "--once")
     assert [each["name"] for each in used("events", "cursor", "list", "--json").json] == ["all", "crm"]
     assert used("events", "cursor", "show", "crm", "--json").json["cursor"] == 3
     assert used("events", "cursor", "list").lines[1].split("\t")[:4] == ["crm", "view", "", "3"]
@@ -36,7 +36,7 @@ def test_cursors_are_listed_shown_and_reset(used: Shell) -> None:
 
 
 def test_a_terminal_shows_cursors_as_a_table(used: Shell) -> None:
-    tail(used, "--type", "view,gate", "--cursor", "two", "--once")
+    tail_ids(used, "--type", "view,gate", "--cursor", "two", "--once")
     used.tty = True
     head, *lines = used("events", "cursor", "list", "--no-color").lines
     assert head.split()[:3] == ["NAME", "STREAM", "CURSOR"]
@@ -59,19 +59,19 @@ def test_a_damaged_cursor_does_not_hide_the_others(used: Shell) -> None:
 )
 def test_a_cursor_can_be_moved(used: Shell, position: str, expected: list[int]) -> None:
     assert used("events", "cursor", "set", "crm", position).code == 0
-    assert tail(used, "--cursor", "crm", "--once") == expected
+    assert tail_ids(used, "--cursor", "crm", "--once") == expected
 
 
 def test_a_cursor_can_be_made_before_the_first_tail(api: FakeApi, shell: Shell) -> None:
     api.add("gate", 2, 3)
     assert shell("events", "cursor", "set", "leads", "start", "--type", "gate").code == 0
-    assert tail(shell, "--cursor", "leads", "--type", "gate", "--once") == [2, 3]
+    assert tail_ids(shell, "--cursor", "leads", "--type", "gate", "--once") == [2, 3]
 
 
 def test_one_stream_of_several_can_be_moved(api: FakeApi, shell: Shell) -> None:
     api.add("view", 2, 3)
     api.add("download", 2, 3)
-    tail(shell, "--type", "view,download", "--cursor", "two", "--once")
+    tail_ids(shell, "--type", "view,download", "--cursor", "two", "--once")
     assert shell("events", "cursor", "set", "two", "2", "--type", "download").code == 0
     assert shell.cursor("two")["cursor"] == {"view": 3, "download": 2}
 
@@ -81,7 +81,7 @@ def test_one_stream_of_several_can_be_moved(api: FakeApi, shell: Shell) -> None:
     ("two", "5", "--type", "view", "--file", UUID.format(1)), ("a/b", "5"), ("new", "5", "--type", "all"),
 ])  # fmt: skip
 def test_a_position_that_cannot_be_meant_ends_with_2(shell: Shell, words: tuple[str, ...]) -> None:
-    tail(shell, "--type", "view,download", "--cursor", "two", "--once")
+    tail_ids(shell, "--type", "view,download", "--cursor", "two", "--once")
     before = shell.cursor("two")
     assert shell("events", "cursor", "set", *words).code == 2
     assert shell.cursor("two") == before
@@ -96,6 +96,6 @@ def test_a_cursor_in_use_is_not_changed(used: Shell, act: tuple[str, ...]) -> No
 
 def test_setting_a_cursor_needs_no_server(shell: Shell) -> None:
     shell.env["DOCSHARE_URL"] = "http://127.0.0.1:9"
-    run: Callable[..., Ended] = shell
+    run: Callable[..., CommandResult] = shell
     assert run("events", "cursor", "set", "crm", "17").code == 0
     assert shell.cursor("crm")["cursor"] == 17

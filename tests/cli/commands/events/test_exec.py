@@ -8,17 +8,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.support.fakefeed import FakeApi, FakeTime, row
+from tests.support.fake_api import FakeApi, FakeTime, row
 from tests.support.shell import Shell
 
 
-def tail(shell: Shell, *options: str | Path) -> list[int]:
+def tail_ids(shell: Shell, *options: str | Path) -> list[int]:
     done = shell("events", "tail", *options, "--json")
     assert done.code == 0, done.err
     return [each["id"] for each in done.rows]
 
 
-def script(tmp_path: Path, body: str) -> str:
+def write_script(tmp_path: Path, body: str) -> str:
     path = tmp_path / "hook.py"
     path.write_text("import json, os, sys\nrow = json.load(sys.stdin)\n" + body)
     return f"{sys.executable} {path}"
@@ -27,18 +27,18 @@ def script(tmp_path: Path, body: str) -> str:
 def test_exec_gets_each_row_as_json(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     api.rows["view"] = [row("view", 2, zebra="ü"), row("view", 3)]
     got = tmp_path / "got"
-    command = script(tmp_path, f"open({str(got)!r}, 'a').write(json.dumps(row) + '\\n')")
-    assert tail(shell, "--from", "start", "--once", "--exec", command) == [2, 3]
+    command = write_script(tmp_path, f"open({str(got)!r}, 'a').write(json.dumps(row) + '\\n')")
+    assert tail_ids(shell, "--from", "start", "--once", "--exec", command) == [2, 3]
     assert [json.loads(line) for line in got.read_text().splitlines()] == api.rows["view"]
 
 
 def test_the_cursor_stays_before_a_row_whose_command_failed(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     api.add("view", 2, 3, 4)
-    command = script(tmp_path, "sys.exit(3 if row['id'] == 3 else 0)")
+    command = write_script(tmp_path, "sys.exit(3 if row['id'] == 3 else 0)")
     done = shell("events", "tail", "--cursor", "crm", "--from", "start", "--once", "--exec", command, "--json")
     assert (done.code, [each["id"] for each in done.rows]) == (12, [2])
     assert "--exec ended with 3 for row 3 of the view stream" in done.error["detail"]
-    assert tail(shell, "--cursor", "crm", "--once") == [3, 4]
+    assert tail_ids(shell, "--cursor", "crm", "--once") == [3, 4]
 
 
 def test_a_failed_command_is_run_again_as_often_as_asked(
@@ -46,9 +46,11 @@ def test_a_failed_command_is_run_again_as_often_as_asked(
 ) -> None:
     api.add("view", 2)
     seen = tmp_path / "seen"
-    command = script(tmp_path, f"open({str(seen)!r}, 'a').write('x')\nsys.exit(os.path.getsize({str(seen)!r}) < 3)")
+    command = write_script(
+        tmp_path, f"open({str(seen)!r}, 'a').write('x')\nsys.exit(os.path.getsize({str(seen)!r}) < 3)"
+    )
     options = ("--from", "start", "--once", "--exec", command, "--exec-retries")
-    assert tail(shell, *options, "2") == [2]
+    assert tail_ids(shell, *options, "2") == [2]
     assert time.slept == [1.0, 2.0]
     seen.unlink()
     assert shell("events", "tail", *options, "1").code == 12
@@ -57,7 +59,7 @@ def test_a_failed_command_is_run_again_as_often_as_asked(
 def test_what_a_command_prints_does_not_mix_with_the_rows(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     api.add("view", 2)
     command = [sys.executable, "-m", "docshare", "events", "tail", "--from", "start", "--once", "--json", "--exec",
-               script(tmp_path, "print('noise')")]  # fmt: skip
+               write_script(tmp_path, "print('noise')")]  # fmt: skip
     done = subprocess.run(command, capture_output=True, env={**os.environ, **shell.env}, check=True, text=True)
     assert json.loads(done.stdout)["id"] == 2
     assert "noise" in done.stderr

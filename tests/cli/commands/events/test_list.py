@@ -7,14 +7,14 @@ import io
 
 import pytest
 
-from tests.support.fakefeed import UUID, FakeApi, FakeTime, problem, row
-from tests.support.shell import Ended, Shell
+from tests.support.fake_api import UUID, FakeApi, FakeTime, problem, row
+from tests.support.shell import CommandResult, Shell
 
 FILE = {"uuid": UUID.format(1), "shortId": "aB3dE5fG7hJ9", "slug": "deck", "originalName": "deck.pdf"}
 KEYS = ["type", "id", "readAt", "fileUuid", "fileName", "country", "pagesViewed", "timeMs", "fields"]
 
 
-def ids(done: Ended) -> list[int]:
+def row_ids(done: CommandResult) -> list[int]:
     assert done.code == 0, done.err
     return [each["id"] for each in done.json]
 
@@ -22,14 +22,14 @@ def ids(done: Ended) -> list[int]:
 def test_the_newest_fifty_views_come_newest_first(api: FakeApi, shell: Shell) -> None:
     api.add("view", *range(2, 62))
     done = shell("events", "list", "--json")
-    assert ids(done) == list(range(61, 11, -1))
+    assert row_ids(done) == list(range(61, 11, -1))
     assert "showing 50 rows; there are more" in done.err
 
 
 def test_no_remark_is_made_where_nothing_is_left_out(api: FakeApi, shell: Shell) -> None:
     api.add("view", *range(2, 52))
     done = shell("events", "list", "--json")
-    assert len(ids(done)) == 50
+    assert len(row_ids(done)) == 50
     assert done.err == ""
 
 
@@ -52,7 +52,7 @@ def test_an_empty_feed_is_a_success(shell: Shell) -> None:
 ])  # fmt: skip
 def test_the_rows_are(api: FakeApi, shell: Shell, options: tuple[str, ...], expected: list[int]) -> None:
     api.add("view", *range(2, 252))
-    assert ids(shell("events", "list", *options, "--json")) == expected
+    assert row_ids(shell("events", "list", *options, "--json")) == expected
 
 
 @pytest.mark.parametrize(("since", "expected"), [
@@ -66,7 +66,7 @@ def test_a_time_is_compared_with_when_the_row_was_read(
 ) -> None:
     api.add("view", *range(2, 101))
     time.wall += 100
-    assert ids(shell("events", "list", "--since", since, "--all", "--json")) == expected
+    assert row_ids(shell("events", "list", "--since", since, "--all", "--json")) == expected
 
 
 def test_a_long_view_that_became_a_row_late_is_found_by_its_time(api: FakeApi, shell: Shell, time: FakeTime) -> None:
@@ -74,14 +74,14 @@ def test_a_long_view_that_became_a_row_late_is_found_by_its_time(api: FakeApi, s
     api.rows["view"] += [row("view", number, at=number) for number in range(50, 300) if number != 60]
     api.rows["view"] += [row("view", 60, at=5000)]
     time.wall += 5100
-    assert ids(shell("events", "list", "--since", "5m", "--json")) == [60]
+    assert row_ids(shell("events", "list", "--since", "5m", "--json")) == [60]
 
 
 def test_recent_rows_need_one_request_only(api: FakeApi, shell: Shell, time: FakeTime) -> None:
     day = 24 * 3600
     api.rows["view"] = [row("view", number, at=number * day) for number in range(2, 300)]
     time.wall += 299 * day
-    assert ids(shell("events", "list", "--since", "2d", "--json")) == [299, 298, 297]
+    assert row_ids(shell("events", "list", "--since", "2d", "--json")) == [299, 298, 297]
     assert len(api.asked("GET", "/events")) == 1
 
 
@@ -99,7 +99,7 @@ def test_all_streams_without_pro_are_two_and_a_note(api: FakeApi, shell: Shell) 
     api.pro = False
     api.add("view", 2)
     done = shell("events", "list", "--type", "all", "--json")
-    assert ids(done) == [2]
+    assert row_ids(done) == [2]
     assert done.err.count("without the gate stream") == 1
 
 
@@ -124,7 +124,7 @@ def test_only_the_rows_of_that_file_are_listed(api: FakeApi, shell: Shell) -> No
     api.on("GET", "/files/aB3dE5fG7hJ9", FILE)
     api.add("view", 2, 3)
     api.rows["view"] += [row("view", 4, fileUuid=UUID.format(2))]
-    assert ids(shell("events", "list", "--file", "aB3dE5fG7hJ9", "--json")) == [3, 2]
+    assert row_ids(shell("events", "list", "--file", "aB3dE5fG7hJ9", "--json")) == [3, 2]
     assert api.asked("GET", "/events")[0].query["file"] == UUID.format(1)
 
 
@@ -132,7 +132,7 @@ def test_a_credential_that_may_not_look_files_up_is_taken_at_its_word(api: FakeA
     api.on("GET", f"/files/{UUID.format(1)}", problem(403, "insufficient_scope", "needs files:read"))
     api.add("view", 2)
     done = shell("events", "list", "--file", UUID.format(1), "--json")
-    assert ids(done) == [2]
+    assert row_ids(done) == [2]
     assert "needs files:read" in done.err
 
 

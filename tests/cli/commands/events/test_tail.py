@@ -7,13 +7,13 @@ from time import localtime, strftime
 
 import pytest
 
-from tests.support.fakefeed import UUID, FakeApi, FakeTime, row
-from tests.support.shell import Ended, Shell
+from tests.support.fake_api import UUID, FakeApi, FakeTime, row
+from tests.support.shell import CommandResult, Shell
 
 FILE = {"uuid": UUID.format(1), "shortId": "aB3dE5fG7hJ9", "originalName": "deck.pdf"}
 
 
-def tail(shell: Shell, *options: str, code: int = 0) -> list[int]:
+def tail_ids(shell: Shell, *options: str, code: int = 0) -> list[int]:
     """The ids that a tail printed; it must end with ``code``."""
     done = shell("events", "tail", *options, "--json")
     assert done.code == code, done.err
@@ -26,7 +26,7 @@ def tail(shell: Shell, *options: str, code: int = 0) -> list[int]:
 def test_a_tail_shows_what_happens_from_now_on(api: FakeApi, shell: Shell, time: FakeTime) -> None:
     api.add("view", 2, 3)
     time.during(lambda: api.add("view", 4), None, None, None, None, lambda: api.add("view", 5, 6))
-    assert tail(shell, "--timeout", "1m") == [4, 5, 6]
+    assert tail_ids(shell, "--timeout", "1m") == [4, 5, 6]
 
 
 @pytest.mark.parametrize("count", [1, 99, 100, 101, 250])
@@ -35,7 +35,7 @@ def test_an_empty_stream_loses_nothing_however_much_arrives_at_once(
     api: FakeApi, shell: Shell, time: FakeTime, first: int, count: int
 ) -> None:
     time.during(lambda: api.add("view", *range(first, first + count)))
-    shown = tail(shell, "--timeout", "1m")
+    shown = tail_ids(shell, "--timeout", "1m")
     if first == 1 and count > 100:
         assert shown == list(range(2, count + 1))  # Spec: no request can show id 1 once a hundred rows lie above it
     else:
@@ -45,23 +45,23 @@ def test_an_empty_stream_loses_nothing_however_much_arrives_at_once(
 @pytest.mark.parametrize("count", [0, 1, 100, 101, 350])
 def test_from_start_shows_everything_once(api: FakeApi, shell: Shell, count: int) -> None:
     api.add("view", *range(2, 2 + count))
-    assert tail(shell, "--from", "start", "--once") == list(range(2, 2 + count))
+    assert tail_ids(shell, "--from", "start", "--once") == list(range(2, 2 + count))
 
 
 def test_from_an_id_shows_what_follows_it(api: FakeApi, shell: Shell) -> None:
     api.add("view", *range(2, 302))
-    assert tail(shell, "--from", "190", "--once") == list(range(191, 302))
+    assert tail_ids(shell, "--from", "190", "--once") == list(range(191, 302))
 
 
 def test_once_from_now_shows_nothing_old(api: FakeApi, shell: Shell) -> None:
     api.add("view", 2, 3)
-    assert tail(shell, "--once") == []
+    assert tail_ids(shell, "--once") == []
 
 
 @pytest.mark.parametrize(("number", "expected"), [("0", []), ("2", [4, 5]), ("150", list(range(2, 6)))])
 def test_a_backlog_of_the_last_rows_comes_first(api: FakeApi, shell: Shell, number: str, expected: list[int]) -> None:
     api.add("view", 2, 3, 4, 5)
-    assert tail(shell, "-n", number, "--once") == expected
+    assert tail_ids(shell, "-n", number, "--once") == expected
 
 
 def test_on_a_terminal_ten_rows_come_first(api: FakeApi, shell: Shell) -> None:
@@ -74,7 +74,7 @@ def test_on_a_terminal_ten_rows_come_first(api: FakeApi, shell: Shell) -> None:
 def test_backlog_rows_count_for_no_goal(api: FakeApi, shell: Shell, time: FakeTime) -> None:
     api.add("view", 2, 3)
     time.during(lambda: api.add("view", 4))
-    assert tail(shell, "-n", "2", "--count", "1") == [2, 3, 4]
+    assert tail_ids(shell, "-n", "2", "--count", "1") == [2, 3, 4]
 
 
 def test_streams_are_merged_by_time_within_a_poll(api: FakeApi, shell: Shell) -> None:
@@ -110,22 +110,22 @@ def test_a_gate_stream_that_was_meant_ends_with_6_without_pro(
     api: FakeApi, shell: Shell, options: tuple[str, ...]
 ) -> None:
     api.pro = False
-    assert tail(shell, *options, code=6) == []
+    assert tail_ids(shell, *options, code=6) == []
 
 
 def test_gate_rows_are_followed_with_pro(api: FakeApi, shell: Shell, time: FakeTime) -> None:
     time.during(lambda: api.rows["gate"].append(row("gate", 2**53 + 1, 5)))
-    assert tail(shell, "--type", "gate", "--count", "1") == [2**53 + 1]
+    assert tail_ids(shell, "--type", "gate", "--count", "1") == [2**53 + 1]
 
 
 def test_a_file_that_does_not_exist_ends_with_3(shell: Shell) -> None:
-    assert tail(shell, "--file", "zzzzzzzzzzz9", code=3) == []
+    assert tail_ids(shell, "--file", "zzzzzzzzzzz9", code=3) == []
 
 
 def test_one_file_is_followed_by_its_uuid(api: FakeApi, shell: Shell) -> None:
     api.on("GET", "/files/aB3dE5fG7hJ9", FILE)
     api.rows["view"] = [row("view", 2), row("view", 3, fileUuid=UUID.format(2))]
-    assert tail(shell, "--file", "aB3dE5fG7hJ9", "--from", "start", "--once") == [2]
+    assert tail_ids(shell, "--file", "aB3dE5fG7hJ9", "--from", "start", "--once") == [2]
 
 
 # --- how it is shown -------------------------------------------------------------------------------------------------
@@ -181,7 +181,7 @@ def test_fields_and_template_work_row_by_row(api: FakeApi, shell: Shell) -> None
 
 def test_count_ends_it_in_the_middle_of_a_page(api: FakeApi, shell: Shell) -> None:
     api.add("view", *range(2, 200))
-    assert tail(shell, "--from", "start", "--count", "7") == list(range(2, 9))
+    assert tail_ids(shell, "--from", "start", "--count", "7") == list(range(2, 9))
 
 
 @pytest.mark.parametrize(("expression", "shown"), [
@@ -197,12 +197,12 @@ def test_the_first_row_that_matches_ends_it(
     code = 0 if shown else 124
     expected = shown or [2, 3, 4, 5]
     options = ("--from", "start", "--until-match", expression, "--timeout", "5m")
-    assert tail(shell, *options, code=code) == expected
+    assert tail_ids(shell, *options, code=code) == expected
 
 
 def test_a_number_is_true_in_jmespath_even_if_it_is_zero(api: FakeApi, shell: Shell) -> None:
     api.rows["view"] = [row("view", 2, timeMs=0), row("view", 3)]
-    assert tail(shell, "--from", "start", "--until-match", "timeMs") == [2]
+    assert tail_ids(shell, "--from", "start", "--until-match", "timeMs") == [2]
 
 
 @pytest.mark.parametrize("options", [("--count", "3"), ("--until-match", "country == 'FR'")])
@@ -210,7 +210,7 @@ def test_a_goal_not_reached_in_time_ends_with_124(
     api: FakeApi, shell: Shell, time: FakeTime, options: tuple[str, ...]
 ) -> None:
     api.add("view", 2)
-    assert tail(shell, "--from", "start", *options, "--timeout", "5m", code=124) == [2]
+    assert tail_ids(shell, "--from", "start", *options, "--timeout", "5m", code=124) == [2]
     assert time.passed == pytest.approx(300)
 
 
@@ -223,24 +223,24 @@ def test_a_goal_not_reached_says_so_where_errors_go(api: FakeApi, shell: Shell) 
 
 
 def test_a_timeout_without_a_goal_is_no_failure(shell: Shell, time: FakeTime) -> None:
-    assert tail(shell, "--timeout", "90s") == []
+    assert tail_ids(shell, "--timeout", "90s") == []
     assert time.passed == pytest.approx(90)
 
 
 def test_quiet_time_ends_it(api: FakeApi, shell: Shell, time: FakeTime) -> None:
     time.during(*[None] * 9, lambda: api.add("view", 2))
-    assert tail(shell, "--idle", "30s") == [2]
+    assert tail_ids(shell, "--idle", "30s") == [2]
     assert 35 < time.passed < 60
 
 
 @pytest.mark.parametrize("until", ["2026-09-21T14:15:20Z", "2m"])
 def test_a_moment_ends_it(shell: Shell, time: FakeTime, until: str) -> None:
-    assert tail(shell, "--until", until) == []
+    assert tail_ids(shell, "--until", until) == []
     assert time.passed == pytest.approx(120, abs=0.01)
 
 
 def test_a_time_of_day_means_the_next_one(shell: Shell, time: FakeTime) -> None:
-    assert tail(shell, "--until", "00:00") == []
+    assert tail_ids(shell, "--until", "00:00") == []
     assert 0 < time.passed <= 86_400
     assert strftime("%H:%M:%S", localtime(time.wall + 0.001)) == "00:00:00"
 
@@ -252,5 +252,5 @@ def test_a_time_of_day_means_the_next_one(shell: Shell, time: FakeTime) -> None:
     ("--exec", "'"), ("--exec", ""), ("--from", "2147483648"), ("--from", "-1"),
 ])  # fmt: skip
 def test_bad_options_end_with_2(shell: Shell, options: tuple[str, ...]) -> None:
-    done: Ended = shell("events", "tail", *options)
+    done: CommandResult = shell("events", "tail", *options)
     assert (done.code, done.out) == (2, "")

@@ -11,18 +11,18 @@ from pathlib import Path
 import pytest
 
 from docshare.server.store.lock import DirectoryLock
-from tests.support.fakefeed import Answer, FakeApi, FakeTime, problem
+from tests.support.fake_api import FakeApi, FakeResponse, FakeTime, problem
 from tests.support.shell import Shell
 
 
-def tail(shell: Shell, *options: str, code: int = 0) -> list[int]:
+def tail_ids(shell: Shell, *options: str, code: int = 0) -> list[int]:
     """The ids that a tail printed; it must end with ``code``."""
     done = shell("events", "tail", *options, "--json")
     assert done.code == code, done.err
     return [each["id"] for each in done.rows]
 
 
-def at(time: FakeTime, moment: float, action: Callable[[], object]) -> None:
+def do_after(time: FakeTime, moment: float, action: Callable[[], object]) -> None:
     """Do something once, in the first wait after ``moment`` seconds."""
     waiting = [action]
 
@@ -33,14 +33,14 @@ def at(time: FakeTime, moment: float, action: Callable[[], object]) -> None:
     time.on_sleep = step
 
 
-def gaps(moments: list[float]) -> list[float]:
+def intervals(moments: list[float]) -> list[float]:
     return [after - before for before, after in pairwise(moments)]
 
 
 # --- how often it asks -----------------------------------------------------------------------------------------------
 
 
-def polls(api: FakeApi, time: FakeTime) -> list[float]:
+def record_polls(api: FakeApi, time: FakeTime) -> list[float]:
     """Fills itself with the moment of every poll."""
     moments: list[float] = []
 
@@ -54,60 +54,60 @@ def polls(api: FakeApi, time: FakeTime) -> list[float]:
 def test_a_quiet_feed_is_asked_ever_more_seldom_down_to_every_15_seconds(
     api: FakeApi, shell: Shell, time: FakeTime
 ) -> None:
-    moments = polls(api, time)
-    tail(shell, "--timeout", "3m")
-    for gap, expected in zip(gaps(moments[1:]), [3, 4.5, 6.75, 10.125, 15, 15, 15], strict=False):
+    moments = record_polls(api, time)
+    tail_ids(shell, "--timeout", "3m")
+    for gap, expected in zip(intervals(moments[1:]), [3, 4.5, 6.75, 10.125, 15, 15, 15], strict=False):
         assert gap == pytest.approx(expected, rel=0.11)
 
 
 def test_a_quiet_server_on_this_host_is_asked_every_3_seconds(
     api: FakeApi, shell: Shell, time: FakeTime, tmp_path: Path
 ) -> None:
-    moments = polls(api, time)
+    moments = record_polls(api, time)
     (tmp_path / "server.json").write_text(json.dumps({"url": api.url, "baseUrl": api.url, "pid": os.getpid()}))
     (tmp_path / "instance.key").write_text("00" * 32)
     shell.env["DOCSHARE_DATA_DIR"] = str(tmp_path)
     with DirectoryLock(tmp_path):
-        tail(shell, "--timeout", "1m")
+        tail_ids(shell, "--timeout", "1m")
     assert len(moments) > 15
-    assert gaps(moments[1:]) == pytest.approx([3.0] * (len(moments) - 2), rel=0.11)
+    assert intervals(moments[1:]) == pytest.approx([3.0] * (len(moments) - 2), rel=0.11)
 
 
 def test_a_row_makes_it_ask_often_again(api: FakeApi, shell: Shell, time: FakeTime) -> None:
-    moments = polls(api, time)
-    at(time, 60, lambda: api.add("view", 2))
-    tail(shell, "--timeout", "100s")
-    late = [gap for gap in gaps([moment for moment in moments if moment > 60]) if gap > 0]
+    moments = record_polls(api, time)
+    do_after(time, 60, lambda: api.add("view", 2))
+    tail_ids(shell, "--timeout", "100s")
+    late = [gap for gap in intervals([moment for moment in moments if moment > 60]) if gap > 0]
     assert late[:3] == [pytest.approx(2, rel=0.11), pytest.approx(3, rel=0.11), pytest.approx(4.5, rel=0.11)]
 
 
 def test_the_interval_follows_the_rate_limit(api: FakeApi, shell: Shell, time: FakeTime) -> None:
     moments: list[float] = []
 
-    def near_the_limit() -> Answer:
+    def near_the_limit() -> FakeResponse:
         moments.append(time.passed)
-        return Answer([], headers={"RateLimit": '"default";r=2;t=60'})
+        return FakeResponse([], headers={"RateLimit": '"default";r=2;t=60'})
 
     api.before_page = near_the_limit
-    tail(shell, "--timeout", "5m")
-    assert gaps(moments[1:]) == [30.0] * 9
+    tail_ids(shell, "--timeout", "5m")
+    assert intervals(moments[1:]) == [30.0] * 9
 
 
 # --- when the server fails -------------------------------------------------------------------------------------------
 
 
-def failing(api: FakeApi, time: FakeTime, answer: Answer, begin: float, end: float) -> None:
+def fail_between(api: FakeApi, time: FakeTime, answer: FakeResponse, begin: float, end: float) -> None:
     api.before_page = lambda: answer if begin <= time.passed < end else None
 
 
 @pytest.mark.parametrize(
-    "answer", [problem(503, "unavailable"), problem(500, "internal"), Answer(then="drop"), Answer("x")]
+    "answer", [problem(503, "unavailable"), problem(500, "internal"), FakeResponse(then="drop"), FakeResponse("x")]
 )
 def test_a_passing_failure_is_told_once_and_loses_nothing(
-    api: FakeApi, shell: Shell, time: FakeTime, answer: Answer
+    api: FakeApi, shell: Shell, time: FakeTime, answer: FakeResponse
 ) -> None:
-    failing(api, time, answer, 1, 50)
-    at(time, 20, lambda: api.add("view", *range(2, 150)))
+    fail_between(api, time, answer, 1, 50)
+    do_after(time, 20, lambda: api.add("view", *range(2, 150)))
     done = shell("events", "tail", "--timeout", "2m", "--json")
     assert (done.code, [each["id"] for each in done.rows]) == (0, list(range(2, 150)))
     assert done.err.count("trying again") == 1
@@ -115,14 +115,14 @@ def test_a_passing_failure_is_told_once_and_loses_nothing(
 
 
 def test_a_long_failure_is_told_again_now_and_then(api: FakeApi, shell: Shell, time: FakeTime) -> None:
-    failing(api, time, problem(503, "unavailable", "restarting"), 1, 250)
+    fail_between(api, time, problem(503, "unavailable", "restarting"), 1, 250)
     done = shell("events", "tail", "--timeout", "5m")
     assert 2 <= done.err.count("still failing") <= 4
     assert "tries, 1m" in done.err
 
 
 def test_it_gives_up_with_11_after_ten_minutes_of_failure(api: FakeApi, shell: Shell, time: FakeTime) -> None:
-    failing(api, time, Answer(then="drop"), 1, 1e9)
+    fail_between(api, time, FakeResponse(then="drop"), 1, 1e9)
     done = shell("events", "tail", "--json")
     assert (done.code, done.out) == (11, "")
     assert "gave up after" in done.error["detail"]
@@ -131,22 +131,22 @@ def test_it_gives_up_with_11_after_ten_minutes_of_failure(api: FakeApi, shell: S
 
 def test_failures_that_pass_do_not_add_up(api: FakeApi, shell: Shell, time: FakeTime) -> None:
     api.before_page = lambda: problem(503, "unavailable") if 1 <= time.passed % 600 < 400 else None
-    assert tail(shell, "--timeout", "1h") == []
+    assert tail_ids(shell, "--timeout", "1h") == []
 
 
 def test_silence_during_a_failure_is_no_quiet_time(api: FakeApi, shell: Shell, time: FakeTime) -> None:
-    failing(api, time, problem(503, "unavailable"), 1, 200)
-    tail(shell, "--idle", "30s")
+    fail_between(api, time, problem(503, "unavailable"), 1, 200)
+    tail_ids(shell, "--idle", "30s")
     assert time.passed >= 200
 
 
 @pytest.mark.parametrize(("answer", "code"), [
     (problem(401, "unauthorized"), 4), (problem(403, "insufficient_scope"), 5),
-    (Answer(b"", 302, {"Location": "https://elsewhere.example/"}), 11),
+    (FakeResponse(b"", 302, {"Location": "https://elsewhere.example/"}), 11),
 ])  # fmt: skip
-def test_a_refusal_ends_it_at_once(api: FakeApi, shell: Shell, time: FakeTime, answer: Answer, code: int) -> None:
-    failing(api, time, answer, 1, 1e9)
-    assert tail(shell, code=code) == []
+def test_a_refusal_ends_it_at_once(api: FakeApi, shell: Shell, time: FakeTime, answer: FakeResponse, code: int) -> None:
+    fail_between(api, time, answer, 1, 1e9)
+    assert tail_ids(shell, code=code) == []
     assert time.passed < 10
 
 
@@ -154,7 +154,7 @@ def test_a_429_in_the_middle_is_waited_for_and_loses_nothing(api: FakeApi, shell
     api.add("view", *range(2, 252))
     asked: list[float] = []
 
-    def third_page_is_too_much() -> Answer | None:
+    def third_page_is_too_much() -> FakeResponse | None:
         asked.append(time.passed)
         return problem(429, "rate_limited", Retry_After="23") if len(asked) == 3 else None
 
@@ -167,7 +167,7 @@ def test_a_429_in_the_middle_is_waited_for_and_loses_nothing(api: FakeApi, shell
 
 def test_once_fails_like_any_other_command(api: FakeApi, shell: Shell, time: FakeTime) -> None:
     api.before_page = lambda: problem(503, "unavailable")
-    assert tail(shell, "--once", "--from", "start", code=11) == []
+    assert tail_ids(shell, "--once", "--from", "start", code=11) == []
     assert time.passed < 10
 
 
@@ -179,8 +179,8 @@ def test_after_a_clock_jump_it_connects_anew_and_asks_at_once(api: FakeApi, shel
         api.add("view", 2)
         woken.append(time.passed)
 
-    moments = polls(api, time)
-    at(time, 31, suspend)
+    moments = record_polls(api, time)
+    do_after(time, 31, suspend)
     done = shell("events", "tail", "--timeout", "60s", "--json")
     assert [each["id"] for each in done.rows] == [2]
     assert done.err.count("the clock jumped") == 1
@@ -195,7 +195,7 @@ def test_after_a_clock_jump_it_connects_anew_and_asks_at_once(api: FakeApi, shel
 
 def test_it_says_that_it_is_ready_only_after_a_poll_went_well(api: FakeApi, shell: Shell, time: FakeTime) -> None:
     api.add("view", 2)
-    failing(api, time, problem(503, "unavailable"), 0.5, 20)
+    fail_between(api, time, problem(503, "unavailable"), 0.5, 20)
     done = shell("events", "tail", "--timeout", "30s")
     assert "following view from cursor 2" in done.err
 
@@ -210,7 +210,7 @@ def test_off_a_terminal_a_line_a_minute_shows_that_it_lives(shell: Shell) -> Non
 
 def test_on_a_terminal_a_status_line_comes_and_goes(api: FakeApi, shell: Shell, time: FakeTime) -> None:
     shell.tty = True
-    at(time, 0, lambda: api.add("view", 2))
+    do_after(time, 0, lambda: api.add("view", 2))
     done = shell("events", "tail", "--timeout", "20s", "--no-color")
     assert "\r\x1b[Kwaiting · cursor 2 · next poll 2 s" in done.err
     assert done.err.endswith("\r\x1b[K")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.fakefeed import Answer, FakeApi, FakeTime, problem
+from tests.support.fake_api import FakeApi, FakeResponse, FakeTime, problem
 from tests.support.shell import Shell
 
 TAILS = {
@@ -19,10 +19,10 @@ STREAMS = {"view": ["view"], "all": ["view", "download", "gate"], "activity": ["
 
 Rows = dict[str, list[int]]
 
-every_tail = pytest.mark.parametrize("name", TAILS)
+for_every_tail = pytest.mark.parametrize("name", TAILS)
 
 
-def tail(shell: Shell, name: str, *options: str) -> Rows:
+def tail_rows(shell: Shell, name: str, *options: str) -> Rows:
     """The ids that a tail printed, by stream, in the order in which they came; it must end well."""
     done = shell(*TAILS[name], *options, "--json")
     assert done.code == 0, done.err
@@ -32,16 +32,16 @@ def tail(shell: Shell, name: str, *options: str) -> Rows:
     return shown
 
 
-def fill(api: FakeApi, name: str, *numbers: int) -> None:
+def append_rows(api: FakeApi, name: str, *numbers: int) -> None:
     for stream in STREAMS[name]:
         api.add(stream, *numbers)
 
 
-def each(name: str, *numbers: int) -> Rows:
+def rows_by_stream(name: str, *numbers: int) -> Rows:
     return {stream: list(numbers) for stream in STREAMS[name]}
 
 
-def once(time: FakeTime, moment: float, action: Callable[[], object]) -> None:
+def do_once_after(time: FakeTime, moment: float, action: Callable[[], object]) -> None:
     """Do something once, in the first wait after ``moment`` seconds."""
     waiting = [action]
 
@@ -52,74 +52,74 @@ def once(time: FakeTime, moment: float, action: Callable[[], object]) -> None:
     time.on_sleep = step
 
 
-@every_tail
+@for_every_tail
 @pytest.mark.parametrize("count", [0, 1, 100, 101, 250])
 def test_what_comes_to_an_empty_feed_is_shown_however_much_it_is(
     api: FakeApi, shell: Shell, time: FakeTime, name: str, count: int
 ) -> None:
     numbers = range(2, 2 + count)
-    once(time, 5, lambda: fill(api, name, *numbers))
-    assert tail(shell, name, "--timeout", "1m") == each(name, *numbers)
+    do_once_after(time, 5, lambda: append_rows(api, name, *numbers))
+    assert tail_rows(shell, name, "--timeout", "1m") == rows_by_stream(name, *numbers)
 
 
-@every_tail
+@for_every_tail
 @pytest.mark.parametrize("count", [0, 1, 100, 101, 250])
 def test_a_whole_history_is_shown_once(api: FakeApi, shell: Shell, name: str, count: int) -> None:
     numbers = range(2, 2 + count)
-    fill(api, name, *numbers)
-    assert tail(shell, name, "--from", "start", "--once") == each(name, *numbers)
+    append_rows(api, name, *numbers)
+    assert tail_rows(shell, name, "--from", "start", "--once") == rows_by_stream(name, *numbers)
 
 
-@every_tail
+@for_every_tail
 @pytest.mark.parametrize("count", [0, 99, 100, 101])
 def test_a_cursor_goes_on_behind_the_last_row_whatever_filled_the_page(
     api: FakeApi, shell: Shell, name: str, count: int
 ) -> None:
     before, after = range(2, 2 + count), range(2 + count, 2 + 2 * count)
     kept = ("--cursor", "crm", "--once")
-    fill(api, name, *before)
-    assert tail(shell, name, *kept, "--from", "start") == each(name, *before)
-    assert tail(shell, name, *kept) == each(name)
-    fill(api, name, *after)
-    assert tail(shell, name, *kept) == each(name, *after)
+    append_rows(api, name, *before)
+    assert tail_rows(shell, name, *kept, "--from", "start") == rows_by_stream(name, *before)
+    assert tail_rows(shell, name, *kept) == rows_by_stream(name)
+    append_rows(api, name, *after)
+    assert tail_rows(shell, name, *kept) == rows_by_stream(name, *after)
 
 
-@every_tail
+@for_every_tail
 @pytest.mark.parametrize("which", range(2, 9))
 def test_a_429_in_the_middle_is_waited_for_wherever_it_comes(
     api: FakeApi, shell: Shell, time: FakeTime, name: str, which: int
 ) -> None:
-    fill(api, name, *range(2, 252))
+    append_rows(api, name, *range(2, 252))
     asked: list[float] = []
 
-    def too_much() -> Answer | None:
+    def too_much() -> FakeResponse | None:
         asked.append(time.passed)
         return problem(429, "rate_limited", Retry_After="23") if len(asked) == which else None
 
     api.before_page = too_much
-    assert tail(shell, name, "--from", "start", "--timeout", "2m") == each(name, *range(2, 252))
+    assert tail_rows(shell, name, "--from", "start", "--timeout", "2m") == rows_by_stream(name, *range(2, 252))
     assert asked[which] - asked[which - 1] > 22.99
 
 
-@every_tail
+@for_every_tail
 def test_after_a_clock_jump_all_that_came_meanwhile_is_shown(
     api: FakeApi, shell: Shell, time: FakeTime, name: str
 ) -> None:
-    fill(api, name, 2)
+    append_rows(api, name, 2)
 
     def suspend() -> None:
         time.wall += 8 * 3600
-        fill(api, name, *range(3, 154))
+        append_rows(api, name, *range(3, 154))
 
-    once(time, 31, suspend)
-    assert tail(shell, name, "--timeout", "2m") == each(name, *range(3, 154))
+    do_once_after(time, 31, suspend)
+    assert tail_rows(shell, name, "--timeout", "2m") == rows_by_stream(name, *range(3, 154))
 
 
-@every_tail
+@for_every_tail
 def test_a_clock_that_goes_back_loses_nothing(api: FakeApi, shell: Shell, time: FakeTime, name: str) -> None:
     def set_back() -> None:
         time.wall -= 3600
-        fill(api, name, 2, 3)
+        append_rows(api, name, 2, 3)
 
-    once(time, 31, set_back)
-    assert tail(shell, name, "--timeout", "2m") == each(name, 2, 3)
+    do_once_after(time, 31, set_back)
+    assert tail_rows(shell, name, "--timeout", "2m") == rows_by_stream(name, 2, 3)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.fakefeed import FakeApi
+from tests.support.fake_api import FakeApi
 from tests.support.shell import Shell
 
 KILLS = 14  # of each tail
@@ -23,7 +23,7 @@ MOST_AT_ONCE = 130  # rows; more than a page
 
 
 @dataclass
-class Feed:
+class GrowingFeed:
     """Grows with every page that is asked for, and has ``victim`` killed soon after it answered ``mercy`` more."""
 
     api: FakeApi
@@ -48,7 +48,7 @@ class Feed:
             self.mercy -= 1
 
 
-def printed(path: Path) -> Iterator[tuple[str, int]]:
+def parse_printed_rows(path: Path) -> Iterator[tuple[str, int]]:
     """Stream and id of each row in what one run printed; the kill may have cut the last line short."""
     for line in path.read_text().splitlines(keepends=True):
         if line.endswith("\n"):
@@ -62,7 +62,7 @@ def test_a_tail_killed_at_random_prints_every_row_and_skips_none(
 ) -> None:
     line = ("events", "tail", "--type", name, "--cursor", "crm", "--json")
     assert shell(*line, "--from", "start", "--once").code == 0
-    feed = Feed(api, random.Random(f"kills of {name}"), STREAMS[name])
+    feed = GrowingFeed(api, random.Random(f"kills of {name}"), STREAMS[name])
     api.before_page = feed.answer
     runs = [tmp_path / f"run-{number}" for number in range(KILLS + 1)]
     for path in runs[:-1]:
@@ -71,18 +71,18 @@ def test_a_tail_killed_at_random_prints_every_row_and_skips_none(
     done = shell(*line, "--once")
     runs[-1].write_text(done.out)
 
-    seen = {row for path in runs for row in printed(path)}
+    seen = {row for path in runs for row in parse_printed_rows(path)}
     there = {(stream, row["id"]) for stream in STREAMS[name] for row in api.rows[stream]}
     assert done.code == 0, done.err
     assert len(there) > 100
     assert seen == there
     for path in runs:
         for stream in STREAMS[name]:
-            ids = [number for each, number in printed(path) if each == stream]
+            ids = [number for each, number in parse_printed_rows(path) if each == stream]
             assert ids == sorted(set(ids))
 
 
-def _run_and_kill(feed: Feed, shell: Shell, path: Path, line: tuple[str, ...]) -> None:
+def _run_and_kill(feed: GrowingFeed, shell: Shell, path: Path, line: tuple[str, ...]) -> None:
     command = [sys.executable, "-m", "docshare", *line, "--interval", "20ms"]
     with path.open("wb") as out:
         feed.victim, feed.mercy = None, feed.chance.randint(0, 12)

@@ -8,25 +8,25 @@ from typing import Any
 import pytest
 
 from docshare.contract.wire import instant
-from tests.cli.commands.readingroom import FILE, FILE_UUID, SESSIONS
-from tests.support.fakefeed import BASE, UUID, Answer, FakeApi, FakeTime, problem
-from tests.support.shell import Ended, Shell
+from tests.cli.commands.fake_readership import FILE, FILE_UUID, SESSIONS
+from tests.support.fake_api import BASE, UUID, FakeApi, FakeResponse, FakeTime, problem
+from tests.support.shell import CommandResult, Shell
 
 ID = UUID.format(1001)
 ONE = f"{SESSIONS}/{ID}"
 
 
-def at(seconds: float) -> str:
+def format_moment(seconds: float) -> str:
     return instant(int((BASE + seconds) * 1000))
 
 
-def beacon(
+def make_beacon(
     seq: int, arrived: float, claimed: dict[int, int], accepted: dict[int, int], *, visible_ms: int, **more: Any
 ) -> dict[str, Any]:
     """One report: seconds of arrival after the beginning, ms by page."""
     return {
         "seq": seq,
-        "receivedAt": at(arrived),
+        "receivedAt": format_moment(arrived),
         "part": 0,
         "ageMs": int(arrived * 1000),
         "visible": True,
@@ -43,36 +43,36 @@ def beacon(
 SESSION: dict[str, Any] = {
     "id": 1,
     "sessionId": ID,
-    "startedAt": at(0),
+    "startedAt": format_moment(0),
     "totalTimeMs": 15_000,
     "class": "human",
     "reason": "a pointer, key, touch or wheel event",
-    "countedAt": at(5),
-    "endedAt": at(80),
+    "countedAt": format_moment(5),
+    "endedAt": format_moment(80),
     "pages": [{"page": 1, "timeMs": 11_000, "views": 1, "backTurns": 0}, {"page": 2, "timeMs": 4_000, "views": 2}],
     "beacons": [
-        beacon(0, 5, {1: 5000}, {1: 5000}, visible_ms=5000, input=True),
-        beacon(1, 10, {1: 2000, 2: 1_000_000}, {1: 6000, 2: 4000}, visible_ms=1_002_000),
-        beacon(2, 20, {}, {}, visible_ms=0, visible=False),
+        make_beacon(0, 5, {1: 5000}, {1: 5000}, visible_ms=5000, input=True),
+        make_beacon(1, 10, {1: 2000, 2: 1_000_000}, {1: 6000, 2: 4000}, visible_ms=1_002_000),
+        make_beacon(2, 20, {}, {}, visible_ms=0, visible=False),
     ],
 }
 
 
-def explained(api: FakeApi, shell: Shell, session: dict[str, Any], *options: str) -> Ended:
+def run_explain(api: FakeApi, shell: Shell, session: dict[str, Any], *options: str) -> CommandResult:
     api.on("GET", ONE, session)
     return shell("explain", ID, "--file", FILE, *options)
 
 
-def read(api: FakeApi, shell: Shell, session: dict[str, Any]) -> list[str]:
+def read_explanation(api: FakeApi, shell: Shell, session: dict[str, Any]) -> list[str]:
     """What a person reads."""
     shell.tty = True
-    done = explained(api, shell, session, "--no-color")
+    done = run_explain(api, shell, session, "--no-color")
     assert done.code == 0, done.err
     return done.lines
 
 
 def test_the_story_comes_first(api: FakeApi, shell: Shell) -> None:
-    lines = read(api, shell, SESSION)
+    lines = read_explanation(api, shell, SESSION)
     assert [line for line in lines[: lines.index("")] if "began" not in line[:5]] == [
         "human: a reader, and counted",
         "because: a pointer, key, touch or wheel event",
@@ -84,7 +84,7 @@ def test_the_story_comes_first(api: FakeApi, shell: Shell) -> None:
 
 
 def test_every_report_is_shown_with_what_became_of_it(api: FakeApi, shell: Shell) -> None:
-    lines = read(api, shell, SESSION)
+    lines = read_explanation(api, shell, SESSION)
     table = lines[lines.index("reports") + 1 : lines.index("reports") + 5]
     assert [line.split()[:2] for line in table] == [["#", "AFTER"], ["0", "+5.0s"], ["1", "+10.0s"], ["2", "+20.0s"]]
     assert table[2].endswith("16m 42.0s  10.0s     less time had passed")
@@ -92,9 +92,9 @@ def test_every_report_is_shown_with_what_became_of_it(api: FakeApi, shell: Shell
 
 
 def test_times_below_a_second_still_add_up(api: FakeApi, shell: Shell) -> None:
-    reports = [beacon(seq, seq + 1, {1: 700}, {1: 700}, visible_ms=700) for seq in range(2)]
+    reports = [make_beacon(seq, seq + 1, {1: 700}, {1: 700}, visible_ms=700) for seq in range(2)]
     pages = [{"page": 1, "timeMs": 59_960, "views": 1}]
-    lines = read(api, shell, {**SESSION, "totalTimeMs": 1_400, "beacons": reports, "pages": pages})
+    lines = read_explanation(api, shell, {**SESSION, "totalTimeMs": 1_400, "beacons": reports, "pages": pages})
     assert "1.4s of reading accepted, of 1.4s claimed in 2 reports" in lines
     assert [line.split()[-2:] for line in lines[lines.index("reports") + 2 :][:2]] == [["0.7s", "0.7s"]] * 2
     assert lines[-1].split() == ["1", "1m", "00.0s", "1"]
@@ -114,7 +114,7 @@ def test_times_below_a_second_still_add_up(api: FakeApi, shell: Shell) -> None:
     ],
 )
 def test_each_class_is_put_into_words(api: FakeApi, shell: Shell, klass: str, words: str) -> None:
-    assert read(api, shell, {**SESSION, "class": klass})[0] == f"{klass}: {words}"
+    assert read_explanation(api, shell, {**SESSION, "class": klass})[0] == f"{klass}: {words}"
 
 
 def test_every_class_of_the_rule_has_words() -> None:
@@ -125,62 +125,62 @@ def test_every_class_of_the_rule_has_words() -> None:
 
 
 # the beacons, why each was cut
-CUTS: list[tuple[list[dict[str, Any]], list[str]]] = [
-    ([beacon(0, 5, {1: 5000}, {1: 5000}, visible_ms=5000)], [""]),
+REDUCTIONS: list[tuple[list[dict[str, Any]], list[str]]] = [
+    ([make_beacon(0, 5, {1: 5000}, {1: 5000}, visible_ms=5000)], [""]),
     (
-        [beacon(0, 5, {1: 10**9}, {1: 5000}, visible_ms=10**9)],
+        [make_beacon(0, 5, {1: 10**9}, {1: 5000}, visible_ms=10**9)],
         ["less time had passed"],
     ),
-    ([beacon(0, 9, {1: 5000}, {1: 2000}, visible_ms=2000)], ["it was visible for less"]),
-    ([beacon(0, 9, {1: 2000, 99: 3000}, {1: 2000}, visible_ms=5000)], ["not in the document: 99"]),
-    ([beacon(0, 9, {1: 2000}, {}, visible_ms=5000)], ["not in the document: 1"]),
+    ([make_beacon(0, 9, {1: 5000}, {1: 2000}, visible_ms=2000)], ["it was visible for less"]),
+    ([make_beacon(0, 9, {1: 2000, 99: 3000}, {1: 2000}, visible_ms=5000)], ["not in the document: 99"]),
+    ([make_beacon(0, 9, {1: 2000}, {}, visible_ms=5000)], ["not in the document: 1"]),
     (
         # Out of order: the second arrives first and takes all the time there was.
         [
-            beacon(0, 10, {1: 5000}, {}, visible_ms=5000),
-            beacon(1, 9, {2: 9000}, {2: 9000}, visible_ms=9000),
+            make_beacon(0, 10, {1: 5000}, {}, visible_ms=5000),
+            make_beacon(1, 9, {2: 9000}, {2: 9000}, visible_ms=9000),
         ],
         ["", "less time had passed"],
     ),
 ]
 
 
-@pytest.mark.parametrize(("beacons", "reasons"), CUTS)
+@pytest.mark.parametrize(("beacons", "reasons"), REDUCTIONS)
 def test_what_was_cut_has_its_reason(
     api: FakeApi, shell: Shell, beacons: list[dict[str, Any]], reasons: list[str]
 ) -> None:
-    done = explained(api, shell, {**SESSION, "beacons": beacons})
+    done = run_explain(api, shell, {**SESSION, "beacons": beacons})
     assert [line.split("\t")[9] for line in done.lines] == reasons
 
 
 def test_a_session_that_goes_on_and_one_without_reports_are_told(api: FakeApi, shell: Shell) -> None:
     going = {key: value for key, value in SESSION.items() if key != "endedAt"}
-    assert "is still going on" in read(api, shell, going)
-    old = read(api, shell, {**SESSION, "beacons": []})
+    assert "is still going on" in read_explanation(api, shell, going)
+    old = read_explanation(api, shell, {**SESSION, "beacons": []})
     assert "15.0s of reading; its reports are no longer kept" in old
     assert "reports" not in old
 
 
 def test_silence_ends_a_session_too(api: FakeApi, shell: Shell) -> None:
-    lines = read(api, shell, {**SESSION, "beacons": SESSION["beacons"][:2]})
+    lines = read_explanation(api, shell, {**SESSION, "beacons": SESSION["beacons"][:2]})
     assert "ended 1m 20.0s after it began: five minutes after its reader was last active" in lines
 
 
 def test_json_is_what_the_server_sent(api: FakeApi, shell: Shell) -> None:
-    assert explained(api, shell, SESSION, "--json").json == SESSION
-    assert explained(api, shell, SESSION, "--query", "beacons[1].visibleMs").json == 1_002_000
+    assert run_explain(api, shell, SESSION, "--json").json == SESSION
+    assert run_explain(api, shell, SESSION, "--query", "beacons[1].visibleMs").json == 1_002_000
 
 
 def test_a_pipe_gets_a_line_for_each_report(api: FakeApi, shell: Shell) -> None:
-    done = explained(api, shell, SESSION)
-    assert done.lines[0] == f"0\t{at(5)}\ttrue\t5000\ttrue\t0\t0\t5000\t5000\t"
-    assert explained(api, shell, SESSION, "--format", "csv").lines[0].startswith("seq,receivedAt,visible,")
+    done = run_explain(api, shell, SESSION)
+    assert done.lines[0] == f"0\t{format_moment(5)}\ttrue\t5000\ttrue\t0\t0\t5000\t5000\t"
+    assert run_explain(api, shell, SESSION, "--format", "csv").lines[0].startswith("seq,receivedAt,visible,")
 
 
 @pytest.mark.parametrize("session", [{}, {"beacons": [1, {}], "pages": "x", "startedAt": 5}, {"class": "\x1b[31m"}])
 @pytest.mark.parametrize("options", [["--format", "table"], ["--format", "plain"], ["--json"]])
 def test_no_session_is_too_strange(api: FakeApi, shell: Shell, session: dict[str, Any], options: list[str]) -> None:
-    done = explained(api, shell, session, *options)
+    done = run_explain(api, shell, session, *options)
     assert done.code == 0, done.err
     assert "\x1b" not in done.out
 
@@ -188,58 +188,58 @@ def test_no_session_is_too_strange(api: FakeApi, shell: Shell, session: dict[str
 # --- where it is -----------------------------------------------------------------------------------------------------
 
 
-def shelved(api: FakeApi, count: int, holder: int | None) -> None:
+def create_files(api: FakeApi, count: int, holder: int | None) -> None:
     """Give the account so many files, the newest first; the session is in that of number ``holder``."""
     api.files = [{"uuid": UUID.format(number), "shortId": FILE} for number in range(count)]
     if holder is not None:
         api.on("GET", f"/files/{UUID.format(holder)}/readership/sessions/{ID}", SESSION)
 
 
-def asked(api: FakeApi) -> list[str]:
+def list_searched_files(api: FakeApi) -> list[str]:
     return [heard.path.split("/")[2] for heard in api.heard if "/sessions/" in heard.path]
 
 
 def test_without_a_file_the_newest_are_asked_first(api: FakeApi, shell: Shell) -> None:
-    shelved(api, 6, holder=2)
+    create_files(api, 6, holder=2)
     done = shell("explain", ID, "--json")
     assert (done.code, done.json) == (0, SESSION)
-    assert asked(api) == [UUID.format(number) for number in (0, 1, 2)]
+    assert list_searched_files(api) == [UUID.format(number) for number in (0, 1, 2)]
     assert "searching 6 files" in done.err
 
 
 def test_few_files_are_asked_without_a_word(api: FakeApi, shell: Shell) -> None:
-    shelved(api, 3, holder=2)
+    create_files(api, 3, holder=2)
     assert shell("explain", ID, "--json").err == ""
 
 
 def test_a_session_of_nobody_is_3(api: FakeApi, shell: Shell) -> None:
-    shelved(api, 2, holder=None)
+    create_files(api, 2, holder=None)
     done = shell("explain", ID)
     assert (done.code, done.out) == (3, "")
     assert "in your files" in done.err
 
 
 def test_the_search_is_bounded_and_says_so(api: FakeApi, shell: Shell) -> None:
-    shelved(api, 230, holder=220)
+    create_files(api, 230, holder=220)
     done = shell("explain", ID)
-    assert (done.code, len(asked(api))) == (3, 200)
+    assert (done.code, len(list_searched_files(api))) == (3, 200)
     assert "in the newest 200 files" in done.err
 
 
 def test_the_search_keeps_clear_of_the_rate_limit(api: FakeApi, shell: Shell, time: FakeTime) -> None:
-    shelved(api, 3, holder=2)
-    tight = Answer(api.files, 200, {"RateLimit": "limit=120, remaining=5, reset=60"})
+    create_files(api, 3, holder=2)
+    tight = FakeResponse(api.files, 200, {"RateLimit": "limit=120, remaining=5, reset=60"})
     api.on("GET", "/files", tight)
     assert shell("explain", ID).code == 0
     assert sum(time.slept) > 5
 
 
 @pytest.mark.parametrize(("answer", "code"), [(problem(403, "plan_required"), 6), (problem(403, "forbidden"), 5)])
-def test_a_refusal_ends_the_search(api: FakeApi, shell: Shell, answer: Answer, code: int) -> None:
-    shelved(api, 9, holder=None)
+def test_a_refusal_ends_the_search(api: FakeApi, shell: Shell, answer: FakeResponse, code: int) -> None:
+    create_files(api, 9, holder=None)
     api.on("GET", f"/files/{UUID.format(0)}/readership/sessions/{ID}", answer)
     done = shell("explain", ID, "--json")
-    assert (done.code, done.out, len(asked(api))) == (code, "", 1)
+    assert (done.code, done.out, len(list_searched_files(api))) == (code, "", 1)
 
 
 @pytest.mark.parametrize("word", ["7", "..", FILE, f"{ID}x"])

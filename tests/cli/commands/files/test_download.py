@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from docshare.cli.commands.files.download import sanitize_name
-from tests.support.fakefeed import Answer, FakeApi, problem
+from tests.support.fake_api import FakeApi, FakeResponse, problem
 from tests.support.shell import Shell
 
 ID = "aB3dE5fG7hJ9"
@@ -22,21 +22,21 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place
 
 
-def offered(api: FakeApi, *, missing: int = 0, name: str = "deck.pdf", media: str = "application/pdf") -> None:
+def offer_download(api: FakeApi, *, missing: int = 0, name: str = "deck.pdf", media: str = "application/pdf") -> None:
     headers = {
         "Content-Type": media,
         "Content-Disposition": f'attachment; filename="{name}"',
         "Content-Length": str(len(PDF) + missing),
     }
-    api.on("GET", f"/files/{ID}/content", Answer(PDF, 200, headers, then="close"))
+    api.on("GET", f"/files/{ID}/content", FakeResponse(PDF, 200, headers, then="close"))
 
 
-def names(place: Path) -> list[str]:
+def list_names(place: Path) -> list[str]:
     return sorted(path.name for path in place.iterdir())
 
 
 def test_the_name_comes_from_the_server(api: FakeApi, shell: Shell, here: Path) -> None:
-    offered(api)
+    offer_download(api)
     assert shell("download", ID).out == "deck.pdf\n"
     assert (here / "deck.pdf").read_bytes() == PDF
 
@@ -55,19 +55,19 @@ def test_the_name_comes_from_the_server(api: FakeApi, shell: Shell, here: Path) 
 def test_a_converted_document_is_saved_as_the_pdf_it_is(
     api: FakeApi, shell: Shell, here: Path, name: str, media: str, saved: str
 ) -> None:
-    offered(api, name=name, media=media)
+    offer_download(api, name=name, media=media)
     assert shell("download", ID).out == f"{saved}\n"
-    assert names(here) == [saved]
+    assert list_names(here) == [saved]
 
 
 def test_the_path_that_was_asked_for_is_taken_as_it_is(api: FakeApi, shell: Shell, here: Path) -> None:
-    offered(api, name="d.docx")
+    offer_download(api, name="d.docx")
     assert shell("download", ID, "-o", "mine.bin").code == 0
-    assert names(here) == ["mine.bin"]
+    assert list_names(here) == ["mine.bin"]
 
 
 def test_nothing_is_overwritten_unless_forced(api: FakeApi, shell: Shell, here: Path) -> None:
-    offered(api)
+    offer_download(api)
     (here / "deck.pdf").write_text("mine")
     assert shell("download", ID).out == "deck (1).pdf\n"
     assert shell("download", ID).out == "deck (2).pdf\n"
@@ -84,7 +84,7 @@ def test_an_existing_target_is_refused_before_anything_is_sent(api: FakeApi, she
 
 
 def test_a_directory_takes_the_file_under_its_name(api: FakeApi, shell: Shell, here: Path) -> None:
-    offered(api)
+    offer_download(api)
     (here / "sub").mkdir()
     assert shell("download", ID, "-o", "sub").out == "sub/deck.pdf\n"
 
@@ -112,36 +112,36 @@ def test_an_offered_name_is_only_ever_a_name(offer: str, name: str) -> None:
 
 
 def test_a_link_in_the_way_is_not_written_through(api: FakeApi, shell: Shell, here: Path) -> None:
-    offered(api)
+    offer_download(api)
     (here / "deck.pdf").symlink_to(here / "elsewhere")
     assert shell("download", ID).out == "deck (1).pdf\n"
     assert not (here / "elsewhere").exists()
 
 
 def test_a_download_that_breaks_off_leaves_nothing(api: FakeApi, shell: Shell, here: Path) -> None:
-    offered(api, missing=10)
+    offer_download(api, missing=10)
     done = shell("download", ID, "--retries", "0", "--json")
     assert (done.code, done.out) == (11, "")
-    assert names(here) == []
+    assert list_names(here) == []
 
 
 @pytest.mark.parametrize("force", [False, True])
 def test_a_download_that_breaks_off_leaves_the_old_file(api: FakeApi, shell: Shell, here: Path, force: bool) -> None:
-    offered(api, missing=10)
+    offer_download(api, missing=10)
     (here / "deck.pdf").write_text("mine")
     shell("download", ID, "--retries", "0", *(["--force"] if force else []))
-    assert names(here) == ["deck.pdf"]
+    assert list_names(here) == ["deck.pdf"]
     assert (here / "deck.pdf").read_text() == "mine"
 
 
 def test_a_refusal_leaves_nothing(api: FakeApi, shell: Shell, here: Path) -> None:
     api.on("GET", f"/files/{ID}/content", problem(410, "gone"))
     assert shell("download", ID).code == 8
-    assert names(here) == []
+    assert list_names(here) == []
 
 
 def test_a_place_that_cannot_be_written_is_named(api: FakeApi, shell: Shell, here: Path) -> None:
-    offered(api)
+    offer_download(api)
     done = shell("download", ID, "-o", "no/such/place.pdf")
     assert done.code == 2
     assert "no/such/place.pdf" in done.err
@@ -154,5 +154,5 @@ def test_a_terminal_gets_no_pdf(api: FakeApi, shell: Shell) -> None:
 
 
 def test_json_tells_path_and_size(api: FakeApi, shell: Shell, here: Path) -> None:
-    offered(api)
+    offer_download(api)
     assert shell("download", ID, "--json").json == {"file": ID, "path": "deck.pdf", "size": len(PDF)}

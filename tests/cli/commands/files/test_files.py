@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.support.fakefeed import UUID, Answer, FakeApi, FakeTime, problem
+from tests.support.fake_api import UUID, FakeApi, FakeResponse, FakeTime, problem
 from tests.support.shell import Shell
 
 ID = "aB3dE5fG7hJ9"
@@ -36,7 +36,7 @@ def two(api: FakeApi) -> FakeApi:
     return api
 
 
-def asked(api: FakeApi) -> list[str]:
+def list_requests(api: FakeApi) -> list[str]:
     return [f"{heard.method} {heard.path}" for heard in api.heard]
 
 
@@ -60,12 +60,12 @@ def asked(api: FakeApi) -> list[str]:
 )
 def test_every_notation_reaches_the_file(two: FakeApi, shell: Shell, word: str, requests: list[str]) -> None:
     assert shell("files", "show", word).code == 0
-    assert asked(two) == requests
+    assert list_requests(two) == requests
 
 
 def test_a_link_of_twelve_small_letters_without_such_a_slug_is_a_short_id(two: FakeApi, shell: Shell) -> None:
     assert shell("files", "show", "https://docs.example/abcdef654321").code == 3
-    assert asked(two) == ["GET /files", "GET /files/abcdef654321"]
+    assert list_requests(two) == ["GET /files", "GET /files/abcdef654321"]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_an_unknown_slug_is_3(two: FakeApi, shell: Shell) -> None:
 
 def test_last_is_the_last_upload_of_this_profile(two: FakeApi, shell: Shell) -> None:
     assert shell("show", "@last").code == 2
-    two.on("POST", "/files", Answer({"uuid": UUID.format(1), "shortId": ID, "shareUrl": "https://x/y"}, 201))
+    two.on("POST", "/files", FakeResponse({"uuid": UUID.format(1), "shortId": ID, "shareUrl": "https://x/y"}, 201))
     pdf = shell.home / "deck.pdf"
     pdf.write_bytes(b"%PDF-1.4\n")
     assert shell("upload", pdf).code == 0
@@ -138,7 +138,7 @@ def test_deleting_says_what_became_of_the_file(two: FakeApi, shell: Shell) -> No
 def test_many_are_deleted_one_by_one_and_each_once(two: FakeApi, shell: Shell) -> None:
     done = shell("rm", ID, UUID.format(2), ID, "--yes")
     assert done.lines == [f"{ID}\ttrue\t2026-10-21T14:00:00.000Z", f"{UUID.format(2)}\ttrue\t2026-10-21T14:00:00.000Z"]
-    assert asked(two) == [f"DELETE /files/{ID}", f"DELETE /files/{UUID.format(2)}"]
+    assert list_requests(two) == [f"DELETE /files/{ID}", f"DELETE /files/{UUID.format(2)}"]
 
 
 def test_one_failure_among_many_is_told_counted_and_does_not_stop_the_rest(two: FakeApi, shell: Shell) -> None:
@@ -161,13 +161,13 @@ def test_a_refused_credential_stops_the_rest_but_not_the_report(two: FakeApi, sh
     done = shell("rm", ID, UUID.format(2), OTHER, "--yes", "--json")
     assert done.code == 4
     assert [row["file"] for row in json.loads(done.out)] == [ID]
-    assert asked(two) == [f"DELETE /files/{ID}", f"DELETE /files/{UUID.format(2)}"]
+    assert list_requests(two) == [f"DELETE /files/{ID}", f"DELETE /files/{UUID.format(2)}"]
 
 
 def test_ids_come_from_stdin_only_for_a_dash(two: FakeApi, shell: Shell) -> None:
     rows = f"{ID}\t{UUID.format(1)}\tdeck.pdf\n\n{UUID.format(2)}\n".encode()
     assert shell("rm", "-", "--yes", stdin=rows).code == 0
-    assert asked(two) == [f"DELETE /files/{ID}", f"DELETE /files/{UUID.format(2)}"]
+    assert list_requests(two) == [f"DELETE /files/{ID}", f"DELETE /files/{UUID.format(2)}"]
     assert shell("rm", "-", "--yes", stdin=b"").code == 2
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from docshare.contract.wire import instant
-from tests.cli.commands.uploads import PDF
-from tests.support.fakefeed import UUID, Answer, FakeApi, FakeTime, problem
+from tests.cli.commands.fake_uploads import PDF
+from tests.support.fake_api import UUID, FakeApi, FakeResponse, FakeTime, problem
 from tests.support.shell import Shell
 
 ID = "aB3dE5fG7hJ9"
@@ -17,7 +17,7 @@ ROUTE = f"/files/{ID}/content"
 LINK = f"https://d.example/{ID}"
 
 
-def result(**more: Any) -> dict[str, Any]:
+def make_result(**more: Any) -> dict[str, Any]:
     base = {"uuid": UUID.format(1), "contentVersion": 3, "originalName": "deck.pdf", "size": len(PDF)}
     cleared = {"clearedHotspots": 0, "clearedNotes": 0, "clearedMarks": 0, "clearedAnnotations": 0}
     return base | {"anchorsCleared": True, **cleared, "message": "Replaced."} | more
@@ -26,7 +26,7 @@ def result(**more: Any) -> dict[str, Any]:
 @pytest.fixture
 def taken(api: FakeApi) -> FakeApi:
     """The API, taking replacements."""
-    api.on("POST", ROUTE, result())
+    api.on("POST", ROUTE, make_result())
     return api
 
 
@@ -38,7 +38,7 @@ def test_a_pipe_gets_the_new_version(taken: FakeApi, shell: Shell, deck: Path) -
 
 
 def test_it_is_a_command_of_files_too(taken: FakeApi, shell: Shell, deck: Path) -> None:
-    assert shell("files", "replace", ID, deck, "--json").json == result()
+    assert shell("files", "replace", ID, deck, "--json").json == make_result()
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_person_reads_the_version_and_what_was_cleared(
     api: FakeApi, shell: Shell, deck: Path, counts: tuple[int, ...], words: str
 ) -> None:
     keys = ("clearedHotspots", "clearedNotes", "clearedMarks", "clearedAnnotations")
-    api.on("POST", ROUTE, result(**dict(zip(keys, counts, strict=True))))
+    api.on("POST", ROUTE, make_result(**dict(zip(keys, counts, strict=True))))
     shell.tty = True
     done = shell("replace", ID, deck, "--yes")
     assert (done.code, done.lines) == (0, [words])
@@ -71,11 +71,11 @@ def test_a_person_reads_the_version_and_what_was_cleared(
 def test_links_without_pages_are_named_even_when_quiet(
     api: FakeApi, shell: Shell, deck: Path, told: dict[str, Any], words: str
 ) -> None:
-    api.on("POST", ROUTE, result(**told))
+    api.on("POST", ROUTE, make_result(**told))
     done = shell("replace", ID, deck, "--quiet")
     assert done.code == 0
     assert words in done.err
-    assert shell("replace", ID, deck, "--json").json == result(**told)
+    assert shell("replace", ID, deck, "--json").json == make_result(**told)
 
 
 def test_on_a_terminal_it_asks_before_anchors_go(taken: FakeApi, shell: Shell, deck: Path) -> None:
@@ -157,7 +157,7 @@ def test_a_dry_run_sends_nothing(taken: FakeApi, shell: Shell, deck: Path) -> No
 
 
 def test_a_conflict_is_tried_once_more(api: FakeApi, shell: Shell, deck: Path, time: FakeTime) -> None:
-    api.on("POST", ROUTE, problem(409, "conflict"), result())
+    api.on("POST", ROUTE, problem(409, "conflict"), make_result())
     done = shell("replace", ID, deck)
     assert done.code == 0
     assert "once more" in done.err
@@ -190,7 +190,7 @@ def test_a_refusal_has_its_exit_code_and_a_hint(
 def test_an_answer_that_is_lost_is_looked_for(api: FakeApi, shell: Shell, deck: Path, time: FakeTime) -> None:
     created = instant(int(time.wall) * 1000)
     made = {"contentVersion": 2, "originalName": "deck.pdf", "size": len(PDF), "createdAt": created}
-    api.on("POST", ROUTE, Answer(then="drop"))
+    api.on("POST", ROUTE, FakeResponse(then="drop"))
     api.on("GET", f"/files/{ID}", {"uuid": UUID.format(1), "revisions": [made]})
     done = shell("replace", ID, deck, "--json")
     assert (done.code, done.json["contentVersion"], done.json["recovered"]) == (0, 2, True)

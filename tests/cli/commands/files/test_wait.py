@@ -9,41 +9,41 @@ import pytest
 
 from docshare.contract.wire import instant
 from tests.support.cast import Person, World
-from tests.support.fakefeed import BASE, UUID, Answer, FakeApi, FakeTime, problem
-from tests.support.rows import change_file
+from tests.support.fake_api import BASE, UUID, FakeApi, FakeResponse, FakeTime, problem
+from tests.support.rows import update_file_row
 from tests.support.shell import Shell
 
 ID = "aB3dE5fG7hJ9"
 PATH = f"/files/{ID}"
 
 
-class Document:
+class FakeFile:
     """A file of the fake server, which a test changes while it is waited for."""
 
     def __init__(self, api: FakeApi) -> None:
         self.row: dict[str, Any] = {
             "uuid": UUID.format(1), "shortId": ID, "originalName": "deck.pdf", "size": 4096, "viewCount": 0,
-            "createdAt": at(0), "shareUrl": f"https://d.example/{ID}",
+            "createdAt": format_moment(0), "shareUrl": f"https://d.example/{ID}",
         }  # fmt: skip
         api.on("GET", PATH, lambda heard: self.row)
 
 
-def at(seconds: float) -> str:
+def format_moment(seconds: float) -> str:
     return instant(int((BASE + seconds) * 1000))
 
 
 @pytest.fixture
-def document(api: FakeApi) -> Document:
-    return Document(api)
+def document(api: FakeApi) -> FakeFile:
+    return FakeFile(api)
 
 
-def test_it_ends_with_the_view_that_was_missing(document: Document, shell: Shell, time: FakeTime) -> None:
+def test_it_ends_with_the_view_that_was_missing(document: FakeFile, shell: Shell, time: FakeTime) -> None:
     time.during(lambda: document.row.update(viewCount=1), lambda: document.row.update(viewCount=2))
     done = shell("files", "wait", ID, "--views", "2", "--json")
     assert (done.code, done.json, len(time.slept)) == (0, document.row, 2)
 
 
-def test_what_holds_already_is_not_waited_for(document: Document, shell: Shell, time: FakeTime) -> None:
+def test_what_holds_already_is_not_waited_for(document: FakeFile, shell: Shell, time: FakeTime) -> None:
     document.row["viewCount"] = 7
     assert shell("files", "wait", ID, "--views", "2").code == 0
     assert shell("files", "wait", ID, "--state", "live").code == 0
@@ -53,31 +53,31 @@ def test_what_holds_already_is_not_waited_for(document: Document, shell: Shell, 
 @pytest.mark.parametrize(
     ("state", "change"),
     [
-        ("expired", {"deleteAt": at(-1)}),
-        ("burned", {"burnedAt": at(0)}),
-        ("burned", {"burnedAt": at(0), "deleteAt": at(-1)}),
+        ("expired", {"deleteAt": format_moment(-1)}),
+        ("burned", {"burnedAt": format_moment(0)}),
+        ("burned", {"burnedAt": format_moment(0), "deleteAt": format_moment(-1)}),
     ],
 )
 def test_a_link_that_ends_is_noticed(
-    document: Document, shell: Shell, time: FakeTime, state: str, change: dict[str, str]
+    document: FakeFile, shell: Shell, time: FakeTime, state: str, change: dict[str, str]
 ) -> None:
     time.during(lambda: document.row.update(change))
     assert (shell("files", "wait", ID, "--state", state).code, len(time.slept)) == (0, 1)
 
 
-def test_an_expiry_that_lies_ahead_is_waited_for_by_the_clock(document: Document, shell: Shell, time: FakeTime) -> None:
-    document.row["deleteAt"] = at(60)
+def test_an_expiry_that_lies_ahead_is_waited_for_by_the_clock(document: FakeFile, shell: Shell, time: FakeTime) -> None:
+    document.row["deleteAt"] = format_moment(60)
     assert shell("files", "wait", ID, "--state", "expired", "--timeout", "5m").code == 0
     assert 60 <= time.passed < 90
 
 
-def test_a_dead_link_that_lives_again_is_noticed(document: Document, shell: Shell, time: FakeTime) -> None:
-    document.row["burnedAt"] = at(0)
+def test_a_dead_link_that_lives_again_is_noticed(document: FakeFile, shell: Shell, time: FakeTime) -> None:
+    document.row["burnedAt"] = format_moment(0)
     time.during(lambda: document.row.pop("burnedAt"))
     assert (shell("files", "wait", ID, "--state", "live").code, len(time.slept)) == (0, 1)
 
 
-def test_gone_prints_the_file_as_it_was(document: Document, api: FakeApi, shell: Shell, time: FakeTime) -> None:
+def test_gone_prints_the_file_as_it_was(document: FakeFile, api: FakeApi, shell: Shell, time: FakeTime) -> None:
     time.during(lambda: api.on("GET", PATH, problem(404, "not_found")))
     done = shell("files", "wait", ID, "--state", "gone", "--json")
     assert (done.code, done.json["originalName"]) == (0, "deck.pdf")
@@ -90,13 +90,13 @@ def test_a_file_that_is_unknown_from_the_start_is_3(shell: Shell, time: FakeTime
 
 
 def test_a_file_that_goes_away_while_another_goal_is_waited_for_is_3(
-    document: Document, api: FakeApi, shell: Shell, time: FakeTime
+    document: FakeFile, api: FakeApi, shell: Shell, time: FakeTime
 ) -> None:
     time.during(lambda: api.on("GET", PATH, problem(404, "not_found")))
     assert shell("files", "wait", ID, "--views", "1", "--timeout", "1h").code == 3
 
 
-def test_when_the_time_is_over_it_is_124(document: Document, shell: Shell, time: FakeTime) -> None:
+def test_when_the_time_is_over_it_is_124(document: FakeFile, shell: Shell, time: FakeTime) -> None:
     done = shell("files", "wait", ID, "--views", "2", "--timeout", "5m")
     assert (done.code, done.out, time.passed) == (124, "", 300)
     assert done.err.splitlines()[-1] == "error: the time is over: it has fewer than 2 views"
@@ -105,7 +105,7 @@ def test_when_the_time_is_over_it_is_124(document: Document, shell: Shell, time:
 
 
 def test_the_interval_is_kept_to_and_grows_while_nothing_happens(
-    document: Document, shell: Shell, time: FakeTime
+    document: FakeFile, shell: Shell, time: FakeTime
 ) -> None:
     shell("files", "wait", ID, "--views", "2", "--timeout", "10m", "--interval", "5s")
     assert all(4.5 <= pause <= 16.5 for pause in time.slept[:-1])
@@ -115,9 +115,9 @@ def test_the_interval_is_kept_to_and_grows_while_nothing_happens(
     assert all(pause >= 0.9 for pause in time.slept[:-1])  # one second, less the jitter
 
 
-def test_failures_are_borne_and_told(document: Document, api: FakeApi, shell: Shell, time: FakeTime) -> None:
+def test_failures_are_borne_and_told(document: FakeFile, api: FakeApi, shell: Shell, time: FakeTime) -> None:
     document.row["viewCount"] = 2
-    api.on("GET", PATH, problem(503, "unavailable"), Answer(then="drop"), lambda heard: document.row)
+    api.on("GET", PATH, problem(503, "unavailable"), FakeResponse(then="drop"), lambda heard: document.row)
     done = shell("files", "wait", ID, "--views", "2")
     assert (done.code, "the server answers again" in done.err) == (0, True)
 
@@ -139,14 +139,14 @@ def test_a_server_that_stays_away_is_11(api: FakeApi, shell: Shell, time: FakeTi
     ],
     ids=" ".join,
 )
-def test_what_makes_no_sense_is_2(document: Document, api: FakeApi, shell: Shell, line: list[str]) -> None:
+def test_what_makes_no_sense_is_2(document: FakeFile, api: FakeApi, shell: Shell, line: list[str]) -> None:
     done = shell("files", "wait", ID, *line)
     assert (done.code, done.out, api.heard) == (2, "", [])
 
 
-def test_a_pipe_gets_the_row_of_the_list_and_a_person_the_file(document: Document, shell: Shell) -> None:
+def test_a_pipe_gets_the_row_of_the_list_and_a_person_the_file(document: FakeFile, shell: Shell) -> None:
     done = shell("files", "wait", ID, "--state", "live")
-    assert done.out == f"{ID}\t{UUID.format(1)}\tdeck.pdf\t4096\t0\t{at(0)}\t\t\n"
+    assert done.out == f"{ID}\t{UUID.format(1)}\tdeck.pdf\t4096\t0\t{format_moment(0)}\t\t\n"
     assert shell("files", "wait", ID, "--state", "live", "--fields", "shareUrl").out == f"https://d.example/{ID}\n"
     shell.tty = True
     assert f"https://d.example/{ID}" in shell("files", "wait", ID, "--state", "live").out
@@ -157,7 +157,7 @@ def test_a_real_file_goes_through_its_states(desk: Callable[[Person], Shell], wo
     time.wall = world.clock.now / 1000
 
     def burn() -> None:
-        change_file(world, made["uuid"], burned_at=world.clock.now)
+        update_file_row(world, made["uuid"], burned_at=world.clock.now)
 
     def trash() -> None:
         assert shell("rm", made["uuid"], "--yes").code == 0

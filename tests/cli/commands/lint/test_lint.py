@@ -13,16 +13,16 @@ from pikepdf import Name, String
 
 from docshare.contract.plans import Plan
 from docshare.server.pdf.linter import Linter
-from tests.cli.commands.uploads import Shelf, link
+from tests.cli.commands.fake_uploads import FakeUploads, share_url
 from tests.support import office, pdfs
-from tests.support.fakefeed import FakeApi
+from tests.support.fake_api import FakeApi
+from tests.support.lint_pdfs import add_annotation, make_lint_pdf, set_catalog_entries, set_info
 from tests.support.pdfs import Sheet, lines_content
 from tests.support.shell import Shell
-from tests.support.telltale import info, note, root, spotless
 
 BOXED = [Sheet(lines_content("Secret") + " 0 g 60 700 300 50 re f")]
-FOLDER = 'It names "C:\\Users\\ada\\offer.docx".'
-LEAVES_OUT = "docshare lint --strip leaves it out."
+FOLDER_FINDING = 'It names "C:\\Users\\ada\\offer.docx".'
+STRIP_HINT = "docshare lint --strip leaves it out."
 
 
 @pytest.fixture(scope="module")
@@ -41,14 +41,14 @@ def one_worker(linter: Linter, monkeypatch: pytest.MonkeyPatch) -> None:
 def offer(tmp_path: Path) -> Path:
     """A file ``offer.pdf`` that names a folder."""
     path = tmp_path / "offer.pdf"
-    path.write_bytes(spotless(info(Subject="C:\\Users\\ada\\offer.docx")))
+    path.write_bytes(make_lint_pdf(set_info(Subject="C:\\Users\\ada\\offer.docx")))
     return path
 
 
 @pytest.fixture
 def fine(tmp_path: Path) -> Path:
     path = tmp_path / "fine.pdf"
-    path.write_bytes(spotless())
+    path.write_bytes(make_lint_pdf())
     return path
 
 
@@ -56,7 +56,7 @@ def fine(tmp_path: Path) -> Path:
 def boxed(tmp_path: Path) -> Path:
     """A file ``boxed.pdf`` with text under a black box."""
     path = tmp_path / "boxed.pdf"
-    path.write_bytes(spotless(sheets=BOXED))
+    path.write_bytes(make_lint_pdf(sheets=BOXED))
     return path
 
 
@@ -72,20 +72,20 @@ def test_nothing_found_is_success_and_prints_nothing(api: FakeApi, shell: Shell,
 def test_a_pipe_gets_a_line_per_finding(api: FakeApi, shell: Shell, offer: Path) -> None:
     done = shell("lint", offer)
     assert (done.code, done.err) == (13, "")
-    assert done.lines == [f"{offer}\twarning\tpaths\t\t{FOLDER}\t{LEAVES_OUT}\t"]
+    assert done.lines == [f"{offer}\twarning\tpaths\t\t{FOLDER_FINDING}\t{STRIP_HINT}\t"]
     assert api.heard == []
 
 
 def test_no_profile_and_no_credential_are_needed(shell: Shell, offer: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a worker of its own, which ends with the command."""
     monkeypatch.undo()
-    before = children()
+    before = child_pids()
     del shell.env["DOCSHARE_URL"], shell.env["DOCSHARE_TOKEN"]
     assert shell("lint", offer).code == 13
-    assert children() == before
+    assert child_pids() == before
 
 
-def children() -> set[str]:
+def child_pids() -> set[str]:
     """The processes this one has started and not yet collected."""
     return set(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())
 
@@ -105,8 +105,8 @@ def test_a_terminal_gets_findings_by_file_with_advice_and_a_sum(shell: Shell, of
     done = shell("lint", offer, fine, "--no-color")
     assert done.lines == [
         str(offer),
-        f"  warning  {FOLDER} [paths]",
-        f"           → {LEAVES_OUT}",
+        f"  warning  {FOLDER_FINDING} [paths]",
+        f"           → {STRIP_HINT}",
         str(fine),
         "  ✓ nothing found",
     ]
@@ -115,7 +115,7 @@ def test_a_terminal_gets_findings_by_file_with_advice_and_a_sum(shell: Shell, of
 
 def test_a_hostile_author_does_not_reach_the_terminal(shell: Shell, tmp_path: Path) -> None:
     path = tmp_path / "a.pdf"
-    path.write_bytes(spotless(info(Author="Ada\x1b]0;x\x07")))
+    path.write_bytes(make_lint_pdf(set_info(Author="Ada\x1b]0;x\x07")))
     shell.tty = True
     assert "\x1b]0" not in shell("lint", path, "--no-color").out
 
@@ -153,7 +153,7 @@ def test_an_error_ends_with_13_even_if_warnings_may_pass(shell: Shell, boxed: Pa
     assert shell("lint", boxed, "--fail-on", "error").code == 13
 
 
-def large(path: Path, megabytes: int) -> Path:
+def enlarge_file(path: Path, megabytes: int) -> Path:
     """The document with so much behind it; the file has a hole, so it costs no room."""
     with path.open("r+b") as file:
         file.truncate(megabytes << 20)
@@ -170,13 +170,13 @@ def large(path: Path, megabytes: int) -> Path:
 def test_the_size_is_measured_by_the_plan(
     shell: Shell, fine: Path, words: tuple[str, ...], code: int, told: list[str]
 ) -> None:
-    done = shell("lint", large(fine, 21), "--only", "size", "--fields", "level", *words)
+    done = shell("lint", enlarge_file(fine, 21), "--only", "size", "--fields", "level", *words)
     assert (done.code, done.lines) == (code, told)
 
 
 def test_the_plan_can_be_that_of_the_account(api: FakeApi, shell: Shell, fine: Path) -> None:
     api.on("GET", "/user", {"tier": Plan.FREE.tier})
-    done = shell("lint", large(fine, 21), "--only", "size", "--account")
+    done = shell("lint", enlarge_file(fine, 21), "--only", "size", "--account")
     assert done.code == 13
     assert "the free plan stores files up to 20 MB" in done.out
 
@@ -185,10 +185,10 @@ def test_the_plan_can_be_that_of_the_account(api: FakeApi, shell: Shell, fine: P
 
 
 @pytest.mark.parametrize(("data", "code", "words"), [
-    (pdfs.header_only(), 9, "error: {}: the file cannot be read as a PDF"),
-    (pdfs.encrypted(user="secret"), 9, "error: {}: the PDF needs a password to be opened"),
+    (pdfs.header_only_pdf(), 9, "error: {}: the file cannot be read as a PDF"),
+    (pdfs.encrypted_pdf(user="secret"), 9, "error: {}: the PDF needs a password to be opened"),
     (b"hello", 2, "error: {} is no PDF, Word (.docx) or PowerPoint file"),
-    (office.word(), 2, "error: {} is a Word or PowerPoint file, and lint reads PDFs"),
+    (office.make_docx(), 2, "error: {} is a Word or PowerPoint file, and lint reads PDFs"),
 ])  # fmt: skip
 def test_what_is_no_readable_pdf_is_one_clear_line(
     shell: Shell, tmp_path: Path, data: bytes, code: int, words: str
@@ -207,7 +207,7 @@ def test_one_unreadable_file_of_several_is_told_and_the_others_are_looked_into(
     shell: Shell, tmp_path: Path, offer: Path
 ) -> None:
     broken = tmp_path / "broken.pdf"
-    broken.write_bytes(pdfs.header_only())
+    broken.write_bytes(pdfs.header_only_pdf())
     done = shell("lint", broken, offer, "--json")
     assert done.code == 12
     assert [(row["path"], row.get("check"), row.get("error", {}).get("exit")) for row in done.json] == [
@@ -249,14 +249,14 @@ def test_a_clean_copy_is_written_and_says_what_is_gone(shell: Shell, offer: Path
 
 def test_what_stays_in_the_clean_copy_still_fails(shell: Shell, tmp_path: Path) -> None:
     path, clean = tmp_path / "both.pdf", tmp_path / "clean.pdf"
-    path.write_bytes(spotless(info(Subject="C:\\Users\\ada\\offer.docx"), sheets=BOXED))
+    path.write_bytes(make_lint_pdf(set_info(Subject="C:\\Users\\ada\\offer.docx"), sheets=BOXED))
     done = shell("lint", path, "--strip", "-o", clean, "--fields", "check,after")
     assert (done.code, done.lines) == (13, ["covered-text\tstays", "paths\tgone"])
     shell.tty = True
     shown = shell("lint", path, "--strip", "-o", clean, "--force", "--no-color")
     assert shown.lines[1].startswith("  stays    page 1: 6 letters under a box or picture can be selected, ")
     assert "[covered-text]" in shown.out, "the name of the check is broken"
-    assert shown.lines[-1] == f"  gone     {FOLDER} [paths]"
+    assert shown.lines[-1] == f"  gone     {FOLDER_FINDING} [paths]"
     assert shown.err.splitlines()[-1] == "1 error in 1 file"
 
 
@@ -277,7 +277,7 @@ def test_a_dry_run_writes_nothing(shell: Shell, offer: Path, tmp_path: Path) -> 
 
 def test_what_cannot_be_cleaned_leaves_no_file(shell: Shell, tmp_path: Path) -> None:
     path = tmp_path / "broken.pdf"
-    path.write_bytes(pdfs.header_only())
+    path.write_bytes(pdfs.header_only_pdf())
     assert shell("lint", path, "--strip", "-o", tmp_path / "clean.pdf").code == 9
     assert sorted(each.name for each in tmp_path.iterdir() if each.is_file()) == ["broken.pdf"]
 
@@ -298,7 +298,7 @@ def test_the_clean_copy_gets_the_usual_rights(shell: Shell, offer: Path, tmp_pat
 
 
 def test_upload_with_lint_sends_nothing_if_one_file_has_a_warning(
-    shelf: Shelf, shell: Shell, fine: Path, boxed: Path
+    shelf: FakeUploads, shell: Shell, fine: Path, boxed: Path
 ) -> None:
     done = shell("upload", fine, boxed, "--lint")
     assert (done.code, done.out, shelf.received) == (13, "", [])
@@ -310,36 +310,36 @@ def test_upload_with_lint_sends_nothing_if_one_file_has_a_warning(
     assert shell("upload", boxed, "--lint", "--json").error["exit"] == 13
 
 
-def test_upload_with_lint_sends_what_is_fine(shelf: Shelf, shell: Shell, fine: Path) -> None:
-    assert shell("upload", fine, "--lint").out == f"{link(1)}\n"
-    assert shell("upload", "-", "--name", "a.pdf", "--lint", stdin=fine.read_bytes()).out == f"{link(2)}\n"
+def test_upload_with_lint_sends_what_is_fine(shelf: FakeUploads, shell: Shell, fine: Path) -> None:
+    assert shell("upload", fine, "--lint").out == f"{share_url(1)}\n"
+    assert shell("upload", "-", "--name", "a.pdf", "--lint", stdin=fine.read_bytes()).out == f"{share_url(2)}\n"
     assert len(shelf.received) == 2
 
 
-def test_upload_with_lint_looks_into_stdin(shelf: Shelf, shell: Shell, offer: Path) -> None:
+def test_upload_with_lint_looks_into_stdin(shelf: FakeUploads, shell: Shell, offer: Path) -> None:
     done = shell("upload", "-", "--name", "a.pdf", "--lint", stdin=offer.read_bytes())
     assert (done.code, shelf.received) == (13, [])
-    assert done.err.startswith(f"warning: a.pdf: {FOLDER} (paths)\n")
+    assert done.err.startswith(f"warning: a.pdf: {FOLDER_FINDING} (paths)\n")
     assert done.err.endswith("A clean copy: docshare lint --strip FILE -o clean.pdf.\n")
 
 
-def test_upload_with_lint_sends_no_pdf_that_cannot_be_read(shelf: Shelf, shell: Shell, deck: Path) -> None:
+def test_upload_with_lint_sends_no_pdf_that_cannot_be_read(shelf: FakeUploads, shell: Shell, deck: Path) -> None:
     done = shell("upload", deck, "--lint")
     assert (done.code, shelf.received) == (9, [])
 
 
 def test_upload_with_lint_says_that_office_documents_are_not_looked_into(
-    shelf: Shelf, shell: Shell, tmp_path: Path
+    shelf: FakeUploads, shell: Shell, tmp_path: Path
 ) -> None:
     path = tmp_path / "letter.docx"
-    path.write_bytes(office.word())
+    path.write_bytes(office.make_docx())
     done = shell("upload", path, "--lint")
     assert (done.code, done.err) == (
         0, "warning: letter.docx is not linted: it becomes a PDF on the server only\n"
     )  # fmt: skip
 
 
-def test_upload_with_lint_needs_the_look_at_the_files(shelf: Shelf, shell: Shell, fine: Path) -> None:
+def test_upload_with_lint_needs_the_look_at_the_files(shelf: FakeUploads, shell: Shell, fine: Path) -> None:
     assert shell("upload", fine, "--lint", "--no-check").code == 2
 
 
@@ -350,7 +350,7 @@ def test_upload_with_lint_needs_the_look_at_the_files(shelf: Shelf, shell: Shell
 )  # fmt: skip
 @pytest.mark.parametrize("line", ["upload", "push --slug q3"])
 def test_what_stops_an_upload_can_be_chosen(
-    shelf: Shelf, api: FakeApi, shell: Shell, offer: Path, line: str, words: tuple[str, ...], code: int
+    shelf: FakeUploads, api: FakeApi, shell: Shell, offer: Path, line: str, words: tuple[str, ...], code: int
 ) -> None:
     api.on("PUT", "/files/0b8e7d5c-0000-4000-8000-000000000001/settings", {})
     done = shell(*line.split(), offer, "--lint", *words)
@@ -361,14 +361,14 @@ def test_what_stops_an_upload_can_be_chosen(
     assert shell(*line.split(), offer, *words).code == 2, "without --lint they mean nothing"
 
 
-def test_the_name_of_the_author_alone_is_a_note(shelf: Shelf, shell: Shell, tmp_path: Path) -> None:
+def test_the_name_of_the_author_alone_is_a_note(shelf: FakeUploads, shell: Shell, tmp_path: Path) -> None:
     path = tmp_path / "named.pdf"
-    path.write_bytes(spotless(info(Author="Ada")))
+    path.write_bytes(make_lint_pdf(set_info(Author="Ada")))
     assert shell("lint", path, "--fields", "level,check").lines == ["note\tauthor"]
     assert shell("upload", path, "--lint").code == 0
 
 
-def test_a_dry_run_of_an_upload_is_linted_too(shelf: Shelf, shell: Shell, offer: Path) -> None:
+def test_a_dry_run_of_an_upload_is_linted_too(shelf: FakeUploads, shell: Shell, offer: Path) -> None:
     assert shell("upload", offer, "--lint", "-n").code == 13
 
 
@@ -379,5 +379,11 @@ def test_push_with_lint_sends_nothing_that_has_a_warning(api: FakeApi, shell: Sh
 
 def test_every_kind_of_finding_has_a_line_of_its_own(shell: Shell, tmp_path: Path) -> None:
     path = tmp_path / "many.pdf"
-    path.write_bytes(spotless(root(Lang=String("")), note("Text", T=String("Bob")), note("Link", A=Name.X)))
+    path.write_bytes(
+        make_lint_pdf(
+            set_catalog_entries(Lang=String("")),
+            add_annotation("Text", T=String("Bob")),
+            add_annotation("Link", A=Name.X),
+        )
+    )
     assert shell("lint", path, "--fields", "check,page").lines == ["comments\t1", "language\t"]

@@ -10,8 +10,8 @@ import pytest
 
 from docshare.server.http.views import attach
 from tests.support.cast import World
-from tests.support.fakefeed import FakeApi, FakeTime
-from tests.support.rows import change_file
+from tests.support.fake_api import FakeApi, FakeTime
+from tests.support.rows import update_file_row
 from tests.support.shell import Shell
 
 _UNKNOWN = "Check the link: it is unknown there, revoked or deleted"
@@ -65,7 +65,7 @@ def test_a_link_that_has_ended_is_told_with_exit_8(
     world: World, stranger: Shell, made: dict[str, Any], column: str, reason: str
 ) -> None:
     """410 JSON shown as a state, exit 8."""
-    change_file(world, made["uuid"], **{column: world.clock.now})
+    update_file_row(world, made["uuid"], **{column: world.clock.now})
     done = stranger("public", "metadata", made["shortId"], "--json")
     assert (done.code, done.json["reason"], done.json["originalName"]) == (8, reason, "Report.pdf")
     ended = done.json["endedAt"]
@@ -76,7 +76,7 @@ def test_a_link_that_has_ended_is_told_with_exit_8(
 
 
 def test_a_link_by_its_slug_tells_the_same(world: World, stranger: Shell, base: str, made: dict[str, Any]) -> None:
-    change_file(world, made["uuid"], slug="the-report")
+    update_file_row(world, made["uuid"], slug="the-report")
     for link in (f"{base}/the-report", "the-report"):
         assert stranger("public", "metadata", link, "--json").json["shortId"] == made["shortId"]
         assert stranger("public", "qr", link, "--json").json == {"url": f"{base}/{made['shortId']}?via=qr"}
@@ -104,7 +104,7 @@ def test_unknown_links_are_3_and_what_is_no_link_is_2(stranger: Shell, base: str
 
 
 def test_oembed_knows_every_form_of_a_link(world: World, stranger: Shell, base: str, made: dict[str, Any]) -> None:
-    change_file(world, made["uuid"], slug="the-report")
+    update_file_row(world, made["uuid"], slug="the-report")
     for link in ("the-report", f"{base}/the-report", f"{base}/{made['shortId']}", made["uuid"]):
         done = stranger("public", "oembed", link, "--json", "--max-width", "500")
         assert (done.code, done.json["title"], done.json["width"]) == (0, "Report.pdf", 500)

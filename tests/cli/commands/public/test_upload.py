@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands.uploads import PDF
+from tests.cli.commands.fake_uploads import PDF
 from tests.support.cast import World
-from tests.support.fakefeed import FakeTime
+from tests.support.fake_api import FakeTime
+from tests.support.in_process_server import serve_world
 from tests.support.pdfs import simple_pdf
 from tests.support.shell import Shell
-from tests.support.timed import listening
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def site(make: Callable[..., World]) -> World:
 @pytest.fixture
 def stranger(site: World, time: FakeTime, tmp_path: Path) -> Iterator[Shell]:
     """A shell without any credential."""
-    with listening(site) as url:
+    with serve_world(site) as url:
         shell = Shell(tmp_path / "home", url, time)
         del shell.env["DOCSHARE_TOKEN"]
         yield shell
@@ -94,7 +94,7 @@ def test_stdin_needs_a_name(stranger: Shell) -> None:
 def test_a_server_that_takes_none_says_how_to_go_on(
     world: World, time: FakeTime, tmp_path: Path, leaflet: Path
 ) -> None:
-    with listening(world) as url:
+    with serve_world(world) as url:
         shell = Shell(tmp_path / "home", url, time)
         done = shell("public", "upload", str(leaflet))
     assert (done.code, done.out) == (3, "")

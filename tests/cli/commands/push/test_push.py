@@ -16,18 +16,18 @@ from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from tests.support import office
 from tests.support.cast import BASE_URL, Person, World
-from tests.support.fakefeed import UUID, FakeApi, problem
+from tests.support.fake_api import UUID, FakeApi, problem
 from tests.support.pdfs import simple_pdf
-from tests.support.rows import change_file
+from tests.support.rows import update_file_row
 from tests.support.shell import Shell
 
-Desk = Callable[[Person], Shell]
+MakeShell = Callable[[Person], Shell]
 
 ONE, TWO = simple_pdf(pages=1), simple_pdf(pages=2)
 
 
 @pytest.fixture
-def pia(desk: Desk, world: World) -> Shell:
+def pia(desk: MakeShell, world: World) -> Shell:
     return desk(world.pia)
 
 
@@ -38,12 +38,12 @@ def report(tmp_path: Path) -> Path:
     return path
 
 
-def files_of(person: Person) -> list[dict[str, Any]]:
+def list_files(person: Person) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = person.get("/api/v1/files").get_json()
     return found
 
 
-def stored(person: Person, uuid: str) -> bytes:
+def get_content(person: Person, uuid: str) -> bytes:
     return person.get(f"/api/v1/files/{uuid}/content", buffered=True).data
 
 
@@ -56,9 +56,9 @@ def test_the_first_push_uploads_and_names_the_later_ones_replace(world: World, p
     assert [each["status"] for each in told] == ["created", "unchanged", "replaced", "unchanged"]
     assert [each["contentVersion"] for each in told] == [1, 1, 2, 2]
     assert len({each["uuid"] for each in told}) == 1
-    (file,) = files_of(world.pia)
+    (file,) = list_files(world.pia)
     assert (file["slug"], file["contentVersion"], file["sha256"]) == ("q3", 2, told[-1]["sha256"])
-    assert stored(world.pia, file["uuid"]) == TWO
+    assert get_content(world.pia, file["uuid"]) == TWO
     done = pia("push", report, "--slug", "q3")
     assert (done.code, done.out, done.err) == (0, f"{BASE_URL}/q3\n", "")
     assert world.http.get("/q3").status_code == 200
@@ -66,17 +66,17 @@ def test_the_first_push_uploads_and_names_the_later_ones_replace(world: World, p
 
 def test_a_push_that_changes_nothing_sends_nothing(world: World, pia: Shell, report: Path) -> None:
     pia("push", report, "--slug", "q3")
-    before = files_of(world.pia)
+    before = list_files(world.pia)
     world.clock.advance(seconds=60)
     assert pia("push", report, "--slug", "q3", "--json").json["status"] == "unchanged"
-    assert files_of(world.pia) == before
+    assert list_files(world.pia) == before
 
 
-def test_a_manifest_knows_the_file_without_a_slug(world: World, desk: Desk, report: Path) -> None:
+def test_a_manifest_knows_the_file_without_a_slug(world: World, desk: MakeShell, report: Path) -> None:
     """Works with --manifest without Pro slugs; replacing then needs Pro and says so (exit 6)."""
     fay = desk(world.fay)
     done = fay("push", report, "--manifest", "shared.jsonl")
-    (file,) = files_of(world.fay)
+    (file,) = list_files(world.fay)
     assert (done.code, done.out) == (0, f"{BASE_URL}/{file['shortId']}\n")
     assert fay("push", report, "--manifest", "shared.jsonl", "--json").json["status"] == "unchanged"
     report.write_bytes(TWO)
@@ -87,22 +87,22 @@ def test_a_manifest_knows_the_file_without_a_slug(world: World, desk: Desk, repo
     done = fay("push", report, "--manifest", "shared.jsonl", "--json")
     assert (done.json["status"], done.json["uuid"]) == ("replaced", file["uuid"])
     assert fay("push", report, "--manifest", "shared.jsonl", "--json").json["status"] == "unchanged"
-    assert len(files_of(world.fay)) == 1
+    assert len(list_files(world.fay)) == 1
 
 
-def test_a_slug_below_pro_is_refused_before_the_upload(world: World, desk: Desk, report: Path) -> None:
+def test_a_slug_below_pro_is_refused_before_the_upload(world: World, desk: MakeShell, report: Path) -> None:
     done = desk(world.bea)("push", report, "--slug", "q3", "--json")
     assert (done.code, done.out) == (6, "")
     assert "requires the pro plan" in done.error["detail"]
     assert "--manifest" in done.error["hint"]
-    assert files_of(world.bea) == []
+    assert list_files(world.bea) == []
 
 
 def test_a_slug_given_later_names_the_file_of_the_manifest(world: World, pia: Shell, report: Path) -> None:
     pia("push", report, "--manifest", "shared.jsonl")
     done = pia("push", report, "--manifest", "shared.jsonl", "--slug", "q3", "--json")
     assert (done.json["status"], done.json["url"]) == ("unchanged", f"{BASE_URL}/q3")
-    assert [file["slug"] for file in files_of(world.pia)] == ["q3"]
+    assert [file["slug"] for file in list_files(world.pia)] == ["q3"]
 
 
 def test_a_file_that_was_deleted_is_shared_anew(world: World, pia: Shell, report: Path) -> None:
@@ -114,10 +114,10 @@ def test_a_file_that_was_deleted_is_shared_anew(world: World, pia: Shell, report
 
 
 def test_a_slug_of_somebody_else_is_409_and_leaves_nothing(world: World, pia: Shell, report: Path) -> None:
-    change_file(world, world.mal.upload()["uuid"], slug="q3")
+    update_file_row(world, world.mal.upload()["uuid"], slug="q3")
     done = pia("push", report, "--slug", "q3", "--json")
     assert (done.code, done.error["code"]) == (7, "conflict")
-    assert files_of(world.pia) == []
+    assert list_files(world.pia) == []
     found = world.rt.db.row("SELECT COUNT(*) FROM files")
     assert found == (1,)
 
@@ -135,10 +135,10 @@ def test_pushes_at_the_same_time_make_one_file(world: World, pia: Shell, tmp_pat
     ended = [(*process.communicate(timeout=60), process.returncode) for process in running]
     assert [code for _, _, code in ended] == [0, 0, 0], [err for _, err, _ in ended]
     told = [json.loads(out) for out, _, _ in ended]
-    (file,) = files_of(world.pia)
+    (file,) = list_files(world.pia)
     assert {each["uuid"] for each in told} == {file["uuid"]}
     assert [each["status"] for each in told].count("created") == 1
-    assert stored(world.pia, file["uuid"]) in contents
+    assert get_content(world.pia, file["uuid"]) in contents
     assert world.rt.db.row("SELECT COUNT(*) FROM files") == (1,)
 
 
@@ -179,10 +179,10 @@ def test_an_upload_whose_name_cannot_be_set_or_taken_back_is_told(api: FakeApi, 
 def test_a_burned_link_gets_its_bytes_again_and_an_expired_one_is_told(world: World, pia: Shell, report: Path) -> None:
     """Replacement un-burns a link; an expired one cannot be changed (exit 8)."""
     uuid = pia("push", report, "--slug", "q3", "--json").json["uuid"]
-    change_file(world, uuid, burned_at=world.clock.now, view_limit=1, views_consumed=1)
+    update_file_row(world, uuid, burned_at=world.clock.now, view_limit=1, views_consumed=1)
     assert pia("push", report, "--slug", "q3", "--json").json["status"] == "replaced"
-    assert "burnedAt" not in files_of(world.pia)[0]
-    change_file(world, uuid, delete_at=1)
+    assert "burnedAt" not in list_files(world.pia)[0]
+    update_file_row(world, uuid, delete_at=1)
     done = pia("push", report, "--slug", "q3", "--json")
     assert (done.code, done.error["code"]) == (8, "gone")
     assert f"docshare rm {uuid} --purge" in done.error["hint"]
@@ -190,27 +190,27 @@ def test_a_burned_link_gets_its_bytes_again_and_an_expired_one_is_told(world: Wo
 
 def test_of_a_converted_document_the_manifest_knows_the_bytes(world: World, pia: Shell, tmp_path: Path) -> None:
     path = tmp_path / "letter.docx"
-    path.write_bytes(office.word("First"))
+    path.write_bytes(office.make_docx("First"))
     states = []
-    for content in (None, None, office.word("Second"), None):
+    for content in (None, None, office.make_docx("Second"), None):
         if content is not None:
             path.write_bytes(content)
         states.append(pia("push", path, "--manifest", "shared.jsonl", "--slug", "letter", "--json").json["status"])
     assert states == ["created", "unchanged", "replaced", "unchanged"]
-    (file,) = files_of(world.pia)
-    world.pia.post(f"/api/v1/files/{file['uuid']}/content", data={"file": (report_of(tmp_path), "x.pdf")})
+    (file,) = list_files(world.pia)
+    world.pia.post(f"/api/v1/files/{file['uuid']}/content", data={"file": (open_other_report(tmp_path), "x.pdf")})
     again = pia("push", path, "--manifest", "shared.jsonl", "--slug", "letter", "--json").json
     assert (again["status"], again["contentVersion"]) == ("replaced", 4)
 
 
-def report_of(folder: Path) -> Any:
+def open_other_report(folder: Path) -> Any:
     (folder / "other.pdf").write_bytes(TWO)
     return (folder / "other.pdf").open("rb")
 
 
 def test_what_a_program_makes_can_be_pushed(world: World, pia: Shell) -> None:
     done = pia("push", "-", "--name", "nightly.pdf", "--slug", "nightly", stdin=ONE)
-    assert (done.code, files_of(world.pia)[0]["originalName"]) == (0, "nightly.pdf")
+    assert (done.code, list_files(world.pia)[0]["originalName"]) == (0, "nightly.pdf")
     assert pia("push", "-", "--name", "n.pdf", "--slug", "nightly", "--json", stdin=ONE).json["status"] == "unchanged"
 
 
@@ -237,12 +237,12 @@ def test_what_cannot_work_sends_nothing(
 
 def test_a_dry_run_says_what_would_be_sent(world: World, pia: Shell, report: Path) -> None:
     assert pia("push", report, "--slug", "q3", "-n", "--json").json[0]["path"] == "/api/v1/files"
-    assert files_of(world.pia) == []
+    assert list_files(world.pia) == []
     uuid = pia("push", report, "--slug", "q3", "--json").json["uuid"]
     assert pia("push", report, "--slug", "q3", "-n", "--json").json == []
     report.write_bytes(TWO)
     assert pia("push", report, "--slug", "q3", "-n", "--json").json[0]["path"] == f"/api/v1/files/{uuid}/content"
-    assert stored(world.pia, uuid) == ONE
+    assert get_content(world.pia, uuid) == ONE
 
 
 def test_a_person_sees_what_was_done(pia: Shell, report: Path) -> None:

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from tests.cli.commands.readingroom import ANN, FILE, PATH, SESSIONS, ReadingRoom, session, variant
-from tests.support.fakefeed import UUID, Answer, FakeApi, Heard, problem
+from tests.cli.commands.fake_readership import ANN, FILE, PATH, SESSIONS, FakeReadership, make_session, make_variant
+from tests.support.fake_api import UUID, FakeApi, FakeResponse, RecordedRequest, problem
 from tests.support.shell import Shell
 
 MARKS, ANNOTATIONS, NOTES = f"{PATH}/page-marks", f"{PATH}/annotations", f"{PATH}/feedback"
 AT = "2026-09-21T12:00:00.000Z"
 SHEET = b"\xef\xbb\xbfpage,identity\r\n1,'=ann\r\n"  # to be passed on byte by byte
 
-MARKED = {
+MARKS_ANSWER = {
     "pages": [{"page": 1, "pick": 1, "reject": 0, "maybe": 1}, {"page": 2, "pick": 0, "reject": 1, "maybe": 0}],
     "viewers": [
         {"identity": "ann@example.com", "marks": [{"page": 1, "mark": "pick"}, {"page": 2, "mark": "reject"}]},
@@ -25,7 +25,7 @@ MARKED = {
     ],
     "totals": {"pick": 1, "reject": 1, "maybe": 1},
 }
-DRAWN = {
+ANNOTATIONS_ANSWER = {
     "pages": [
         {
             "page": 3,
@@ -36,7 +36,7 @@ DRAWN = {
         }
     ]
 }  # fmt: skip
-SAID = {
+NOTES_ANSWER = {
     "notes": [
         {"uuid": UUID.format(6), "author": "Ann", "body": "Nice\nwork", "pageNumber": 2, "public": True,
          "createdAt": "2026-09-21T12:00:02.000Z"},
@@ -47,11 +47,11 @@ SAID = {
 }  # fmt: skip
 
 
-def or_csv(answer: dict[str, Any]) -> Any:
+def make_route(answer: dict[str, Any]) -> Any:
     """A route that sends ``answer``, or the sheet where CSV is asked for."""
 
-    def route(heard: Heard) -> Any:
-        return Answer(SHEET, 200, {"Content-Type": "text/csv; charset=utf-8"}) if heard.query else answer
+    def route(heard: RecordedRequest) -> Any:
+        return FakeResponse(SHEET, 200, {"Content-Type": "text/csv; charset=utf-8"}) if heard.query else answer
 
     return route
 
@@ -59,9 +59,9 @@ def or_csv(answer: dict[str, Any]) -> Any:
 @pytest.fixture
 def left(api: FakeApi) -> FakeApi:
     """A file on which readers left everything they can."""
-    api.on("GET", MARKS, or_csv(MARKED))
-    api.on("GET", ANNOTATIONS, or_csv(DRAWN))
-    api.on("GET", NOTES, SAID)
+    api.on("GET", MARKS, make_route(MARKS_ANSWER))
+    api.on("GET", ANNOTATIONS, make_route(ANNOTATIONS_ANSWER))
+    api.on("GET", NOTES, NOTES_ANSWER)
     return api
 
 
@@ -114,7 +114,9 @@ def test_beside_the_name_that_was_signed_stands_who_it_was(left: FakeApi, shell:
     assert [("Eve" in line, "Reader 2" in line) for line in lines[2:3]] == [(True, True)]
 
 
-@pytest.mark.parametrize(("words", "answer"), [("marks", MARKED), ("annotations", DRAWN), ("notes", SAID)])
+@pytest.mark.parametrize(
+    ("words", "answer"), [("marks", MARKS_ANSWER), ("annotations", ANNOTATIONS_ANSWER), ("notes", NOTES_ANSWER)]
+)
 def test_json_is_what_the_server_sent(left: FakeApi, shell: Shell, words: str, answer: Any) -> None:
     done = shell("readership", words, FILE, "--json")
     assert (done.json, done.err) == (answer, "")
@@ -185,14 +187,14 @@ def test_a_foreign_file_is_told_as_one(api: FakeApi, shell: Shell, words: str, p
 @pytest.fixture
 def whole(left: FakeApi) -> FakeApi:
     """... and with a report, pages and variants."""
-    room = ReadingRoom(left)
-    room.variants = [variant(ANN, "=Ann")]
-    room.sessions = [session(number, {1: 4, 3: 9}, name="=Eve") for number in range(1, 103)]
+    room = FakeReadership(left)
+    room.variants = [make_variant(ANN, "=Ann")]
+    room.sessions = [make_session(number, {1: 4, 3: 9}, name="=Eve") for number in range(1, 103)]
     read = [{"uuid": ANN, "label": "=Ann", "sessions": 4, "avgTimeMs": 31_000}]
     left.on("GET", f"{PATH}/readership", {"tier": "pro", "variants": read, "name": "Größe"})
     page = {"pageNumber": 1, "views": 9, "avgDurationMs": 20_000, "backTurns": 4}
     left.on("GET", f"{PATH}/readership/pages", {"totalPages": 1, "pages": [page]})
-    left.on("GET", f"{PATH}/variants", {"variants": [variant(ANN, "=Ann")]})
+    left.on("GET", f"{PATH}/variants", {"variants": [make_variant(ANN, "=Ann")]})
     return left
 
 
@@ -213,8 +215,8 @@ def test_an_export_writes_everything(whole: FakeApi, shell: Shell, tmp_path: Pat
 def test_an_export_holds_sessions_notes_and_receipts_without_formulas(
     whole: FakeApi, shell: Shell, tmp_path: Path
 ) -> None:
-    typed = {**SAID["receipts"][0], "name": "=Eve"}
-    whole.on("GET", NOTES, {"notes": [{**SAID["notes"][0], "body": "=1+1"}], "receipts": [typed]})
+    typed = {**NOTES_ANSWER["receipts"][0], "name": "=Eve"}
+    whole.on("GET", NOTES, {"notes": [{**NOTES_ANSWER["notes"][0], "body": "=1+1"}], "receipts": [typed]})
     assert shell("readership", "export", FILE, "-o", tmp_path / "out").code == 0
 
     def table(name: str) -> list[dict[str, str]]:

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from tests.cli.commands.readingroom import ANN, FILE, PATH, SESSIONS, ReadingRoom, session, variant
-from tests.support.fakefeed import Answer, FakeApi, problem
+from tests.cli.commands.fake_readership import ANN, FILE, PATH, SESSIONS, FakeReadership, make_session, make_variant
+from tests.support.fake_api import FakeApi, FakeResponse, problem
 from tests.support.shell import Shell
 
 REPORT = f"{PATH}/readership"
@@ -63,7 +63,7 @@ def test_a_person_sees_a_bar_for_each_page(api: FakeApi, shell: Shell) -> None:
     ],
 )
 def test_a_refusal_is_told_with_its_reason(
-    api: FakeApi, shell: Shell, words: tuple[str, str], answer: Answer, code: int, said: str
+    api: FakeApi, shell: Shell, words: tuple[str, str], answer: FakeResponse, code: int, said: str
 ) -> None:
     api.on("GET", words[1], answer)
     done = shell("readership", words[0], FILE, "--json")
@@ -75,31 +75,31 @@ def test_a_refusal_is_told_with_its_reason(
 
 
 def test_all_sessions_are_listed_in_their_order(api: FakeApi, shell: Shell) -> None:
-    room = ReadingRoom(api)
-    room.sessions = [session(number) for number in range(1, 251)]
+    room = FakeReadership(api)
+    room.sessions = [make_session(number) for number in range(1, 251)]
     assert shell("readership", "sessions", FILE, "--json").json == room.sessions
     assert shell("readership", "sessions", FILE, "--format", "jsonl").rows == room.sessions
     assert len(shell("readership", "sessions", FILE).lines) == 250
 
 
 def test_json_lines_come_while_the_walk_goes_on(api: FakeApi, shell: Shell) -> None:
-    api.on("GET", SESSIONS, [session(1)], problem(404, "not_found"))
+    api.on("GET", SESSIONS, [make_session(1)], problem(404, "not_found"))
     done = shell("readership", "sessions", FILE, "--format", "jsonl")
-    assert (done.code, done.lines[0]) == (3, json.dumps(session(1), separators=(",", ":")))
+    assert (done.code, done.lines[0]) == (3, json.dumps(make_session(1), separators=(",", ":")))
 
 
 def test_sessions_go_on_behind_an_id_or_begin_at_a_time(api: FakeApi, shell: Shell) -> None:
-    room = ReadingRoom(api)
-    room.sessions = [session(number) for number in (1, 2, 3)]
+    room = FakeReadership(api)
+    room.sessions = [make_session(number) for number in (1, 2, 3)]
     after = shell("readership", "sessions", FILE, "--since", "2", "--json").json
     later = shell("readership", "sessions", FILE, "--since", room.sessions[1]["startedAt"], "--json").json
     assert ([row["id"] for row in after], [row["id"] for row in later]) == ([3], [2, 3])
 
 
 def test_a_person_sees_the_label_of_the_link(api: FakeApi, shell: Shell) -> None:
-    room = ReadingRoom(api)
-    room.variants = [variant(ANN, "Ann")]
-    room.sessions = [session(1, variantUuid=ANN)]
+    room = FakeReadership(api)
+    room.variants = [make_variant(ANN, "Ann")]
+    room.sessions = [make_session(1, variantUuid=ANN)]
     shell.tty = True
     assert " link of Ann " in shell("readership", "sessions", FILE, "--no-color").lines[1]
     api.on("GET", f"{PATH}/variants", problem(403, "insufficient_scope"))
@@ -108,7 +108,7 @@ def test_a_person_sees_the_label_of_the_link(api: FakeApi, shell: Shell) -> None
 
 def test_pages_are_told_of_those_that_the_link_shows(api: FakeApi, shell: Shell) -> None:
     """A server that does not tell how many it shows is no reason to fail."""
-    ReadingRoom(api).sessions = [session(1, {1: 5, 2: 5}, shownPages=3), session(2, {1: 5, 2: 5})]
+    FakeReadership(api).sessions = [make_session(1, {1: 5, 2: 5}, shownPages=3), make_session(2, {1: 5, 2: 5})]
     shell.tty = True
     head, *lines = shell("readership", "sessions", FILE, "--no-color").lines
     at = head.index("PAGES")
@@ -116,7 +116,7 @@ def test_pages_are_told_of_those_that_the_link_shows(api: FakeApi, shell: Shell)
 
 
 def test_no_session_is_no_failure(api: FakeApi, shell: Shell) -> None:
-    ReadingRoom(api)
+    FakeReadership(api)
     shell.tty = True
     done = shell("readership", "sessions", FILE)
     assert (done.code, done.out) == (0, "")

@@ -9,26 +9,26 @@ from typing import Any
 
 import pytest
 
-from tests.cli.commands.readingroom import ANN, FILE, PATH
-from tests.cli.commands.reports import BASIC, FREE, PRO
-from tests.support.fakefeed import UUID, Answer, FakeApi, FakeTime, problem
-from tests.support.shell import Ended, Shell
+from tests.cli.commands.fake_readership import ANN, FILE, PATH
+from tests.cli.commands.report_samples import BASIC_REPORT, FREE_REPORT, PRO_REPORT
+from tests.support.fake_api import UUID, FakeApi, FakeResponse, FakeTime, problem
+from tests.support.shell import CommandResult, Shell
 
 REPORT = f"{PATH}/readership"
 
 
-def show(api: FakeApi, shell: Shell, report: dict[str, Any], *options: str) -> Ended:
+def show_report(api: FakeApi, shell: Shell, report: dict[str, Any], *options: str) -> CommandResult:
     api.on("GET", REPORT, report)
     return shell("readership", "show", FILE, *options)
 
 
-def seen(api: FakeApi, shell: Shell, report: dict[str, Any], *options: str) -> Ended:
+def show_on_terminal(api: FakeApi, shell: Shell, report: dict[str, Any], *options: str) -> CommandResult:
     """What a person sees, without colours."""
     shell.tty = True
-    return show(api, shell, report, "--no-color", *options)
+    return show_report(api, shell, report, "--no-color", *options)
 
 
-def block(done: Ended, title: str) -> list[str]:
+def section_lines(done: CommandResult, title: str) -> list[str]:
     """The lines of a section below its title."""
     lines = enumerate(done.lines)
     start = next(at for at, line in lines if line.split("  ")[0] == title and not done.lines[at - 1])
@@ -40,7 +40,7 @@ def block(done: Ended, title: str) -> list[str]:
 
 
 def test_numbers_stand_in_pairs(api: FakeApi, shell: Shell) -> None:
-    done = seen(api, shell, PRO)
+    done = show_on_terminal(api, shell, PRO_REPORT)
     assert done.lines[0] == "deck.pdf · plan pro"
     assert done.lines[2:16] == [
         "views                 1234567",
@@ -61,34 +61,34 @@ def test_numbers_stand_in_pairs(api: FakeApi, shell: Shell) -> None:
 
 
 def test_views_are_a_line_with_a_mark_for_each_day(api: FakeApi, shell: Shell) -> None:
-    done = seen(api, shell, BASIC, "--section", "views")
-    assert block(done, "views")[0] == "▃▆█▁" * 5 + "  30, most on 2026-09-03: 3"
+    done = show_on_terminal(api, shell, BASIC_REPORT, "--section", "views")
+    assert section_lines(done, "views")[0] == "▃▆█▁" * 5 + "  30, most on 2026-09-03: 3"
 
 
 def test_bars_are_as_long_as_their_numbers_and_ten_at_most(api: FakeApi, shell: Shell) -> None:
-    done = seen(api, shell, BASIC)
-    assert block(done, "browsers") == ["Firefox  7  " + "█" * 40, "Chrome   2  " + "█" * 11 + "▍"]
-    referrers = block(done, "referrers")
+    done = show_on_terminal(api, shell, BASIC_REPORT)
+    assert section_lines(done, "browsers") == ["Firefox  7  " + "█" * 40, "Chrome   2  " + "█" * 11 + "▍"]
+    referrers = section_lines(done, "referrers")
     assert [line.split()[1] for line in referrers[:10]] == [str(count) for count in range(29, 19, -1)]
     assert referrers[10:] == ["…and 12 more"]
     assert "sources" not in [line.split("  ")[0] for line in done.lines]
 
 
 def test_the_funnel_tells_shares(api: FakeApi, shell: Shell) -> None:
-    assert block(seen(api, shell, BASIC), "funnel")[0] == "page 1   19     95 %  " + "█" * 40
+    assert section_lines(show_on_terminal(api, shell, BASIC_REPORT), "funnel")[0] == "page 1   19     95 %  " + "█" * 40
 
 
 def test_the_funnel_shows_the_last_page_however_many_there_are(api: FakeApi, shell: Shell) -> None:
-    lines = block(seen(api, shell, BASIC), "funnel")
+    lines = section_lines(show_on_terminal(api, shell, BASIC_REPORT), "funnel")
     assert [line.split("  ")[0] for line in lines] == [
         *(f"page {page}" for page in range(1, 10)), "…and 4 more", "page 14",
     ]  # fmt: skip
-    ten = block(seen(api, shell, {**BASIC, "funnel": BASIC["funnel"][:10]}), "funnel")
+    ten = section_lines(show_on_terminal(api, shell, {**BASIC_REPORT, "funnel": BASIC_REPORT["funnel"][:10]}), "funnel")
     assert [line.split("  ")[0] for line in ten] == [f"page {page}" for page in range(1, 11)]
 
 
 def test_busy_hours_are_dark(api: FakeApi, shell: Shell) -> None:
-    times = block(seen(api, shell, BASIC), "times")
+    times = section_lines(show_on_terminal(api, shell, BASIC_REPORT), "times")
     assert [line[:3] for line in times[1:]] == ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
     assert times[1] == "Mon  " + "·" * 9 + "░" + "·" * 14
     assert times[7] == "Sun  " + "·" * 23 + "█"
@@ -96,40 +96,42 @@ def test_busy_hours_are_dark(api: FakeApi, shell: Shell) -> None:
 
 def test_sessions_name_their_readers(api: FakeApi, shell: Shell) -> None:
     shell.env["COLUMNS"] = "140"
-    lines = block(seen(api, shell, PRO), "sessions")
+    lines = section_lines(show_on_terminal(api, shell, PRO_REPORT), "sessions")
     assert [line.split("  ")[1].strip() for line in lines[1:]] == ["bob@example.com", "link of Ann"]
     assert lines[1].endswith(UUID.format(1))
 
 
 def test_an_invitee_is_told_from_a_name_that_was_typed_and_nobody_has_a_dash(api: FakeApi, shell: Shell) -> None:
     shell.env["COLUMNS"] = "140"
-    one = {key: value for key, value in PRO["sessions"][0].items() if key != "email"}
+    one = {key: value for key, value in PRO_REPORT["sessions"][0].items() if key != "email"}
     known = [{"email": "zoe@example.com", "fromInvite": True}, {"name": "Zoe", "fromInvite": False}, {}]
-    lines = block(seen(api, shell, {**PRO, "sessions": [{**one, **each} for each in known]}), "sessions")
+    lines = section_lines(
+        show_on_terminal(api, shell, {**PRO_REPORT, "sessions": [{**one, **each} for each in known]}), "sessions"
+    )
     assert [line.split("  ")[1].strip() for line in lines[1:]] == ["zoe@example.com invited", "Zoe", "-"]
 
 
 def test_more_than_ten_sessions_are_counted_and_the_rest_is_pointed_at(api: FakeApi, shell: Shell) -> None:
-    many = [{**PRO["sessions"][0], "sessionId": UUID.format(number)} for number in range(30)]
-    assert block(seen(api, shell, {**PRO, "sessions": many}), "sessions")[-1] == (
+    many = [{**PRO_REPORT["sessions"][0], "sessionId": UUID.format(number)} for number in range(30)]
+    assert section_lines(show_on_terminal(api, shell, {**PRO_REPORT, "sessions": many}), "sessions")[-1] == (
         f"…and 20 more: docshare readership sessions {FILE}"
     )
 
 
 def test_sessions_that_a_full_report_leaves_out_are_counted_too(api: FakeApi, shell: Shell) -> None:
-    many = [{**PRO["sessions"][0], "sessionId": UUID.format(number)} for number in range(50)]
-    report = {**PRO, "sessions": many, "summary": {**PRO["summary"], "totalSessions": 1_053}}
-    done = seen(api, shell, report, "--section", "sessions")
+    many = [{**PRO_REPORT["sessions"][0], "sessionId": UUID.format(number)} for number in range(50)]
+    report = {**PRO_REPORT, "sessions": many, "summary": {**PRO_REPORT["summary"], "totalSessions": 1_053}}
+    done = show_on_terminal(api, shell, report, "--section", "sessions")
     assert done.lines[-1] == f"…and 1043 more: docshare readership sessions {FILE}"
 
 
 def test_contacts_taps_and_variants_are_tables(api: FakeApi, shell: Shell) -> None:
-    done = seen(api, shell, PRO)
-    assert block(done, "contacts")[0].split() == ["WHEN", "EMAIL", "COMPANY"]
-    assert "eve@example.com  =ACME" in block(done, "contacts")[1]
-    assert block(done, "hotspots")[1].split() == ["Prices", "2", "4", UUID.format(9)]
+    done = show_on_terminal(api, shell, PRO_REPORT)
+    assert section_lines(done, "contacts")[0].split() == ["WHEN", "EMAIL", "COMPANY"]
+    assert "eve@example.com  =ACME" in section_lines(done, "contacts")[1]
+    assert section_lines(done, "hotspots")[1].split() == ["Prices", "2", "4", UUID.format(9)]
     assert "button  3 taps" in done.lines
-    assert block(done, "variants")[1].split()[:3] == ["Ann", "4", "31s"]
+    assert section_lines(done, "variants")[1].split()[:3] == ["Ann", "4", "31s"]
 
 
 @pytest.mark.parametrize(
@@ -143,7 +145,9 @@ def test_contacts_taps_and_variants_are_tables(api: FakeApi, shell: Shell) -> No
 def test_a_button_that_a_file_does_not_have_is_not_told(
     api: FakeApi, shell: Shell, looks: Any, taps: int, words: str | None
 ) -> None:
-    done = seen(api, shell, {**PRO, "file": {"originalName": "deck.pdf", "viewerSettings": looks}, "ctaTaps": taps})
+    done = show_on_terminal(
+        api, shell, {**PRO_REPORT, "file": {"originalName": "deck.pdf", "viewerSettings": looks}, "ctaTaps": taps}
+    )
     assert next((line for line in done.lines if line.startswith("button")), None) == words
 
 
@@ -156,12 +160,16 @@ def test_a_button_that_a_file_does_not_have_is_not_told(
     ],
 )
 def test_an_active_page_range_is_told(api: FakeApi, shell: Shell, file: Any, shown: int, words: str) -> None:
-    done = seen(api, shell, {**PRO, "file": {"originalName": "deck.pdf", **file}, "effectivePages": shown})
+    done = show_on_terminal(
+        api, shell, {**PRO_REPORT, "file": {"originalName": "deck.pdf", **file}, "effectivePages": shown}
+    )
     assert done.lines[0] == words
 
 
 def test_the_last_line_names_what_the_plan_hides(api: FakeApi, shell: Shell) -> None:
-    free, basic, pro = (seen(api, shell, report).lines[-1] for report in (FREE, BASIC, PRO))
+    free, basic, pro = (
+        show_on_terminal(api, shell, report).lines[-1] for report in (FREE_REPORT, BASIC_REPORT, PRO_REPORT)
+    )
     assert free.startswith("views, funnel, breakdowns, times, median time, page turns, ")
     assert "need Basic; sessions, contacts, taps, variants, reading now, " in free
     assert basic.startswith("sessions, contacts, taps, variants, ")
@@ -170,7 +178,7 @@ def test_the_last_line_names_what_the_plan_hides(api: FakeApi, shell: Shell) -> 
 
 
 # What no server of this version sends, and some other might.
-STRANGE: list[dict[str, Any]] = [
+MALFORMED_REPORTS: list[dict[str, Any]] = [
     {},
     {"tier": "gold", "summary": {}},
     {"tier": None, "summary": None, "file": None},
@@ -184,24 +192,24 @@ STRANGE: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("report", STRANGE)
+@pytest.mark.parametrize("report", MALFORMED_REPORTS)
 @pytest.mark.parametrize("options", [["--format", "table"], ["--format", "plain"], ["--format", "csv"], ["--json"]])
 def test_no_report_is_too_strange(api: FakeApi, shell: Shell, report: dict[str, Any], options: list[str]) -> None:
-    done = show(api, shell, report, *options)
+    done = show_report(api, shell, report, *options)
     assert (done.code, done.err) == (0, "")
     if options == ["--json"]:
         assert done.json == report
 
 
 def test_an_unknown_section_is_shown_as_names_and_values(api: FakeApi, shell: Shell) -> None:
-    done = seen(api, shell, {**FREE, "moods": {"happy": 3, "sad": {"very": 1}}})
-    assert block(done, "moods") == ["happy     3", "sad.very  1"]
+    done = show_on_terminal(api, shell, {**FREE_REPORT, "moods": {"happy": 3, "sad": {"very": 1}}})
+    assert section_lines(done, "moods") == ["happy     3", "sad.very  1"]
 
 
 def test_nothing_that_a_reader_wrote_steers_the_terminal(api: FakeApi, shell: Shell) -> None:
     evil = "\x1b[31m[/]\u202e\x07"
     report = {
-        **PRO,
+        **PRO_REPORT,
         "tier": evil,
         "file": {"originalName": evil},
         "summary": {evil: evil},
@@ -213,7 +221,7 @@ def test_nothing_that_a_reader_wrote_steers_the_terminal(api: FakeApi, shell: Sh
         "variants": [{"uuid": evil, "label": evil}],
         evil: {evil: evil},
     }
-    for done in (seen(api, shell, report), show(api, shell, report, "--format", "plain")):
+    for done in (show_on_terminal(api, shell, report), show_report(api, shell, report, "--format", "plain")):
         assert done.code == 0
         assert "\\x1b[31m[/]" in done.out
         assert not any(char in done.out for char in "\x1b\x07\u202e")
@@ -224,7 +232,7 @@ def test_a_narrow_terminal_and_one_without_unicode_get_it_too(api: FakeApi, shel
     from docshare.cli.terminal.charts import draw_bar, draw_shades, draw_sparkline
 
     shell.env["COLUMNS"] = "30"
-    assert max(map(len, block(seen(api, shell, BASIC), "browsers"))) <= 30
+    assert max(map(len, section_lines(show_on_terminal(api, shell, BASIC_REPORT), "browsers"))) <= 30
     plain = Screen(tty=True, color=False, unicode=False, width=80)
     drawn = draw_bar(3, 4, 8, plain) + draw_sparkline([0, 1, 8], plain) + draw_shades([0, 1, 8], 8, plain)
     assert drawn.isascii()
@@ -243,7 +251,7 @@ def test_a_bar_is_never_empty_above_nothing_and_never_too_long(value: float, dra
 
 
 def test_a_pipe_gets_section_key_and_value(api: FakeApi, shell: Shell) -> None:
-    done = show(api, shell, PRO)
+    done = show_report(api, shell, PRO_REPORT)
     assert done.lines[:3] == ["tier\t\tpro", "summary\ttotalViews\t1234567", "summary\ttotalSessions\t10"]
     for line in (
         "viewsOverTime\t2026-09-03\t3",
@@ -259,58 +267,68 @@ def test_a_pipe_gets_section_key_and_value(api: FakeApi, shell: Shell) -> None:
 
 
 def test_json_is_what_the_server_sent(api: FakeApi, shell: Shell) -> None:
-    assert show(api, shell, PRO, "--json").out == json.dumps(PRO, ensure_ascii=False, separators=(",", ":")) + "\n"
+    assert (
+        show_report(api, shell, PRO_REPORT, "--json").out
+        == json.dumps(PRO_REPORT, ensure_ascii=False, separators=(",", ":")) + "\n"
+    )
 
 
 def test_sections_can_be_chosen_by_their_word_or_their_key(api: FakeApi, shell: Shell) -> None:
-    assert list(show(api, shell, PRO, "--section", "taps,summary", "--json").json) == [
+    assert list(show_report(api, shell, PRO_REPORT, "--section", "taps,summary", "--json").json) == [
         "summary", "hotspotTaps", "ctaTaps",
     ]  # fmt: skip
-    assert list(show(api, shell, PRO, "--section", "countries", "--json").json) == ["countries"]
-    assert list(show(api, shell, {**PRO, "moods": 1}, "--section", "moods", "--json").json) == ["moods"]
-    assert show(api, shell, FREE, "--section", "sessions", "--json").json == {}
-    done = show(api, shell, PRO, "--section", "sesions")
+    assert list(show_report(api, shell, PRO_REPORT, "--section", "countries", "--json").json) == ["countries"]
+    assert list(show_report(api, shell, {**PRO_REPORT, "moods": 1}, "--section", "moods", "--json").json) == ["moods"]
+    assert show_report(api, shell, FREE_REPORT, "--section", "sessions", "--json").json == {}
+    done = show_report(api, shell, PRO_REPORT, "--section", "sesions")
     assert (done.code, done.out) == (2, "")
 
 
 def test_one_list_is_a_table_in_csv(api: FakeApi, shell: Shell) -> None:
-    rows = list(csv.DictReader(io.StringIO(show(api, shell, PRO, "--section", "sessions", "--format", "csv").out)))
+    rows = list(
+        csv.DictReader(io.StringIO(show_report(api, shell, PRO_REPORT, "--section", "sessions", "--format", "csv").out))
+    )
     assert [(row["sessionId"], row["email"], row["variantUuid"], row["totalTimeMs"]) for row in rows] == [
         (UUID.format(1), "bob@example.com", "", "61000"), (UUID.format(2), "", ANN, "4000"),
     ]  # fmt: skip
     assert (
-        show(api, shell, {**PRO, "countries": []}, "--section", "countries", "--format", "csv").out == "label,count\n"
+        show_report(api, shell, {**PRO_REPORT, "countries": []}, "--section", "countries", "--format", "csv").out
+        == "label,count\n"
     )
-    assert show(api, shell, PRO, "--section", "summary", "--format", "csv").lines[0] == "section,key,value"
+    assert (
+        show_report(api, shell, PRO_REPORT, "--section", "summary", "--format", "csv").lines[0] == "section,key,value"
+    )
 
 
 def test_a_formula_of_a_reader_is_no_formula_in_csv(api: FakeApi, shell: Shell) -> None:
-    done = show(api, shell, PRO, "--format", "csv")
+    done = show_report(api, shell, PRO_REPORT, "--format", "csv")
     assert "contacts,0.fields.company,'=ACME" in done.lines
 
 
 def test_fields_queries_and_templates_work_on_the_report(api: FakeApi, shell: Shell) -> None:
-    assert show(api, shell, PRO, "--fields", "summary.totalViews", "--json").json == {"summary.totalViews": 1_234_567}
-    assert show(api, shell, PRO, "--query", "sessions[0].email").json == "bob@example.com"
-    assert show(api, shell, PRO, "--template", "{summary.downloads} downloads").out == "3 downloads\n"
+    assert show_report(api, shell, PRO_REPORT, "--fields", "summary.totalViews", "--json").json == {
+        "summary.totalViews": 1_234_567
+    }
+    assert show_report(api, shell, PRO_REPORT, "--query", "sessions[0].email").json == "bob@example.com"
+    assert show_report(api, shell, PRO_REPORT, "--template", "{summary.downloads} downloads").out == "3 downloads\n"
 
 
 @pytest.mark.parametrize("since", ["2d", "2026-09-19", "2026-09-19T00:00:00Z"])
 def test_since_leaves_the_later_days(api: FakeApi, shell: Shell, since: str) -> None:
-    done = show(api, shell, BASIC, "--since", since, "--section", "views")
+    done = show_report(api, shell, BASIC_REPORT, "--since", since, "--section", "views")
     assert [line.split("\t")[1] for line in done.lines] == ["2026-09-19", "2026-09-20"]
 
 
 @pytest.mark.parametrize("since", ["5123", "yesterday"])
 def test_since_is_a_time(api: FakeApi, shell: Shell, since: str) -> None:
-    assert show(api, shell, BASIC, "--since", since).code == 2
+    assert show_report(api, shell, BASIC_REPORT, "--since", since).code == 2
     assert api.heard == []
 
 
 # --- again and again -------------------------------------------------------------------------------------------------
 
 
-def watched(api: FakeApi, shell: Shell, time: FakeTime, rounds: int, *options: str) -> Ended:
+def watch_report(api: FakeApi, shell: Shell, time: FakeTime, rounds: int, *options: str) -> CommandResult:
     """A watch that is interrupted in its last wait."""
 
     def step(seconds: float) -> None:
@@ -322,23 +340,31 @@ def watched(api: FakeApi, shell: Shell, time: FakeTime, rounds: int, *options: s
 
 
 def test_a_watch_shows_every_report_until_ctrl_c(api: FakeApi, shell: Shell, time: FakeTime) -> None:
-    api.on("GET", REPORT, FREE, {**FREE, "summary": {"totalViews": 2}})
-    done = watched(api, shell, time, 3, "--json")
+    api.on("GET", REPORT, FREE_REPORT, {**FREE_REPORT, "summary": {"totalViews": 2}})
+    done = watch_report(api, shell, time, 3, "--json")
     assert (done.code, [row["summary"]["totalViews"] for row in done.rows]) == (130, [1_234_567, 2, 2])
     assert all(27 <= pause <= 33 for pause in time.slept)
 
 
 def test_a_watch_clears_the_terminal_before_each(api: FakeApi, shell: Shell, time: FakeTime) -> None:
     shell.tty = True
-    api.on("GET", REPORT, FREE)
-    assert watched(api, shell, time, 2).out.count("\x1b[H\x1b[2J") == 2
+    api.on("GET", REPORT, FREE_REPORT)
+    assert watch_report(api, shell, time, 2).out.count("\x1b[H\x1b[2J") == 2
     shell.env["TERM"] = "dumb"
     time.slept.clear()
-    assert "\x1b" not in watched(api, shell, time, 2, "--no-color").out
+    assert "\x1b" not in watch_report(api, shell, time, 2, "--no-color").out
 
 
 def test_a_watch_bears_failures_and_no_refusal(api: FakeApi, shell: Shell, time: FakeTime) -> None:
-    api.on("GET", REPORT, FREE, Answer(then="drop"), problem(503, "unavailable"), FREE, problem(404, "not_found"))
-    done = watched(api, shell, time, 99, "--json")
+    api.on(
+        "GET",
+        REPORT,
+        FREE_REPORT,
+        FakeResponse(then="drop"),
+        problem(503, "unavailable"),
+        FREE_REPORT,
+        problem(404, "not_found"),
+    )
+    done = watch_report(api, shell, time, 99, "--json")
     assert (done.code, len(done.rows)) == (3, 2)
     assert "the server answers again" in done.err

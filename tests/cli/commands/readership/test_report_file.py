@@ -16,12 +16,12 @@ import pytest
 
 from docshare.server.services.readership import viewing
 from tests.support import reports
-from tests.support.fakefeed import Answer, FakeApi, problem
-from tests.support.leaving import EVERYTHING, Hand
-from tests.support.markup import Node, parse
-from tests.support.owner import put
+from tests.support.fake_api import FakeApi, FakeResponse, problem
+from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, FeedbackClient
+from tests.support.markup import HtmlElement, parse_html
+from tests.support.owner import put_settings
 from tests.support.pdfs import simple_pdf
-from tests.support.reader import Reader
+from tests.support.reader import FakeReader
 from tests.support.shell import Shell
 
 if TYPE_CHECKING:
@@ -42,25 +42,25 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def told(api: FakeApi) -> FakeApi:
     """A server that tells everything a Pro owner may know of a document with twelve pages."""
-    api.on("GET", f"/files/{ID}/readership", reports.pro())
-    api.on("GET", f"/files/{ID}/readership/pages", reports.pages())
-    api.on("GET", f"/files/{ID}/page-marks", reports.marks())
-    api.on("GET", f"/files/{ID}/annotations", reports.annotations())
-    api.on("GET", f"/files/{ID}/feedback", reports.feedback())
-    api.on("GET", f"/files/{ID}/content", document(simple_pdf(pages=12)))
-    api.on("GET", f"/files/{ID}/qr-code", Answer(b"\x89PNG", headers={"Content-Type": "image/png"}))
+    api.on("GET", f"/files/{ID}/readership", reports.pro_report())
+    api.on("GET", f"/files/{ID}/readership/pages", reports.pages_report())
+    api.on("GET", f"/files/{ID}/page-marks", reports.marks_report())
+    api.on("GET", f"/files/{ID}/annotations", reports.annotations_report())
+    api.on("GET", f"/files/{ID}/feedback", reports.feedback_report())
+    api.on("GET", f"/files/{ID}/content", document_answer(simple_pdf(pages=12)))
+    api.on("GET", f"/files/{ID}/qr-code", FakeResponse(b"\x89PNG", headers={"Content-Type": "image/png"}))
     return api
 
 
-def document(content: bytes) -> Answer:
-    return Answer(content, 200, {"Content-Type": "application/pdf", "Content-Length": str(len(content))})
+def document_answer(content: bytes) -> FakeResponse:
+    return FakeResponse(content, 200, {"Content-Type": "application/pdf", "Content-Length": str(len(content))})
 
 
-def page(path: Path | str) -> Node:
-    return parse(path.read_text(encoding="utf-8") if isinstance(path, Path) else path)
+def parse_page(path: Path | str) -> HtmlElement:
+    return parse_html(path.read_text(encoding="utf-8") if isinstance(path, Path) else path)
 
 
-def pictures(page: Node) -> list[tuple[int, int]]:
+def picture_sizes(page: HtmlElement) -> list[tuple[int, int]]:
     """The size in pixels of every JPEG in the page, as its bytes say."""
     found = [JPEG.fullmatch(node.attrs["src"]) for node in page.all("img")]
     return [PIL.Image.open(io.BytesIO(base64.b64decode(match[1]))).size for match in found if match]
@@ -69,7 +69,7 @@ def pictures(page: Node) -> list[tuple[int, int]]:
 def test_the_report_is_one_private_file(told: FakeApi, shell: Shell, here: Path) -> None:
     ended = shell("readership", "report", ID)
     assert (ended.code, ended.out) == (0, "report.html\n")
-    found = page(here / "report.html")
+    found = parse_page(here / "report.html")
     assert found.one("h1").words == "Series A deck – autumn 2026.pdf"
     assert found.one("footer").words.startswith(f"Made on 21 Sep 2026, 14:13 UTC from {told.url}.")
     for title in ("notes-heading", "proofs-heading", "sessions-heading", "pages-heading"):
@@ -81,19 +81,19 @@ def test_the_report_is_one_private_file(told: FakeApi, shell: Shell, here: Path)
 def test_pages_are_drawn_small_from_the_stored_pdf(told: FakeApi, shell: Shell, here: Path) -> None:
     assert shell("readership", "report", ID, "-o", "r.html").code == 0
     # Twelve pages, and three of them once more with what readers left on them.
-    assert pictures(page(here / "r.html")) == [(280, 363)] * 15
+    assert picture_sizes(parse_page(here / "r.html")) == [(280, 363)] * 15
 
 
 def test_without_thumbnails_the_document_is_not_fetched(told: FakeApi, shell: Shell, here: Path) -> None:
     assert shell("readership", "report", ID, "--no-thumbnails").code == 0
     assert told.asked("GET", f"/files/{ID}/content") == []
-    found = page(here / "report.html")
-    assert pictures(found) == []
+    found = parse_page(here / "report.html")
+    assert picture_sizes(found) == []
     assert len(found.all("figure", id="times")) == 1
 
 
 def test_a_document_above_100_mb_is_not_fetched(told: FakeApi, shell: Shell, here: Path) -> None:
-    told.on("GET", f"/files/{ID}/readership", reports.pro(file=reports.file(size=100 * 1024**2 + 1)))
+    told.on("GET", f"/files/{ID}/readership", reports.pro_report(file=reports.file_object(size=100 * 1024**2 + 1)))
     ended = shell("readership", "report", ID)
     assert ended.code == 0
     assert "larger than 100 MB" in ended.err
@@ -104,28 +104,28 @@ def test_a_document_above_100_mb_is_not_fetched(told: FakeApi, shell: Shell, her
     ("content", "why"),
     [
         (problem(410, "gone", "The content is gone."), "without pictures of the pages: The content is gone."),
-        (document(b"%PDF-1.7\nnot really"), "without pictures of the pages: the document cannot be drawn here"),
+        (document_answer(b"%PDF-1.7\nnot really"), "without pictures of the pages: the document cannot be drawn here"),
     ],
 )
 def test_a_document_that_cannot_be_drawn_has_its_report_all_the_same(
-    told: FakeApi, shell: Shell, here: Path, content: Answer, why: str
+    told: FakeApi, shell: Shell, here: Path, content: FakeResponse, why: str
 ) -> None:
     told.on("GET", f"/files/{ID}/content", content)
     ended = shell("readership", "report", ID)
     assert (ended.code, why in ended.err) == (0, True)
-    assert len(page(here / "report.html").all("table", class_="sessions")) == 2
+    assert len(parse_page(here / "report.html").all("table", class_="sessions")) == 2
 
 
 @pytest.mark.parametrize(("tier", "asked"), [("free", []), ("basic", ["readership/pages"])])
 def test_a_lower_plan_is_not_asked_for_what_it_has_not(
     told: FakeApi, shell: Shell, here: Path, tier: str, asked: list[str]
 ) -> None:
-    told.on("GET", f"/files/{ID}/readership", {"free": reports.free, "basic": reports.basic}[tier]())
+    told.on("GET", f"/files/{ID}/readership", {"free": reports.free_report, "basic": reports.basic_report}[tier]())
     assert shell("readership", "report", ID).code == 0
     others = {"readership", "content"}
     paths = [heard.path.removeprefix(f"/files/{ID}/") for heard in told.heard]
     assert [path for path in paths if path not in others] == asked
-    assert page(here / "report.html").all("h2")[-1].words == "More with a higher plan"
+    assert parse_page(here / "report.html").all("h2")[-1].words == "More with a higher plan"
 
 
 def test_a_server_without_the_additions_has_its_report(told: FakeApi, shell: Shell, here: Path) -> None:
@@ -133,7 +133,7 @@ def test_a_server_without_the_additions_has_its_report(told: FakeApi, shell: She
     ended = shell("readership", "report", ID)
     assert ended.code == 0
     assert "left out: There is no such route." in ended.err
-    assert page(here / "report.html").all(id="notes-heading") == []
+    assert parse_page(here / "report.html").all(id="notes-heading") == []
 
 
 def test_a_foreign_file_is_refused_and_nothing_is_written(api: FakeApi, shell: Shell, here: Path) -> None:
@@ -157,14 +157,14 @@ def test_nothing_is_overwritten_unless_forced(told: FakeApi, shell: Shell, here:
     assert told.heard == []
     assert (here / "report.html").read_text() == "mine"
     assert shell("readership", "report", ID, "--force").code == 0
-    assert page(here / "report.html").all("main")
+    assert parse_page(here / "report.html").all("main")
     assert stat.S_IMODE((here / "report.html").stat().st_mode) == 0o600
 
 
 def test_a_dash_writes_to_stdout_and_nothing_else(told: FakeApi, shell: Shell, here: Path) -> None:
     ended = shell("readership", "report", ID, "-o", "-")
     assert ended.code == 0
-    assert page(ended.out).all("main")
+    assert parse_page(ended.out).all("main")
     assert list(here.iterdir()) == []
 
 
@@ -194,16 +194,18 @@ def test_json_tells_what_was_written(told: FakeApi, shell: Shell, here: Path) ->
 
 
 def test_a_file_without_readers_begins_with_its_code(told: FakeApi, shell: Shell, here: Path) -> None:
-    report: dict[str, Any] = reports.pro()
+    report: dict[str, Any] = reports.pro_report()
     told.on("GET", f"/files/{ID}/readership", report | {"summary": dict.fromkeys(report["summary"], 0)})
     assert shell("readership", "report", ID, "--no-thumbnails").code == 0
-    assert page(here / "report.html").one("img", class_="code").attrs["src"] == "data:image/png;base64,iVBORw=="
+    assert parse_page(here / "report.html").one("img", class_="code").attrs["src"] == "data:image/png;base64,iVBORw=="
 
 
 def test_a_link_of_the_server_leads_to_the_web_or_nowhere(told: FakeApi, shell: Shell, here: Path) -> None:
-    told.on("GET", f"/files/{ID}/readership", reports.pro(file=reports.file(shareUrl="javascript:alert(1)")))
+    told.on(
+        "GET", f"/files/{ID}/readership", reports.pro_report(file=reports.file_object(shareUrl="javascript:alert(1)"))
+    )
     assert shell("readership", "report", ID).code == 0
-    targets = {node.attrs["href"] for node in page(here / "report.html").all("a")}
+    targets = {node.attrs["href"] for node in parse_page(here / "report.html").all("a")}
     assert {target[:1] for target in targets} == {"#"}
 
 
@@ -211,18 +213,18 @@ def test_the_report_of_the_bundled_server_holds_what_its_readers_did(
     desk: Callable[[Person], Shell], world: World, here: Path
 ) -> None:
     made = world.pia.upload(name="offer.pdf")
-    put(world, made, **EVERYTHING)
-    reader = Reader(world, made["shortId"], address="203.0.113.7")
+    put_settings(world, made, **ALL_FEEDBACK_SETTINGS)
+    reader = FakeReader(world, made["shortId"], address="203.0.113.7")
     reader.tell(input=True)
     reader.reads(12)
     reader.leaves()
     world.clock.advance(minutes=6)
     viewing.end_due(world.rt)
-    Hand(world, made["shortId"]).note("Very clear.", page=2)
+    FeedbackClient(world, made["shortId"]).note("Very clear.", page=2)
     ended = desk(world.pia)("readership", "report", made["uuid"])
     assert (ended.code, ended.out) == (0, "report.html\n"), ended.err
-    found = page(here / "report.html")
+    found = parse_page(here / "report.html")
     assert found.one("h1").words == "offer.pdf"
     assert [leaf.one("b").words for leaf in found.all("li", class_="leaf")] == ["12s", "0s", "0s"]
     assert found.one("p", class_="note-body").words == "Very clear."
-    assert len(pictures(found)) == 3
+    assert len(picture_sizes(found)) == 3

@@ -6,29 +6,29 @@ from typing import Any
 
 import pytest
 
-from tests.cli.commands.readingroom import FILE, PATH
-from tests.cli.commands.reports import BASIC, FREE, PRO
-from tests.support.fakefeed import FakeApi, FakeTime
-from tests.support.shell import Ended, Shell
+from tests.cli.commands.fake_readership import FILE, PATH
+from tests.cli.commands.report_samples import BASIC_REPORT, FREE_REPORT, PRO_REPORT
+from tests.support.fake_api import FakeApi, FakeTime
+from tests.support.shell import CommandResult, Shell
 
 REPORT = f"{PATH}/readership"
 
 
-def show(api: FakeApi, shell: Shell, report: dict[str, Any], *options: str) -> Ended:
+def show_report(api: FakeApi, shell: Shell, report: dict[str, Any], *options: str) -> CommandResult:
     api.on("GET", REPORT, report)
     return shell("readership", "show", FILE, *options)
 
 
 # plan, section, what is said of it
 HIDDEN = [
-    (FREE, "sessions", "sessions (needs Pro)"),
-    (FREE, "views,taps", "views (needs Basic), taps (needs Pro)"),
-    (FREE, "summary, countries", "countries (needs Basic)"),
-    (BASIC, "breakdowns,contacts", "contacts (needs Pro)"),
-    (BASIC, "funnel", ""),
-    (PRO, "sessions,effectivePages", ""),
-    ({**FREE, "tier": "gold"}, "sessions", ""),
-    ({**FREE, "sessions": []}, "sessions", ""),
+    (FREE_REPORT, "sessions", "sessions (needs Pro)"),
+    (FREE_REPORT, "views,taps", "views (needs Basic), taps (needs Pro)"),
+    (FREE_REPORT, "summary, countries", "countries (needs Basic)"),
+    (BASIC_REPORT, "breakdowns,contacts", "contacts (needs Pro)"),
+    (BASIC_REPORT, "funnel", ""),
+    (PRO_REPORT, "sessions,effectivePages", ""),
+    ({**FREE_REPORT, "tier": "gold"}, "sessions", ""),
+    ({**FREE_REPORT, "sessions": []}, "sessions", ""),
 ]
 
 
@@ -37,7 +37,7 @@ HIDDEN = [
 def test_a_section_that_the_plan_hides_is_named_to_scripts(
     api: FakeApi, shell: Shell, report: dict[str, Any], section: str, said: str, options: list[str]
 ) -> None:
-    done = show(api, shell, report, "--section", section, *options)
+    done = show_report(api, shell, report, "--section", section, *options)
     assert done.code == 0
     assert done.err.strip().endswith(f"not in the report on this plan: {said}" if said else "")
     assert bool(done.err) == bool(said)
@@ -54,15 +54,18 @@ def test_a_section_that_the_plan_hides_is_named_to_scripts(
     ],
 )
 def test_a_list_that_the_plan_hides_is_an_empty_table(api: FakeApi, shell: Shell, section: str, header: str) -> None:
-    assert show(api, shell, FREE, "--section", section, "--format", "csv").lines == [header]
+    assert show_report(api, shell, FREE_REPORT, "--section", section, "--format", "csv").lines == [header]
 
 
 def test_the_header_does_not_depend_on_the_plan(api: FakeApi, shell: Shell) -> None:
-    done = [show(api, shell, report, "--section", "views,variants", "--format", "csv") for report in (BASIC, PRO)]
+    done = [
+        show_report(api, shell, report, "--section", "views,variants", "--format", "csv")
+        for report in (BASIC_REPORT, PRO_REPORT)
+    ]
     assert [each.lines[0] for each in done] == ["section,key,value"] * 2
 
 
-def watched(shell: Shell, time: FakeTime, *options: str) -> Ended:
+def watch_section(shell: Shell, time: FakeTime, *options: str) -> CommandResult:
     """A watch that is interrupted in its third wait."""
 
     def step(seconds: float) -> None:
@@ -76,14 +79,14 @@ def watched(shell: Shell, time: FakeTime, *options: str) -> Ended:
 def test_a_watch_shows_the_sections_that_were_asked_for_and_says_once_which_are_hidden(
     api: FakeApi, shell: Shell, time: FakeTime
 ) -> None:
-    api.on("GET", REPORT, FREE)
-    done = watched(shell, time, "--json", "--section", "summary,sessions")
-    assert done.rows == [{"summary": FREE["summary"]}] * 3
+    api.on("GET", REPORT, FREE_REPORT)
+    done = watch_section(shell, time, "--json", "--section", "summary,sessions")
+    assert done.rows == [{"summary": FREE_REPORT["summary"]}] * 3
     assert done.err.count("sessions (needs Pro)") == 1
 
 
 @pytest.mark.parametrize("options", [["--json"], ["--format", "plain"], ["--format", "table"]])
 def test_a_watch_of_no_such_section_is_2(api: FakeApi, shell: Shell, time: FakeTime, options: list[str]) -> None:
-    api.on("GET", REPORT, FREE)
-    assert watched(shell, time, "--section", "bogus", *options).code == 2
+    api.on("GET", REPORT, FREE_REPORT)
+    assert watch_section(shell, time, "--section", "bogus", *options).code == 2
     assert time.slept == []

@@ -10,19 +10,19 @@ from typing import Any
 import pytest
 
 from tests.support.cast import Person, World
-from tests.support.fakefeed import FakeTime
-from tests.support.guest import Guest
-from tests.support.leaving import EVERYTHING, Hand
-from tests.support.owner import put
+from tests.support.fake_api import FakeTime
+from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, FeedbackClient
+from tests.support.gate_client import GateClient
+from tests.support.owner import put_settings
 from tests.support.pdfs import simple_pdf
-from tests.support.reader import Reader, everybody_leaves
-from tests.support.shell import Ended, Shell
+from tests.support.reader import FakeReader, end_all_sessions
+from tests.support.shell import CommandResult, Shell
 
-Desk = Callable[[Person], Shell]
+MakeShell = Callable[[Person], Shell]
 
 
 @pytest.fixture
-def pia(desk: Desk, world: World) -> Shell:
+def pia(desk: MakeShell, world: World) -> Shell:
     return desk(world.pia)
 
 
@@ -32,123 +32,123 @@ def file(world: World) -> str:
     return str(world.pia.upload()["shortId"])
 
 
-def done(ended: Ended, code: int = 0) -> Any:
+def parse_output(ended: CommandResult, code: int = 0) -> Any:
     """What a command printed as JSON; it must have ended with ``code``."""
     assert ended.code == code, ended.err
     return json.loads(ended.out) if ended.out else None
 
 
-def guest(shell: Shell, file: str, label: str) -> str:
+def create_variant(shell: Shell, file: str, label: str) -> str:
     """The short id of a new variant."""
-    return str(done(shell("variants", "create", file, "--label", label, "--json"))["shortId"])
+    return str(parse_output(shell("variants", "create", file, "--label", label, "--json"))["shortId"])
 
 
-def read(world: World, link: str, *pages: int, seconds: int = 7, **how: Any) -> None:
+def read_pages(world: World, link: str, *pages: int, seconds: int = 7, **how: Any) -> None:
     """Somebody opens a link, reads these pages and goes."""
-    reader = Reader(world, link, **how)
+    reader = FakeReader(world, link, **how)
     for page in pages:
         assert reader.reads(seconds, page, input=True, turns=int(page != pages[0])) == 204
     assert reader.leaves() == 204
-    everybody_leaves(world)
+    end_all_sessions(world)
 
 
-def reasons(shell: Shell, file: str, *options: str) -> dict[str, str]:
+def reasons_by_name(shell: Shell, file: str, *options: str) -> dict[str, str]:
     ended = shell("pending", file, *options, "--json")
     assert ended.code == (13 if json.loads(ended.out) else 0), ended.err
     return {row["name"]: row["reason"] for row in json.loads(ended.out)}
 
 
 def test_who_has_not_read_follows_what_readers_do(world: World, pia: Shell, file: str, tmp_path: Path) -> None:
-    ann, bob = guest(pia, file, "Ann"), guest(pia, file, "Bob")
-    eve = done(pia("invites", "create", file, "eve@example.com", "--json"))
+    ann, bob = create_variant(pia, file, "Ann"), create_variant(pia, file, "Bob")
+    eve = parse_output(pia("invites", "create", file, "eve@example.com", "--json"))
     link = eve["url"].rpartition("/")[2]
-    assert reasons(pia, file) == {"Bob": "never", "Ann": "never", "eve@example.com": "never"}
+    assert reasons_by_name(pia, file) == {"Bob": "never", "Ann": "never", "eve@example.com": "never"}
 
-    read(world, ann, 1, 2, 3)
-    read(world, link, 1)
-    assert reasons(pia, file) == {"Bob": "never", "eve@example.com": "stopped_early"}
-    assert reasons(pia, file, "--page", "1", "--min-time", "7s") == {"Bob": "never"}
+    read_pages(world, ann, 1, 2, 3)
+    read_pages(world, link, 1)
+    assert reasons_by_name(pia, file) == {"Bob": "never", "eve@example.com": "stopped_early"}
+    assert reasons_by_name(pia, file, "--page", "1", "--min-time", "7s") == {"Bob": "never"}
 
-    read(world, bob, 1, 2, 3)
-    read(world, link, 2, 3)
-    assert reasons(pia, file) == {}
+    read_pages(world, bob, 1, 2, 3)
+    read_pages(world, link, 2, 3)
+    assert reasons_by_name(pia, file) == {}
 
     new = tmp_path / "new.pdf"
     new.write_bytes(simple_pdf(pages=2))
-    done(pia("files", "replace", file, new, "--json"))
-    assert set(reasons(pia, file).values()) == {"old_version"}
-    assert reasons(pia, file, "--any-version") == {}
-    read(world, bob, 1, 2)
-    assert reasons(pia, file) == {"Ann": "old_version", "eve@example.com": "old_version"}
-    done(pia("variants", "revoke", ann, "--file", file, "--yes", "--json"))
-    assert reasons(pia, file) == {"eve@example.com": "old_version"}
+    parse_output(pia("files", "replace", file, new, "--json"))
+    assert set(reasons_by_name(pia, file).values()) == {"old_version"}
+    assert reasons_by_name(pia, file, "--any-version") == {}
+    read_pages(world, bob, 1, 2)
+    assert reasons_by_name(pia, file) == {"Ann": "old_version", "eve@example.com": "old_version"}
+    parse_output(pia("variants", "revoke", ann, "--file", file, "--yes", "--json"))
+    assert reasons_by_name(pia, file) == {"eve@example.com": "old_version"}
 
 
 def test_a_wait_ends_with_the_reader_it_is_for(world: World, pia: Shell, file: str, time: FakeTime) -> None:
-    ann, bob = guest(pia, file, "Ann"), guest(pia, file, "Bob")
+    ann, bob = create_variant(pia, file, "Ann"), create_variant(pia, file, "Bob")
     visits = iter([(bob, 30, [3]), (ann, 7, [1, 3]), (ann, 30, [3])])
 
     def visit(_: float) -> None:
         link, seconds, pages = next(visits)
-        read(world, link, *pages, seconds=seconds)
+        read_pages(world, link, *pages, seconds=seconds)
 
     def nobody_comes(seconds: float) -> None:
         world.clock.advance(seconds=seconds)
 
     time.on_sleep = visit
     line = ("wait", file, "--variant", "label:Ann", "--page", "3", "--min-time", "20s", "--timeout", "1h", "--json")
-    session = done(pia(*line))
+    session = parse_output(pia(*line))
     assert (session["pages"], session["totalTimeMs"]) == ([{"page": 3, "timeMs": 30_000}], 30_000)
-    assert done(pia(*line))["sessionId"] == session["sessionId"]  # it has happened already
+    assert parse_output(pia(*line))["sessionId"] == session["sessionId"]  # it has happened already
     time.on_sleep = nobody_comes
-    assert done(pia(*line[:-1], "--new", "--json"), 124) is None
+    assert parse_output(pia(*line[:-1], "--new", "--json"), 124) is None
 
 
 def test_a_typed_address_is_not_the_invitee_and_the_personal_link_is(world: World, pia: Shell, file: str) -> None:
-    put(world, {"uuid": file}, requireEmail=True)
-    link = done(pia("invites", "create", file, "eve@example.com", "--json"))["url"].rpartition("/")[2]
+    put_settings(world, {"uuid": file}, requireEmail=True)
+    link = parse_output(pia("invites", "create", file, "eve@example.com", "--json"))["url"].rpartition("/")[2]
     wait = ("wait", file, "--invite", "eve@example.com", "--timeout", "2s", "--json")
 
     enter_and_read(world, file, "eve@example.com")
-    assert [row["email"] for row in done(pia("readership", "sessions", file, "--json"))] == ["eve@example.com"]
-    assert reasons(pia, file) == {"eve@example.com": "never"}
-    assert done(pia(*wait), 124) is None
+    assert [row["email"] for row in parse_output(pia("readership", "sessions", file, "--json"))] == ["eve@example.com"]
+    assert reasons_by_name(pia, file) == {"eve@example.com": "never"}
+    assert parse_output(pia(*wait), 124) is None
 
     enter_and_read(world, link, "private@example.com")
-    assert reasons(pia, file) == {}
-    assert done(pia(*wait))["fromInvite"] is True
+    assert reasons_by_name(pia, file) == {}
+    assert parse_output(pia(*wait))["fromInvite"] is True
 
 
 def enter_and_read(world: World, link: str, address: str) -> None:
     """Somebody types ``address`` into the form of a link and reads the document."""
-    guest = Guest(world, link)
+    guest = GateClient(world, link)
     assert guest.enters(email=address)
-    read(world, link, 1, 2, 3, http=guest.http)
+    read_pages(world, link, 1, 2, 3, http=guest.http)
 
 
 def test_a_wait_is_for_the_newest_version(world: World, pia: Shell, file: str, time: FakeTime, tmp_path: Path) -> None:
-    ann, new = guest(pia, file, "Ann"), tmp_path / "new.pdf"
-    read(world, ann, 2)
+    ann, new = create_variant(pia, file, "Ann"), tmp_path / "new.pdf"
+    read_pages(world, ann, 2)
     new.write_bytes(simple_pdf(pages=3))
-    done(pia("files", "replace", file, new, "--json"))
+    parse_output(pia("files", "replace", file, new, "--json"))
     line = ("wait", file, "--variant", "label:Ann", "--page", "2", "--timeout", "1h", "--json")
-    assert done(pia(*line, "--any-version"))["contentVersion"] == 1
-    time.on_sleep = lambda _: read(world, ann, 2)
-    assert done(pia(*line))["contentVersion"] == 2
+    assert parse_output(pia(*line, "--any-version"))["contentVersion"] == 1
+    time.on_sleep = lambda _: read_pages(world, ann, 2)
+    assert parse_output(pia(*line))["contentVersion"] == 2
 
 
 def test_a_wait_for_nobody_is_over_in_time(pia: Shell, file: str, time: FakeTime) -> None:
-    assert done(pia("wait", file, "--timeout", "10m", "--json"), 124) is None
+    assert parse_output(pia("wait", file, "--timeout", "10m", "--json"), 124) is None
     assert time.passed == 600
 
 
 def test_the_report_its_pages_and_sessions_agree(world: World, pia: Shell, file: str) -> None:
-    ann = guest(pia, file, "Ann")
-    read(world, ann, 1, 2)
-    read(world, file, 1, address="203.0.113.7")
-    report = done(pia("readership", "show", file, "--json"))
-    sessions = done(pia("readership", "sessions", file, "--json"))
-    pages = done(pia("readership", "pages", file, "--json"))["pages"]
+    ann = create_variant(pia, file, "Ann")
+    read_pages(world, ann, 1, 2)
+    read_pages(world, file, 1, address="203.0.113.7")
+    report = parse_output(pia("readership", "show", file, "--json"))
+    sessions = parse_output(pia("readership", "sessions", file, "--json"))
+    pages = parse_output(pia("readership", "pages", file, "--json"))["pages"]
     assert report["summary"]["totalSessions"] == len(sessions) == 2
     assert [row["totalTimeMs"] for row in sessions] == [14_000, 7_000]
     assert [row["avgDurationMs"] * row["views"] for row in pages] == [14_000, 7_000, 0]
@@ -160,14 +160,14 @@ def test_the_report_its_pages_and_sessions_agree(world: World, pia: Shell, file:
 
 
 def test_an_explanation_adds_up(world: World, pia: Shell, file: str) -> None:
-    reader = Reader(world, file)
+    reader = FakeReader(world, file)
     reader.reads(5, 1)
     world.clock.advance(seconds=5)
     reader.tell(read={2: 10**9}, visibleMs=10**9, turns=1)  # claims far more than has passed
     reader.leaves()
-    everybody_leaves(world)
-    row = done(pia("readership", "sessions", file, "--json"))[0]
-    told = done(pia("explain", row["sessionId"], "--json"))
+    end_all_sessions(world)
+    row = parse_output(pia("readership", "sessions", file, "--json"))[0]
+    told = parse_output(pia("explain", row["sessionId"], "--json"))
     assert told["totalTimeMs"] == row["totalTimeMs"] == 10_000
     accepted = [page["ms"] for beacon in told["beacons"] for page in beacon["accepted"]]
     assert sum(accepted) == sum(page["timeMs"] for page in told["pages"]) == 10_000
@@ -182,23 +182,23 @@ def test_an_explanation_adds_up(world: World, pia: Shell, file: str) -> None:
 
 
 def test_an_uncounted_session_can_be_explained_too(world: World, pia: Shell, file: str) -> None:
-    Reader(world, file).reads(2, input=False)
-    everybody_leaves(world)
-    assert done(pia("readership", "sessions", file, "--json")) == []
+    FakeReader(world, file).reads(2, input=False)
+    end_all_sessions(world)
+    assert parse_output(pia("readership", "sessions", file, "--json")) == []
     found = world.rt.db.row("SELECT uuid FROM view_sessions")
     assert found is not None
-    told = done(pia("explain", found[0], "--file", file, "--json"))
+    told = parse_output(pia("explain", found[0], "--file", file, "--json"))
     assert (told["class"], told["totalTimeMs"]) == ("scanner", 2_000)
-    (listed,) = done(pia("readership", "sessions", file, "--uncounted", "--json"))
+    (listed,) = parse_output(pia("readership", "sessions", file, "--uncounted", "--json"))
     assert (listed["sessionId"], listed["class"]) == (found[0], "scanner")
     assert pia("readership", "sessions", file, "--uncounted", "--since", "7d").code == 2
 
 
 def test_those_who_touched_nothing_are_named_beside_the_sessions(world: World, pia: Shell, file: str) -> None:
     for _ in range(2):
-        Reader(world, file).reads(20, input=False)
-    Reader(world, file).reads(9)
-    everybody_leaves(world)
+        FakeReader(world, file).reads(20, input=False)
+    FakeReader(world, file).reads(9)
+    end_all_sessions(world)
     pia.tty = True
     sessions = pia("readership", "sessions", file, "--no-color")
     assert "2 opened it without touching anything" in sessions.err
@@ -207,11 +207,13 @@ def test_those_who_touched_nothing_are_named_beside_the_sessions(world: World, p
 
 
 @pytest.mark.parametrize(("name", "skipped"), [("fay", 7), ("bea", 6), ("pia", 0)])
-def test_an_export_holds_what_the_plan_shows(world: World, desk: Desk, tmp_path: Path, name: str, skipped: int) -> None:
+def test_an_export_holds_what_the_plan_shows(
+    world: World, desk: MakeShell, tmp_path: Path, name: str, skipped: int
+) -> None:
     person: Person = getattr(world, name)
     file = str(person.upload()["shortId"])
-    read(world, file, 1)
-    rows = done(desk(person)("readership", "export", file, "-o", tmp_path / "out", "--json"))
+    read_pages(world, file, 1)
+    rows = parse_output(desk(person)("readership", "export", file, "-o", tmp_path / "out", "--json"))
     assert sum("skipped" in row for row in rows) == skipped
     assert json.loads((tmp_path / "out" / "readership.json").read_text())["summary"]["totalSessions"] == 1
     assert len(list((tmp_path / "out").iterdir())) == 8 - skipped
@@ -223,8 +225,8 @@ def test_an_export_holds_what_the_plan_shows(world: World, desk: Desk, tmp_path:
 
 def test_what_readers_left_is_shown(world: World, pia: Shell) -> None:
     made = world.pia.upload()
-    put(world, made, **EVERYTHING)
-    file, reader = made["shortId"], Hand(world, made["shortId"])
+    put_settings(world, made, **ALL_FEEDBACK_SETTINGS)
+    file, reader = made["shortId"], FeedbackClient(world, made["shortId"])
     reader.mark(2, "pick")
     reader.annotate(3, "=Move this")
     reader.note("A\u202e typo", public=True)
@@ -249,7 +251,7 @@ def test_nothing_left_is_shown_as_nothing(pia: Shell, file: str) -> None:
         assert pia("readership", words, file).out == ""
         header = pia("readership", words, file, "--format", "csv").out
         assert "page" in header.splitlines()[0]
-    assert done(pia("readership", "notes", file, "--json")) == {"notes": [], "receipts": []}
+    assert parse_output(pia("readership", "notes", file, "--json")) == {"notes": [], "receipts": []}
 
 
 READING = [
@@ -260,7 +262,7 @@ READING = [
 
 @pytest.mark.parametrize("words", READING, ids=" ".join)
 def test_a_foreign_file_is_forbidden_and_an_unknown_one_not_found(
-    world: World, desk: Desk, file: str, words: tuple[str, ...]
+    world: World, desk: MakeShell, file: str, words: tuple[str, ...]
 ) -> None:
     mal = desk(world.mal)
     foreign = mal(*words, file, "--json")
@@ -270,7 +272,7 @@ def test_a_foreign_file_is_forbidden_and_an_unknown_one_not_found(
 
 
 @pytest.mark.parametrize("words", [*READING[1:], ("pending",)], ids=" ".join)
-def test_what_the_plan_lacks_is_6(world: World, desk: Desk, words: tuple[str, ...]) -> None:
+def test_what_the_plan_lacks_is_6(world: World, desk: MakeShell, words: tuple[str, ...]) -> None:
     file = str(world.fay.upload()["shortId"])
     refused = desk(world.fay)(*words, file, "--json")
     assert (refused.code, refused.out) == (6, "")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.fakefeed import UUID, FakeApi
+from tests.support.fake_api import UUID, FakeApi
 from tests.support.repository import ROOT
 from tests.support.shell import Shell
 from tests.support.terminal import Terminal
@@ -27,7 +27,7 @@ def stub(api: FakeApi) -> FakeApi:
     return api
 
 
-def written(api: FakeApi) -> list[Any]:
+def list_written_settings(api: FakeApi) -> list[Any]:
     return [json.loads(heard.body) for heard in api.asked("PUT", f"/files/{ID}/settings")]
 
 
@@ -120,7 +120,7 @@ def test_what_is_not_allowed_is_2_says_what_is_and_writes_nothing(
     done = shell("settings", "set", ID, *words)
     assert (done.code, done.out) == (2, "")
     assert named in done.err
-    assert written(stub) == []
+    assert list_written_settings(stub) == []
 
 
 @pytest.mark.parametrize("form", [[{"key": "a", "label": "A", "type": "text"}], {"key": "a"}])
@@ -129,7 +129,7 @@ def test_a_refused_form_is_told_with_its_file_and_what_a_form_is(
 ) -> None:
     (tmp_path / "f.json").write_text(json.dumps(form))
     done = shell("settings", "set", ID, "--gate", tmp_path / "f.json")
-    assert (done.code, written(stub)) == (2, [])
+    assert (done.code, list_written_settings(stub)) == (2, [])
     assert f"--gate {tmp_path / 'f.json'}: gateFields must be" in done.err
     assert "exactly one has the type email" in done.err
 
@@ -158,7 +158,7 @@ def test_a_file_of_settings_is_judged_alike(
         done = shell("settings", *line, tmp_path / name)
         assert (done.code, done.out) == (2, "")
         assert named in done.err
-    assert written(stub) == []
+    assert list_written_settings(stub) == []
 
 
 def test_a_file_that_is_no_text_is_told(stub: FakeApi, shell: Shell, tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_a_password_that_no_server_takes_is_not_sent_and_not_shown(
     assert done.code == 2
     assert "password must be 1 to 128 bytes" in done.err
     assert raw.decode().strip() not in done.err
-    assert written(stub) == []
+    assert list_written_settings(stub) == []
 
 
 @pytest.mark.parametrize(("raw", "word"), [(b" a b \n", " a b "), (b"x\r\n", "x"), (b"no break", "no break")])
@@ -186,7 +186,7 @@ def test_the_password_is_what_the_file_holds_up_to_the_line_break(
 ) -> None:
     (tmp_path / "p").write_bytes(raw)
     shell("settings", "set", ID, "--password-file", tmp_path / "p")
-    assert written(stub) == [{"password": word}]
+    assert list_written_settings(stub) == [{"password": word}]
 
 
 @pytest.mark.parametrize(("first", "second", "code"), [("sesam öffne", "sesam öffne", 0), ("sesam", "mases", 2)])
@@ -203,7 +203,7 @@ def test_a_password_is_typed_twice_without_being_shown(
         ended = terminal.end()
     assert ended.code == code
     assert first not in ended.shown
-    assert written(stub) == ([{"password": first}] if code == 0 else [])
+    assert list_written_settings(stub) == ([{"password": first}] if code == 0 else [])
 
 
 @pytest.mark.parametrize("typed", [[], ["sesam"]])
@@ -218,20 +218,22 @@ def test_the_end_of_input_at_a_password_prompt_changes_nothing(stub: FakeApi, sh
         ended = terminal.end()
     assert ended.code == 2
     assert "nothing was typed; nothing was changed" in ended.shown
-    assert written(stub) == []
+    assert list_written_settings(stub) == []
 
 
 def test_what_is_not_validated_is_sent_as_given(stub: FakeApi, shell: Shell) -> None:
     done = shell("settings", "set", ID, "--no-validate", "viewLimit:=-1", "flip.speedMs=5000", "flip.new=1", "later=x")
     assert done.code == 0
-    assert written(stub) == [{"viewLimit": -1, "later": "x", "viewerSettings": {"flip": {"speedMs": 5000, "new": "1"}}}]
+    assert list_written_settings(stub) == [
+        {"viewLimit": -1, "later": "x", "viewerSettings": {"flip": {"speedMs": 5000, "new": "1"}}}
+    ]
 
 
 @pytest.mark.parametrize("words", [["nonsense"], ["password", "nonsense"], ["--", "-1"]])
 def test_clear_refuses_what_is_neither_a_setting_nor_a_file(stub: FakeApi, shell: Shell, words: list[str]) -> None:
     done = shell("settings", "clear", ID, *words)
     assert done.code == 2
-    assert written(stub) == []
+    assert list_written_settings(stub) == []
 
 
 @pytest.mark.parametrize(
@@ -246,7 +248,7 @@ def test_clear_refuses_what_is_neither_a_setting_nor_a_file(stub: FakeApi, shell
 )
 def test_clear_takes_what_is_almost_a_setting_for_no_file(stub: FakeApi, shell: Shell, word: str, meant: str) -> None:
     done = shell("settings", "clear", ID, word)
-    assert (done.code, written(stub)) == (2, [])
+    assert (done.code, list_written_settings(stub)) == (2, [])
     assert f"no setting '{word}'" in done.err
     assert f"Did you mean {meant}" in done.err
 
@@ -277,7 +279,7 @@ def test_clear_takes_further_files_whatever_they_are_like(stub: FakeApi, shell: 
 def test_an_expiry_is_resolved_once_to_utc(stub: FakeApi, shell: Shell, text: str, moment: str) -> None:
     assert shell("settings", "set", ID, "--expires", text, "--no-read-back").code == 0
     assert shell("settings", "set", ID, f"deleteAt={text}", "--no-read-back").code == 0
-    assert written(stub) == [{"deleteAt": moment}] * 2
+    assert list_written_settings(stub) == [{"deleteAt": moment}] * 2
 
 
 @pytest.mark.parametrize(
@@ -302,4 +304,4 @@ def test_a_time_without_a_zone_is_local_and_a_date_means_its_end(
     finally:
         monkeypatch.undo()
         time.tzset()
-    assert written(stub) == [{"deleteAt": moment}]
+    assert list_written_settings(stub) == [{"deleteAt": moment}]

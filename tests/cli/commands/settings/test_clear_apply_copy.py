@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from tests.support.cast import Person, World
-from tests.support.fakefeed import FakeApi, problem
+from tests.support.fake_api import FakeApi, problem
 from tests.support.shell import TOKEN, Shell
 
-Desk = Callable[[Person], Shell]
+MakeShell = Callable[[Person], Shell]
 
 ID = "aB3dE5fG7hJ9"
 MANAGE = "ds_mt_" + "m" * 32
@@ -26,7 +26,7 @@ def stub(api: FakeApi) -> FakeApi:
     return api
 
 
-def written(api: FakeApi) -> list[Any]:
+def list_written_settings(api: FakeApi) -> list[Any]:
     return [json.loads(heard.body) for heard in api.asked("PUT", f"/files/{ID}/settings")]
 
 
@@ -41,12 +41,12 @@ def test_a_manage_token_is_the_only_credential_and_nothing_is_read(stub: FakeApi
     assert TOKEN not in done.err
 
 
-def test_a_manage_token_writes_what_free_allows_on_a_real_server(desk: Desk, world: World, tmp_path: Path) -> None:
-    from tests.support.settings import Shared, abandon
+def test_a_manage_token_writes_what_free_allows_on_a_real_server(desk: MakeShell, world: World, tmp_path: Path) -> None:
+    from tests.support.settings import OwnedFile, remove_owner
 
-    file = Shared(world, world.pia)
+    file = OwnedFile(world, world.pia)
     name = file.made["shortId"]
-    (tmp_path / "token").write_text(abandon(world, file).key)
+    (tmp_path / "token").write_text(remove_owner(world, file).key)
     pia = desk(world.pia)
     line = ("--manage-token-file", tmp_path / "token")
     assert pia("settings", "set", name, "--mode", "swipe", "--expires", "6d", *line).code == 0
@@ -63,7 +63,7 @@ def test_a_manage_token_needs_no_other_credential(stub: FakeApi, shell: Shell, t
     line = ("settings", "set", ID, "--no-download")
     assert shell(*line).code == 4
     assert shell(*line, "--manage-token-file", tmp_path / "token").code == 0
-    assert written(stub) == [{"allowDownload": False}]
+    assert list_written_settings(stub) == [{"allowDownload": False}]
 
 
 @pytest.mark.parametrize("expiry", ["never", "8d", "2027-01-01"])

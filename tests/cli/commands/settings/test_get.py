@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from tests.support.cast import Person, World
-from tests.support.fakefeed import UUID, FakeApi
+from tests.support.fake_api import UUID, FakeApi
 from tests.support.shell import Shell
 
-Desk = Callable[[Person], Shell]
+MakeShell = Callable[[Person], Shell]
 
 ID, OTHER = "aB3dE5fG7hJ9", "zY9xW8vU7tS6"
 ASSET = UUID.format(7)
@@ -42,7 +42,7 @@ def stub(api: FakeApi) -> FakeApi:
     return api
 
 
-def written(api: FakeApi) -> list[Any]:
+def list_written_settings(api: FakeApi) -> list[Any]:
     return [json.loads(heard.body) for heard in api.asked("PUT", f"/files/{OTHER}/settings")]
 
 
@@ -187,7 +187,7 @@ def test_the_schema_says_what_clears(shell: Shell) -> None:
 
 
 @pytest.fixture
-def rich(world: World, desk: Desk, tmp_path: Path) -> tuple[Shell, str, str]:
+def rich(world: World, desk: MakeShell, tmp_path: Path) -> tuple[Shell, str, str]:
     """Pia's shell, a file of hers with all sorts of settings, and a plain one."""
     pia = desk(world.pia)
     first, second = (str(world.pia.upload()["shortId"]) for _ in range(2))
@@ -201,7 +201,7 @@ def rich(world: World, desk: Desk, tmp_path: Path) -> tuple[Shell, str, str]:
 PERSONAL = {"uuid", "shortId", "slug", "protected", "shareUrl", "createdAt", "updatedAt"}
 
 
-def settings_of(world: World, file: str) -> dict[str, Any]:
+def get_settings(world: World, file: str) -> dict[str, Any]:
     shown = world.pia.get(f"/api/v1/files/{file}").get_json()
     return {key: value for key, value in shown.items() if key not in PERSONAL}
 
@@ -212,7 +212,7 @@ def test_what_is_exported_gives_another_file_the_same_state(
     pia, first, second = rich
     (tmp_path / "s.json").write_text(pia("settings", "export", first).out)
     assert pia("settings", "apply", "-f", tmp_path / "s.json", second).code == 0
-    assert settings_of(world, second) == settings_of(world, first)
+    assert get_settings(world, second) == get_settings(world, first)
     shown = world.pia.get(f"/api/v1/files/{second}").get_json()
     assert (shown["protected"], "slug" in shown) == (False, False)
 
@@ -221,10 +221,10 @@ def test_an_exported_state_takes_away_what_is_unset_in_it(
     rich: tuple[Shell, str, str], world: World, tmp_path: Path
 ) -> None:
     pia, first, second = rich
-    plain = settings_of(world, second)
+    plain = get_settings(world, second)
     (tmp_path / "s.json").write_text(pia("settings", "export", second, "--json").out)
     assert pia("settings", "apply", "-f", tmp_path / "s.json", first, "--strict").code == 0
-    assert settings_of(world, first) == plain
+    assert get_settings(world, first) == plain
     shown = world.pia.get(f"/api/v1/files/{first}").get_json()
     assert (shown["protected"], shown["slug"]) == (True, "q3")
 
@@ -233,7 +233,7 @@ def test_copy_gives_other_files_the_same_without_password_and_name(rich: tuple[S
     pia, first, second = rich
     third = str(world.pia.upload()["shortId"])
     assert pia("settings", "copy", first, second, third).code == 0
-    assert settings_of(world, second) == settings_of(world, third) == settings_of(world, first)
+    assert get_settings(world, second) == get_settings(world, third) == get_settings(world, first)
     assert pia("settings", "get", second, "password").out == "false\n"
 
 
@@ -242,7 +242,7 @@ def test_apply_replaces_the_viewers_settings_as_a_whole(stub: FakeApi, shell: Sh
     assert shell("settings", "apply", "-f", tmp_path / "s.toml", OTHER, "--no-read-back").code == 0
     (tmp_path / "t.json").write_text('{"slug": "q5"}')
     assert shell("settings", "apply", "-f", "-", OTHER, stdin=b'{"slug": "q5"}').code == 0
-    assert written(stub) == [{"slug": "q4", "viewerSettings": {"page": {"shadow": 3}}}, {"slug": "q5"}]
+    assert list_written_settings(stub) == [{"slug": "q4", "viewerSettings": {"page": {"shadow": 3}}}, {"slug": "q5"}]
 
 
 def test_assets_stay_with_their_file(stub: FakeApi, shell: Shell) -> None:
@@ -254,7 +254,7 @@ def test_assets_stay_with_their_file(stub: FakeApi, shell: Shell) -> None:
     stub.on("GET", f"/files/{ID}", FILE | {"viewerSettings": looks})
     done = shell("settings", "copy", ID, OTHER)
     assert "not copied: background.assetId, logo.assetId, background.type" in done.err
-    assert written(stub)[0]["viewerSettings"] == {
+    assert list_written_settings(stub)[0]["viewerSettings"] == {
         "background": {"dim": 20}, "logo": {"position": "tl"}, "ga4Id": "G-ABCDEF1234",
     }  # fmt: skip
 
@@ -285,40 +285,40 @@ def test_apply_leaves_a_file_its_own_logo_and_background_picture(
     stub.on("GET", f"/files/{OTHER}", FILE | {"viewerSettings": own})
     body = json.dumps({"viewerSettings": given}).encode()
     assert shell("settings", "apply", "-f", "-", OTHER, "--no-read-back", stdin=body).code == 0
-    assert written(stub) == [{"viewerSettings": sent}]
+    assert list_written_settings(stub) == [{"viewerSettings": sent}]
 
 
 def test_copy_leaves_a_file_its_own_logo(stub: FakeApi, shell: Shell) -> None:
     stub.on("GET", f"/files/{ID}", FILE | {"viewerSettings": {}})
     stub.on("GET", f"/files/{OTHER}", FILE | {"viewerSettings": {"logo": {"assetId": ASSET}}})
     assert shell("settings", "copy", ID, OTHER).code == 0
-    assert written(stub)[0]["viewerSettings"] == {"logo": {"assetId": ASSET}}
+    assert list_written_settings(stub)[0]["viewerSettings"] == {"logo": {"assetId": ASSET}}
 
 
 def test_what_is_exported_changes_nothing_when_it_is_applied_to_the_same_file_and_fits_every_other(
     rich: tuple[Shell, str, str], world: World, tmp_path: Path
 ) -> None:
-    from tests.support.images import picture
+    from tests.support.images import make_picture
 
     pia, first, second = rich
-    (tmp_path / "a.png").write_bytes(picture())
+    (tmp_path / "a.png").write_bytes(make_picture())
     for kind in ("logo", "background"):
         assert pia("assets", "add", first, tmp_path / "a.png", "--kind", kind, "--apply").code == 0
-    before = settings_of(world, first)
+    before = get_settings(world, first)
     assert {"logo", "background"} <= before["viewerSettings"].keys()
     done = pia("settings", "export", first)
     assert "not exported: background.assetId, logo.assetId, background.type" in done.err
     (tmp_path / "s.json").write_text(done.out)
     assert pia("settings", "apply", "-f", tmp_path / "s.json", first, second, "--strict").code == 0
-    assert settings_of(world, first) == before
-    assert settings_of(world, second)["viewerSettings"] == {"flip": {"rtl": True}}
+    assert get_settings(world, first) == before
+    assert get_settings(world, second)["viewerSettings"] == {"flip": {"rtl": True}}
 
 
 def test_an_expired_file_hands_nothing_on(stub: FakeApi, shell: Shell) -> None:
     stub.on("GET", f"/files/{ID}", FILE | {"deleteAt": "2026-09-21T14:13:20.000Z"})
     done = shell("settings", "copy", ID, OTHER)
     assert done.code == 2
-    assert written(stub) == []
+    assert list_written_settings(stub) == []
 
 
 def test_a_dry_run_of_copy_and_apply_and_clear_writes_nothing(stub: FakeApi, shell: Shell, tmp_path: Path) -> None:
@@ -326,4 +326,4 @@ def test_a_dry_run_of_copy_and_apply_and_clear_writes_nothing(stub: FakeApi, she
     for line in (["copy", ID, OTHER], ["apply", "-f", tmp_path / "s.json", OTHER], ["clear", OTHER, "slug"]):
         done = shell("settings", *line, "-n")
         assert (done.code, done.out.split("\t")[:2]) == (0, ["PUT", f"/api/v1/files/{OTHER}/settings"])
-    assert written(stub) == []
+    assert list_written_settings(stub) == []

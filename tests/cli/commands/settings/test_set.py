@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 from tests.support.cast import Person, World
-from tests.support.shell import Ended, Shell
+from tests.support.shell import CommandResult, Shell
 
-Desk = Callable[[Person], Shell]
+MakeShell = Callable[[Person], Shell]
 
 SECRET = "sesam öffne dich"
 FORM = [{"key": "mail", "label": "Your mail", "type": "email", "required": True}]
 
 
 @pytest.fixture
-def shell(desk: Desk, world: World) -> Shell:
+def shell(desk: MakeShell, world: World) -> Shell:
     """Pia, on Pro."""
     return desk(world.pia)
 
@@ -37,12 +37,12 @@ def secret(tmp_path: Path) -> Path:
     return path
 
 
-def stored(world: World, file: str) -> dict[str, Any]:
+def get_file(world: World, file: str) -> dict[str, Any]:
     answer: dict[str, Any] = world.pia.get(f"/api/v1/files/{file}").get_json()
     return answer
 
 
-def done(shell: Shell, *line: str | Path, **more: Any) -> Ended:
+def run_settings(shell: Shell, *line: str | Path, **more: Any) -> CommandResult:
     ended = shell("settings", *line, **more)
     assert ended.code == 0, ended.err
     return ended
@@ -94,16 +94,16 @@ OPTIONS: list[tuple[list[str], dict[str, Any]]] = [
 def test_an_option_sets_its_setting(
     shell: Shell, world: World, file: str, options: list[str], shown: dict[str, Any]
 ) -> None:
-    assert done(shell, "set", file, *options).out == ""
-    assert shown.items() <= stored(world, file).items()
+    assert run_settings(shell, "set", file, *options).out == ""
+    assert shown.items() <= get_file(world, file).items()
 
 
 def test_a_form_comes_from_a_file_and_goes_with_none(shell: Shell, world: World, file: str, tmp_path: Path) -> None:
     (tmp_path / "form.json").write_text(json.dumps(FORM))
-    done(shell, "set", file, "--gate", tmp_path / "form.json")
-    assert stored(world, file)["gateFields"] == FORM
-    done(shell, "set", file, "--gate", "none")
-    assert "gateFields" not in stored(world, file)
+    run_settings(shell, "set", file, "--gate", tmp_path / "form.json")
+    assert get_file(world, file)["gateFields"] == FORM
+    run_settings(shell, "set", file, "--gate", "none")
+    assert "gateFields" not in get_file(world, file)
 
 
 @pytest.mark.parametrize(
@@ -120,14 +120,14 @@ def test_a_form_comes_from_a_file_and_goes_with_none(shell: Shell, world: World,
 def test_domains_come_with_the_question_for_an_address_or_with_a_warning(
     shell: Shell, world: World, file: str, line: list[str], asks: bool, warned: bool
 ) -> None:
-    told = done(shell, "set", file, *line, "--strict").err
-    assert stored(world, file)["requireEmail"] is asks
+    told = run_settings(shell, "set", file, *line, "--strict").err
+    assert get_file(world, file)["requireEmail"] is asks
     assert ("keep nobody out" in told) is warned
 
 
 def test_taking_the_question_away_from_domains_is_warned_of(shell: Shell, world: World, file: str) -> None:
-    done(shell, "set", file, "--email-domain", "a.org")
-    told = done(shell, "set", file, "--no-require-email", "--json")
+    run_settings(shell, "set", file, "--email-domain", "a.org")
+    told = run_settings(shell, "set", file, "--no-require-email", "--json")
     assert "keep nobody out" in told.err
     assert any("keep nobody out" in warning for warning in told.json["warnings"])
 
@@ -136,18 +136,18 @@ def test_what_a_form_does_to_the_question_for_an_address_is_told(
     shell: Shell, world: World, file: str, tmp_path: Path
 ) -> None:
     (tmp_path / "form.json").write_text(json.dumps(FORM))
-    assert "asked for an e-mail address now" in done(shell, "set", file, "--gate", tmp_path / "form.json").err
-    assert "--no-require-email" in done(shell, "set", file, "--gate", "none").err
-    assert stored(world, file)["requireEmail"] is True
-    done(shell, "set", file, "--gate", tmp_path / "form.json")
-    assert "still asked" not in done(shell, "set", file, "--gate", "none", "--no-require-email").err
-    assert stored(world, file)["requireEmail"] is False
+    assert "asked for an e-mail address now" in run_settings(shell, "set", file, "--gate", tmp_path / "form.json").err
+    assert "--no-require-email" in run_settings(shell, "set", file, "--gate", "none").err
+    assert get_file(world, file)["requireEmail"] is True
+    run_settings(shell, "set", file, "--gate", tmp_path / "form.json")
+    assert "still asked" not in run_settings(shell, "set", file, "--gate", "none", "--no-require-email").err
+    assert get_file(world, file)["requireEmail"] is False
 
 
 def test_never_takes_the_expiry_away(shell: Shell, world: World, file: str) -> None:
-    done(shell, "set", file, "--expires", "7d")
-    done(shell, "set", file, "--expires", "never")
-    assert "deleteAt" not in stored(world, file)
+    run_settings(shell, "set", file, "--expires", "7d")
+    run_settings(shell, "set", file, "--expires", "never")
+    assert "deleteAt" not in get_file(world, file)
 
 
 # --- key=value -------------------------------------------------------------------------------------------------------
@@ -175,15 +175,15 @@ WORDS: list[tuple[str, dict[str, Any]]] = [
 def test_a_word_sets_any_setting_by_its_type(
     shell: Shell, world: World, file: str, word: str, shown: dict[str, Any]
 ) -> None:
-    done(shell, "set", file, word)
-    assert shown.items() <= stored(world, file).items()
+    run_settings(shell, "set", file, word)
+    assert shown.items() <= get_file(world, file).items()
 
 
 @pytest.mark.parametrize("word", ["gateFields=@{}", "gateFields:=@{}"])
 def test_a_value_can_stand_in_a_file(shell: Shell, world: World, file: str, tmp_path: Path, word: str) -> None:
     (tmp_path / "form.json").write_text(json.dumps(FORM))
-    done(shell, "set", file, word.format(tmp_path / "form.json"))
-    assert stored(world, file)["gateFields"] == FORM
+    run_settings(shell, "set", file, word.format(tmp_path / "form.json"))
+    assert get_file(world, file)["gateFields"] == FORM
 
 
 # --- files of settings -----------------------------------------------------------------------------------------------
@@ -193,25 +193,25 @@ def test_settings_come_from_json_toml_and_stdin_and_the_line_goes_before_them(
     shell: Shell, world: World, file: str, tmp_path: Path
 ) -> None:
     (tmp_path / "a.json").write_text('{"viewLimit": 3, "slug": "from-file", "viewerSettings": {"flip": {"rtl": true}}}')
-    done(shell, "set", file, "--from-file", tmp_path / "a.json", "--slug", "from-line")
-    assert {"viewLimit": 3, "slug": "from-line"}.items() <= stored(world, file).items()
+    run_settings(shell, "set", file, "--from-file", tmp_path / "a.json", "--slug", "from-line")
+    assert {"viewLimit": 3, "slug": "from-line"}.items() <= get_file(world, file).items()
     (tmp_path / "b.toml").write_text(
         'viewLimit = 4\ndeleteAt = 2027-03-01T12:00:00Z\n"page.shadow" = 3\n[flip]\nspeedMs = 300\n'
     )
-    done(shell, "set", file, "--from-file", tmp_path / "b.toml")
-    assert stored(world, file)["viewerSettings"] == {"page": {"shadow": 3}, "flip": {"speedMs": 300, "rtl": True}}
-    assert stored(world, file)["deleteAt"] == "2027-03-01T12:00:00.000Z"
-    done(shell, "set", file, "--from-file", "-", stdin=b'{"viewLimit": 5}')
-    done(shell, "set", file, "--from-file", "-", stdin=b"askReceipt = true")
-    assert {"viewLimit": 5, "askReceipt": True}.items() <= stored(world, file).items()
+    run_settings(shell, "set", file, "--from-file", tmp_path / "b.toml")
+    assert get_file(world, file)["viewerSettings"] == {"page": {"shadow": 3}, "flip": {"speedMs": 300, "rtl": True}}
+    assert get_file(world, file)["deleteAt"] == "2027-03-01T12:00:00.000Z"
+    run_settings(shell, "set", file, "--from-file", "-", stdin=b'{"viewLimit": 5}')
+    run_settings(shell, "set", file, "--from-file", "-", stdin=b"askReceipt = true")
+    assert {"viewLimit": 5, "askReceipt": True}.items() <= get_file(world, file).items()
 
 
 def test_an_expiry_on_the_line_goes_before_never_in_the_file(
     shell: Shell, world: World, file: str, tmp_path: Path
 ) -> None:
     (tmp_path / "a.json").write_text('{"neverExpire": true}')
-    done(shell, "set", file, "--from-file", tmp_path / "a.json", "--expires", "1d")
-    assert stored(world, file)["deleteAt"] == "2026-09-22T14:13:20.000Z"
+    run_settings(shell, "set", file, "--from-file", tmp_path / "a.json", "--expires", "1d")
+    assert get_file(world, file)["deleteAt"] == "2026-09-22T14:13:20.000Z"
 
 
 # --- the password ----------------------------------------------------------------------------------------------------
@@ -222,30 +222,30 @@ def test_the_password_in_a_file_protects_and_stands_in_no_output(
 ) -> None:
     line = ("set", file, "--password-file", secret, "--slug", "q3", "--diff", "-vv")
     shell.tty = True
-    told = done(shell, *line)
+    told = run_settings(shell, *line)
     shell.tty = False
-    for ended in (told, done(shell, *line, "--json"), done(shell, *line, "-n")):
+    for ended in (told, run_settings(shell, *line, "--json"), run_settings(shell, *line, "-n")):
         assert SECRET not in ended.out + ended.err
-    assert stored(world, file)["protected"] is True
-    assert done(shell, *line, "--json").json["sent"] == {"slug": "q3", "password": "***"}
+    assert get_file(world, file)["protected"] is True
+    assert run_settings(shell, *line, "--json").json["sent"] == {"slug": "q3", "password": "***"}
 
 
 def test_the_password_can_come_from_stdin(shell: Shell, world: World, file: str) -> None:
-    done(shell, "set", file, "--password-file", "-", stdin=b"open\n")
-    assert stored(world, file)["protected"] is True
+    run_settings(shell, "set", file, "--password-file", "-", stdin=b"open\n")
+    assert get_file(world, file)["protected"] is True
 
 
 @pytest.mark.parametrize("raw", [b"", b"\n"])
 def test_an_empty_password_file_is_an_error_and_changes_nothing(
     shell: Shell, world: World, file: str, secret: Path, raw: bytes
 ) -> None:
-    done(shell, "set", file, "--password-file", secret)
+    run_settings(shell, "set", file, "--password-file", secret)
     secret.write_bytes(raw)
     ended = shell("settings", "set", file, "--password-file", secret, "--slug", "x")
     assert ended.code == 2
     assert "settings clear FILE password" in ended.err
-    assert stored(world, file)["protected"] is True
-    assert "slug" not in stored(world, file)
+    assert get_file(world, file)["protected"] is True
+    assert "slug" not in get_file(world, file)
 
 
 # --- clear -----------------------------------------------------------------------------------------------------------
@@ -253,11 +253,13 @@ def test_an_empty_password_file_is_an_error_and_changes_nothing(
 
 def test_clear_words_take_each_setting_away(shell: Shell, world: World, file: str, secret: Path) -> None:
     form = "gateFields:=" + json.dumps(FORM)
-    done(shell, "set", file, "--password-file", secret, "--slug", "q3", "--pages", "1-2", "--views", "3", form,
+    run_settings(shell, "set", file, "--password-file", secret, "--slug", "q3", "--pages", "1-2", "--views", "3", form,
          "--email-domain", "a.org", "--expires", "1d", "--background", "dusk")  # fmt: skip
-    before = stored(world, file)
-    done(shell, "clear", file, "password", "slug", "gate", "page-range", "view-limit", "expiry", "domains", "viewer")
-    after = stored(world, file)
+    before = get_file(world, file)
+    run_settings(
+        shell, "clear", file, "password", "slug", "gate", "page-range", "view-limit", "expiry", "domains", "viewer"
+    )
+    after = get_file(world, file)
     assert before.keys() - after.keys() == {
         "slug", "deleteAt", "viewLimit", "gateFields", "gateDomains", "pageRange",
     }  # fmt: skip
@@ -265,28 +267,32 @@ def test_clear_words_take_each_setting_away(shell: Shell, world: World, file: st
 
 
 def test_clear_knows_keys_and_blocks_and_leaves_the_rest(shell: Shell, world: World, file: str) -> None:
-    done(shell, "set", file, "flip.speedMs=300", "flip.rtl=true", "page.shadow=3", "--notify", "--mode", "swipe")
-    done(shell, "clear", file, "page", "flip.speedMs", "notifyOnView", "viewerMode")
-    after = stored(world, file)
+    run_settings(
+        shell, "set", file, "flip.speedMs=300", "flip.rtl=true", "page.shadow=3", "--notify", "--mode", "swipe"
+    )
+    run_settings(shell, "clear", file, "page", "flip.speedMs", "notifyOnView", "viewerMode")
+    after = get_file(world, file)
     assert after["viewerSettings"] == {"flip": {"rtl": True}}
     assert (after["notifyOnView"], after["viewerMode"]) == (False, "standard")
 
 
-def test_clearing_works_on_a_plan_that_could_not_set(desk: Desk, world: World, file: str) -> None:
+def test_clearing_works_on_a_plan_that_could_not_set(desk: MakeShell, world: World, file: str) -> None:
     from docshare.contract.plans import Plan
     from docshare.server.services.accounts import accounts
 
     pia = desk(world.pia)
-    done(pia, "set", file, "--slug", "q3", "--pages", "1-2", "brand.accentColor=#ff0000")
+    run_settings(pia, "set", file, "--slug", "q3", "--pages", "1-2", "brand.accentColor=#ff0000")
     accounts.set_tier(world.rt, world.pia.email, Plan.FREE)
-    done(pia, "clear", file, "slug", "page-range", "brand")
-    assert not {"slug", "pageRange"} & stored(world, file).keys()
-    assert stored(world, file)["viewerSettings"] == {}
+    run_settings(pia, "clear", file, "slug", "page-range", "brand")
+    assert not {"slug", "pageRange"} & get_file(world, file).keys()
+    assert get_file(world, file)["viewerSettings"] == {}
 
 
 def test_null_clears_too(shell: Shell, world: World, file: str) -> None:
-    done(shell, "set", file, "--slug", "q3", "--views", "4", "--expires", "1d", "flip.speedMs=300", "page.shadow=3")
-    done(shell, "set", file, "slug=null", "viewLimit:=null", "deleteAt=null", "flip=null", "page.shadow=null")
-    after = stored(world, file)
+    run_settings(
+        shell, "set", file, "--slug", "q3", "--views", "4", "--expires", "1d", "flip.speedMs=300", "page.shadow=3"
+    )
+    run_settings(shell, "set", file, "slug=null", "viewLimit:=null", "deleteAt=null", "flip=null", "page.shadow=null")
+    after = get_file(world, file)
     assert not {"slug", "viewLimit", "deleteAt"} & after.keys()
     assert after["viewerSettings"] == {}

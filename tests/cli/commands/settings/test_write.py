@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from tests.support.cast import Person, World
-from tests.support.fakefeed import UUID, Answer, FakeApi, problem
+from tests.support.fake_api import UUID, FakeApi, FakeResponse, problem
 from tests.support.shell import Shell
 
-Desk = Callable[[Person], Shell]
+MakeShell = Callable[[Person], Shell]
 
 ID, OTHER = "aB3dE5fG7hJ9", "zY9xW8vU7tS6"
 FILE: dict[str, Any] = {
@@ -33,11 +33,11 @@ def stub(api: FakeApi) -> FakeApi:
     return api
 
 
-def written(api: FakeApi, file: str = ID) -> list[Any]:
+def list_written_settings(api: FakeApi, file: str = ID) -> list[Any]:
     return [json.loads(heard.body) for heard in api.asked("PUT", f"/files/{file}/settings")]
 
 
-def asked(api: FakeApi) -> list[str]:
+def list_requests(api: FakeApi) -> list[str]:
     return [f"{heard.method} {heard.path}" for heard in api.heard]
 
 
@@ -47,15 +47,15 @@ def asked(api: FakeApi) -> list[str]:
 def test_fields_are_sent_alone_and_read_back(stub: FakeApi, shell: Shell) -> None:
     done = shell("settings", "set", ID, "--slug", "q2")
     assert (done.code, done.out, done.err) == (0, "", "")
-    assert asked(stub) == [f"PUT /files/{ID}/settings", f"GET /files/{ID}"]
-    assert written(stub) == [{"slug": "q2"}]
+    assert list_requests(stub) == [f"PUT /files/{ID}/settings", f"GET /files/{ID}"]
+    assert list_written_settings(stub) == [{"slug": "q2"}]
     assert stub.heard[0].headers["Content-Type"] == "application/json"
 
 
 def test_viewer_settings_are_merged_into_those_stored_and_the_difference_is_told(stub: FakeApi, shell: Shell) -> None:
     done = shell("settings", "set", ID, "flip.speedMs=600", "flip.rtl=null", "page.shadow=3", "--no-read-back")
-    assert asked(stub) == [f"GET /files/{ID}", f"PUT /files/{ID}/settings"]
-    assert written(stub) == [
+    assert list_requests(stub) == [f"GET /files/{ID}", f"PUT /files/{ID}/settings"]
+    assert list_written_settings(stub) == [
         {"viewerSettings": {"flip": {"speedMs": 600}, "ga4Id": "G-ABCDEF1234", "page": {"shadow": 3}}}
     ]
     assert done.out == ""
@@ -65,13 +65,13 @@ def test_viewer_settings_are_merged_into_those_stored_and_the_difference_is_told
 
 def test_replace_sends_them_as_given(stub: FakeApi, shell: Shell) -> None:
     shell("settings", "set", ID, "flip.speedMs=600", "--replace", "--no-read-back")
-    assert asked(stub) == [f"PUT /files/{ID}/settings"]
-    assert written(stub) == [{"viewerSettings": {"flip": {"speedMs": 600}}}]
+    assert list_requests(stub) == [f"PUT /files/{ID}/settings"]
+    assert list_written_settings(stub) == [{"viewerSettings": {"flip": {"speedMs": 600}}}]
 
 
 def test_replace_leaves_viewer_settings_alone_if_none_are_given(stub: FakeApi, shell: Shell) -> None:
     shell("settings", "set", ID, "--slug", "q2", "--replace")
-    assert written(stub) == [{"slug": "q2"}]
+    assert list_written_settings(stub) == [{"slug": "q2"}]
 
 
 def test_a_merge_that_cannot_be_is_2_and_writes_nothing(stub: FakeApi, shell: Shell) -> None:
@@ -80,9 +80,9 @@ def test_a_merge_that_cannot_be_is_2_and_writes_nothing(stub: FakeApi, shell: Sh
     done = shell("settings", "set", ID, "cta.url=null")
     assert done.code == 2
     assert "cta must have url" in done.err
-    assert written(stub) == []
+    assert list_written_settings(stub) == []
     assert shell("settings", "set", ID, "cta.label=Call").code == 0
-    assert written(stub) == [{"viewerSettings": {"cta": cta | {"label": "Call"}}}]
+    assert list_written_settings(stub) == [{"viewerSettings": {"cta": cta | {"label": "Call"}}}]
 
 
 @pytest.mark.parametrize("shown", [None, [], "x", {"flip": "x"}])
@@ -91,11 +91,11 @@ def test_a_server_that_shows_nonsense_is_merged_with_as_far_as_that_goes(
 ) -> None:
     stub.on("GET", f"/files/{ID}", {"uuid": UUID.format(1), "viewerSettings": shown})
     assert shell("settings", "set", ID, "flip.speedMs=600", "--diff").code == 0
-    assert written(stub) == [{"viewerSettings": {"flip": {"speedMs": 600}}}]
+    assert list_written_settings(stub) == [{"viewerSettings": {"flip": {"speedMs": 600}}}]
 
 
 # what was sent, what the server shows afterwards, and the warning
-STRAYED: list[tuple[list[str], dict[str, Any], str]] = [
+STRAY_SETTINGS: list[tuple[list[str], dict[str, Any], str]] = [
     (["flip.speedMs=1200"], {"viewerSettings": {"flip": {"speedMs": 900}}}, "sent 1200, the server keeps 900"),
     (["flip.speedMs=1200"], {}, "flip.speedMs: sent 1200, the server keeps its default"),
     (["--views", "5"], {}, "viewLimit: sent 5, the server keeps nothing"),
@@ -111,7 +111,9 @@ STRAYED: list[tuple[list[str], dict[str, Any], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("words", "shown", "warning"), STRAYED, ids=[warning for _, _, warning in STRAYED])
+@pytest.mark.parametrize(
+    ("words", "shown", "warning"), STRAY_SETTINGS, ids=[warning for _, _, warning in STRAY_SETTINGS]
+)
 def test_what_the_server_keeps_otherwise_is_warned_of_and_strict_makes_it_13(
     stub: FakeApi, shell: Shell, words: list[str], shown: dict[str, Any], warning: str
 ) -> None:
@@ -168,7 +170,7 @@ def test_a_write_that_cannot_be_read_back_is_done_and_told(stub: FakeApi, shell:
 # --- what is printed -------------------------------------------------------------------------------------------------
 
 
-def test_a_terminal_reads_one_line_of_what_was_set(desk: Desk, world: World, tmp_path: Path) -> None:
+def test_a_terminal_reads_one_line_of_what_was_set(desk: MakeShell, world: World, tmp_path: Path) -> None:
     pia, file = desk(world.pia), world.pia.upload()["shortId"]
     (tmp_path / "p").write_text("geheim")
     pia.tty = True
@@ -189,7 +191,7 @@ def test_a_terminal_reads_one_line_of_what_was_set(desk: Desk, world: World, tmp
     assert pia("settings", "clear", file, "viewer", "--no-color").lines == [f"updated {file}: nothing new"]
 
 
-def test_a_week_but_a_second_is_told_as_seven_days(desk: Desk, world: World) -> None:
+def test_a_week_but_a_second_is_told_as_seven_days(desk: MakeShell, world: World) -> None:
     pia, file = desk(world.pia), world.pia.upload()["shortId"]
     pia.tty = True
     done = pia("settings", "set", file, "--expires", "2026-09-28T14:13:19Z", "--no-color")
@@ -288,11 +290,11 @@ def test_hostile_remote_text_reaches_no_terminal(stub: FakeApi, shell: Shell) ->
         (problem(413, "payload_too_large"), 9, "do it"),
         (problem(429, "rate_limited", Retry_After="900"), 10, ""),
         (problem(503, "unavailable", Retry_After="900"), 11, ""),
-        (Answer(b"", 307, {"Location": "/x"}), 11, ""),
+        (FakeResponse(b"", 307, {"Location": "/x"}), 11, ""),
     ],
 )
 def test_a_refusal_has_its_exit_code_a_hint_and_an_empty_stdout(
-    stub: FakeApi, shell: Shell, answer: Answer, code: int, hint: str
+    stub: FakeApi, shell: Shell, answer: FakeResponse, code: int, hint: str
 ) -> None:
     stub.on("PUT", f"/files/{ID}/settings", answer)
     done = shell("settings", "set", ID, "--slug", "q3", "--json")
@@ -301,7 +303,7 @@ def test_a_refusal_has_its_exit_code_a_hint_and_an_empty_stdout(
     assert done.error["path"] == f"/api/v1/files/{ID}/settings"
 
 
-def test_above_the_plan_the_hint_names_what_needs_which_plan(desk: Desk, world: World, tmp_path: Path) -> None:
+def test_above_the_plan_the_hint_names_what_needs_which_plan(desk: MakeShell, world: World, tmp_path: Path) -> None:
     (tmp_path / "p").write_text("geheim")
     fay, file = desk(world.fay), world.fay.upload()["shortId"]
     done = fay("settings", "set", file, "--password-file", tmp_path / "p", "--slug", "x", "--views", "3",
@@ -315,7 +317,7 @@ def test_above_the_plan_the_hint_names_what_needs_which_plan(desk: Desk, world: 
     assert world.fay.get(f"/api/v1/files/{file}").get_json()["viewerMode"] == "standard"
 
 
-def test_a_taken_slug_and_a_dead_link_end_with_7_and_8(desk: Desk, world: World) -> None:
+def test_a_taken_slug_and_a_dead_link_end_with_7_and_8(desk: MakeShell, world: World) -> None:
     pia = desk(world.pia)
     first, second = (world.pia.upload()["shortId"] for _ in range(2))
     assert pia("settings", "set", first, "--slug", "q3").code == 0
@@ -349,7 +351,7 @@ def test_a_terminal_reads_a_line_for_each_file(stub: FakeApi, shell: Shell) -> N
 
 def test_ids_come_from_stdin_once(stub: FakeApi, shell: Shell) -> None:
     assert shell("settings", "set", "-", "--slug", "q2", stdin=f"{ID}\tx\n".encode()).code == 0
-    assert written(stub) == [{"slug": "q2"}]
+    assert list_written_settings(stub) == [{"slug": "q2"}]
     both = shell("settings", "set", "-", "--password-file", "-", stdin=f"{ID}\n".encode())
     assert both.code == 2
     assert "can be read once only" in both.err
@@ -358,7 +360,7 @@ def test_ids_come_from_stdin_once(stub: FakeApi, shell: Shell) -> None:
 
 def test_a_share_link_with_an_equals_sign_is_a_file_and_not_a_setting(stub: FakeApi, shell: Shell) -> None:
     assert shell("settings", "set", f"https://d.example/{ID}?via=qr", "slug=q2").code == 0
-    assert written(stub) == [{"slug": "q2"}]
+    assert list_written_settings(stub) == [{"slug": "q2"}]
 
 
 # --- dry run ---------------------------------------------------------------------------------------------------------
@@ -372,7 +374,7 @@ def test_a_dry_run_shows_the_request_without_the_password_and_writes_nothing(
     body = {"password": "***", "viewerSettings": {"flip": {"speedMs": 600, "rtl": True}, "ga4Id": "G-ABCDEF1234"}}
     done = shell(*line)
     assert done.out == f"PUT\t/api/v1/files/{ID}/settings\t{json.dumps(body)}\n"
-    assert written(stub) == []
+    assert list_written_settings(stub) == []
     assert shell(*line, "--json").json == [
         {"method": "PUT", "path": f"/api/v1/files/{ID}/settings", "body": json.dumps(body)}
     ]

@@ -12,8 +12,8 @@ import pytest
 
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.terminal.progress import Progress, select_mode
-from tests.support.fakefeed import UUID, Answer, FakeApi, FakeTime
-from tests.support.shell import TOKEN, Ended, Shell
+from tests.support.fake_api import UUID, FakeApi, FakeResponse, FakeTime
+from tests.support.shell import TOKEN, CommandResult, Shell
 
 ID = "aB3dE5fG7hJ9"
 LINK = f"https://docs.example/{ID}"
@@ -23,14 +23,14 @@ PNG = b"\x89PNG\r\n\x1a\n rest"
 @pytest.fixture
 def shared(api: FakeApi) -> FakeApi:
     api.on("GET", f"/files/{ID}", {"uuid": UUID.format(1), "shortId": ID, "slug": "offer", "shareUrl": LINK})
-    api.on("GET", f"/files/{ID}/qr-code", Answer(PNG, 200, {"Content-Type": "image/png"}))
+    api.on("GET", f"/files/{ID}/qr-code", FakeResponse(PNG, 200, {"Content-Type": "image/png"}))
     return api
 
 
 # --- qr ----------------------------------------------------------------------------------------------------------
 
 
-def decoded(drawing: str, tmp_path: Path, dark: str) -> str:
+def decode_drawing(drawing: str, tmp_path: Path, dark: str) -> str:
     """What a phone would read from the drawing: its half blocks as pixels, read by zbar."""
     from PIL import Image
 
@@ -54,7 +54,7 @@ def test_the_drawing_holds_the_short_link(
 ) -> None:
     shell.tty = True
     done = shell("qr", ID, *options)
-    assert decoded(done.out, tmp_path, dark) == f"{LINK}?via=qr"
+    assert decode_drawing(done.out, tmp_path, dark) == f"{LINK}?via=qr"
     assert (len(done.lines[0]), len(done.lines)) == (33, 17)
 
 
@@ -150,12 +150,12 @@ def test_whoami_shows_the_account_and_says_where_that_is(api: FakeApi, shell: Sh
 # --- progress ----------------------------------------------------------------------------------------------------
 
 
-class Watched(Shell):
+class ProgressShell(Shell):
     """Shows a transfer of 100 steps of 1 MB in the place of a command; each takes ``pace`` seconds."""
 
     pace = 1.0
 
-    def __call__(self, *argv: str | Path, **more: Any) -> Ended:
+    def __call__(self, *argv: str | Path, **more: Any) -> CommandResult:
         import docshare.cli.commands.profile as module
 
         def work(context: Context, name: str) -> dict[str, str]:
@@ -173,27 +173,27 @@ class Watched(Shell):
 
 
 @pytest.fixture
-def watched(api: FakeApi, time: FakeTime, tmp_path: Path) -> Watched:
-    shell = Watched(tmp_path, api.url, time)
+def watched(api: FakeApi, time: FakeTime, tmp_path: Path) -> ProgressShell:
+    shell = ProgressShell(tmp_path, api.url, time)
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "config.toml").write_text("[profiles.x]\n")
     return shell
 
 
-def test_a_log_gets_a_line_per_quarter_and_none_in_the_first_seconds(watched: Watched) -> None:
+def test_a_log_gets_a_line_per_quarter_and_none_in_the_first_seconds(watched: ProgressShell) -> None:
     done = watched()
     assert done.out.startswith("plain")
     lines = done.err.splitlines()
     assert [line.split(",")[0] for line in lines] == ["deck\\x1b.pdf: 11%", "deck\\x1b.pdf: 41%", "deck\\x1b.pdf: 71%"]
 
 
-def test_a_slow_transfer_gets_no_more_lines_than_a_fast_one(watched: Watched) -> None:
+def test_a_slow_transfer_gets_no_more_lines_than_a_fast_one(watched: ProgressShell) -> None:
     watched.pace = 4.0
     lines = watched().err.splitlines()
     assert [line.split(",")[0] for line in lines] == [f"deck\\x1b.pdf: {share}%" for share in (4, 30, 55, 80)]
 
 
-def test_a_terminal_gets_a_bar_that_is_gone_in_the_end(watched: Watched) -> None:
+def test_a_terminal_gets_a_bar_that_is_gone_in_the_end(watched: ProgressShell) -> None:
     watched.tty = True
     done = watched()
     assert "█" in done.err
@@ -219,7 +219,7 @@ def test_a_terminal_gets_a_bar_that_is_gone_in_the_end(watched: Watched) -> None
     ],
 )
 def test_the_kind_of_progress_suits_who_watches(
-    watched: Watched, tty: bool, env: dict[str, str], options: list[str], expected: str
+    watched: ProgressShell, tty: bool, env: dict[str, str], options: list[str], expected: str
 ) -> None:
     watched.tty = tty
     done = watched(*options, "--format", "plain", env=env)
@@ -229,7 +229,7 @@ def test_the_kind_of_progress_suits_who_watches(
 
 @pytest.mark.parametrize("tty", [True, False])
 def test_a_long_stage_says_how_long_it_has_been_going_on(
-    watched: Watched, time: FakeTime, monkeypatch: pytest.MonkeyPatch, tty: bool
+    watched: ProgressShell, time: FakeTime, monkeypatch: pytest.MonkeyPatch, tty: bool
 ) -> None:
     """The request blocks the program meanwhile: what is drawn is drawn beside it."""
     import docshare.cli.commands.profile as module
@@ -255,7 +255,9 @@ def test_a_long_stage_says_how_long_it_has_been_going_on(
     assert "converting on server, 7s" in done.err
 
 
-def test_uploads_side_by_side_change_the_stage_together(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uploads_side_by_side_change_the_stage_together(
+    watched: ProgressShell, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import docshare.cli.commands.profile as module
 
     broken: list[Exception] = []
@@ -284,7 +286,7 @@ def test_uploads_side_by_side_change_the_stage_together(watched: Watched, monkey
     assert broken == []
 
 
-def test_progress_as_json_is_one_object_per_line(watched: Watched) -> None:
+def test_progress_as_json_is_one_object_per_line(watched: ProgressShell) -> None:
     done = watched("--progress", "json", "--json")
     states = [json.loads(line)["progress"] for line in done.err.splitlines()]
     assert states[0] == {"label": "deck\\x1b.pdf", "done": 11_000_000, "total": 100_000_000, "stage": "transfer"}

@@ -13,8 +13,8 @@ from threading import Barrier, Event
 
 import pytest
 
-from tests.cli.commands.uploads import PDF, Shelf, link
-from tests.support.fakefeed import UUID, Answer, FakeApi, FakeTime, Heard, problem
+from tests.cli.commands.fake_uploads import PDF, FakeUploads, share_url
+from tests.support.fake_api import UUID, FakeApi, FakeResponse, FakeTime, RecordedRequest, problem
 from tests.support.shell import Shell
 
 
@@ -38,49 +38,51 @@ def three(tmp_path: Path) -> list[Path]:
     return paths
 
 
-def names(shelf: Shelf) -> list[str]:
+def received_names(shelf: FakeUploads) -> list[str]:
     return [name for name, _ in shelf.received]
 
 
 # --- which files -----------------------------------------------------------------------------------------------------
 
 
-def test_a_folder_gives_its_documents_in_order_without_hidden_ones(shelf: Shelf, shell: Shell, folder: Path) -> None:
+def test_a_folder_gives_its_documents_in_order_without_hidden_ones(
+    shelf: FakeUploads, shell: Shell, folder: Path
+) -> None:
     done = shell("upload", "-r", folder, "--no-check")
-    assert (done.code, done.lines) == (0, [link(1), link(2), link(3), link(4)])
-    assert names(shelf) == ["a.PDF", "b.pdf", "c.pdf", "d.docx"]
+    assert (done.code, done.lines) == (0, [share_url(1), share_url(2), share_url(3), share_url(4)])
+    assert received_names(shelf) == ["a.PDF", "b.pdf", "c.pdf", "d.docx"]
 
 
-def test_include_says_which_names_of_a_folder_count(shelf: Shelf, shell: Shell, folder: Path) -> None:
+def test_include_says_which_names_of_a_folder_count(shelf: FakeUploads, shell: Shell, folder: Path) -> None:
     assert shell("upload", "-r", folder, "--include", "B*", "--include", "*.txt", "--no-check").code == 0
-    assert names(shelf) == ["b.pdf", "notes.txt"]
+    assert received_names(shelf) == ["b.pdf", "notes.txt"]
 
 
-def test_a_folder_without_r_fails_alone(shelf: Shelf, shell: Shell, folder: Path, deck: Path) -> None:
+def test_a_folder_without_r_fails_alone(shelf: FakeUploads, shell: Shell, folder: Path, deck: Path) -> None:
     done = shell("upload", folder, deck)
-    assert (done.code, done.out) == (12, f"{link(1)}\n")
+    assert (done.code, done.out) == (12, f"{share_url(1)}\n")
     assert "is a folder (Use -r" in done.err
 
 
 @pytest.mark.parametrize(("options", "end"), [((), "\n"), ((), "\r\n"), (("-0",), "\0")])
 @pytest.mark.parametrize("source", ["list", "-"])
 def test_paths_come_from_a_file_or_stdin(
-    shelf: Shelf, shell: Shell, tmp_path: Path, three: list[Path], options: tuple[str, ...], end: str, source: str
+    shelf: FakeUploads, shell: Shell, tmp_path: Path, three: list[Path], options: tuple[str, ...], end: str, source: str
 ) -> None:
     listing = "".join(f"{path}{end}" for path in three).encode()
     (tmp_path / "list").write_bytes(listing)
     where = "-" if source == "-" else str(tmp_path / "list")
     done = shell("upload", "--files-from", where, *options, stdin=listing)
     assert (done.code, len(done.lines)) == (0, 3)
-    assert names(shelf) == ["a.pdf", "b.pdf", "c.pdf"]
+    assert received_names(shelf) == ["a.pdf", "b.pdf", "c.pdf"]
 
 
-def test_a_list_of_one_is_still_a_list(shelf: Shelf, shell: Shell, tmp_path: Path, deck: Path) -> None:
+def test_a_list_of_one_is_still_a_list(shelf: FakeUploads, shell: Shell, tmp_path: Path, deck: Path) -> None:
     (tmp_path / "list").write_text(f"{deck}\n")
     assert isinstance(shell("upload", "--files-from", tmp_path / "list", "--json").json, list)
 
 
-def test_stdin_is_read_only_where_it_is_named(shelf: Shelf, shell: Shell, three: list[Path]) -> None:
+def test_stdin_is_read_only_where_it_is_named(shelf: FakeUploads, shell: Shell, three: list[Path]) -> None:
     """Commands that read stdin because it is no terminal hang in cron, in CI and over ssh."""
     reader, writer = os.pipe()
     command = [sys.executable, "-m", "docshare", "upload", *map(str, three)]
@@ -95,19 +97,19 @@ def test_stdin_is_read_only_where_it_is_named(shelf: Shelf, shell: Shell, three:
 # --- results and failures --------------------------------------------------------------------------------------------
 
 
-def test_a_failure_leaves_no_line_and_the_exit_code_is_12(shelf: Shelf, shell: Shell, three: list[Path]) -> None:
+def test_a_failure_leaves_no_line_and_the_exit_code_is_12(shelf: FakeUploads, shell: Shell, three: list[Path]) -> None:
     shelf.refusals["b.pdf"] = problem(422, "unprocessable", "needs a password")
     done = shell("upload", *three)
-    assert (done.code, done.lines) == (12, [link(1), link(2)])
+    assert (done.code, done.lines) == (12, [share_url(1), share_url(2)])
     assert f"error: {three[1]}: needs a password" in done.err
 
 
-def test_json_is_an_array_with_the_failures_in_their_place(shelf: Shelf, shell: Shell, three: list[Path]) -> None:
+def test_json_is_an_array_with_the_failures_in_their_place(shelf: FakeUploads, shell: Shell, three: list[Path]) -> None:
     shelf.refusals["b.pdf"] = problem(422, "unprocessable", "needs a password")
     done = shell("upload", *three, "--json")
     assert done.code == 12
     first, second, third = done.json
-    assert (first["path"], first["shareUrl"], third["shareUrl"]) == (str(three[0]), link(1), link(2))
+    assert (first["path"], first["shareUrl"], third["shareUrl"]) == (str(three[0]), share_url(1), share_url(2))
     assert second["path"] == str(three[1])
     assert {key: second["error"][key] for key in ("status", "code", "detail", "exit")} == {
         "status": 422, "code": "unprocessable", "detail": "needs a password", "exit": 9,
@@ -115,21 +117,22 @@ def test_json_is_an_array_with_the_failures_in_their_place(shelf: Shelf, shell: 
     assert list(second) == ["path", "error"]
 
 
-def test_plain_tells_the_failures_too(shelf: Shelf, shell: Shell, three: list[Path]) -> None:
+def test_plain_tells_the_failures_too(shelf: FakeUploads, shell: Shell, three: list[Path]) -> None:
     shelf.refusals["b.pdf"] = problem(422, "unprocessable")
     assert shell("upload", *three, "--format", "plain").lines == [
-        f"{three[0]}\t{link(1)}\tuploaded", f"{three[1]}\t\tunprocessable", f"{three[2]}\t{link(2)}\tuploaded",
+        f"{three[0]}\t{share_url(1)}\tuploaded", f"{three[1]}\t\tunprocessable",
+        f"{three[2]}\t{share_url(2)}\tuploaded",
     ]  # fmt: skip
 
 
-def test_a_missing_file_among_others_is_one_failure(shelf: Shelf, shell: Shell, three: list[Path]) -> None:
+def test_a_missing_file_among_others_is_one_failure(shelf: FakeUploads, shell: Shell, three: list[Path]) -> None:
     three[1].unlink()
     done = shell("upload", *three)
     assert (done.code, len(done.lines)) == (12, 2)
     assert f"{three[1]} cannot be read" in done.err
 
 
-def test_if_all_fail_alike_the_exit_code_says_how(shelf: Shelf, shell: Shell, three: list[Path]) -> None:
+def test_if_all_fail_alike_the_exit_code_says_how(shelf: FakeUploads, shell: Shell, three: list[Path]) -> None:
     shelf.refusals = {path.name: problem(422, "unprocessable") for path in three}
     assert shell("upload", *three).code == 9
     shelf.refusals["b.pdf"] = problem(503, "unavailable", Retry_After="900")
@@ -139,19 +142,19 @@ def test_if_all_fail_alike_the_exit_code_says_how(shelf: Shelf, shell: Shell, th
     assert shell("upload", *three).code == 2
 
 
-def test_fail_fast_begins_nothing_after_a_failure(shelf: Shelf, shell: Shell, three: list[Path]) -> None:
+def test_fail_fast_begins_nothing_after_a_failure(shelf: FakeUploads, shell: Shell, three: list[Path]) -> None:
     shelf.refusals["b.pdf"] = problem(422, "unprocessable")
     done = shell("upload", *three, "--fail-fast")
-    assert (done.code, done.lines) == (12, [link(1)])
+    assert (done.code, done.lines) == (12, [share_url(1)])
     assert "warning: 1 of 3 files were not tried" in done.err
 
 
 @pytest.mark.parametrize(("answer", "code"), [
     (problem(401, "unauthorized"), 4), (problem(403, "insufficient_scope"), 5),
-    (problem(429, "rate_limited", Retry_After="900"), 10), (Answer(b"", 301, {"Location": "/"}), 11),
+    (problem(429, "rate_limited", Retry_After="900"), 10), (FakeResponse(b"", 301, {"Location": "/"}), 11),
 ])  # fmt: skip
 def test_what_every_file_would_meet_ends_it_at_the_first(
-    api: FakeApi, shell: Shell, three: list[Path], answer: Answer, code: int
+    api: FakeApi, shell: Shell, three: list[Path], answer: FakeResponse, code: int
 ) -> None:
     api.on("POST", "/files", answer)
     done = shell("upload", *three, "--json")
@@ -159,28 +162,30 @@ def test_what_every_file_would_meet_ends_it_at_the_first(
     assert len(api.asked("POST", "/files")) == 1
 
 
-def test_the_file_limit_ends_it_too(api: FakeApi, shelf: Shelf, shell: Shell, three: list[Path]) -> None:
+def test_the_file_limit_ends_it_too(api: FakeApi, shelf: FakeUploads, shell: Shell, three: list[Path]) -> None:
     shelf.refusals = {name: problem(403, "forbidden", "The plan allows 3 files.") for name in ("b.pdf", "c.pdf")}
     api.on("GET", "/user", {"tier": "free"})
     api.files = [{"uuid": UUID.format(n)} for n in range(3)]
     done = shell("upload", *three)
-    assert (done.code, done.lines) == (12, [link(1)])
+    assert (done.code, done.lines) == (12, [share_url(1)])
     assert len(api.asked("POST", "/files")) == 2
 
 
 def test_a_bulk_upload_keeps_clear_of_the_rate_limit(
     api: FakeApi, shell: Shell, three: list[Path], time: FakeTime
 ) -> None:
-    result = {"uuid": UUID.format(1), "shareUrl": link(1)}
-    api.on("POST", "/files", Answer(result, headers={"RateLimit": '"default";r=6;t=60'}))
+    result = {"uuid": UUID.format(1), "shareUrl": share_url(1)}
+    api.on("POST", "/files", FakeResponse(result, headers={"RateLimit": '"default";r=6;t=60'}))
     assert shell("upload", *three).code == 0
     assert time.slept == [10.0, 10.0]
 
 
-def test_interrupted_it_tells_what_went_through(api: FakeApi, shelf: Shelf, shell: Shell, three: list[Path]) -> None:
+def test_interrupted_it_tells_what_went_through(
+    api: FakeApi, shelf: FakeUploads, shell: Shell, three: list[Path]
+) -> None:
     arrived = Event()
 
-    def second_hangs(heard: Heard) -> object:
+    def second_hangs(heard: RecordedRequest) -> object:
         if len(api.asked("POST", "/files")) == 2:
             arrived.set()
             Event().wait(30)
@@ -204,12 +209,12 @@ def test_interrupted_it_tells_what_went_through(api: FakeApi, shelf: Shelf, shel
 
 
 def test_jobs_send_several_at_a_time_and_print_in_the_order_of_the_input(
-    api: FakeApi, shelf: Shelf, shell: Shell, three: list[Path]
+    api: FakeApi, shelf: FakeUploads, shell: Shell, three: list[Path]
 ) -> None:
     together = Barrier(3, timeout=20)
     turn = {name: Event() for name in ("b.pdf", "c.pdf")}
 
-    def take(heard: Heard) -> object:
+    def take(heard: RecordedRequest) -> object:
         name, _ = heard.part()
         together.wait()
         if name in turn:
@@ -222,14 +227,14 @@ def test_jobs_send_several_at_a_time_and_print_in_the_order_of_the_input(
 
     api.on("POST", "/files", take)
     done = shell("upload", *three, "--jobs", "3")
-    assert names(shelf) == ["a.pdf", "c.pdf", "b.pdf"]
-    assert (done.code, done.lines) == (0, [link(1), link(3), link(2)])
+    assert received_names(shelf) == ["a.pdf", "c.pdf", "b.pdf"]
+    assert (done.code, done.lines) == (0, [share_url(1), share_url(3), share_url(2)])
 
 
-def test_json_lines_come_as_each_is_done(api: FakeApi, shelf: Shelf, shell: Shell, three: list[Path]) -> None:
+def test_json_lines_come_as_each_is_done(api: FakeApi, shelf: FakeUploads, shell: Shell, three: list[Path]) -> None:
     late = Event()
 
-    def take(heard: Heard) -> object:
+    def take(heard: RecordedRequest) -> object:
         name, _ = heard.part()
         if name == "a.pdf":
             late.wait(20)
@@ -245,13 +250,15 @@ def test_json_lines_come_as_each_is_done(api: FakeApi, shelf: Shelf, shell: Shel
     assert [Path(each["path"]).name for each in done.rows] == ["b.pdf", "c.pdf", "a.pdf"]
 
 
-def test_a_failure_of_one_job_does_not_stop_the_others(shelf: Shelf, shell: Shell, three: list[Path]) -> None:
+def test_a_failure_of_one_job_does_not_stop_the_others(shelf: FakeUploads, shell: Shell, three: list[Path]) -> None:
     shelf.refusals["a.pdf"] = problem(422, "unprocessable")
     done = shell("upload", *three, "--jobs", "4")
-    assert (done.code, sorted(done.lines)) == (12, [link(1), link(2)])
+    assert (done.code, sorted(done.lines)) == (12, [share_url(1), share_url(2)])
 
 
-def test_the_bar_of_several_says_when_only_the_server_is_at_work(shelf: Shelf, shell: Shell, three: list[Path]) -> None:
+def test_the_bar_of_several_says_when_only_the_server_is_at_work(
+    shelf: FakeUploads, shell: Shell, three: list[Path]
+) -> None:
     done = shell("upload", *three, "--jobs", "3", "--progress", "json")
     stages = [json.loads(line)["progress"] for line in done.err.splitlines()]
     size = sum(path.stat().st_size for path in three)
@@ -262,33 +269,33 @@ def test_the_bar_of_several_says_when_only_the_server_is_at_work(shelf: Shelf, s
 
 
 def test_a_manifest_makes_a_second_run_skip_what_is_done(
-    shelf: Shelf, shell: Shell, tmp_path: Path, three: list[Path]
+    shelf: FakeUploads, shell: Shell, tmp_path: Path, three: list[Path]
 ) -> None:
     ledger = tmp_path / "shared.jsonl"
     first = shell("upload", *three[:2], "--manifest", ledger)
     entries = [json.loads(line) for line in ledger.read_text().splitlines()]
     assert entries[0] == {
         "path": str(three[0]), "sha256": hashlib.sha256(PDF + b"a.pdf").hexdigest(), "size": len(PDF) + 5,
-        "uuid": UUID.format(1), "shortId": "aB3dE5fG7h01", "shareUrl": link(1), "at": "2026-09-21T14:13:20.000Z",
+        "uuid": UUID.format(1), "shortId": "aB3dE5fG7h01", "shareUrl": share_url(1), "at": "2026-09-21T14:13:20.000Z",
     }  # fmt: skip
     again = shell("upload", *three, "--manifest", ledger)
-    assert again.lines == [*first.lines, link(3)]
-    assert names(shelf) == ["a.pdf", "b.pdf", "c.pdf"]
+    assert again.lines == [*first.lines, share_url(3)]
+    assert received_names(shelf) == ["a.pdf", "b.pdf", "c.pdf"]
     assert len(ledger.read_text().splitlines()) == 3
 
 
 def test_changed_content_is_sent_again_even_at_the_same_size(
-    shelf: Shelf, shell: Shell, tmp_path: Path, deck: Path
+    shelf: FakeUploads, shell: Shell, tmp_path: Path, deck: Path
 ) -> None:
     ledger = tmp_path / "shared.jsonl"
     shell("upload", deck, "--manifest", ledger)
     deck.write_bytes(PDF[:-1] + b"y")
-    assert shell("upload", deck, "--manifest", ledger).out == f"{link(2)}\n"
-    assert shell("upload", deck, "--manifest", ledger).out == f"{link(2)}\n"
+    assert shell("upload", deck, "--manifest", ledger).out == f"{share_url(2)}\n"
+    assert shell("upload", deck, "--manifest", ledger).out == f"{share_url(2)}\n"
     assert len(shelf.received) == 2
 
 
-def test_a_skipped_file_says_so(shelf: Shelf, shell: Shell, tmp_path: Path, deck: Path) -> None:
+def test_a_skipped_file_says_so(shelf: FakeUploads, shell: Shell, tmp_path: Path, deck: Path) -> None:
     ledger = tmp_path / "shared.jsonl"
     shell("upload", deck, "--manifest", ledger)
     assert shell("upload", deck, "--manifest", ledger, "--json").json["skipped"] is True
@@ -297,20 +304,22 @@ def test_a_skipped_file_says_so(shelf: Shelf, shell: Shell, tmp_path: Path, deck
     assert "shared before, not sent again" in shell("upload", deck, "--manifest", ledger).out
 
 
-def test_a_failed_upload_is_not_in_the_manifest(shelf: Shelf, shell: Shell, tmp_path: Path, three: list[Path]) -> None:
+def test_a_failed_upload_is_not_in_the_manifest(
+    shelf: FakeUploads, shell: Shell, tmp_path: Path, three: list[Path]
+) -> None:
     shelf.refusals["a.pdf"] = problem(422, "unprocessable")
     shell("upload", *three, "--manifest", tmp_path / "shared.jsonl")
     assert "a.pdf" not in (tmp_path / "shared.jsonl").read_text()
 
 
 def test_a_manifest_cut_short_by_a_crash_loses_its_last_line_only(
-    shelf: Shelf, shell: Shell, tmp_path: Path, three: list[Path]
+    shelf: FakeUploads, shell: Shell, tmp_path: Path, three: list[Path]
 ) -> None:
     ledger = tmp_path / "shared.jsonl"
     shell("upload", *three[:2], "--manifest", ledger)
     ledger.write_text(ledger.read_text()[:-20])
     assert shell("upload", *three, "--manifest", ledger).code == 0
-    assert names(shelf) == ["a.pdf", "b.pdf", "b.pdf", "c.pdf"]
+    assert received_names(shelf) == ["a.pdf", "b.pdf", "b.pdf", "c.pdf"]
     assert shell("upload", *three, "--manifest", ledger).code == 0
     assert len(shelf.received) == 4
 
@@ -326,19 +335,19 @@ def test_a_file_that_is_no_manifest_is_refused(
 
 
 def test_skip_existing_knows_living_files_by_name_and_size(
-    api: FakeApi, shelf: Shelf, shell: Shell, three: list[Path]
+    api: FakeApi, shelf: FakeUploads, shell: Shell, three: list[Path]
 ) -> None:
     size = len(PDF) + 5
     api.files = [
-        {"uuid": UUID.format(51), "shareUrl": link(51), "originalName": "a.pdf", "size": size},
-        {"uuid": UUID.format(50), "shareUrl": link(50), "originalName": "a.pdf", "size": size},
-        {"uuid": UUID.format(52), "shareUrl": link(52), "originalName": "b.pdf", "size": 1},
-        {"uuid": UUID.format(53), "shareUrl": link(53), "originalName": "c.pdf", "size": size, "burnedAt": "x"},
-        {"uuid": UUID.format(54), "shareUrl": link(54), "originalName": "c.pdf", "size": size,
+        {"uuid": UUID.format(51), "shareUrl": share_url(51), "originalName": "a.pdf", "size": size},
+        {"uuid": UUID.format(50), "shareUrl": share_url(50), "originalName": "a.pdf", "size": size},
+        {"uuid": UUID.format(52), "shareUrl": share_url(52), "originalName": "b.pdf", "size": 1},
+        {"uuid": UUID.format(53), "shareUrl": share_url(53), "originalName": "c.pdf", "size": size, "burnedAt": "x"},
+        {"uuid": UUID.format(54), "shareUrl": share_url(54), "originalName": "c.pdf", "size": size,
          "deleteAt": "2026-09-21T14:13:20.000Z"},
     ]  # fmt: skip
-    assert shell("upload", *three, "--skip-existing").lines == [link(51), link(1), link(2)]
-    assert names(shelf) == ["b.pdf", "c.pdf"]
+    assert shell("upload", *three, "--skip-existing").lines == [share_url(51), share_url(1), share_url(2)]
+    assert received_names(shelf) == ["b.pdf", "c.pdf"]
 
 
 @pytest.mark.parametrize("options", [(), ("--skip-existing",), ("--manifest", "shared.jsonl")])

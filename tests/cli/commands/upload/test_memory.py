@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tests.support.memory import peak_megabytes
+from tests.support.memory import measure_peak_megabytes
 from tests.support.shell import Shell
-from tests.support.sink import sink
+from tests.support.upload_sink import upload_sink
 
 SIZE = 500 * 1024 * 1024  # bytes
 
@@ -17,8 +17,8 @@ def test_500_megabytes_are_sent_in_less_than_60(shell: Shell, tmp_path: Path) ->
     with path.open("wb") as file:
         file.write(b"%PDF-")
         file.truncate(SIZE)
-    with sink() as port:
+    with upload_sink() as port:
         env = {**os.environ, **shell.env, "DOCSHARE_URL": f"http://127.0.0.1:{port}"}
-        out, peak = peak_megabytes(["upload", str(path), "--no-check"], env)
+        out, peak = measure_peak_megabytes(["upload", str(path), "--no-check"], env)
     assert out == "https://d.example/x\n"
     assert peak < 60

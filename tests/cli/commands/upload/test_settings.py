@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from tests.cli.commands.uploads import Shelf, link
+from tests.cli.commands.fake_uploads import FakeUploads, share_url
 from tests.support.cast import Person, World
-from tests.support.fakefeed import UUID, FakeApi, problem
+from tests.support.fake_api import UUID, FakeApi, problem
 from tests.support.pdfs import simple_pdf
 from tests.support.shell import Shell
 
-Desk = Callable[[Person], Shell]
+MakeShell = Callable[[Person], Shell]
 
 ONE = UUID.format(1)
 
 
 @pytest.fixture
-def taking(api: FakeApi, shelf: Shelf) -> FakeApi:
+def taking(api: FakeApi, shelf: FakeUploads) -> FakeApi:
     """Takes uploads and the settings of the first two files."""
     for number in (1, 2):
         api.on("PUT", f"/files/{UUID.format(number)}/settings", b"")
@@ -45,14 +45,14 @@ def report(tmp_path: Path) -> Path:
     return path
 
 
-def written(api: FakeApi, number: int = 1) -> list[Any]:
+def list_written_settings(api: FakeApi, number: int = 1) -> list[Any]:
     return [json.loads(heard.body) for heard in api.asked("PUT", f"/files/{UUID.format(number)}/settings")]
 
 
 # --- on a real server ------------------------------------------------------------------------------------------------
 
 
-def test_a_new_file_for_one_domain_asks_for_an_address(desk: Desk, world: World, report: Path) -> None:
+def test_a_new_file_for_one_domain_asks_for_an_address(desk: MakeShell, world: World, report: Path) -> None:
     pia = desk(world.pia)
     asking = pia("upload", report, "--email-domain", "a.org", "--json")
     assert world.pia.get(f"/api/v1/files/{asking.json['uuid']}").get_json()["requireEmail"] is True
@@ -60,7 +60,7 @@ def test_a_new_file_for_one_domain_asks_for_an_address(desk: Desk, world: World,
     assert "keep nobody out" in pia("upload", report, "--email-domain", "a.org", "--no-require-email").err
 
 
-def test_a_new_file_has_the_settings_of_the_line(desk: Desk, world: World, report: Path, secret: Path) -> None:
+def test_a_new_file_has_the_settings_of_the_line(desk: MakeShell, world: World, report: Path, secret: Path) -> None:
     pia = desk(world.pia)
     done = pia("upload", report, "--slug", "q3", "--expires", "7d", "--views", "9", "--pages", "1-2", "--no-download",
                "--password-file", secret, "--mode", "swipe", "--hide-expiry", "--email-domain", "a.org", "--notify",
@@ -77,7 +77,7 @@ def test_a_new_file_has_the_settings_of_the_line(desk: Desk, world: World, repor
 
 
 def test_the_line_that_is_told_after_a_failure_sets_the_settings(
-    desk: Desk, world: World, report: Path, secret: Path
+    desk: MakeShell, world: World, report: Path, secret: Path
 ) -> None:
     pia = desk(world.pia)
     assert pia("upload", report, "--slug", "taken").code == 0
@@ -99,7 +99,9 @@ def test_the_line_that_is_told_after_a_failure_sets_the_settings(
     }.items() <= shown.items()  # fmt: skip
 
 
-def test_a_plan_that_is_too_low_is_found_out_before_anything_is_sent(desk: Desk, world: World, report: Path) -> None:
+def test_a_plan_that_is_too_low_is_found_out_before_anything_is_sent(
+    desk: MakeShell, world: World, report: Path
+) -> None:
     fay = desk(world.fay)
     done = fay("upload", report, "--slug", "x", "--views", "3", "--mode", "swipe", "--json")
     assert (done.code, done.out, done.error["code"]) == (6, "", "plan_required")
@@ -108,7 +110,7 @@ def test_a_plan_that_is_too_low_is_found_out_before_anything_is_sent(desk: Desk,
     assert fay("upload", report, "--mode", "swipe", "--expires", "7d").code == 0
 
 
-def test_rollback_leaves_no_file_behind(desk: Desk, world: World, report: Path) -> None:
+def test_rollback_leaves_no_file_behind(desk: MakeShell, world: World, report: Path) -> None:
     pia = desk(world.pia)
     done = pia("upload", report, "--pages", "1-9", "--rollback")
     assert (done.code, done.out) == (9, "")
@@ -121,8 +123,8 @@ def test_rollback_leaves_no_file_behind(desk: Desk, world: World, report: Path) 
 
 def test_a_pipe_gets_the_link_only_once_the_settings_stand(taking: FakeApi, shell: Shell, deck: Path) -> None:
     done = shell("upload", deck, "--no-download", "--expires", "7d")
-    assert (done.code, done.out, done.err) == (0, f"{link(1)}\n", "")
-    assert written(taking) == [{"allowDownload": False, "deleteAt": "2026-09-28T14:13:20.000Z"}]
+    assert (done.code, done.out, done.err) == (0, f"{share_url(1)}\n", "")
+    assert list_written_settings(taking) == [{"allowDownload": False, "deleteAt": "2026-09-28T14:13:20.000Z"}]
 
 
 def test_a_terminal_reads_expiry_password_and_the_rest(taking: FakeApi, shell: Shell, deck: Path, secret: Path) -> None:
@@ -143,14 +145,14 @@ def test_a_terminal_reads_expiry_password_and_the_rest(taking: FakeApi, shell: S
 def test_settings_come_from_a_file(taking: FakeApi, shell: Shell, deck: Path, tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text("viewLimit = 3\n[flip]\nrtl = true\n")
     assert shell("upload", deck, "--settings", tmp_path / "s.toml", "--views", "4").code == 0
-    assert written(taking) == [{"viewLimit": 4, "viewerSettings": {"flip": {"rtl": True}}}]
+    assert list_written_settings(taking) == [{"viewLimit": 4, "viewerSettings": {"flip": {"rtl": True}}}]
 
 
 def test_every_file_of_many_gets_them(taking: FakeApi, shell: Shell, deck: Path, tmp_path: Path) -> None:
     (tmp_path / "b.pdf").write_bytes(deck.read_bytes())
     done = shell("upload", deck, tmp_path / "b.pdf", "--no-download", "--json", "--jobs", "2")
     assert [row["settingsApplied"] for row in done.json] == [True, True]
-    assert written(taking, 1) == written(taking, 2) == [{"allowDownload": False}]
+    assert list_written_settings(taking, 1) == list_written_settings(taking, 2) == [{"allowDownload": False}]
 
 
 # --- failures --------------------------------------------------------------------------------------------------------
@@ -187,7 +189,7 @@ def test_of_many_the_failed_one_stands_among_the_others(
     (tmp_path / "b.pdf").write_bytes(deck.read_bytes())
     taking.on("PUT", f"/files/{ONE}/settings", problem(400, "bad_request", "no"))
     done = shell("upload", deck, tmp_path / "b.pdf", "--no-download")
-    assert (done.code, done.out) == (12, f"{link(2)}\n")
+    assert (done.code, done.out) == (12, f"{share_url(2)}\n")
     assert f"error: {deck}: uploaded as aB3dE5fG7h01, but its settings were not written: no" in done.err
 
 
@@ -204,7 +206,7 @@ def test_json_of_many_has_the_failed_one_with_its_error(
 
 
 def test_a_refusal_that_all_would_meet_stops_the_rest(
-    taking: FakeApi, shell: Shell, deck: Path, tmp_path: Path, shelf: Shelf
+    taking: FakeApi, shell: Shell, deck: Path, tmp_path: Path, shelf: FakeUploads
 ) -> None:
     (tmp_path / "b.pdf").write_bytes(deck.read_bytes())
     taking.on("GET", "/user", problem(403, "insufficient_scope"))
@@ -243,7 +245,7 @@ def test_files_shared_before_keep_their_settings_and_that_is_warned_of(
 ) -> None:
     assert shell("upload", deck, "--manifest", tmp_path / "m.jsonl").code == 0
     done = shell("upload", deck, "--manifest", tmp_path / "m.jsonl", "--no-download")
-    assert (done.code, done.out, written(taking)) == (0, f"{link(1)}\n", [])
+    assert (done.code, done.out, list_written_settings(taking)) == (0, f"{share_url(1)}\n", [])
     assert done.err == "warning: 1 of 1 files were shared before and keep the settings they have\n"
 
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from tests.cli.commands.uploads import PDF, Shelf, link
-from tests.support.fakefeed import UUID, Answer, FakeApi, FakeTime, problem
-from tests.support.shell import Ended, Shell
+from tests.cli.commands.fake_uploads import PDF, FakeUploads, share_url
+from tests.support.fake_api import UUID, FakeApi, FakeResponse, FakeTime, problem
+from tests.support.shell import CommandResult, Shell
 
 NEW = PDF + b"changed"
 ROUTE = f"/files/{UUID.format(1)}/content"
 
 
 @pytest.fixture
-def ledger(shelf: Shelf, shell: Shell, deck: Path, tmp_path: Path) -> Path:
+def ledger(shelf: FakeUploads, shell: Shell, deck: Path, tmp_path: Path) -> Path:
     """A manifest that knows ``deck``, which has changed since."""
     path = tmp_path / "shared.jsonl"
     assert shell("upload", deck, "--manifest", path).code == 0
@@ -25,97 +25,105 @@ def ledger(shelf: Shelf, shell: Shell, deck: Path, tmp_path: Path) -> Path:
     return path
 
 
-def result(**more: Any) -> dict[str, Any]:
+def make_result(**more: Any) -> dict[str, Any]:
     base = {"uuid": UUID.format(1), "contentVersion": 2, "originalName": "deck.pdf", "size": 99, "message": "Replaced."}
     return base | {"anchorsCleared": True, "clearedHotspots": 0, "clearedNotes": 0} | more
 
 
-def update(shell: Shell, deck: Path, ledger: Path, *more: str | Path) -> Ended:
+def run_update(shell: Shell, deck: Path, ledger: Path, *more: str | Path) -> CommandResult:
     return shell("upload", deck, "--manifest", ledger, "--update", *more)
 
 
-def test_a_changed_document_keeps_its_link(api: FakeApi, shelf: Shelf, shell: Shell, deck: Path, ledger: Path) -> None:
-    api.on("POST", ROUTE, result())
-    done = update(shell, deck, ledger)
-    assert (done.code, done.out) == (0, f"{link(1)}\n")
+def test_a_changed_document_keeps_its_link(
+    api: FakeApi, shelf: FakeUploads, shell: Shell, deck: Path, ledger: Path
+) -> None:
+    api.on("POST", ROUTE, make_result())
+    done = run_update(shell, deck, ledger)
+    assert (done.code, done.out) == (0, f"{share_url(1)}\n")
     assert [heard.part() for heard in api.asked("POST", ROUTE)] == [("deck.pdf", NEW)]
     assert len(shelf.received) == 1
 
 
 def test_the_ledger_knows_the_new_bytes_so_that_a_third_run_sends_nothing(
-    api: FakeApi, shelf: Shelf, shell: Shell, deck: Path, ledger: Path
+    api: FakeApi, shelf: FakeUploads, shell: Shell, deck: Path, ledger: Path
 ) -> None:
-    api.on("POST", ROUTE, result())
-    update(shell, deck, ledger)
+    api.on("POST", ROUTE, make_result())
+    run_update(shell, deck, ledger)
     entry = json.loads(ledger.read_text().splitlines()[-1])
     assert (entry["uuid"], entry["size"], entry["contentVersion"]) == (UUID.format(1), len(NEW), 2)
-    assert update(shell, deck, ledger, "--json").json["skipped"] is True
+    assert run_update(shell, deck, ledger, "--json").json["skipped"] is True
     assert len(api.asked("POST", ROUTE)) == 1
 
 
-def test_without_update_a_changed_document_is_a_new_file(shelf: Shelf, shell: Shell, deck: Path, ledger: Path) -> None:
-    assert shell("upload", deck, "--manifest", ledger).out == f"{link(2)}\n"
+def test_without_update_a_changed_document_is_a_new_file(
+    shelf: FakeUploads, shell: Shell, deck: Path, ledger: Path
+) -> None:
+    assert shell("upload", deck, "--manifest", ledger).out == f"{share_url(2)}\n"
     assert len(shelf.received) == 2
 
 
 def test_what_the_ledger_does_not_know_is_uploaded(
-    api: FakeApi, shelf: Shelf, shell: Shell, deck: Path, ledger: Path, tmp_path: Path
+    api: FakeApi, shelf: FakeUploads, shell: Shell, deck: Path, ledger: Path, tmp_path: Path
 ) -> None:
-    api.on("POST", ROUTE, result())
+    api.on("POST", ROUTE, make_result())
     other = tmp_path / "other.pdf"
     other.write_bytes(PDF + b"other")
     done = shell("upload", deck, other, "--manifest", ledger, "--update")
-    assert done.lines == [link(1), link(2)]
+    assert done.lines == [share_url(1), share_url(2)]
 
 
-def test_a_file_that_is_gone_is_shared_anew(api: FakeApi, shelf: Shelf, shell: Shell, deck: Path, ledger: Path) -> None:
+def test_a_file_that_is_gone_is_shared_anew(
+    api: FakeApi, shelf: FakeUploads, shell: Shell, deck: Path, ledger: Path
+) -> None:
     api.on("POST", ROUTE, problem(404, "not_found"))
-    assert update(shell, deck, ledger).out == f"{link(2)}\n"
+    assert run_update(shell, deck, ledger).out == f"{share_url(2)}\n"
 
 
 @pytest.mark.parametrize(
     ("status", "code", "ending"), [(403, "plan_required", 6), (403, "forbidden", 5), (410, "gone", 8)]
 )
 def test_a_refused_update_is_no_upload(
-    api: FakeApi, shelf: Shelf, shell: Shell, deck: Path, ledger: Path, status: int, code: str, ending: int
+    api: FakeApi, shelf: FakeUploads, shell: Shell, deck: Path, ledger: Path, status: int, code: str, ending: int
 ) -> None:
     api.on("POST", ROUTE, problem(status, code))
-    done = update(shell, deck, ledger)
+    done = run_update(shell, deck, ledger)
     assert (done.code, done.out) == (ending, "")
     assert len(shelf.received) == 1
     assert len(ledger.read_text().splitlines()) == 1
 
 
 def test_a_conflict_is_tried_once_more(
-    api: FakeApi, shelf: Shelf, shell: Shell, deck: Path, ledger: Path, time: FakeTime
+    api: FakeApi, shelf: FakeUploads, shell: Shell, deck: Path, ledger: Path, time: FakeTime
 ) -> None:
-    api.on("POST", ROUTE, problem(409, "conflict"), result())
-    assert update(shell, deck, ledger).code == 0
+    api.on("POST", ROUTE, problem(409, "conflict"), make_result())
+    assert run_update(shell, deck, ledger).code == 0
     assert time.slept == [1.0]
     api.on("POST", ROUTE, problem(409, "conflict"))
     deck.write_bytes(NEW + b"again")
-    assert update(shell, deck, ledger).code == 7
+    assert run_update(shell, deck, ledger).code == 7
 
 
-def test_programs_and_people_are_told(api: FakeApi, shelf: Shelf, shell: Shell, deck: Path, ledger: Path) -> None:
-    api.on("POST", ROUTE, result())
-    row = update(shell, deck, ledger, "--json").json
-    assert (row["updated"], row["contentVersion"], row["shareUrl"], row["size"]) == (True, 2, link(1), len(NEW))
+def test_programs_and_people_are_told(api: FakeApi, shelf: FakeUploads, shell: Shell, deck: Path, ledger: Path) -> None:
+    api.on("POST", ROUTE, make_result())
+    row = run_update(shell, deck, ledger, "--json").json
+    assert (row["updated"], row["contentVersion"], row["shareUrl"], row["size"]) == (True, 2, share_url(1), len(NEW))
     deck.write_bytes(NEW + b"again")
-    assert update(shell, deck, ledger, "--format", "plain").out.split("\t")[2] == "updated\n"
+    assert run_update(shell, deck, ledger, "--format", "plain").out.split("\t")[2] == "updated\n"
     shell.tty = True
     deck.write_bytes(NEW + b"once more")
-    assert "version 2" in update(shell, deck, ledger).out
+    assert "version 2" in run_update(shell, deck, ledger).out
 
 
-def test_settings_go_to_new_files_only(api: FakeApi, shelf: Shelf, shell: Shell, deck: Path, ledger: Path) -> None:
-    api.on("POST", ROUTE, result())
-    api.on("PUT", f"/files/{UUID.format(1)}/settings", Answer(b""))
-    assert update(shell, deck, ledger, "--no-download").code == 0
+def test_settings_go_to_new_files_only(
+    api: FakeApi, shelf: FakeUploads, shell: Shell, deck: Path, ledger: Path
+) -> None:
+    api.on("POST", ROUTE, make_result())
+    api.on("PUT", f"/files/{UUID.format(1)}/settings", FakeResponse(b""))
+    assert run_update(shell, deck, ledger, "--no-download").code == 0
     assert api.asked("PUT", f"/files/{UUID.format(1)}/settings") == []
 
 
-def test_update_needs_a_manifest(shelf: Shelf, shell: Shell, deck: Path) -> None:
+def test_update_needs_a_manifest(shelf: FakeUploads, shell: Shell, deck: Path) -> None:
     done = shell("upload", deck, "--update")
     assert done.code == 2
     assert "--manifest" in done.err
@@ -123,7 +131,7 @@ def test_update_needs_a_manifest(shelf: Shelf, shell: Shell, deck: Path) -> None
 
 
 def test_a_dry_run_names_what_would_be_replaced_and_leaves_out_what_is_done(
-    api: FakeApi, shelf: Shelf, shell: Shell, deck: Path, ledger: Path, tmp_path: Path
+    api: FakeApi, shelf: FakeUploads, shell: Shell, deck: Path, ledger: Path, tmp_path: Path
 ) -> None:
     fresh = tmp_path / "fresh.pdf"
     fresh.write_bytes(PDF + b"fresh")

@@ -14,84 +14,84 @@ from typing import Any
 
 import pytest
 
-from tests.cli.commands.uploads import PDF, Shelf, link
-from tests.support.fakefeed import UUID, Answer, FakeApi, FakeTime, problem
+from tests.cli.commands.fake_uploads import PDF, FakeUploads, share_url
+from tests.support.fake_api import UUID, FakeApi, FakeResponse, FakeTime, problem
 from tests.support.shell import Shell
 
 # --- one file --------------------------------------------------------------------------------------------------------
 
 
-def test_a_pipe_gets_exactly_one_line_the_link(api: FakeApi, shelf: Shelf, shell: Shell, deck: Path) -> None:
+def test_a_pipe_gets_exactly_one_line_the_link(api: FakeApi, shelf: FakeUploads, shell: Shell, deck: Path) -> None:
     done = shell("upload", deck)
-    assert (done.code, done.out, done.err) == (0, f"{link(1)}\n", "")
+    assert (done.code, done.out, done.err) == (0, f"{share_url(1)}\n", "")
     assert shelf.received == [("deck.pdf", PDF)]
 
 
-def test_a_terminal_gets_the_link_in_bold_and_a_line_of_facts(shelf: Shelf, shell: Shell, deck: Path) -> None:
+def test_a_terminal_gets_the_link_in_bold_and_a_line_of_facts(shelf: FakeUploads, shell: Shell, deck: Path) -> None:
     shell.tty = True
     done = shell("upload", deck)
     assert done.lines == [
-        f"\x1b[1m{link(1)}\x1b[0m",
+        f"\x1b[1m{share_url(1)}\x1b[0m",
         "\x1b[2mdeck.pdf · 1.0 kB · aB3dE5fG7h01 · never expires · no password\x1b[0m",
     ]
-    assert shell("upload", deck, "-q", "--no-color").out == f"{link(2)}\n"
+    assert shell("upload", deck, "-q", "--no-color").out == f"{share_url(2)}\n"
 
 
-def test_json_is_the_result_with_path_size_and_digest(shelf: Shelf, shell: Shell, deck: Path) -> None:
+def test_json_is_the_result_with_path_size_and_digest(shelf: FakeUploads, shell: Shell, deck: Path) -> None:
     assert shell("upload", deck, "--json").json == {
-        "uuid": UUID.format(1), "shortId": "aB3dE5fG7h01", "shareUrl": link(1), "message": "Stored.",
+        "uuid": UUID.format(1), "shortId": "aB3dE5fG7h01", "shareUrl": share_url(1), "message": "Stored.",
         "path": str(deck), "size": len(PDF), "sha256": hashlib.sha256(PDF).hexdigest(),
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("word", "printed"), [("url", link(1)), ("id", "aB3dE5fG7h01"), ("uuid", UUID.format(1))])
-def test_a_pipe_can_have_an_id_instead(shelf: Shelf, shell: Shell, deck: Path, word: str, printed: str) -> None:
+@pytest.mark.parametrize(("word", "printed"), [("url", share_url(1)), ("id", "aB3dE5fG7h01"), ("uuid", UUID.format(1))])
+def test_a_pipe_can_have_an_id_instead(shelf: FakeUploads, shell: Shell, deck: Path, word: str, printed: str) -> None:
     assert shell("upload", deck, "--print", word).out == printed + "\n"
 
 
-def test_plain_tells_path_link_and_status(shelf: Shelf, shell: Shell, deck: Path) -> None:
-    assert shell("upload", deck, "--format", "plain").out == f"{deck}\t{link(1)}\tuploaded\n"
+def test_plain_tells_path_link_and_status(shelf: FakeUploads, shell: Shell, deck: Path) -> None:
+    assert shell("upload", deck, "--format", "plain").out == f"{deck}\t{share_url(1)}\tuploaded\n"
 
 
-def test_fields_query_and_template_shape_the_result(shelf: Shelf, shell: Shell, deck: Path) -> None:
+def test_fields_query_and_template_shape_the_result(shelf: FakeUploads, shell: Shell, deck: Path) -> None:
     assert shell("upload", deck, "--fields", "uuid,size").out == f"{UUID.format(1)}\t{len(PDF)}\n"
     assert shell("upload", deck, "--query", "shortId").out == '"aB3dE5fG7h02"\n'
-    assert shell("upload", deck, "--template", "{shareUrl}?x").out == f"{link(3)}?x\n"
+    assert shell("upload", deck, "--template", "{shareUrl}?x").out == f"{share_url(3)}?x\n"
     assert shell("upload", deck, "--format", "ids").out == "aB3dE5fG7h04\n"
 
 
-def test_readers_can_be_shown_another_name(shelf: Shelf, shell: Shell, deck: Path) -> None:
+def test_readers_can_be_shown_another_name(shelf: FakeUploads, shell: Shell, deck: Path) -> None:
     assert shell("upload", deck, "--name", "Offer 2026.pdf").code == 0
     assert shelf.received[0][0] == "Offer 2026.pdf"
 
 
-def test_last_means_the_file_just_uploaded(api: FakeApi, shelf: Shelf, shell: Shell, deck: Path) -> None:
+def test_last_means_the_file_just_uploaded(api: FakeApi, shelf: FakeUploads, shell: Shell, deck: Path) -> None:
     shell("upload", deck)
     api.on("GET", f"/files/{UUID.format(1)}", {"uuid": UUID.format(1), "originalName": "deck.pdf"})
     assert shell("show", "@last", "--fields", "originalName").out == "deck.pdf\n"
 
 
-def test_stdin_is_sent_under_the_given_name(shelf: Shelf, shell: Shell) -> None:
+def test_stdin_is_sent_under_the_given_name(shelf: FakeUploads, shell: Shell) -> None:
     done = shell("upload", "-", "--name", "report.pdf", stdin=PDF)
-    assert (done.code, done.out) == (0, f"{link(1)}\n")
+    assert (done.code, done.out) == (0, f"{share_url(1)}\n")
     assert shelf.received == [("report.pdf", PDF)]
 
 
-def test_stdin_can_be_sent_again_after_a_busy_answer(api: FakeApi, shelf: Shelf, shell: Shell) -> None:
+def test_stdin_can_be_sent_again_after_a_busy_answer(api: FakeApi, shelf: FakeUploads, shell: Shell) -> None:
     api.on("POST", "/files", problem(503, "unavailable"), shelf.take)
     assert shell("upload", "-", "--name", "report.pdf", stdin=PDF).code == 0
     assert [heard.part() for heard in api.asked("POST", "/files")] == [("report.pdf", PDF)] * 2
 
 
-def test_stdin_of_a_real_pipe_is_sent(shelf: Shelf, shell: Shell) -> None:
+def test_stdin_of_a_real_pipe_is_sent(shelf: FakeUploads, shell: Shell) -> None:
     command = [sys.executable, "-m", "docshare", "upload", "-", "--name", "a.pdf"]
     done = subprocess.run(command, input=PDF * 3000, capture_output=True, env=shell.env, check=True)
-    assert done.stdout.decode() == f"{link(1)}\n"
+    assert done.stdout.decode() == f"{share_url(1)}\n"
     assert shelf.received == [("a.pdf", PDF * 3000)]
 
 
 def test_the_name_of_a_hostile_file_harms_neither_request_nor_terminal(
-    shelf: Shelf, shell: Shell, tmp_path: Path
+    shelf: FakeUploads, shell: Shell, tmp_path: Path
 ) -> None:
     path = tmp_path / 'a\x1b]0;x\x07"\r\n.pdf'
     path.write_bytes(PDF)
@@ -134,7 +134,7 @@ def test_a_file_above_every_limit_is_not_sent(
     api: FakeApi, shell: Shell, tmp_path: Path, head: bytes, name: str, size: int, word: str
 ) -> None:
     path = tmp_path / name
-    sparse(path, head, size)
+    write_sparse_file(path, head, size)
     done = shell("upload", path, "--json")
     assert (done.code, api.heard) == (2, [])
     assert word in done.error["detail"]
@@ -150,7 +150,7 @@ def test_a_pdf_above_the_plan_is_not_sent(
 ) -> None:
     api.on("GET", "/user", account)
     path = tmp_path / "a.pdf"
-    sparse(path, b"%PDF-", 22 * 2**20)
+    write_sparse_file(path, b"%PDF-", 22 * 2**20)
     done = shell("upload", path, "--json")
     assert done.code == 2
     assert word in done.error["detail"]
@@ -159,15 +159,17 @@ def test_a_pdf_above_the_plan_is_not_sent(
 
 @pytest.mark.parametrize("account", [{"tier": "pro"}, problem(403, "insufficient_scope")])
 def test_without_a_known_plan_limit_the_server_decides(
-    api: FakeApi, shelf: Shelf, shell: Shell, tmp_path: Path, account: Any
+    api: FakeApi, shelf: FakeUploads, shell: Shell, tmp_path: Path, account: Any
 ) -> None:
     api.on("GET", "/user", account)
     path = tmp_path / "a.pdf"
-    sparse(path, b"%PDF-", 22 * 2**20)
+    write_sparse_file(path, b"%PDF-", 22 * 2**20)
     assert shell("upload", path).code == 0
 
 
-def test_no_check_leaves_everything_to_the_server(api: FakeApi, shelf: Shelf, shell: Shell, tmp_path: Path) -> None:
+def test_no_check_leaves_everything_to_the_server(
+    api: FakeApi, shelf: FakeUploads, shell: Shell, tmp_path: Path
+) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"hello")
     assert shell("upload", path, "--no-check").code == 0
@@ -204,10 +206,10 @@ def test_a_line_that_makes_no_sense_ends_with_2_before_anything_is_sent(
     (problem(400, "bad_request"), 9), (problem(401, "unauthorized"), 4), (problem(403, "forbidden"), 5),
     (problem(403, "insufficient_scope"), 5), (problem(413, "payload_too_large"), 9), (problem(422, "unprocessable"), 9),
     (problem(429, "rate_limited", Retry_After="900"), 10), (problem(503, "unavailable", Retry_After="900"), 11),
-    (problem(500, "internal"), 11), (Answer(b"", 307, {"Location": "/x"}), 11),
+    (problem(500, "internal"), 11), (FakeResponse(b"", 307, {"Location": "/x"}), 11),
 ])  # fmt: skip
 def test_a_refusal_has_its_exit_code_and_leaves_stdout_empty(
-    api: FakeApi, shell: Shell, deck: Path, answer: Answer, code: int
+    api: FakeApi, shell: Shell, deck: Path, answer: FakeResponse, code: int
 ) -> None:
     api.on("POST", "/files", answer)
     done = shell("upload", deck, "--json")
@@ -229,21 +231,22 @@ def test_the_file_limit_of_the_plan_ends_with_6(
 
 
 def test_a_lost_answer_is_recovered_from_the_list(api: FakeApi, shell: Shell, deck: Path, time: FakeTime) -> None:
-    api.on("POST", "/files", Answer(then="drop"))
+    api.on("POST", "/files", FakeResponse(then="drop"))
     digest = hashlib.sha256(PDF).hexdigest()
-    api.files = [{"uuid": UUID.format(7), "shortId": "aB3dE5fG7h07", "shareUrl": link(7), "originalName": "deck.pdf",
+    api.files = [{"uuid": UUID.format(7), "shortId": "aB3dE5fG7h07", "shareUrl": share_url(7),
+    "originalName": "deck.pdf",
                   "size": len(PDF), "sha256": digest, "createdAt": "2026-09-21T14:13:20.000Z"}]  # fmt: skip
     done = shell("upload", deck, "--json")
     assert done.code == 0
     assert done.json == {
-        "uuid": UUID.format(7), "shortId": "aB3dE5fG7h07", "shareUrl": link(7), "recovered": True,
+        "uuid": UUID.format(7), "shortId": "aB3dE5fG7h07", "shareUrl": share_url(7), "recovered": True,
         "path": str(deck), "size": len(PDF), "sha256": digest,
     }  # fmt: skip
     assert "had arrived" in done.err
 
 
 def test_an_outcome_that_stays_unknown_ends_with_14_and_the_candidates(api: FakeApi, shell: Shell, deck: Path) -> None:
-    api.on("POST", "/files", Answer(then="drop"))
+    api.on("POST", "/files", FakeResponse(then="drop"))
     api.files = [{"uuid": UUID.format(n), "originalName": "deck.pdf", "size": len(PDF),
                   "createdAt": "2026-09-21T14:13:20.000Z"} for n in (1, 2)]  # fmt: skip
     done = shell("upload", deck, "--json")
@@ -254,14 +257,14 @@ def test_an_outcome_that_stays_unknown_ends_with_14_and_the_candidates(api: Fake
 # --- progress and comforts -------------------------------------------------------------------------------------------
 
 
-def test_a_terminal_sees_a_bar_that_goes_away(shelf: Shelf, shell: Shell, deck: Path) -> None:
+def test_a_terminal_sees_a_bar_that_goes_away(shelf: FakeUploads, shell: Shell, deck: Path) -> None:
     shell.tty = True
     done = shell("upload", deck)
     assert "processing on server" in done.err
     assert done.err.endswith("\r\x1b[K")
 
 
-def test_progress_as_json_follows_the_bytes(api: FakeApi, shelf: Shelf, shell: Shell, tmp_path: Path) -> None:
+def test_progress_as_json_follows_the_bytes(api: FakeApi, shelf: FakeUploads, shell: Shell, tmp_path: Path) -> None:
     path = tmp_path / "a.pdf"
     path.write_bytes(PDF)
     done = shell("upload", path, "--progress", "json")
@@ -270,29 +273,31 @@ def test_progress_as_json_follows_the_bytes(api: FakeApi, shelf: Shelf, shell: S
     }
 
 
-def test_the_code_is_drawn_below_the_link(shelf: Shelf, shell: Shell, deck: Path) -> None:
+def test_the_code_is_drawn_below_the_link(shelf: FakeUploads, shell: Shell, deck: Path) -> None:
     shell.tty = True
     done = shell("upload", deck, "--qr", "--no-color")
-    assert done.lines[0] == link(1)
+    assert done.lines[0] == share_url(1)
     assert sum("█" in line for line in done.lines) > 10
 
 
-def test_in_a_pipe_the_code_is_not_drawn(shelf: Shelf, shell: Shell, deck: Path) -> None:
+def test_in_a_pipe_the_code_is_not_drawn(shelf: FakeUploads, shell: Shell, deck: Path) -> None:
     done = shell("upload", deck, "--qr")
-    assert done.out == f"{link(1)}\n"
+    assert done.out == f"{share_url(1)}\n"
     assert "warning: --qr draws on a terminal only" in done.err
 
 
-def test_the_link_is_copied_through_the_terminal_if_there_is_no_program(shelf: Shelf, shell: Shell, deck: Path) -> None:
+def test_the_link_is_copied_through_the_terminal_if_there_is_no_program(
+    shelf: FakeUploads, shell: Shell, deck: Path
+) -> None:
     shell.tty = True
     import base64
 
-    copied = base64.b64encode(link(1).encode()).decode()
+    copied = base64.b64encode(share_url(1).encode()).decode()
     assert f"\x1b]52;c;{copied}\x07" in shell("upload", deck, "--copy").err
 
 
 def test_the_link_is_copied_by_the_program_of_the_desktop(
-    shelf: Shelf, shell: Shell, deck: Path, tmp_path: Path
+    shelf: FakeUploads, shell: Shell, deck: Path, tmp_path: Path
 ) -> None:
     program = tmp_path / "bin" / "wl-copy"
     program.parent.mkdir()
@@ -300,30 +305,30 @@ def test_the_link_is_copied_by_the_program_of_the_desktop(
     program.chmod(0o755)
     env = {"WAYLAND_DISPLAY": "wayland-0", "PATH": str(program.parent)}
     assert shell("upload", deck, "--copy", env=env).err == ""
-    assert (tmp_path / "copied").read_text() == link(1)
+    assert (tmp_path / "copied").read_text() == share_url(1)
 
 
-def test_no_way_to_copy_is_a_warning(shelf: Shelf, shell: Shell, deck: Path) -> None:
+def test_no_way_to_copy_is_a_warning(shelf: FakeUploads, shell: Shell, deck: Path) -> None:
     done = shell("upload", deck, "--copy", env={"PATH": "/nowhere"})
-    assert (done.code, done.out) == (0, f"{link(1)}\n")
+    assert (done.code, done.out) == (0, f"{share_url(1)}\n")
     assert "warning: nothing to copy with" in done.err
 
 
-def test_the_link_is_opened_where_somebody_can_see_it(shelf: Shelf, shell: Shell, deck: Path) -> None:
+def test_the_link_is_opened_where_somebody_can_see_it(shelf: FakeUploads, shell: Shell, deck: Path) -> None:
     shell.tty = True
     shell("upload", deck, "--open", env={"DISPLAY": ":0"})
-    assert shell.opened == [link(1)]
+    assert shell.opened == [share_url(1)]
     assert "there is no browser" in shell("upload", deck, "--open", env={"DISPLAY": ":0", "CI": "1"}).err
-    assert shell.opened == [link(1)]
+    assert shell.opened == [share_url(1)]
 
 
-def test_csv_has_a_header(shelf: Shelf, shell: Shell, deck: Path) -> None:
+def test_csv_has_a_header(shelf: FakeUploads, shell: Shell, deck: Path) -> None:
     head, line = csv.reader(io.StringIO(shell("upload", deck, "--format", "csv").out))
     assert head == ["path", "shareUrl", "shortId", "uuid", "size", "sha256", "status"]
     assert line[4:] == [str(len(PDF)), hashlib.sha256(PDF).hexdigest(), "uploaded"]
 
 
-def sparse(path: Path, head: bytes, size: int) -> None:
+def write_sparse_file(path: Path, head: bytes, size: int) -> None:
     """A file of that size that takes no room."""
     with path.open("wb") as file:
         file.write(head)
@@ -332,7 +337,7 @@ def sparse(path: Path, head: bytes, size: int) -> None:
 
 @pytest.mark.parametrize(("folder", "code"), [("word/", 0), ("ppt/", 0), ("xl/", 2)])
 def test_an_office_document_without_an_ending_is_known_by_its_directory(
-    shelf: Shelf, shell: Shell, tmp_path: Path, folder: str, code: int
+    shelf: FakeUploads, shell: Shell, tmp_path: Path, folder: str, code: int
 ) -> None:
     path = tmp_path / "plain"
     with zipfile.ZipFile(path, "w") as package:
@@ -342,7 +347,7 @@ def test_an_office_document_without_an_ending_is_known_by_its_directory(
     assert len(shelf.received) == (code == 0)
 
 
-def test_a_zip_file_without_a_directory_is_refused(shelf: Shelf, shell: Shell, tmp_path: Path) -> None:
+def test_a_zip_file_without_a_directory_is_refused(shelf: FakeUploads, shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "plain").write_bytes(b"PK\x03\x04" + b"x" * 2000)
     assert shell("upload", tmp_path / "plain").code == 2
     assert shelf.received == []

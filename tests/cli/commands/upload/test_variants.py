@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands.guestbook import Guestbook, link
-from tests.cli.commands.uploads import Shelf
-from tests.cli.commands.uploads import link as file_link
-from tests.support.fakefeed import UUID, FakeApi, problem
+from tests.cli.commands.fake_uploads import FakeUploads
+from tests.cli.commands.fake_uploads import share_url as file_link
+from tests.cli.commands.fake_variants import FakeVariants, variant_url
+from tests.support.fake_api import UUID, FakeApi, problem
 from tests.support.shell import Shell
 
 
 @pytest.fixture
-def book(api: FakeApi, shelf: Shelf) -> Guestbook:
+def book(api: FakeApi, shelf: FakeUploads) -> FakeVariants:
     """The variants of the file that will be uploaded."""
-    return Guestbook(api, UUID.format(1))
+    return FakeVariants(api, UUID.format(1))
 
 
 @pytest.fixture
@@ -26,27 +26,29 @@ def guests(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_pipe_gets_the_file_and_then_each_recipient(book: Guestbook, shell: Shell, deck: Path, guests: Path) -> None:
+def test_a_pipe_gets_the_file_and_then_each_recipient(
+    book: FakeVariants, shell: Shell, deck: Path, guests: Path
+) -> None:
     done = shell("upload", deck, "--variants-csv", guests)
-    assert (done.code, done.lines) == (0, [file_link(1), f"Ann\t{link(1)}", f"Bob\t{link(2)}"])
+    assert (done.code, done.lines) == (0, [file_link(1), f"Ann\t{variant_url(1)}", f"Bob\t{variant_url(2)}"])
     assert book.posts() == [{"label": "Ann", "overrides": {"allowDownload": False}}, {"label": "Bob"}]
 
 
-def test_json_has_the_variants_in_the_file(book: Guestbook, shell: Shell, deck: Path, guests: Path) -> None:
+def test_json_has_the_variants_in_the_file(book: FakeVariants, shell: Shell, deck: Path, guests: Path) -> None:
     row = shell("upload", deck, "--variants-csv", guests, "--json").json
     assert row["shareUrl"] == file_link(1)
     assert [(each["label"], each["url"], each["row"]) for each in row["variants"]] == [
-        ("Ann", link(1), 2), ("Bob", link(2), 3),
+        ("Ann", variant_url(1), 2), ("Bob", variant_url(2), 3),
     ]  # fmt: skip
 
 
-def test_csv_keeps_its_columns(book: Guestbook, shell: Shell, deck: Path, guests: Path) -> None:
+def test_csv_keeps_its_columns(book: FakeVariants, shell: Shell, deck: Path, guests: Path) -> None:
     done = shell("upload", deck, "--variants-csv", guests, "--format", "csv")
     assert (done.code, len(done.lines), len(book.posts())) == (0, 2, 2)
 
 
 def test_bad_rows_stop_it_before_the_upload(
-    book: Guestbook, shelf: Shelf, shell: Shell, deck: Path, guests: Path
+    book: FakeVariants, shelf: FakeUploads, shell: Shell, deck: Path, guests: Path
 ) -> None:
     guests.write_text("label\nAnn\nAnn\n")
     done = shell("upload", deck, "--variants-csv", guests)
@@ -55,7 +57,7 @@ def test_bad_rows_stop_it_before_the_upload(
 
 
 def test_when_links_fail_the_file_stays_and_the_line_that_goes_on_is_told(
-    book: Guestbook, shell: Shell, deck: Path, guests: Path
+    book: FakeVariants, shell: Shell, deck: Path, guests: Path
 ) -> None:
     book.refuse = lambda body: problem(403, "plan_required", "requires the pro plan")
     done = shell("upload", deck, "--variants-csv", guests)
@@ -65,23 +67,23 @@ def test_when_links_fail_the_file_stays_and_the_line_that_goes_on_is_told(
 
 
 def test_a_file_that_was_shared_before_gets_the_links_it_lacks(
-    book: Guestbook, shell: Shell, deck: Path, guests: Path, tmp_path: Path
+    book: FakeVariants, shell: Shell, deck: Path, guests: Path, tmp_path: Path
 ) -> None:
     line = ("upload", deck, "--variants-csv", guests, "--manifest", tmp_path / "ledger")
     assert shell(*line).code == 0
     guests.write_text("label\nAnn\nCy\n")
     done = shell(*line)
-    assert (done.code, done.lines) == (0, [file_link(1), f"Ann\t{link(1)}", f"Cy\t{link(3)}"])
+    assert (done.code, done.lines) == (0, [file_link(1), f"Ann\t{variant_url(1)}", f"Cy\t{variant_url(3)}"])
     assert len(book.posts()) == 3
 
 
 @pytest.mark.parametrize("options", [["x.pdf", "y.pdf"], ["-r", "."], ["-", "--name", "x.pdf"]])
-def test_it_needs_one_path_and_stdin_is_read_once(book: Guestbook, shell: Shell, options: list[str]) -> None:
+def test_it_needs_one_path_and_stdin_is_read_once(book: FakeVariants, shell: Shell, options: list[str]) -> None:
     assert shell("upload", *options, "--variants-csv", "-").code == 2
     assert book.api.heard == []
 
 
-def test_a_dry_run_shows_the_links_too(book: Guestbook, shell: Shell, deck: Path, guests: Path) -> None:
+def test_a_dry_run_shows_the_links_too(book: FakeVariants, shell: Shell, deck: Path, guests: Path) -> None:
     lines = shell("upload", deck, "--variants-csv", guests, "-n").lines
     assert [line.split("\t")[1] for line in lines] == ["/api/v1/files", *["/api/v1/files/{uuid}/variants"] * 2]
     assert book.api.heard == []
@@ -91,7 +93,7 @@ def test_a_dry_run_shows_the_links_too(book: Guestbook, shell: Shell, deck: Path
 
 
 def test_a_plan_without_variants_stops_it_before_the_upload(
-    book: Guestbook, shelf: Shelf, shell: Shell, deck: Path, guests: Path
+    book: FakeVariants, shelf: FakeUploads, shell: Shell, deck: Path, guests: Path
 ) -> None:
     book.api.on("GET", "/user", {"uuid": UUID.format(9), "tier": "basic"})
     done = shell("upload", deck, "--variants-csv", guests, "--json")
@@ -101,7 +103,7 @@ def test_a_plan_without_variants_stops_it_before_the_upload(
 
 @pytest.mark.parametrize("rows", ["label,pages\nAnn,9-3\n", "label,pages\nAnn,x\n", "name\nAnn\n", "label\nAnn\nAnn\n"])
 def test_what_is_wrong_with_the_rows_names_no_option_of_another_command(
-    book: Guestbook, shelf: Shelf, shell: Shell, deck: Path, guests: Path, rows: str
+    book: FakeVariants, shelf: FakeUploads, shell: Shell, deck: Path, guests: Path, rows: str
 ) -> None:
     guests.write_text(rows)
     done = shell("upload", deck, "--variants-csv", guests)
@@ -112,7 +114,9 @@ def test_what_is_wrong_with_the_rows_names_no_option_of_another_command(
     assert (missing.code, "--variants-csv: cannot read" in missing.err) == (2, True)
 
 
-def test_pages_beyond_the_document_are_told_as_pages(book: Guestbook, shell: Shell, deck: Path, guests: Path) -> None:
+def test_pages_beyond_the_document_are_told_as_pages(
+    book: FakeVariants, shell: Shell, deck: Path, guests: Path
+) -> None:
     guests.write_text("label,pages\nAnn,1-2\nBob,3-99\n")
     done = shell("upload", deck, "--variants-csv", guests)
     assert (done.code, done.lines, book.posts()) == (12, [file_link(1)], [])
@@ -120,7 +124,7 @@ def test_pages_beyond_the_document_are_told_as_pages(book: Guestbook, shell: She
 
 
 def test_rollback_takes_the_file_back_when_its_links_fail(
-    book: Guestbook, shell: Shell, deck: Path, guests: Path, tmp_path: Path
+    book: FakeVariants, shell: Shell, deck: Path, guests: Path, tmp_path: Path
 ) -> None:
     guests.write_text("label,pages\nAnn,3-99\n")
     book.api.on("DELETE", f"/files/{UUID.format(1)}", {"trashed": False})
@@ -132,7 +136,7 @@ def test_rollback_takes_the_file_back_when_its_links_fail(
     assert [heard.query for heard in book.api.asked("DELETE", f"/files/{UUID.format(1)}")] == [{"purge": "1"}]
 
 
-def test_rollback_counts_a_single_link_that_fails(book: Guestbook, shell: Shell, deck: Path, guests: Path) -> None:
+def test_rollback_counts_a_single_link_that_fails(book: FakeVariants, shell: Shell, deck: Path, guests: Path) -> None:
     book.api.on("DELETE", f"/files/{UUID.format(1)}", {"trashed": False})
     book.refuse = lambda body: problem(400, "bad_request") if body["label"] == "Bob" else None
     done = shell("upload", deck, "--variants-csv", guests, "--rollback")
@@ -141,7 +145,7 @@ def test_rollback_counts_a_single_link_that_fails(book: Guestbook, shell: Shell,
 
 
 def test_a_rollback_that_fails_keeps_the_file_and_tells_its_link(
-    book: Guestbook, shell: Shell, deck: Path, guests: Path
+    book: FakeVariants, shell: Shell, deck: Path, guests: Path
 ) -> None:
     book.api.on("DELETE", f"/files/{UUID.format(1)}", problem(403, "forbidden"))
     book.refuse = lambda body: problem(403, "plan_required", "requires the pro plan")
@@ -150,6 +154,8 @@ def test_a_rollback_that_fails_keeps_the_file_and_tells_its_link(
     assert "--from-csv" in done.err
 
 
-def test_rollback_changes_nothing_when_all_goes_well(book: Guestbook, shell: Shell, deck: Path, guests: Path) -> None:
+def test_rollback_changes_nothing_when_all_goes_well(
+    book: FakeVariants, shell: Shell, deck: Path, guests: Path
+) -> None:
     done = shell("upload", deck, "--variants-csv", guests, "--rollback")
-    assert (done.code, done.lines) == (0, [file_link(1), f"Ann\t{link(1)}", f"Bob\t{link(2)}"])
+    assert (done.code, done.lines) == (0, [file_link(1), f"Ann\t{variant_url(1)}", f"Bob\t{variant_url(2)}"])

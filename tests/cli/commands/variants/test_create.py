@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from tests.cli.commands.guestbook import FILE, Guestbook, link, short
-from tests.support.fakefeed import UUID, Answer, FakeApi, FakeTime, problem
+from tests.cli.commands.fake_variants import FILE, FakeVariants, variant_short_id, variant_url
+from tests.support.fake_api import UUID, FakeApi, FakeResponse, FakeTime, problem
 from tests.support.shell import Shell
 
 
 @pytest.fixture
-def book(api: FakeApi) -> Guestbook:
-    return Guestbook(api)
+def book(api: FakeApi) -> FakeVariants:
+    return FakeVariants(api)
 
 
 # --- one link ------------------------------------------------------------------------------------------------------
@@ -34,14 +34,16 @@ def book(api: FakeApi) -> Guestbook:
     ],
 )
 def test_one_link_sends_what_the_options_say(
-    book: Guestbook, shell: Shell, options: list[str], body: dict[str, Any]
+    book: FakeVariants, shell: Shell, options: list[str], body: dict[str, Any]
 ) -> None:
     assert shell("variants", "create", FILE, *options).code == 0
     assert book.posts() == [body]
     assert [heard.method for heard in book.api.heard] == [*["GET"] * ("label" in body), "POST"]
 
 
-def test_a_label_with_a_living_link_is_7_and_one_whose_link_is_revoked_is_free(book: Guestbook, shell: Shell) -> None:
+def test_a_label_with_a_living_link_is_7_and_one_whose_link_is_revoked_is_free(
+    book: FakeVariants, shell: Shell
+) -> None:
     standing = book.add("Ann")
     done = shell("variants", "create", FILE, "--label", " Ann ", "--json")
     assert (done.code, done.out, book.posts()) == (7, "", [])
@@ -50,32 +52,32 @@ def test_a_label_with_a_living_link_is_7_and_one_whose_link_is_revoked_is_free(b
     assert shell("variants", "create", FILE, "--label", "Ann").code == 0
 
 
-def test_a_key_that_may_only_write_makes_a_link_with_a_label(book: Guestbook, shell: Shell) -> None:
+def test_a_key_that_may_only_write_makes_a_link_with_a_label(book: FakeVariants, shell: Shell) -> None:
     book.api.on("GET", f"/files/{FILE}/variants", problem(403, "insufficient_scope"))
-    assert shell("variants", "create", FILE, "--label", "Ann").out == f"Ann\t{link(1)}\n"
+    assert shell("variants", "create", FILE, "--label", "Ann").out == f"Ann\t{variant_url(1)}\n"
 
 
-def test_a_pipe_gets_label_and_link_quiet_the_link_json_the_variant(book: Guestbook, shell: Shell) -> None:
+def test_a_pipe_gets_label_and_link_quiet_the_link_json_the_variant(book: FakeVariants, shell: Shell) -> None:
     line = ("variants", "create", FILE, "--label")
-    assert shell(*line, "Ann").out == f"Ann\t{link(1)}\n"
-    assert shell(*line, "Bob", "-q").out == f"{link(2)}\n"
+    assert shell(*line, "Ann").out == f"Ann\t{variant_url(1)}\n"
+    assert shell(*line, "Bob", "-q").out == f"{variant_url(2)}\n"
     assert shell(*line, "Cy", "--json").json == book.rows[0]
-    assert shell(*line, "Dan", "--format", "ids").out == f"{short(4)}\n"
-    assert shell(*line, "Eve", "--template", "{label} {url}").out == f"Eve {link(5)}\n"
-    assert shell("variants", "create", FILE).out == f"\t{link(6)}\n"
+    assert shell(*line, "Dan", "--format", "ids").out == f"{variant_short_id(4)}\n"
+    assert shell(*line, "Eve", "--template", "{label} {url}").out == f"Eve {variant_url(5)}\n"
+    assert shell("variants", "create", FILE).out == f"\t{variant_url(6)}\n"
 
 
-def test_a_terminal_gets_the_link_and_what_it_allows(book: Guestbook, shell: Shell) -> None:
+def test_a_terminal_gets_the_link_and_what_it_allows(book: FakeVariants, shell: Shell) -> None:
     shell.tty = True
     shell.env["NO_COLOR"] = "1"
     done = shell("variants", "create", FILE, "--label", "Ann", "--no-download", "--pages", "1-2")
-    assert done.lines == [link(1), f"Ann · no download, pages 1-2 · {short(1)}"]
+    assert done.lines == [variant_url(1), f"Ann · no download, pages 1-2 · {variant_short_id(1)}"]
 
 
-def test_a_lost_answer_is_found_and_told(book: Guestbook, shell: Shell) -> None:
+def test_a_lost_answer_is_found_and_told(book: FakeVariants, shell: Shell) -> None:
     book.lose = lambda body: True
     done = shell("variants", "create", FILE, "--label", "Ann", env={})
-    assert (done.code, done.out, len(book.posts())) == (0, f"Ann\t{link(1)}\n", 1)
+    assert (done.code, done.out, len(book.posts())) == (0, f"Ann\t{variant_url(1)}\n", 1)
     assert "had been made" in done.err
 
 
@@ -102,7 +104,9 @@ def test_a_lost_answer_is_found_and_told(book: Guestbook, shell: Shell) -> None:
         ["--from-csv", "x.csv", "--delimiter", '"'],
     ],
 )
-def test_options_that_make_no_sense_are_2_and_send_nothing(book: Guestbook, shell: Shell, options: list[str]) -> None:
+def test_options_that_make_no_sense_are_2_and_send_nothing(
+    book: FakeVariants, shell: Shell, options: list[str]
+) -> None:
     assert shell("variants", "create", FILE, *options).code == 2
     assert book.api.heard == []
 
@@ -119,21 +123,21 @@ def test_options_that_make_no_sense_are_2_and_send_nothing(book: Guestbook, shel
     ],
 )
 def test_numbered_links_get_their_labels(
-    book: Guestbook, shell: Shell, count: int, template: str, labels: list[str]
+    book: FakeVariants, shell: Shell, count: int, template: str, labels: list[str]
 ) -> None:
     line = ("variants", "create", FILE, "--count", str(count), "--label-template", template, "--no-download")
-    assert shell(*line).lines == [f"{label}\t{link(n)}" for n, label in enumerate(labels, 1)]
+    assert shell(*line).lines == [f"{label}\t{variant_url(n)}" for n, label in enumerate(labels, 1)]
     assert book.posts() == [{"label": label, "overrides": {"allowDownload": False}} for label in labels]
 
 
-def test_numbered_links_can_be_kept_in_a_file_and_made_once(book: Guestbook, shell: Shell, tmp_path: Path) -> None:
+def test_numbered_links_can_be_kept_in_a_file_and_made_once(book: FakeVariants, shell: Shell, tmp_path: Path) -> None:
     line = ("variants", "create", FILE, "--count", "2", "--label-template", "G{n}", "--out", tmp_path / "o.csv")
     assert shell(*line).code == shell(*line).code == 0
     assert len(book.posts()) == 2
     assert (tmp_path / "o.csv").read_text().splitlines() == [
         "label,uuid,shortId,url,status,error",
-        f"G1,{UUID.format(101)},{short(1)},{link(1)},created,",
-        f"G2,{UUID.format(102)},{short(2)},{link(2)},created,",
+        f"G1,{UUID.format(101)},{variant_short_id(1)},{variant_url(1)},created,",
+        f"G2,{UUID.format(102)},{variant_short_id(2)},{variant_url(2)},created,",
     ]
 
 
@@ -143,20 +147,20 @@ MANY = ("variants", "create", FILE, "--count", "3", "--label-template", "G{n}")
 
 
 @pytest.fixture
-def refusing(book: Guestbook) -> Guestbook:
+def refusing(book: FakeVariants) -> FakeVariants:
     """Nobody may be called G2."""
     book.refuse = lambda body: problem(400, "bad_request", "not this one") if body["label"] == "G2" else None
     return book
 
 
-def test_a_failure_leaves_no_line_is_told_and_makes_12(refusing: Guestbook, shell: Shell) -> None:
+def test_a_failure_leaves_no_line_is_told_and_makes_12(refusing: FakeVariants, shell: Shell) -> None:
     done = shell(*MANY)
-    assert (done.code, done.lines) == (12, [f"G1\t{link(1)}", f"G3\t{link(2)}"])
+    assert (done.code, done.lines) == (12, [f"G1\t{variant_url(1)}", f"G3\t{variant_url(2)}"])
     assert "error: row 2 (G2): not this one" in done.err
     assert "2 created, 1 failed" in done.err
 
 
-def test_json_is_an_array_of_variants_with_their_rows(refusing: Guestbook, shell: Shell) -> None:
+def test_json_is_an_array_of_variants_with_their_rows(refusing: FakeVariants, shell: Shell) -> None:
     done = shell(*MANY, "--json")
     first, second, third = done.json
     assert first == {**refusing.rows[1], "row": 1, "status": "created"}
@@ -165,24 +169,24 @@ def test_json_is_an_array_of_variants_with_their_rows(refusing: Guestbook, shell
     assert (second["error"]["code"], second["error"]["exit"]) == ("bad_request", 9)
 
 
-def test_json_lines_stream_and_csv_says_which_failed(refusing: Guestbook, shell: Shell) -> None:
+def test_json_lines_stream_and_csv_says_which_failed(refusing: FakeVariants, shell: Shell) -> None:
     assert [row["status"] for row in shell(*MANY, "--format", "jsonl").rows] == ["created", "failed", "created"]
     assert shell(*MANY, "--skip-duplicates", "--format", "csv").lines == [
         "row,label,url,shortId,uuid,status",
-        f"1,G1,{link(1)},{short(1)},{UUID.format(101)},exists",
+        f"1,G1,{variant_url(1)},{variant_short_id(1)},{UUID.format(101)},exists",
         "2,G2,,,,failed",
-        f"3,G3,{link(2)},{short(2)},{UUID.format(102)},exists",
+        f"3,G3,{variant_url(2)},{variant_short_id(2)},{UUID.format(102)},exists",
     ]
 
 
-def test_a_pipe_gets_each_link_as_soon_as_it_is_made(book: Guestbook, shell: Shell) -> None:
+def test_a_pipe_gets_each_link_as_soon_as_it_is_made(book: FakeVariants, shell: Shell) -> None:
     known: list[tuple[str, int]] = []
     shell.written = lambda text: known.append((text.strip(), len(book.posts())))
     assert shell(*MANY).code == 0
-    assert [entry for entry in known if entry[0]] == [(f"G{n}\t{link(n)}", n) for n in (1, 2, 3)]
+    assert [entry for entry in known if entry[0]] == [(f"G{n}\t{variant_url(n)}", n) for n in (1, 2, 3)]
 
 
-def test_a_terminal_gets_progress_then_a_table_then_a_sum(refusing: Guestbook, shell: Shell) -> None:
+def test_a_terminal_gets_progress_then_a_table_then_a_sum(refusing: FakeVariants, shell: Shell) -> None:
     shell.tty = True
     shell.env["NO_COLOR"] = "1"
     done = shell(*MANY)
@@ -194,9 +198,9 @@ def test_a_terminal_gets_progress_then_a_table_then_a_sum(refusing: Guestbook, s
     assert done.err.endswith("2 created, 1 failed\n")
 
 
-def test_quiet_silences_the_sum_and_not_the_failure(refusing: Guestbook, shell: Shell) -> None:
+def test_quiet_silences_the_sum_and_not_the_failure(refusing: FakeVariants, shell: Shell) -> None:
     done = shell(*MANY, "-q")
-    assert done.lines == [link(1), link(2)]
+    assert done.lines == [variant_url(1), variant_url(2)]
     assert done.err == "error: row 2 (G2): not this one\n"
 
 
@@ -208,7 +212,7 @@ def test_quiet_silences_the_sum_and_not_the_failure(refusing: Guestbook, shell: 
     ],
 )  # fmt: skip
 def test_what_would_happen_to_every_row_stops_the_run_with_its_code(
-    book: Guestbook, shell: Shell, answer: Answer, exit: int
+    book: FakeVariants, shell: Shell, answer: FakeResponse, exit: int
 ) -> None:
     book.refuse = lambda body: answer if body["label"] == "G2" else None
     done = shell(*MANY, "--json")
@@ -222,17 +226,17 @@ def test_what_would_happen_to_every_row_stops_the_run_with_its_code(
 
 
 def test_many_links_keep_clear_of_the_rate_limit_and_say_how_long_it_takes(
-    book: Guestbook, shell: Shell, time: FakeTime
+    book: FakeVariants, shell: Shell, time: FakeTime
 ) -> None:
     left = [120]
 
-    def limited(body: dict[str, Any]) -> Answer | None:
+    def limited(body: dict[str, Any]) -> FakeResponse | None:
         left[0] -= 1
         return None if left[0] > 0 else problem(429, "rate_limited")
 
     book.refuse = limited
-    book.api.on("POST", f"/files/{FILE}/variants", lambda heard: with_budget(book._create(heard), left[0]))
-    book.api.on("GET", f"/files/{FILE}/variants", Answer({"variants": []}, 200, budget(left[0])))
+    book.api.on("POST", f"/files/{FILE}/variants", lambda heard: add_rate_limit(book._create(heard), left[0]))
+    book.api.on("GET", f"/files/{FILE}/variants", FakeResponse({"variants": []}, 200, rate_limit_headers(left[0])))
     time.on_sleep = lambda seconds: left.__setitem__(0, min(left[0] + int(seconds * 2), 120))
     done = shell("variants", "create", FILE, "--count", "200", "--label-template", "G{n}")
     assert done.code == 0
@@ -243,29 +247,29 @@ def test_many_links_keep_clear_of_the_rate_limit_and_say_how_long_it_takes(
     assert 50 <= time.passed <= 160
 
 
-def budget(remaining: int) -> dict[str, str]:
+def rate_limit_headers(remaining: int) -> dict[str, str]:
     return {"RateLimit": f'"default";r={remaining};t=60', "RateLimit-Policy": '"default";q=120;w=60'}
 
 
-def with_budget(answer: Answer, remaining: int) -> Answer:
-    return Answer(answer.body, answer.status, budget(remaining))
+def add_rate_limit(answer: FakeResponse, remaining: int) -> FakeResponse:
+    return FakeResponse(answer.body, answer.status, rate_limit_headers(remaining))
 
 
 # --- QR images -------------------------------------------------------------------------------------------------------
 
 
-def test_each_row_gets_a_picture_that_a_phone_can_read(book: Guestbook, shell: Shell, tmp_path: Path) -> None:
+def test_each_row_gets_a_picture_that_a_phone_can_read(book: FakeVariants, shell: Shell, tmp_path: Path) -> None:
     codes = tmp_path / "codes"
     done = shell(*MANY, "--qr", codes, "--json")
-    names = [f"G{n}-{short(n)}.png" for n in (1, 2, 3)]
+    names = [f"G{n}-{variant_short_id(n)}.png" for n in (1, 2, 3)]
     assert sorted(path.name for path in codes.iterdir()) == names
     assert [row["qr"] for row in done.json] == [str(codes / name) for name in names]
     read = subprocess.run(["zbarimg", "-q", "--raw", *sorted(codes.iterdir())], capture_output=True, text=True)
-    assert read.stdout.splitlines() == [f"{link(n)}?via=qr" for n in (1, 2, 3)]
+    assert read.stdout.splitlines() == [f"{variant_url(n)}?via=qr" for n in (1, 2, 3)]
 
 
 def test_a_picture_that_is_missing_is_made_by_the_next_run_and_others_are_left(
-    book: Guestbook, shell: Shell, tmp_path: Path
+    book: FakeVariants, shell: Shell, tmp_path: Path
 ) -> None:
     line = (*MANY, "--qr", tmp_path / "codes", "--out", tmp_path / "o.csv")
     assert shell(*MANY, "--out", tmp_path / "o.csv").code == 0
@@ -281,7 +285,9 @@ def test_a_picture_that_is_missing_is_made_by_the_next_run_and_others_are_left(
 @pytest.mark.parametrize(
     "label", ["../../etc/passwd", "/abs", "..", "a/b\\c:d*e?", "-rf", "x" * 200, "日本 語", "𠮷" * 200]
 )
-def test_no_label_leads_a_picture_out_of_its_folder(book: Guestbook, shell: Shell, tmp_path: Path, label: str) -> None:
+def test_no_label_leads_a_picture_out_of_its_folder(
+    book: FakeVariants, shell: Shell, tmp_path: Path, label: str
+) -> None:
     source = tmp_path / "in.csv"
     source.write_text(f"label\n{label}\n", encoding="utf-8")
     assert shell("variants", "create", FILE, "--from-csv", source, "--qr", tmp_path / "codes").code == 0
@@ -291,7 +297,7 @@ def test_no_label_leads_a_picture_out_of_its_folder(book: Guestbook, shell: Shel
     assert not picture.name.startswith("-")
 
 
-def test_a_folder_that_cannot_be_written_is_2(book: Guestbook, shell: Shell, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_2(book: FakeVariants, shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "codes").write_text("a file")
     assert shell(*MANY, "--qr", tmp_path / "codes").code == 2
     assert book.posts() == []
@@ -300,7 +306,7 @@ def test_a_folder_that_cannot_be_written_is_2(book: Guestbook, shell: Shell, tmp
 # --- dry run, and qr of one ------------------------------------------------------------------------------------------
 
 
-def test_a_dry_run_shows_every_request_and_sends_none(book: Guestbook, shell: Shell) -> None:
+def test_a_dry_run_shows_every_request_and_sends_none(book: FakeVariants, shell: Shell) -> None:
     path = f"/api/v1/files/{FILE}/variants"
     assert shell(*MANY, "--pages", "1", "-n").lines[1:] == [
         f'POST\t{path}\t{{"label": "G{n}", "overrides": {{"pageRange": {{"from": 1, "to": 1}}}}}}' for n in (2, 3)
@@ -311,11 +317,11 @@ def test_a_dry_run_shows_every_request_and_sends_none(book: Guestbook, shell: Sh
     assert book.api.heard == []
 
 
-def test_qr_takes_the_link_of_a_variant(book: Guestbook, shell: Shell, tmp_path: Path) -> None:
+def test_qr_takes_the_link_of_a_variant(book: FakeVariants, shell: Shell, tmp_path: Path) -> None:
     book.add("Ann")
-    assert shell("qr", FILE, "--variant", "label:Ann", "--json").json == {"url": f"{link(1)}?via=qr"}
-    assert shell("qr", FILE, "--variant", short(1), "-o", tmp_path / "ann.png").code == 0
+    assert shell("qr", FILE, "--variant", "label:Ann", "--json").json == {"url": f"{variant_url(1)}?via=qr"}
+    assert shell("qr", FILE, "--variant", variant_short_id(1), "-o", tmp_path / "ann.png").code == 0
     read = subprocess.run(["zbarimg", "-q", "--raw", tmp_path / "ann.png"], capture_output=True, text=True)
-    assert read.stdout.strip() == f"{link(1)}?via=qr"
+    assert read.stdout.strip() == f"{variant_url(1)}?via=qr"
     book.rows[0]["url"] = "javascript:alert(1)"
     assert shell("qr", FILE, "--variant", "label:Ann").code == 11

@@ -12,37 +12,37 @@ from typing import Any
 import pytest
 import requests
 
-from tests.support.lossy import LossyProxy, lossy_proxy
+from tests.support.lossy_proxy import LossyProxy, lossy_proxy
 from tests.support.pdfs import simple_pdf
-from tests.support.served import COMMAND, Served, docshare, home, served
+from tests.support.server_process import COMMAND, ServerProcess, make_env, run_docshare, run_server
 
 FILES, ROWS = 5, 200
 # The server has acted or is about to when the program dies; between them, whole stretches in which it lives.
 KILLED_BEFORE_THE_SERVER_ACTS = {1, 150, 420, 777}
 KILLED_AFTER_THE_SERVER_ACTED = {40, 41, 260, 555, 900}
 KILLED_AFTER_THE_ANSWER = {80, 333, 690}
-LOST = set(range(7, FILES * ROWS, 29))
+LOST_ANSWERS = set(range(7, FILES * ROWS, 29))
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with served(tmp_path_factory.mktemp("server"), DOCSHARE_RATE_LIMIT="1000000") as server:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    with run_server(tmp_path_factory.mktemp("server"), DOCSHARE_RATE_LIMIT="1000000") as server:
         yield server
 
 
 @pytest.fixture
-def proxy(server: Served) -> Iterator[LossyProxy]:
+def proxy(server: ServerProcess) -> Iterator[LossyProxy]:
     with lossy_proxy(server.url) as proxy:
         proxy.counts = lambda method, path: method == "POST" and path.endswith("/variants")
         yield proxy
 
 
 @pytest.fixture
-def env(server: Served, proxy: LossyProxy, tmp_path: Path) -> dict[str, str]:
-    return home(tmp_path, DOCSHARE_URL=proxy.url, DOCSHARE_TOKEN=server.token)
+def env(server: ServerProcess, proxy: LossyProxy, tmp_path: Path) -> dict[str, str]:
+    return make_env(tmp_path, DOCSHARE_URL=proxy.url, DOCSHARE_TOKEN=server.token)
 
 
-def shared(server: Served) -> str:
+def upload_file(server: ServerProcess) -> str:
     """The UUID of a new file on the server."""
     answer = requests.post(
         f"{server.url}/api/v1/files", headers=server.headers, files={"file": ("a.pdf", simple_pdf(pages=3))}, timeout=30
@@ -50,25 +50,25 @@ def shared(server: Served) -> str:
     return str(answer.json()["uuid"])
 
 
-def standing(server: Served, file: str) -> list[dict[str, Any]]:
+def list_variants(server: ServerProcess, file: str) -> list[dict[str, Any]]:
     answer = requests.get(f"{server.url}/api/v1/files/{file}/variants", headers=server.headers, timeout=30)
     rows: list[dict[str, Any]] = answer.json()["variants"]
     return rows
 
 
-def guests(path: Path, prefix: str, count: int) -> Path:
+def write_recipients(path: Path, prefix: str, count: int) -> Path:
     """A CSV file of so many recipients; every other one may not download."""
     rows = [f"{prefix} {n:03},{'no' if n % 2 else ''},table {n}" for n in range(count)]
     path.write_text("label,allowDownload,seat\n" + "\n".join(rows) + "\n", encoding="utf-8")
     return path
 
 
-def result(path: Path) -> list[dict[str, str]]:
+def read_result(path: Path) -> list[dict[str, str]]:
     with open(path, newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 
-class Victim:
+class KillableCommand:
     """Runs one command again and again until it ends by itself; ``kill`` ends it at once."""
 
     def __init__(self, env: dict[str, str]) -> None:
@@ -100,10 +100,10 @@ class Victim:
                 return err
 
 
-def assert_no_double(server: Served, file: str, out: Path, labels: list[str]) -> None:
-    rows = standing(server, file)
+def assert_no_duplicates(server: ServerProcess, file: str, out: Path, labels: list[str]) -> None:
+    rows = list_variants(server, file)
     assert sorted(row["label"] for row in rows) == labels
-    told = result(out)
+    told = read_result(out)
     assert [row["label"] for row in told] == labels
     assert {row["label"]: row["uuid"] for row in told} == {row["label"]: row["uuid"] for row in rows}
     assert {row["status"] for row in told} <= {"created", "recovered"}
@@ -115,9 +115,9 @@ def assert_no_double(server: Served, file: str, out: Path, labels: list[str]) ->
 
 @pytest.mark.timeout(300)
 def test_a_thousand_links_over_five_files_survive_kills_and_lost_answers_without_a_double(
-    server: Served, proxy: LossyProxy, env: dict[str, str], tmp_path: Path
+    server: ServerProcess, proxy: LossyProxy, env: dict[str, str], tmp_path: Path
 ) -> None:
-    victim = Victim(env)
+    victim = KillableCommand(env)
 
     def before(n: int) -> None:
         if n in KILLED_BEFORE_THE_SERVER_ACTS or n - 1 in KILLED_AFTER_THE_ANSWER:
@@ -127,42 +127,45 @@ def test_a_thousand_links_over_five_files_survive_kills_and_lost_answers_without
         if n in KILLED_AFTER_THE_SERVER_ACTED:
             victim.kill()
 
-    proxy.before, proxy.after, proxy.loses = before, after, lambda n: n in LOST
-    files = [shared(server) for _ in range(FILES)]
+    proxy.before, proxy.after, proxy.loses = before, after, lambda n: n in LOST_ANSWERS
+    files = [upload_file(server) for _ in range(FILES)]
     for number, file in enumerate(files):
-        source, out = guests(tmp_path / f"{number}.csv", f"Guest {number}", ROWS), tmp_path / f"{number}-links.csv"
+        source, out = (
+            write_recipients(tmp_path / f"{number}.csv", f"Guest {number}", ROWS),
+            tmp_path / f"{number}-links.csv",
+        )
         codes = ["--qr", tmp_path / "codes"] if number == 0 else []
         victim.run("variants", "create", file, "--from-csv", source, "--out", out, *codes)
-        assert_no_double(server, file, out, [f"Guest {number} {n:03}" for n in range(ROWS)])
+        assert_no_duplicates(server, file, out, [f"Guest {number} {n:03}" for n in range(ROWS)])
     assert victim.kills >= 12
     assert proxy.lost >= 30
     assert proxy.seen == FILES * ROWS  # nothing was ever sent twice
     pictures = sorted((tmp_path / "codes").iterdir())
     assert len(pictures) == ROWS
-    wanted = {row["qr"]: row["url"] for row in result(tmp_path / "0-links.csv")}
+    wanted = {row["qr"]: row["url"] for row in read_result(tmp_path / "0-links.csv")}
     assert {Path(path) for path in wanted} == set(pictures)
     read = subprocess.run(["zbarimg", "-q", "--raw", *pictures[:3]], capture_output=True, text=True, check=True)
     assert read.stdout.splitlines() == [f"{wanted[str(path)]}?via=qr" for path in pictures[:3]]
 
 
 def test_a_single_link_whose_answer_is_lost_is_found_in_the_list(
-    server: Served, proxy: LossyProxy, env: dict[str, str]
+    server: ServerProcess, proxy: LossyProxy, env: dict[str, str]
 ) -> None:
-    file = shared(server)
+    file = upload_file(server)
     proxy.loses = lambda n: True
-    done = docshare("variants", "create", file, "--label", "Ann", "--pages", "1-2", env=env)
-    (ann,) = standing(server, file)
+    done = run_docshare("variants", "create", file, "--label", "Ann", "--pages", "1-2", env=env)
+    (ann,) = list_variants(server, file)
     assert (done.returncode, done.stdout) == (0, f"Ann\t{ann['url']}\n")
     assert "the answer was lost" in done.stderr
     assert proxy.seen == 1
 
 
 def test_ctrl_c_leaves_a_result_that_says_how_far_it_got(
-    server: Served, proxy: LossyProxy, env: dict[str, str], tmp_path: Path
+    server: ServerProcess, proxy: LossyProxy, env: dict[str, str], tmp_path: Path
 ) -> None:
-    file, out = shared(server), tmp_path / "links.csv"
-    source = guests(tmp_path / "guests.csv", "Guest", 6)
-    victim = Victim(env)
+    file, out = upload_file(server), tmp_path / "links.csv"
+    source = write_recipients(tmp_path / "guests.csv", "Guest", 6)
+    victim = KillableCommand(env)
     line = ("variants", "create", file, "--from-csv", str(source), "--out", str(out))
 
     def interrupt(n: int) -> None:
@@ -177,8 +180,8 @@ def test_ctrl_c_leaves_a_result_that_says_how_far_it_got(
     assert victim.process.returncode == 130
     assert "the same command goes on where this one stopped" in err
     assert [line.split("\t")[0] for line in shown.splitlines()] == ["Guest 000", "Guest 001"]
-    assert [row["status"] for row in result(out)][:2] == ["created", "created"]
-    assert result(out)[2]["status"] in ("sending", "created")  # it was at this one
-    assert {row["status"] for row in result(out)[3:]} == {"pending"}
+    assert [row["status"] for row in read_result(out)][:2] == ["created", "created"]
+    assert read_result(out)[2]["status"] in ("sending", "created")  # it was at this one
+    assert {row["status"] for row in read_result(out)[3:]} == {"pending"}
     victim.run(*line)
-    assert_no_double(server, file, out, [f"Guest {n:03}" for n in range(6)])
+    assert_no_duplicates(server, file, out, [f"Guest {n:03}" for n in range(6)])

@@ -13,25 +13,25 @@ from typing import Any
 import pytest
 import requests
 
-from tests.support.inheriting import box_without_state
+from tests.support.inherited_resources import checkbox_without_state_pdf
 from tests.support.pdfs import simple_pdf
-from tests.support.served import Served, docshare, home, served
+from tests.support.server_process import ServerProcess, make_env, run_docshare, run_server
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with served(tmp_path_factory.mktemp("server"), DOCSHARE_RATE_LIMIT="1000000") as server:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    with run_server(tmp_path_factory.mktemp("server"), DOCSHARE_RATE_LIMIT="1000000") as server:
         yield server
 
 
 @pytest.fixture
-def run(server: Served, tmp_path: Path) -> Run:
-    env = home(tmp_path, DOCSHARE_URL=server.url, DOCSHARE_TOKEN=server.token)
+def run(server: ServerProcess, tmp_path: Path) -> Run:
+    env = make_env(tmp_path, DOCSHARE_URL=server.url, DOCSHARE_TOKEN=server.token)
 
     def call(*line: str | Path, code: int = 0) -> subprocess.CompletedProcess[str]:
-        done = docshare(*map(str, line), env=env)
+        done = run_docshare(*map(str, line), env=env)
         assert done.returncode == code, done.stderr
         return done
 
@@ -45,36 +45,36 @@ def deck(tmp_path: Path) -> Path:
     return path
 
 
-def parsed(done: subprocess.CompletedProcess[str]) -> Any:
+def parse_output(done: subprocess.CompletedProcess[str]) -> Any:
     return json.loads(done.stdout)
 
 
-def status(url: str) -> int:
+def get_status(url: str) -> int:
     return requests.get(url, timeout=30).status_code
 
 
 def test_a_link_per_recipient_from_upload_to_deletion(run: Run, deck: Path, tmp_path: Path) -> None:
     guests = tmp_path / "guests.csv"
     guests.write_text("label,pages,allowDownload\nAnn,1-2,no\nBob,all,\n")
-    file = parsed(run("upload", deck, "--variants-csv", guests, "--json"))
+    file = parse_output(run("upload", deck, "--variants-csv", guests, "--json"))
     ann, bob = file["variants"]
     assert ann["overrides"] == {"pageRange": {"from": 1, "to": 2}, "allowDownload": False}
     assert bob["overrides"] == {"pageRange": {"from": 0, "to": 0}}
-    assert (status(ann["url"]), status(bob["url"])) == (200, 200)
+    assert (get_status(ann["url"]), get_status(bob["url"])) == (200, 200)
     assert file["uuid"] not in requests.get(ann["url"], timeout=30).text
 
     run("variants", "revoke", "label:Ann", "--yes")
-    assert status(ann["url"]) == 404
+    assert get_status(ann["url"]) == 404
     run("variants", "restore", ann["url"])
-    assert status(ann["url"]) == 200
+    assert get_status(ann["url"]) == 200
 
-    changed = parsed(run("variants", "update", ann["shortId"], "--file", "@last", "--download", "--json"))
+    changed = parse_output(run("variants", "update", ann["shortId"], "--file", "@last", "--download", "--json"))
     assert changed["overrides"] == {"pageRange": {"from": 1, "to": 2}, "allowDownload": True}
-    assert parsed(run("variants", "update", ann["uuid"], "--clear-overrides", "--json"))["overrides"] == {}
+    assert parse_output(run("variants", "update", ann["uuid"], "--clear-overrides", "--json"))["overrides"] == {}
 
     run("variants", "redact", "label:Ann", "--confirm", "Ann")
-    assert status(ann["url"]) == 200
-    shown = parsed(run("variants", "show", ann["uuid"], "--json"))
+    assert get_status(ann["url"]) == 200
+    shown = parse_output(run("variants", "show", ann["uuid"], "--json"))
     assert (shown["redacted"], "label" in shown) == (True, False)
     run("variants", "redact", ann["uuid"], "--yes")  # twice is no mistake
     run("variants", "update", ann["uuid"], "--label", "Ann", code=7)
@@ -84,8 +84,8 @@ def test_a_link_per_recipient_from_upload_to_deletion(run: Run, deck: Path, tmp_
         ("Bob", "all", "false"), ("", "", "true"),
     ]  # fmt: skip
     run("variants", "delete", "label:Bob", "--yes")
-    assert status(bob["url"]) == 404
-    assert [row["uuid"] for row in parsed(run("variants", "list", "@last", "--json"))] == [ann["uuid"]]
+    assert get_status(bob["url"]) == 404
+    assert [row["uuid"] for row in parse_output(run("variants", "list", "@last", "--json"))] == [ann["uuid"]]
 
 
 def test_what_the_server_would_refuse_is_refused_before_it_is_asked(run: Run, deck: Path, tmp_path: Path) -> None:
@@ -96,29 +96,31 @@ def test_what_the_server_would_refuse_is_refused_before_it_is_asked(run: Run, de
         run("variants", "create", "@last", "--from-csv", tmp_path / "guests.csv", code=2)
     run("variants", "create", "@last", "--label", "x" * 201, code=9)
     run("variants", "create", "@last", "--pages", "5-6", code=9)
-    assert parsed(run("variants", "list", "@last", "--json")) == []
+    assert parse_output(run("variants", "list", "@last", "--json")) == []
 
 
 def test_the_200_variants_of_a_file_are_filled_and_no_more(run: Run, deck: Path) -> None:
     run("upload", deck)
     line = ("variants", "create", "@last", "--label-template", "Guest {n}", "--count")
-    assert len(parsed(run(*line, "199", "--json"))) == 199
+    assert len(parse_output(run(*line, "199", "--json"))) == 199
     run("variants", "create", "@last", "--label", "Ann")
     run("variants", "create", "@last", "--label", "Bob", code=9)
     run(*line, "1", "--skip-duplicates")
     run("variants", "create", "@last", "--label-template", "More {n}", "--count", "1", code=2)
 
 
-def test_a_logo_is_stored_and_shown_on_the_share_page(run: Run, deck: Path, tmp_path: Path, server: Served) -> None:
+def test_a_logo_is_stored_and_shown_on_the_share_page(
+    run: Run, deck: Path, tmp_path: Path, server: ServerProcess
+) -> None:
     from PIL import Image
 
     Image.new("RGB", (40, 20), "red").save(tmp_path / "logo.png")
     run("upload", deck, "--no-download")
     run("settings", "set", "@last", "flip.speedMs=300")
     added = run("assets", "add", "@last", tmp_path / "logo.png", "--kind", "logo", "--apply", "--json")
-    asset = parsed(added)
+    asset = parse_output(added)
     assert (asset["kind"], asset["mimeType"], asset["applied"]) == ("logo", "image/png", True)
-    looks = parsed(run("files", "show", "@last", "--json"))["viewerSettings"]
+    looks = parse_output(run("files", "show", "@last", "--json"))["viewerSettings"]
     assert looks == {"logo": {"assetId": asset["assetId"]}, "flip": {"speedMs": 300}}
     (tmp_path / "fake.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"x" * 100)
     run("assets", "add", "@last", tmp_path / "fake.png", "--kind", "logo", code=9)
@@ -126,7 +128,7 @@ def test_a_logo_is_stored_and_shown_on_the_share_page(run: Run, deck: Path, tmp_
 
 def test_a_copy_that_cannot_be_made_is_a_warning_wherever_it_is_set(run: Run, tmp_path: Path) -> None:
     odd = tmp_path / "odd.pdf"
-    odd.write_bytes(box_without_state())
+    odd.write_bytes(checkbox_without_state_pdf())
     sent = run("upload", odd, "--pages", "2-2")
     assert "warning: " in sent.stderr
     assert "would look different" in sent.stderr
@@ -135,7 +137,7 @@ def test_a_copy_that_cannot_be_made_is_a_warning_wherever_it_is_set(run: Run, tm
     assert "look different" not in cleared.stderr
     again = run("settings", "set", "@last", "--pages", "2-2", "--json")
     assert "would look different" in again.stderr
-    assert "would look different" in parsed(again)["file"]["downloadWarning"]
+    assert "would look different" in parse_output(again)["file"]["downloadWarning"]
     made = run("variants", "create", "@last", "--label", "Ann", "--pages", "2-3", "--json")
     assert "would look different" in made.stderr
     changed = run("variants", "update", "label:Ann", "--file", "@last", "--pages", "2-2")

@@ -8,36 +8,36 @@ from typing import Any
 import pytest
 
 from docshare.cli.local.completion_words import read_completions
-from tests.cli.commands.guestbook import FILE, FILE_UUID, Guestbook, link, short
-from tests.support.fakefeed import UUID, Answer, FakeApi, problem
+from tests.cli.commands.fake_variants import FILE, FILE_UUID, FakeVariants, variant_short_id, variant_url
+from tests.support.fake_api import UUID, FakeApi, FakeResponse, problem
 from tests.support.shell import Shell
 
 OTHER_UUID = UUID.format(2)
 
 
 @pytest.fixture
-def book(api: FakeApi) -> Guestbook:
+def book(api: FakeApi) -> FakeVariants:
     """A file with Ann, who may not download, and Bob, whose link is revoked."""
-    book = Guestbook(api)
+    book = FakeVariants(api)
     book.add("Ann", overrides={"allowDownload": False, "pageRange": {"from": 3, "to": 9}})
     book.add("Bob", revoked=True)
     return book
 
 
 @pytest.fixture
-def elsewhere(api: FakeApi, book: Guestbook) -> Guestbook:
+def elsewhere(api: FakeApi, book: FakeVariants) -> FakeVariants:
     """Two files: the first with Ann and Bob, an older one with another Ann and Cy."""
     api.files = [{"uuid": FILE_UUID, "slug": "offer"}, {"uuid": OTHER_UUID}]
-    first = Guestbook(api, FILE_UUID)
+    first = FakeVariants(api, FILE_UUID)
     first.add("Ann")
     first.add("Bob", revoked=True)
-    older = Guestbook(api, OTHER_UUID, first=11)
+    older = FakeVariants(api, OTHER_UUID, first=11)
     older.add("Ann")
     older.add("Cy")
     return older
 
 
-def uuid(number: int) -> str:
+def variant_uuid(number: int) -> str:
     return UUID.format(100 + number)
 
 
@@ -45,57 +45,69 @@ def uuid(number: int) -> str:
 
 
 @pytest.mark.parametrize(
-    "word", [uuid(1), uuid(1).upper(), short(1), link(1), f"{link(1)}?via=qr#p2", "label:Ann", "label: Ann "]
+    "word",
+    [
+        variant_uuid(1),
+        variant_uuid(1).upper(),
+        variant_short_id(1),
+        variant_url(1),
+        f"{variant_url(1)}?via=qr#p2",
+        "label:Ann",
+        "label: Ann ",
+    ],
 )
-def test_every_notation_reaches_the_variant(book: Guestbook, shell: Shell, word: str) -> None:
-    assert shell("variants", "show", word, "--file", FILE, "--json").json["uuid"] == uuid(1)
+def test_every_notation_reaches_the_variant(book: FakeVariants, shell: Shell, word: str) -> None:
+    assert shell("variants", "show", word, "--file", FILE, "--json").json["uuid"] == variant_uuid(1)
 
 
 @pytest.mark.parametrize("word", ["Ann", "", "https://d.example/", "https://[", "slug:offer", "short"])
-def test_a_word_that_names_no_variant_is_2_and_asks_nobody(book: Guestbook, shell: Shell, word: str) -> None:
+def test_a_word_that_names_no_variant_is_2_and_asks_nobody(book: FakeVariants, shell: Shell, word: str) -> None:
     assert shell("variants", "show", word, "--file", FILE).code == 2
     assert book.api.heard == []
 
 
-@pytest.mark.parametrize("word", ["label:Zoe", short(9), UUID.format(9), "label:ann"])
-def test_an_unknown_variant_is_3(book: Guestbook, shell: Shell, word: str) -> None:
+@pytest.mark.parametrize("word", ["label:Zoe", variant_short_id(9), UUID.format(9), "label:ann"])
+def test_an_unknown_variant_is_3(book: FakeVariants, shell: Shell, word: str) -> None:
     assert shell("variants", "show", word, "--file", FILE).code == 3
 
 
-def test_without_a_file_all_are_searched_the_newest_first(elsewhere: Guestbook, shell: Shell) -> None:
-    assert shell("variants", "show", link(12), "--fields", "label").out == "Cy\n"
+def test_without_a_file_all_are_searched_the_newest_first(elsewhere: FakeVariants, shell: Shell) -> None:
+    assert shell("variants", "show", variant_url(12), "--fields", "label").out == "Cy\n"
     assert [heard.path for heard in elsewhere.api.heard] == [
         "/files", f"/files/{FILE_UUID}/variants", f"/files/{OTHER_UUID}/variants",
     ]  # fmt: skip
     elsewhere.api.heard.clear()
-    assert shell("variants", "show", short(1)).code == 0
+    assert shell("variants", "show", variant_short_id(1)).code == 0
     assert len(elsewhere.api.heard) == 2  # found in the first
 
 
 def test_a_search_of_many_files_hints_at_the_option_that_shortens_it(api: FakeApi, shell: Shell) -> None:
     api.files = [{"uuid": UUID.format(number)} for number in range(1, 6)]
     for number in range(1, 6):
-        Guestbook(api, UUID.format(number), first=number).add(f"Guest {number}")
+        FakeVariants(api, UUID.format(number), first=number).add(f"Guest {number}")
     done = shell("variants", "show", "label:Guest 2")
     assert (done.code, done.err.count("--file")) == (0, 1)
     assert "--file" not in shell("variants", "show", "label:Guest 2", "--file", UUID.format(2)).err
 
 
-def test_a_label_that_two_files_have_is_2_and_names_both(elsewhere: Guestbook, shell: Shell) -> None:
+def test_a_label_that_two_files_have_is_2_and_names_both(elsewhere: FakeVariants, shell: Shell) -> None:
     done = shell("variants", "revoke", "label:Ann", "--yes")
     assert done.code == 2
-    assert short(1) in done.err
-    assert short(11) in done.err
+    assert variant_short_id(1) in done.err
+    assert variant_short_id(11) in done.err
     assert elsewhere.writes() == []
     assert shell("variants", "revoke", "label:Ann", "--yes", "--file", "slug:offer").code == 0
-    assert elsewhere.writes() == [("PUT", uuid(1), {"revoked": True})]
+    assert elsewhere.writes() == [("PUT", variant_uuid(1), {"revoked": True})]
 
 
-def test_several_are_named_in_words_or_on_stdin_each_once(book: Guestbook, shell: Shell) -> None:
-    rows = f"{short(1)}\tx\n\n{short(2)}\n{link(1)}\n".encode()
+def test_several_are_named_in_words_or_on_stdin_each_once(book: FakeVariants, shell: Shell) -> None:
+    rows = f"{variant_short_id(1)}\tx\n\n{variant_short_id(2)}\n{variant_url(1)}\n".encode()
     done = shell("variants", "restore", "-", "label:Bob", "--file", FILE, stdin=rows)
-    assert done.lines == [f"{short(1)}\tAnn\t{link(1)}", f"{short(2)}\tBob\t{link(2)}"]
-    assert [number for _, number, _ in book.writes()] == [uuid(1), uuid(2)]
+    assert done.lines == [
+        f"{variant_short_id(1)}\tAnn\t{variant_url(1)}",
+        f"{variant_short_id(2)}\tBob\t{variant_url(2)}",
+    ]
+    assert [number for _, number, _ in book.writes()] == [variant_uuid(1), variant_uuid(2)]
     assert len(book.api.asked("GET", f"/files/{FILE}/variants")) == 1
     assert shell("variants", "restore", "-", "--file", FILE).code == 2
 
@@ -103,16 +115,16 @@ def test_several_are_named_in_words_or_on_stdin_each_once(book: Guestbook, shell
 # --- list and show -------------------------------------------------------------------------------------------------
 
 
-def test_a_pipe_gets_tabs_and_json_what_the_api_sent(book: Guestbook, shell: Shell) -> None:
+def test_a_pipe_gets_tabs_and_json_what_the_api_sent(book: FakeVariants, shell: Shell) -> None:
     assert shell("variants", "list", FILE).lines == [
-        f"{short(2)}\t{uuid(2)}\tBob\t{link(2)}\ttrue\tfalse\t2026-09-21T14:13:22.000Z",
-        f"{short(1)}\t{uuid(1)}\tAnn\t{link(1)}\tfalse\tfalse\t2026-09-21T14:13:21.000Z",
+        f"{variant_short_id(2)}\t{variant_uuid(2)}\tBob\t{variant_url(2)}\ttrue\tfalse\t2026-09-21T14:13:22.000Z",
+        f"{variant_short_id(1)}\t{variant_uuid(1)}\tAnn\t{variant_url(1)}\tfalse\tfalse\t2026-09-21T14:13:21.000Z",
     ]
     assert shell("variants", "list", FILE, "--json").json == book.rows
-    assert shell("variants", "list", FILE, "--format", "ids").lines == [short(2), short(1)]
+    assert shell("variants", "list", FILE, "--format", "ids").lines == [variant_short_id(2), variant_short_id(1)]
 
 
-def test_a_table_says_what_each_allows_and_its_state(book: Guestbook, shell: Shell) -> None:
+def test_a_table_says_what_each_allows_and_its_state(book: FakeVariants, shell: Shell) -> None:
     shell.tty = True
     shell.env |= {"NO_COLOR": "1", "COLUMNS": "140"}
     header, bob, ann = shell("variants", "list", FILE).lines
@@ -134,27 +146,27 @@ def test_a_table_says_what_each_allows_and_its_state(book: Guestbook, shell: She
         (["--revoked", "--redacted"], ["Cy", "Bob"]),
     ],
 )
-def test_options_choose_by_state(book: Guestbook, shell: Shell, options: list[str], labels: list[str]) -> None:
+def test_options_choose_by_state(book: FakeVariants, shell: Shell, options: list[str], labels: list[str]) -> None:
     book.add("Cy", redacted=True)
     assert [row["label"] for row in shell("variants", "list", FILE, *options, "--json").json] == labels
 
 
-def test_a_label_cannot_steer_the_terminal(book: Guestbook, shell: Shell) -> None:
+def test_a_label_cannot_steer_the_terminal(book: FakeVariants, shell: Shell) -> None:
     book.rows[0]["label"] = "x\x1b]0;owned\x07[/]"
     shell.tty = True
-    for line in (("list", FILE), ("show", short(2), "--file", FILE)):
+    for line in (("list", FILE), ("show", variant_short_id(2), "--file", FILE)):
         assert "\x1b]" not in shell("variants", *line).out
 
 
-def test_below_pro_the_list_is_6(book: Guestbook, shell: Shell) -> None:
+def test_below_pro_the_list_is_6(book: FakeVariants, shell: Shell) -> None:
     book.api.on("GET", f"/files/{FILE}/variants", problem(403, "plan_required", "requires the pro plan"))
     assert shell("variants", "list", FILE).code == 6
 
 
-def test_a_list_fills_the_words_for_completion_and_redaction_empties_them(book: Guestbook, shell: Shell) -> None:
+def test_a_list_fills_the_words_for_completion_and_redaction_empties_them(book: FakeVariants, shell: Shell) -> None:
     assert shell("variants", "list", FILE).code == 0
-    assert read_completions("variants", shell.env) == [f"{short(2)}\tBob", f"{short(1)}\tAnn"]
-    assert shell("variants", "redact", short(1), "--file", FILE, "--yes").code == 0
+    assert read_completions("variants", shell.env) == [f"{variant_short_id(2)}\tBob", f"{variant_short_id(1)}\tAnn"]
+    assert shell("variants", "redact", variant_short_id(1), "--file", FILE, "--yes").code == 0
     assert read_completions("variants", shell.env) == []
 
 
@@ -180,10 +192,10 @@ def test_a_list_fills_the_words_for_completion_and_redaction_empties_them(book: 
     ],
 )
 def test_overrides_are_read_merged_and_written_as_a_whole(
-    book: Guestbook, shell: Shell, options: list[str], body: dict[str, Any]
+    book: FakeVariants, shell: Shell, options: list[str], body: dict[str, Any]
 ) -> None:
     assert shell("variants", "update", "label:Ann", "--file", FILE, *options).code == 0
-    assert book.writes() == [("PUT", uuid(1), body)]
+    assert book.writes() == [("PUT", variant_uuid(1), body)]
 
 
 @pytest.mark.parametrize(
@@ -205,25 +217,25 @@ def test_overrides_are_read_merged_and_written_as_a_whole(
     ],
 )
 def test_an_update_that_makes_no_sense_is_2_and_writes_nothing(
-    book: Guestbook, shell: Shell, options: list[str]
+    book: FakeVariants, shell: Shell, options: list[str]
 ) -> None:
     assert shell("variants", "update", "label:Ann", "--file", FILE, *options).code == 2
     assert book.writes() == []
 
 
-def test_verbose_shows_what_is_sent_and_a_dry_run_sends_nothing(book: Guestbook, shell: Shell) -> None:
+def test_verbose_shows_what_is_sent_and_a_dry_run_sends_nothing(book: FakeVariants, shell: Shell) -> None:
     line = ("variants", "update", "label:Ann", "--file", FILE, "--download")
     sent = '{"overrides": {"allowDownload": true, "pageRange": {"from": 3, "to": 9}}}'
-    assert shell(*line, "-n").out == f"PUT\t/api/v1/files/{FILE}/variants/{uuid(1)}\t{sent}\n"
+    assert shell(*line, "-n").out == f"PUT\t/api/v1/files/{FILE}/variants/{variant_uuid(1)}\t{sent}\n"
     assert book.writes() == []
     assert sent in shell(*line, "-v").err
     shell.tty = True
     shell.env["NO_COLOR"] = "1"
-    assert shell(*line).out == f'updated {short(1)}: "Ann", download, pages 3-9\n'
+    assert shell(*line).out == f'updated {variant_short_id(1)}: "Ann", download, pages 3-9\n'
 
 
-def test_a_redacted_variant_cannot_be_labelled(book: Guestbook, shell: Shell) -> None:
-    book.api.on("PUT", f"/files/{FILE}/variants/{uuid(1)}", problem(409, "conflict", "redacted"))
+def test_a_redacted_variant_cannot_be_labelled(book: FakeVariants, shell: Shell) -> None:
+    book.api.on("PUT", f"/files/{FILE}/variants/{variant_uuid(1)}", problem(409, "conflict", "redacted"))
     assert shell("variants", "update", "label:Ann", "--file", FILE, "--label", "x").code == 7
 
 
@@ -233,14 +245,14 @@ def test_a_redacted_variant_cannot_be_labelled(book: Guestbook, shell: Shell) ->
 @pytest.mark.parametrize(
     ("command", "change"),
     [
-        ("revoke", ("PUT", uuid(1), {"revoked": True})),
-        ("restore", ("PUT", uuid(1), {"revoked": False})),
-        ("delete", ("DELETE", uuid(1), {})),
-        ("redact", ("DELETE", uuid(1), {"redact": "1"})),
+        ("revoke", ("PUT", variant_uuid(1), {"revoked": True})),
+        ("restore", ("PUT", variant_uuid(1), {"revoked": False})),
+        ("delete", ("DELETE", variant_uuid(1), {})),
+        ("redact", ("DELETE", variant_uuid(1), {"redact": "1"})),
     ],
 )
 def test_each_command_makes_its_change_and_a_dry_run_none(
-    book: Guestbook, shell: Shell, command: str, change: tuple[str, str, dict[str, Any]]
+    book: FakeVariants, shell: Shell, command: str, change: tuple[str, str, dict[str, Any]]
 ) -> None:
     planned = shell("variants", command, "label:Ann", "--file", FILE, "-n")
     assert (planned.code, planned.out.split("\t")[0], book.writes()) == (0, change[0], [])
@@ -252,7 +264,7 @@ def test_each_command_makes_its_change_and_a_dry_run_none(
 @pytest.mark.parametrize("command", ["revoke", "delete"])
 @pytest.mark.parametrize(("answer", "code"), [(b"y\n", 0), (b"n\n", 2), (b"", 2)])
 def test_taking_a_link_away_is_asked_about(
-    book: Guestbook, shell: Shell, command: str, answer: bytes, code: int
+    book: FakeVariants, shell: Shell, command: str, answer: bytes, code: int
 ) -> None:
     assert shell("variants", command, "label:Ann", "--file", FILE, stdin=b"y\n").code == 2  # nobody to ask
     shell.tty = True
@@ -263,7 +275,7 @@ def test_taking_a_link_away_is_asked_about(
     assert len(book.writes()) == (1 if code == 0 else 0)
 
 
-def test_bringing_a_link_back_needs_no_consent(book: Guestbook, shell: Shell) -> None:
+def test_bringing_a_link_back_needs_no_consent(book: FakeVariants, shell: Shell) -> None:
     assert shell("variants", "restore", "label:Bob", "--file", FILE).code == 0
 
 
@@ -273,55 +285,58 @@ def test_bringing_a_link_back_needs_no_consent(book: Guestbook, shell: Shell) ->
         (["label:Ann"], 2),
         (["label:Ann", "--yes"], 0),
         (["label:Ann", "--confirm", "Ann"], 0),
-        (["label:Ann", "--confirm", short(1)], 0),
+        (["label:Ann", "--confirm", variant_short_id(1)], 0),
         (["label:Ann", "--confirm", "ann"], 2),
-        (["label:Ann", "--confirm", short(2)], 2),
+        (["label:Ann", "--confirm", variant_short_id(2)], 2),
         (["label:Ann", "label:Bob", "--yes"], 2),
         (["label:Ann", "label:Bob", "--yes", "--count", "3"], 2),
         (["label:Ann", "label:Bob", "--yes", "--count", "2"], 0),
         (["label:Ann", "label:Bob", "--confirm", "Ann"], 2),
     ],
 )
-def test_redacting_needs_the_exact_consent(book: Guestbook, shell: Shell, options: list[str], code: int) -> None:
+def test_redacting_needs_the_exact_consent(book: FakeVariants, shell: Shell, options: list[str], code: int) -> None:
     done = shell("variants", "redact", *options, "--file", FILE)
     assert done.code == code, done.err
     assert bool(book.writes()) == (code == 0)
 
 
 @pytest.mark.parametrize(("typed", "code"), [("Ann", 0), ("y", 2), ("", 2), ("ann", 2)])
-def test_on_a_terminal_redacting_asks_for_the_label(book: Guestbook, shell: Shell, typed: str, code: int) -> None:
+def test_on_a_terminal_redacting_asks_for_the_label(book: FakeVariants, shell: Shell, typed: str, code: int) -> None:
     shell.tty = True
-    done = shell("variants", "redact", short(1), "--file", FILE, stdin=f"{typed}\n".encode())
+    done = shell("variants", "redact", variant_short_id(1), "--file", FILE, stdin=f"{typed}\n".encode())
     assert done.code == code
     assert "cannot be undone" in done.err
     assert "Type Ann to go on" in done.err
 
 
-def test_a_variant_without_a_label_is_redacted_by_its_short_id(book: Guestbook, shell: Shell) -> None:
+def test_a_variant_without_a_label_is_redacted_by_its_short_id(book: FakeVariants, shell: Shell) -> None:
     book.add(None)
-    assert shell("variants", "redact", short(3), "--file", FILE, "--confirm", short(3)).code == 0
+    assert shell("variants", "redact", variant_short_id(3), "--file", FILE, "--confirm", variant_short_id(3)).code == 0
 
 
-def test_one_failure_among_many_is_told_counted_and_does_not_stop_the_rest(book: Guestbook, shell: Shell) -> None:
-    book.api.on("DELETE", f"/files/{FILE}/variants/{uuid(1)}", problem(404, "not_found", "gone already"))
-    done = shell("variants", "delete", short(1), short(2), "--file", FILE, "--yes", "--json")
+def test_one_failure_among_many_is_told_counted_and_does_not_stop_the_rest(book: FakeVariants, shell: Shell) -> None:
+    book.api.on("DELETE", f"/files/{FILE}/variants/{variant_uuid(1)}", problem(404, "not_found", "gone already"))
+    done = shell("variants", "delete", variant_short_id(1), variant_short_id(2), "--file", FILE, "--yes", "--json")
     assert done.code == 12
-    assert [(row["variant"], row.get("deleted")) for row in done.json] == [(short(1), None), (short(2), True)]
-    assert f"{short(1)}: gone already" in done.err
+    assert [(row["variant"], row.get("deleted")) for row in done.json] == [
+        (variant_short_id(1), None),
+        (variant_short_id(2), True),
+    ]
+    assert f"{variant_short_id(1)}: gone already" in done.err
 
 
 # --- export --------------------------------------------------------------------------------------------------------
 
 
-def test_export_writes_what_create_reads_with_the_readership(book: Guestbook, shell: Shell) -> None:
-    read = [{"uuid": uuid(1), "label": "Ann", "sessions": 4, "avgTimeMs": 61_000, "revoked": False}]
+def test_export_writes_what_create_reads_with_the_readership(book: FakeVariants, shell: Shell) -> None:
+    read = [{"uuid": variant_uuid(1), "label": "Ann", "sessions": 4, "avgTimeMs": 61_000, "revoked": False}]
     book.api.on("GET", f"/files/{FILE}/readership", {"tier": "pro", "variants": read})
     out = shell.home / "links.csv"
     assert shell("variants", "export", FILE, "--out", out, "--json").json == {"path": str(out), "variants": 2}
     assert out.read_text().splitlines() == [
         "label,url,uuid,shortId,allowDownload,pages,revoked,redacted,createdAt,sessions,avgTimeMs",
-        f"Bob,{link(2)},{uuid(2)},{short(2)},,,true,false,2026-09-21T14:13:22.000Z,,",
-        f"Ann,{link(1)},{uuid(1)},{short(1)},false,3-9,false,false,2026-09-21T14:13:21.000Z,4,61000",
+        f"Bob,{variant_url(2)},{variant_uuid(2)},{variant_short_id(2)},,,true,false,2026-09-21T14:13:22.000Z,,",
+        f"Ann,{variant_url(1)},{variant_uuid(1)},{variant_short_id(1)},false,3-9,false,false,2026-09-21T14:13:21.000Z,4,61000",
     ]
     book.rows.clear()
     assert shell("variants", "create", FILE, "--from-csv", out).code == 0
@@ -331,21 +346,21 @@ def test_export_writes_what_create_reads_with_the_readership(book: Guestbook, sh
 
 
 @pytest.mark.parametrize("answer", [problem(404, "not_found"), problem(403, "insufficient_scope")])
-def test_without_a_readership_the_columns_are_left_out(book: Guestbook, shell: Shell, answer: object) -> None:
+def test_without_a_readership_the_columns_are_left_out(book: FakeVariants, shell: Shell, answer: object) -> None:
     book.api.on("GET", f"/files/{FILE}/readership", answer)
     done = shell("variants", "export", FILE, "--out", "-")
     assert done.lines[0].endswith("createdAt")
     assert "without the readership" in done.err
-    assert ("this server does not report it" in done.err) == (isinstance(answer, Answer) and answer.status == 404)
+    assert ("this server does not report it" in done.err) == (isinstance(answer, FakeResponse) and answer.status == 404)
 
 
-def test_a_label_that_a_spreadsheet_would_run_is_made_harmless(book: Guestbook, shell: Shell) -> None:
+def test_a_label_that_a_spreadsheet_would_run_is_made_harmless(book: FakeVariants, shell: Shell) -> None:
     book.rows[0]["label"] = "=HYPERLINK(1)"
     assert shell("variants", "export", FILE, "--out", "-").lines[1].startswith("'=HYPERLINK(1),")
     assert shell("variants", "export", FILE, "--out", "-", "--raw-csv").lines[1].startswith("=HYPERLINK(1),")
 
 
-def test_export_overwrites_only_by_force(book: Guestbook, shell: Shell) -> None:
+def test_export_overwrites_only_by_force(book: FakeVariants, shell: Shell) -> None:
     out = shell.home / "links.csv"
     out.write_text("mine")
     assert shell("variants", "export", FILE, "--out", out).code == 2
@@ -360,8 +375,10 @@ def test_export_overwrites_only_by_force(book: Guestbook, shell: Shell) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        ("list", FILE), ("show", short(1)), ("update", short(1), "--download"), ("revoke", short(1), "--yes"),
-        ("restore", short(1)), ("delete", short(1), "--yes"), ("redact", short(1), "--yes"),
+        ("list", FILE), ("show", variant_short_id(1)), ("update", variant_short_id(1), "--download"), ("revoke",
+            variant_short_id(1), "--yes"),
+        ("restore", variant_short_id(1)), ("delete", variant_short_id(1), "--yes"), ("redact", variant_short_id(1),
+            "--yes"),
         ("export", FILE, "--out", "-"), ("create", FILE, "--label", "x"),
     ],
     ids=lambda line: line[0],
@@ -378,11 +395,11 @@ def test_failures_leave_stdout_empty_and_one_json_line_on_stderr(
     assert json.loads(done.err.splitlines()[-1])["error"]["status"] == status
 
 
-def test_in_a_pipe_redacting_says_in_a_sentence_what_it_lacks(book: Guestbook, shell: Shell) -> None:
+def test_in_a_pipe_redacting_says_in_a_sentence_what_it_lacks(book: FakeVariants, shell: Shell) -> None:
     done = shell("variants", "redact", "label:Ann", "--file", FILE, "--json")
     assert (done.code, done.error["detail"]) == (2, 'Redacting the label "Ann" for good needs consent')
 
 
-def test_what_was_done_to_a_link_is_said_once(book: Guestbook, shell: Shell) -> None:
+def test_what_was_done_to_a_link_is_said_once(book: FakeVariants, shell: Shell) -> None:
     shell.tty = True
     assert shell("variants", "revoke", "label:Ann", "--file", FILE, "--yes", "--no-color").out.count("revoked") == 1

@@ -9,24 +9,24 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands.switchboard import NINE, SECRET, URL, Switchboard, uuid
-from tests.support.fakefeed import UUID, Answer, FakeApi, problem
+from tests.cli.commands.fake_webhooks import EVENT_KINDS, SECRET, URL, FakeWebhooks, webhook_uuid
+from tests.support.fake_api import UUID, FakeApi, FakeResponse, problem
 from tests.support.repository import ROOT
 from tests.support.shell import Shell
-from tests.support.terminal import on_terminal
+from tests.support.terminal import run_on_terminal
 
 ALL = ("webhooks", "create", URL, "--all")
 SLACK = "https://hooks.slack.com/services/T0/B0/x"
-FAR = "https://docs.example"
+REMOTE_URL = "https://docs.example"
 
 
 @pytest.fixture
-def board(api: FakeApi) -> Switchboard:
+def board(api: FakeApi) -> FakeWebhooks:
     """An account without webhooks."""
-    return Switchboard(api)
+    return FakeWebhooks(api)
 
 
-def body(board: Switchboard) -> object:
+def created_body(board: FakeWebhooks) -> object:
     (heard,) = board.api.asked("POST", "/webhooks")
     return json.loads(heard.body)
 
@@ -37,28 +37,28 @@ def body(board: Switchboard) -> object:
 @pytest.mark.parametrize(
     ("words", "sent"),
     [
-        (("--all",), {"events": NINE, "format": "json"}),
+        (("--all",), {"events": EVENT_KINDS, "format": "json"}),
         (("--events", "file.viewed"), {"events": ["file.viewed"], "format": "json"}),
         (("--events", "note.created, file.viewed,note.created,"),
          {"events": ["note.created", "file.viewed"], "format": "json"}),
-        (("--all", "--format", "slack"), {"events": NINE, "format": "slack"}),
-        (("--all", "--file", UUID.format(1)), {"events": NINE, "format": "json", "fileUuid": UUID.format(1)}),
-        (("--all", "--file", "aB3dE5fG7hJ9"), {"events": NINE, "format": "json", "fileUuid": "aB3dE5fG7hJ9"}),
-        (("--all", "--file", "slug:offer"), {"events": NINE, "format": "json", "fileUuid": UUID.format(1)}),
+        (("--all", "--format", "slack"), {"events": EVENT_KINDS, "format": "slack"}),
+        (("--all", "--file", UUID.format(1)), {"events": EVENT_KINDS, "format": "json", "fileUuid": UUID.format(1)}),
+        (("--all", "--file", "aB3dE5fG7hJ9"), {"events": EVENT_KINDS, "format": "json", "fileUuid": "aB3dE5fG7hJ9"}),
+        (("--all", "--file", "slug:offer"), {"events": EVENT_KINDS, "format": "json", "fileUuid": UUID.format(1)}),
     ],
 )  # fmt: skip
 def test_the_options_become_the_body(
-    board: Switchboard, shell: Shell, words: tuple[str, ...], sent: dict[str, object]
+    board: FakeWebhooks, shell: Shell, words: tuple[str, ...], sent: dict[str, object]
 ) -> None:
     board.api.files = [{"uuid": UUID.format(1), "slug": "offer"}]
     assert shell("webhooks", "create", URL, *words).code == 0
-    assert body(board) == {"url": URL, **sent}
+    assert created_body(board) == {"url": URL, **sent}
 
 
-def test_a_dry_run_prints_the_body_and_makes_no_file(board: Switchboard, shell: Shell, tmp_path: Path) -> None:
+def test_a_dry_run_prints_the_body_and_makes_no_file(board: FakeWebhooks, shell: Shell, tmp_path: Path) -> None:
     done = shell(*ALL, "-n", "--secret-file", tmp_path / "s")
     method, path, text = done.lines[0].split("\t")
-    assert (method, path, json.loads(text)["events"]) == ("POST", "/api/v1/webhooks", NINE)
+    assert (method, path, json.loads(text)["events"]) == ("POST", "/api/v1/webhooks", EVENT_KINDS)
     assert board.writes() == []
     assert not (tmp_path / "s").exists()
 
@@ -67,10 +67,10 @@ def test_a_dry_run_prints_the_body_and_makes_no_file(board: Switchboard, shell: 
 
 
 @pytest.mark.parametrize("words", [(), ("--events", ""), ("--events", " ,"), ("--events", "file.viewd")])
-def test_an_unknown_kind_or_none_lists_the_nine(board: Switchboard, shell: Shell, words: tuple[str, ...]) -> None:
+def test_an_unknown_kind_or_none_lists_the_nine(board: FakeWebhooks, shell: Shell, words: tuple[str, ...]) -> None:
     done = shell("webhooks", "create", URL, *words, "--json")
     assert (done.code, board.api.heard) == (2, [])
-    assert all(kind in done.error["hint"] for kind in NINE)
+    assert all(kind in done.error["hint"] for kind in EVENT_KINDS)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,9 @@ def test_an_unknown_kind_or_none_lists_the_nine(board: Switchboard, shell: Shell
         (("--all", "--format", "xml"), "json, slack"),
     ],
 )
-def test_a_choice_that_makes_no_sense_is_2(board: Switchboard, shell: Shell, words: tuple[str, ...], told: str) -> None:
+def test_a_choice_that_makes_no_sense_is_2(
+    board: FakeWebhooks, shell: Shell, words: tuple[str, ...], told: str
+) -> None:
     done = shell("webhooks", "create", URL, *words)
     assert (done.code, board.api.heard) == (2, [])
     assert told in done.err
@@ -89,7 +91,7 @@ def test_a_choice_that_makes_no_sense_is_2(board: Switchboard, shell: Shell, wor
 
 # --- the address -----------------------------------------------------------------------------------------------------
 
-NEVER = [
+REJECTED_URLS = [
     "", "hooks.example.com", "ftp://h.example/", "//h.example/", "https:/h.example", "https://", "https:///x",
     "https://me@h.example/", "https://me:pw@h.example/", "https://h.example@evil.example/", "https://h.example\\@x/",
     "https://h.example/a b", "https://h.example/\x1b[2J", "https://h.example/ü", "https://hé.example/", "https://h.example:0/",
@@ -103,18 +105,18 @@ PRIVATE = [
     "https://224.0.0.1/", "https://255.255.255.255/", "https://[::1]/", "https://[::]:443/", "https://[fc00::1]/",
     "https://[fe80::1]/", "https://[::ffff:10.0.0.1]/", "https://[ff02::1]/", "HTTPS://LOCALHOST/",
 ]  # fmt: skip
-FINE = [
+ACCEPTED_URLS = [
     "https://h.example", "https://h.example:8443/a?b=c#d", "https://93.184.216.34/", "https://[2606:4700::1111]/",
     "HTTPS://H.example/", "https://h.example/" + "x" * 2030, "https://1and1.example/", "https://a_b.example/",
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("url", NEVER)
+@pytest.mark.parametrize("url", REJECTED_URLS)
 @pytest.mark.parametrize("far", [True, False])
 def test_an_address_that_no_server_takes_is_2_and_nothing_is_sent(
-    board: Switchboard, shell: Shell, url: str, far: bool
+    board: FakeWebhooks, shell: Shell, url: str, far: bool
 ) -> None:
-    shell.env["DOCSHARE_URL"] = FAR if far else board.api.url
+    shell.env["DOCSHARE_URL"] = REMOTE_URL if far else board.api.url
     done = shell("webhooks", "create", url, "--all", "--private", "--json")
     assert (done.code, done.error["code"], board.api.heard) == (2, "usage", [])
 
@@ -126,31 +128,31 @@ def test_a_user_name_in_the_address_is_called_by_its_name(shell: Shell, url: str
 
 @pytest.mark.parametrize("url", PRIVATE)
 def test_a_private_address_is_refused_here_if_the_server_is_elsewhere(shell: Shell, url: str) -> None:
-    shell.env["DOCSHARE_URL"] = FAR
+    shell.env["DOCSHARE_URL"] = REMOTE_URL
     assert shell("webhooks", "create", url, "--all", "-n").code == 2
     assert shell("webhooks", "create", url, "--all", "-n", "--private").code == 0
 
 
 @pytest.mark.parametrize("url", PRIVATE)
-def test_a_private_address_is_left_to_a_server_on_this_machine(board: Switchboard, shell: Shell, url: str) -> None:
+def test_a_private_address_is_left_to_a_server_on_this_machine(board: FakeWebhooks, shell: Shell, url: str) -> None:
     assert shell("webhooks", "create", url, "--all").code == 0
     assert board.rows[0]["url"] == url
 
 
-@pytest.mark.parametrize("url", FINE)
+@pytest.mark.parametrize("url", ACCEPTED_URLS)
 def test_an_ordinary_address_is_taken(shell: Shell, url: str) -> None:
-    shell.env["DOCSHARE_URL"] = FAR
+    shell.env["DOCSHARE_URL"] = REMOTE_URL
     assert shell("webhooks", "create", url, "--all", "-n").code == 0
 
 
 def test_the_refusal_of_a_private_address_names_the_way_round(shell: Shell) -> None:
-    shell.env["DOCSHARE_URL"] = FAR
+    shell.env["DOCSHARE_URL"] = REMOTE_URL
     hint = shell("webhooks", "create", "http://10.0.0.8/", "--all", "--json").error["hint"]
     assert "DOCSHARE_WEBHOOK_ALLOW" in hint
     assert "--private" in hint
 
 
-def test_slack_without_a_format_gets_a_hint_instead_of_a_webhook(board: Switchboard, shell: Shell) -> None:
+def test_slack_without_a_format_gets_a_hint_instead_of_a_webhook(board: FakeWebhooks, shell: Shell) -> None:
     done = shell("webhooks", "create", SLACK, "--all", "--json")
     assert (done.code, board.api.heard) == (2, [])
     assert "--format slack" in done.error["hint"]
@@ -162,51 +164,51 @@ def test_slack_without_a_format_gets_a_hint_instead_of_a_webhook(board: Switchbo
 # --- the secret ------------------------------------------------------------------------------------------------------
 
 
-def everything_in(folder: Path) -> bytes:
+def read_all_files(folder: Path) -> bytes:
     return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
-def test_a_pipe_gets_id_and_secret_with_a_tab_between(board: Switchboard, shell: Shell) -> None:
+def test_a_pipe_gets_id_and_secret_with_a_tab_between(board: FakeWebhooks, shell: Shell) -> None:
     for words in ((), ("-q",)):
         board.rows.clear()
         done = shell(*ALL, *words)
-        assert (done.code, done.out, done.err) == (0, f"{uuid(1)}\t{SECRET}\n", "")
+        assert (done.code, done.out, done.err) == (0, f"{webhook_uuid(1)}\t{SECRET}\n", "")
 
 
-def test_json_is_what_the_api_sent(board: Switchboard, shell: Shell) -> None:
+def test_json_is_what_the_api_sent(board: FakeWebhooks, shell: Shell) -> None:
     done = shell(*ALL, "--json")
     assert done.json["secret"] == SECRET
     assert set(done.json) == {"webhook", "secret"}
-    assert done.json["webhook"]["uuid"] == uuid(1)
-    assert shell(*ALL, "--fields", "webhook.uuid").out == f"{uuid(2)}\n"
+    assert done.json["webhook"]["uuid"] == webhook_uuid(1)
+    assert shell(*ALL, "--fields", "webhook.uuid").out == f"{webhook_uuid(2)}\n"
     assert shell(*ALL, "--template", "{secret}").out == f"{SECRET}\n"
 
 
-def test_a_terminal_shows_the_secret_once_and_says_to_store_it(board: Switchboard, shell: Shell) -> None:
+def test_a_terminal_shows_the_secret_once_and_says_to_store_it(board: FakeWebhooks, shell: Shell) -> None:
     shell.tty = True
     done = shell(*ALL, "--no-color", "--file", UUID.format(1))
     assert done.out.count(SECRET) == 1
     assert "Store it now" in done.out
     assert done.lines[0] == URL
-    assert uuid(1) in done.lines[1]
+    assert webhook_uuid(1) in done.lines[1]
     assert "all kinds" in done.lines[1]
 
 
-def test_a_webhook_of_slack_has_no_secret_to_store(board: Switchboard, shell: Shell) -> None:
+def test_a_webhook_of_slack_has_no_secret_to_store(board: FakeWebhooks, shell: Shell) -> None:
     shell.tty = True
     done = shell("webhooks", "create", SLACK, "--all", "--format", "slack")
     assert (done.code, SECRET in done.out, "Store it" in done.out) == (0, False, False)
 
 
-def test_the_secret_stands_nowhere_but_in_the_output(board: Switchboard, shell: Shell) -> None:
+def test_the_secret_stands_nowhere_but_in_the_output(board: FakeWebhooks, shell: Shell) -> None:
     done = shell(*ALL, "-vv", "--test")
     shell("webhooks", "list")
-    shell("webhooks", "test", uuid(1), "-vv")
+    shell("webhooks", "test", webhook_uuid(1), "-vv")
     assert SECRET not in done.err
-    assert SECRET.encode() not in everything_in(shell.home)
+    assert SECRET.encode() not in read_all_files(shell.home)
 
 
-def test_a_secret_file_is_private_and_the_only_place(board: Switchboard, shell: Shell, tmp_path: Path) -> None:
+def test_a_secret_file_is_private_and_the_only_place(board: FakeWebhooks, shell: Shell, tmp_path: Path) -> None:
     os.umask(0o022)
     for tty, words in ((False, ()), (True, ()), (False, ("--json",)), (False, ("-vv",))):
         shell.tty = tty
@@ -216,8 +218,8 @@ def test_a_secret_file_is_private_and_the_only_place(board: Switchboard, shell: 
         assert path.stat().st_mode & 0o777 == 0o600
         assert SECRET not in done.out + done.err
         path.unlink()
-        assert SECRET.encode() not in everything_in(tmp_path)
-    assert shell(*ALL, "--secret-file", path).out == f"{uuid(5)}\n"
+        assert SECRET.encode() not in read_all_files(tmp_path)
+    assert shell(*ALL, "--secret-file", path).out == f"{webhook_uuid(5)}\n"
     shown = shell(*ALL, "--secret-file", tmp_path / "b", "--json").json
     assert shown["secretFile"] == str(tmp_path / "b")
     assert set(shown) == {"webhook", "secretFile"}
@@ -225,7 +227,7 @@ def test_a_secret_file_is_private_and_the_only_place(board: Switchboard, shell: 
 
 @pytest.mark.parametrize("kind", ["file", "link", "directory", "missing folder"])
 def test_a_secret_file_that_cannot_be_made_stops_it_before_a_webhook_is(
-    board: Switchboard, shell: Shell, tmp_path: Path, kind: str
+    board: FakeWebhooks, shell: Shell, tmp_path: Path, kind: str
 ) -> None:
     path = tmp_path / ("none/secret" if kind == "missing folder" else "secret")
     if kind == "file":
@@ -240,7 +242,7 @@ def test_a_secret_file_that_cannot_be_made_stops_it_before_a_webhook_is(
     assert kind != "file" or path.read_text() == "whsec_of_another"
 
 
-def test_a_refusal_leaves_no_secret_file(board: Switchboard, shell: Shell, tmp_path: Path) -> None:
+def test_a_refusal_leaves_no_secret_file(board: FakeWebhooks, shell: Shell, tmp_path: Path) -> None:
     board.api.on("POST", "/webhooks", problem(400, "bad_request", "The account has 25 webhooks."))
     done = shell(*ALL, "--secret-file", tmp_path / "secret")
     assert (done.code, done.out) == (9, "")
@@ -250,7 +252,7 @@ def test_a_refusal_leaves_no_secret_file(board: Switchboard, shell: Shell, tmp_p
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_secret_that_cannot_be_kept_takes_the_webhook_back(
-    board: Switchboard, shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    board: FakeWebhooks, shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The disk fills up in between: nobody could ever check the signatures."""
 
@@ -268,58 +270,58 @@ def test_a_secret_that_cannot_be_kept_takes_the_webhook_back(
     assert not (tmp_path / "secret").exists()
 
 
-def test_a_lost_answer_is_14_and_says_what_to_do(board: Switchboard, shell: Shell, tmp_path: Path) -> None:
+def test_a_lost_answer_is_14_and_says_what_to_do(board: FakeWebhooks, shell: Shell, tmp_path: Path) -> None:
     create = board.api.next_answer("POST", "/webhooks")
-    board.api.on("POST", "/webhooks", lambda heard: create(heard) and Answer(then="drop"))
+    board.api.on("POST", "/webhooks", lambda heard: create(heard) and FakeResponse(then="drop"))
     done = shell(*ALL, "--json", "--secret-file", tmp_path / "secret")
     assert (done.code, done.out, len(board.rows)) == (14, "", 1)
-    assert f"docshare webhooks delete {uuid(1)}" in done.error["hint"]
+    assert f"docshare webhooks delete {webhook_uuid(1)}" in done.error["hint"]
     assert not (tmp_path / "secret").exists()
 
 
-def test_a_lost_answer_of_a_slack_webhook_is_no_loss(board: Switchboard, shell: Shell) -> None:
+def test_a_lost_answer_of_a_slack_webhook_is_no_loss(board: FakeWebhooks, shell: Shell) -> None:
     """Its messages are not signed."""
     create = board.api.next_answer("POST", "/webhooks")
-    board.api.on("POST", "/webhooks", lambda heard: create(heard) and Answer(then="drop"))
+    board.api.on("POST", "/webhooks", lambda heard: create(heard) and FakeResponse(then="drop"))
     done = shell("webhooks", "create", SLACK, "--all", "--format", "slack")
-    assert (done.code, done.out) == (0, f"{uuid(1)}\n")
+    assert (done.code, done.out) == (0, f"{webhook_uuid(1)}\n")
 
 
 # --- the test event --------------------------------------------------------------------------------------------------
 
 
-def test_the_test_event_is_told_on_stderr(board: Switchboard, shell: Shell) -> None:
+def test_the_test_event_is_told_on_stderr(board: FakeWebhooks, shell: Shell) -> None:
     done = shell(*ALL, "--test", "--json")
     assert (done.code, done.err) == (0, "test: delivered 200 in 143 ms\n")
     assert done.json["secret"] == SECRET
-    assert board.writes() == ["POST /webhooks", f"POST /webhooks/{uuid(1)}/test"]
+    assert board.writes() == ["POST /webhooks", f"POST /webhooks/{webhook_uuid(1)}/test"]
 
 
-def test_a_test_event_that_was_not_delivered_is_13_and_the_webhook_stands(board: Switchboard, shell: Shell) -> None:
+def test_a_test_event_that_was_not_delivered_is_13_and_the_webhook_stands(board: FakeWebhooks, shell: Shell) -> None:
     board.results = [{"delivered": False, "status": 500, "latencyMs": 9}]
     done = shell(*ALL, "--test")
-    assert (done.code, done.out) == (13, f"{uuid(1)}\t{SECRET}\n")
+    assert (done.code, done.out) == (13, f"{webhook_uuid(1)}\t{SECRET}\n")
     assert "not delivered: 500 in 9 ms" in done.err
     assert len(board.rows) == 1
 
 
-def test_a_refusal_that_holds_the_secret_is_shown_without_it(board: Switchboard, shell: Shell) -> None:
+def test_a_refusal_that_holds_the_secret_is_shown_without_it(board: FakeWebhooks, shell: Shell) -> None:
     board.results = [problem(500, "internal", f"cannot sign with {SECRET}")]
     assert SECRET not in shell(*ALL, "--test", "--retries", "0").err
 
 
-def test_a_test_that_fails_altogether_does_not_swallow_the_secret(board: Switchboard, shell: Shell) -> None:
+def test_a_test_that_fails_altogether_does_not_swallow_the_secret(board: FakeWebhooks, shell: Shell) -> None:
     board.results = [problem(500, "internal")]
     done = shell(*ALL, "--test")
-    assert (done.code, done.out) == (11, f"{uuid(1)}\t{SECRET}\n")
+    assert (done.code, done.out) == (11, f"{webhook_uuid(1)}\t{SECRET}\n")
 
 
 # --- a real terminal -------------------------------------------------------------------------------------------------
 
 
-def test_a_real_terminal_shows_what_to_store(board: Switchboard, shell: Shell) -> None:
+def test_a_real_terminal_shows_what_to_store(board: FakeWebhooks, shell: Shell) -> None:
     env = {"PATH": os.environ["PATH"], **shell.env, "LANG": "C.UTF-8", "PYTHONPATH": str(ROOT)}
-    ended = on_terminal([sys.executable, "-m", "docshare", *ALL], env)
+    ended = run_on_terminal([sys.executable, "-m", "docshare", *ALL], env)
     assert ended.code == 0
     assert f"\x1b[36m{SECRET}\x1b[0m" in ended.shown
     assert "Store it now" in ended.shown

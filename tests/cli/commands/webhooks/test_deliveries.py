@@ -4,37 +4,37 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli.commands.switchboard import HOUR, URL, Switchboard, at, attempt, uuid
-from tests.support.fakefeed import FakeApi, FakeTime, problem
+from tests.cli.commands.fake_webhooks import HOUR, URL, FakeWebhooks, format_moment, make_attempt, webhook_uuid
+from tests.support.fake_api import FakeApi, FakeTime, problem
 from tests.support.shell import Shell
 
-ONE = uuid(1)
+ONE = webhook_uuid(1)
 LOG = f"/api/v1/webhooks/{ONE}/deliveries"
 
 
 @pytest.fixture
-def board(api: FakeApi) -> Switchboard:
+def board(api: FakeApi) -> FakeWebhooks:
     """A webhook with a delivery of each state: 2 delivered at the second try, 3 given up, 4 waiting, 5 not yet sent."""
-    board = Switchboard(api)
+    board = FakeWebhooks(api)
     board.add()
-    board.sent(ONE, 2, "delivered", attempt(2, 500), attempt(62, 204))
+    board.sent(ONE, 2, "delivered", make_attempt(2, 500), make_attempt(62, 204))
     times = (3, 63, 663, HOUR + 663, 2 * HOUR + 663)
-    board.sent(ONE, 3, "abandoned", *(attempt(when, 0, error="Connection refused.") for when in times))
-    board.sent(ONE, 4, "queued", attempt(4, 302), nextAttemptAt=at(540))
-    board.sent(ONE, 5, "queued", nextAttemptAt=at(5))
+    board.sent(ONE, 3, "abandoned", *(make_attempt(when, 0, error="Connection refused.") for when in times))
+    board.sent(ONE, 4, "queued", make_attempt(4, 302), nextAttemptAt=format_moment(540))
+    board.sent(ONE, 5, "queued", nextAttemptAt=format_moment(5))
     return board
 
 
-def many(board: Switchboard, count: int) -> None:
+def add_deliveries(board: FakeWebhooks, count: int) -> None:
     """``count`` deliveries more, every tenth of them abandoned."""
     for number in range(10, 10 + count):
-        board.sent(ONE, number, "delivered" if number % 10 else "abandoned", attempt(number, 200))
+        board.sent(ONE, number, "delivered" if number % 10 else "abandoned", make_attempt(number, 200))
 
 
 # --- the log ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_terminal_draws_the_attempts_and_says_when_the_next_is(board: Switchboard, shell: Shell) -> None:
+def test_a_terminal_draws_the_attempts_and_says_when_the_next_is(board: FakeWebhooks, shell: Shell) -> None:
     shell.tty = True
     shell.env["NO_COLOR"] = "1"
     header, *rows = shell("webhooks", "deliveries", URL).lines
@@ -48,46 +48,46 @@ def test_a_terminal_draws_the_attempts_and_says_when_the_next_is(board: Switchbo
     ]
 
 
-def test_what_was_sent_again_shows_all_its_attempts(board: Switchboard, shell: Shell) -> None:
-    board.sent(ONE, 6, "queued", *(attempt(6, 500) for _ in range(6)), nextAttemptAt=at(60))
+def test_what_was_sent_again_shows_all_its_attempts(board: FakeWebhooks, shell: Shell) -> None:
+    board.sent(ONE, 6, "queued", *(make_attempt(6, 500) for _ in range(6)), nextAttemptAt=format_moment(60))
     shell.tty = True
     assert "✗✗✗✗✗✗· " in shell("webhooks", "deliveries", URL).out
 
 
 def test_an_encoding_without_ticks_gets_letters(
-    board: Switchboard, shell: Shell, monkeypatch: pytest.MonkeyPatch
+    board: FakeWebhooks, shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tests.support import shell as support
 
-    monkeypatch.setattr(support._Stream, "encoding", "ascii", raising=False)
+    monkeypatch.setattr(support._RecordingStream, "encoding", "ascii", raising=False)
     shell.tty = True
     assert [word for word in shell("webhooks", "deliveries", URL).out.split() if set(word) <= set("x+.")] == [
         ".....", "x....", "xxxxx", "x+",
     ]  # fmt: skip
 
 
-def test_a_pipe_gets_tabs_and_json_what_the_api_sent(board: Switchboard, shell: Shell) -> None:
+def test_a_pipe_gets_tabs_and_json_what_the_api_sent(board: FakeWebhooks, shell: Shell) -> None:
     line = shell("webhooks", "deliveries", ONE, "-n", "1").out
-    assert line == f"5\tfile.viewed\t{at(5)}\tqueued\t{at(5)}\t[]\n"
+    assert line == f"5\tfile.viewed\t{format_moment(5)}\tqueued\t{format_moment(5)}\t[]\n"
     assert shell("webhooks", "deliveries", ONE, "--json").json == board.log[ONE][::-1]
     assert board.api.asked("GET", "/webhooks") == []  # a whole UUID needs no list
 
 
-def test_attempts_are_rows_of_their_own(board: Switchboard, shell: Shell) -> None:
+def test_attempts_are_rows_of_their_own(board: FakeWebhooks, shell: Shell) -> None:
     lines = shell("webhooks", "deliveries", ONE, "--attempts").lines
-    assert lines[0] == f"4\tfile.viewed\t1\t{at(4)}\t302\t143\t"
-    assert lines[5] == f"3\tfile.viewed\t5\t{at(2 * HOUR + 663)}\t0\t143\tConnection refused."
+    assert lines[0] == f"4\tfile.viewed\t1\t{format_moment(4)}\t302\t143\t"
+    assert lines[5] == f"3\tfile.viewed\t5\t{format_moment(2 * HOUR + 663)}\t0\t143\tConnection refused."
     assert len(lines) == 8
     row = shell("webhooks", "deliveries", ONE, "--attempts", "--json").json[-1]
-    assert row == {"id": 2, "event": "file.viewed", "attempt": 2, **attempt(62, 204)}
+    assert row == {"id": 2, "event": "file.viewed", "attempt": 2, **make_attempt(62, 204)}
 
 
 @pytest.mark.parametrize(("state", "ids"), [("queued", ["5", "4"]), ("abandoned", ["3"]), ("delivered", ["2"])])
-def test_a_state_chooses(board: Switchboard, shell: Shell, state: str, ids: list[str]) -> None:
+def test_a_state_chooses(board: FakeWebhooks, shell: Shell, state: str, ids: list[str]) -> None:
     assert shell("webhooks", "deliveries", ONE, "--state", state, "--format", "ids").lines == ids
 
 
-def test_an_unknown_state_is_2(board: Switchboard, shell: Shell) -> None:
+def test_an_unknown_state_is_2(board: FakeWebhooks, shell: Shell) -> None:
     assert shell("webhooks", "deliveries", ONE, "--state", "failed").code == 2
     assert board.api.heard == []
 
@@ -107,9 +107,9 @@ def test_an_unknown_state_is_2(board: Switchboard, shell: Shell) -> None:
     ],
 )
 def test_as_many_as_asked_for_are_shown_and_a_note_tells_of_more(
-    board: Switchboard, shell: Shell, count: int, words: tuple[str, ...], shown: int, more: bool
+    board: FakeWebhooks, shell: Shell, count: int, words: tuple[str, ...], shown: int, more: bool
 ) -> None:
-    many(board, count)
+    add_deliveries(board, count)
     done = shell("webhooks", "deliveries", ONE, *words, "--format", "ids")
     newest = sorted((int(line) for line in done.lines), reverse=True)
     assert (len(done.lines), "more" in done.err) == (shown, more)
@@ -117,7 +117,7 @@ def test_as_many_as_asked_for_are_shown_and_a_note_tells_of_more(
     assert more or "--state" in words or len(newest) == count + 4
 
 
-def test_nothing_sent_yet_is_success(board: Switchboard, shell: Shell) -> None:
+def test_nothing_sent_yet_is_success(board: FakeWebhooks, shell: Shell) -> None:
     board.log[ONE].clear()
     assert shell("webhooks", "deliveries", ONE).code == 0
     shell.tty = True
@@ -127,21 +127,21 @@ def test_nothing_sent_yet_is_success(board: Switchboard, shell: Shell) -> None:
 # --- sending again ---------------------------------------------------------------------------------------------------
 
 
-def test_deliveries_are_sent_again_by_number(board: Switchboard, shell: Shell) -> None:
+def test_deliveries_are_sent_again_by_number(board: FakeWebhooks, shell: Shell) -> None:
     done = shell("webhooks", "redeliver", URL, "3", "2", "3")
-    assert done.lines == [f"3\tfile.viewed\tqueued\t{at(3)}", f"2\tfile.viewed\tqueued\t{at(2)}"]
+    assert done.lines == [f"3\tfile.viewed\tqueued\t{format_moment(3)}", f"2\tfile.viewed\tqueued\t{format_moment(2)}"]
     assert board.writes() == [f"POST /webhooks/{ONE}/deliveries/{number}/redeliver" for number in (3, 2)]
     shell.tty = True
     assert shell("webhooks", "redeliver", URL, "3", "--no-color").out == "queued 3: file.viewed\n"
 
 
-def test_numbers_come_from_stdin_as_the_log_prints_them(board: Switchboard, shell: Shell) -> None:
+def test_numbers_come_from_stdin_as_the_log_prints_them(board: FakeWebhooks, shell: Shell) -> None:
     log = shell("webhooks", "deliveries", ONE, "--state", "abandoned").out
     done = shell("webhooks", "redeliver", ONE, "-", stdin=log.encode())
     assert (done.code, board.writes()) == (0, [f"POST /webhooks/{ONE}/deliveries/3/redeliver"])
 
 
-def test_one_that_is_still_queued_is_7_and_among_many_12(board: Switchboard, shell: Shell) -> None:
+def test_one_that_is_still_queued_is_7_and_among_many_12(board: FakeWebhooks, shell: Shell) -> None:
     assert shell("webhooks", "redeliver", ONE, "4").code == 7
     done = shell("webhooks", "redeliver", ONE, "4", "3")
     assert (done.code, len(done.lines)) == (12, 1)
@@ -150,27 +150,27 @@ def test_one_that_is_still_queued_is_7_and_among_many_12(board: Switchboard, she
     assert [(row["delivery"], row.get("error", {}).get("exit")) for row in rows] == [("4", 7), ("3", None)]
 
 
-def test_an_unknown_number_is_3(board: Switchboard, shell: Shell) -> None:
+def test_an_unknown_number_is_3(board: FakeWebhooks, shell: Shell) -> None:
     assert shell("webhooks", "redeliver", ONE, "99").code == 3
 
 
 @pytest.mark.parametrize(
     "words", [(), ("3", "--failed"), ("x",), ("-3",), ("3.0",), ("3", "--since", "2h"), ("--failed", "--since", "soon")]
 )
-def test_a_line_that_makes_no_sense_is_2(board: Switchboard, shell: Shell, words: tuple[str, ...]) -> None:
+def test_a_line_that_makes_no_sense_is_2(board: FakeWebhooks, shell: Shell, words: tuple[str, ...]) -> None:
     assert shell("webhooks", "redeliver", ONE, *words).code == 2
     assert board.writes() == []
 
 
 @pytest.fixture
-def outage(board: Switchboard, time: FakeTime) -> Switchboard:
+def outage(board: FakeWebhooks, time: FakeTime) -> FakeWebhooks:
     """Three that were given up, two of them within the last hour, and 250 others. It is six hours later."""
-    many(board, 246)
+    add_deliveries(board, 246)
     for row in board.log[ONE]:
         row["state"] = "delivered"
     for number, last in ((100, HOUR), (101, 5.5 * HOUR), (102, 5.9 * HOUR)):
         board.log[ONE] = [row for row in board.log[ONE] if row["id"] != number]
-        board.sent(ONE, number, "abandoned", attempt(number, 500), attempt(last, 500))
+        board.sent(ONE, number, "abandoned", make_attempt(number, 500), make_attempt(last, 500))
     time.wall += 6 * HOUR
     return board
 
@@ -185,7 +185,7 @@ def outage(board: Switchboard, time: FakeTime) -> Switchboard:
     ],
 )
 def test_all_that_failed_are_sent_again_in_the_order_of_their_events(
-    outage: Switchboard, shell: Shell, words: tuple[str, ...], numbers: list[int]
+    outage: FakeWebhooks, shell: Shell, words: tuple[str, ...], numbers: list[int]
 ) -> None:
     """``--since`` looks at when a delivery was given up, which is hours after its event."""
     done = shell("webhooks", "redeliver", ONE, "--failed", *words)
@@ -193,7 +193,7 @@ def test_all_that_failed_are_sent_again_in_the_order_of_their_events(
     assert outage.writes() == [f"POST /webhooks/{ONE}/deliveries/{number}/redeliver" for number in numbers]
 
 
-def test_nothing_to_send_again_is_success(board: Switchboard, shell: Shell) -> None:
+def test_nothing_to_send_again_is_success(board: FakeWebhooks, shell: Shell) -> None:
     board.log[ONE].clear()
     assert shell("webhooks", "redeliver", ONE, "--failed", "--json").json == []
     shell.tty = True
@@ -201,13 +201,15 @@ def test_nothing_to_send_again_is_success(board: Switchboard, shell: Shell) -> N
     assert (done.code, done.out, done.err) == (0, "", "there is nothing to send again\n")
 
 
-def test_a_dry_run_names_what_would_be_sent(outage: Switchboard, shell: Shell) -> None:
+def test_a_dry_run_names_what_would_be_sent(outage: FakeWebhooks, shell: Shell) -> None:
     done = shell("webhooks", "redeliver", ONE, "--failed", "-n")
     assert done.lines == [f"POST\t{LOG}/{number}/redeliver\t" for number in (100, 101, 102)]
     assert outage.writes() == []
 
 
-def test_a_bulk_ends_at_what_would_happen_to_every_further_one(outage: Switchboard, shell: Shell, api: FakeApi) -> None:
+def test_a_bulk_ends_at_what_would_happen_to_every_further_one(
+    outage: FakeWebhooks, shell: Shell, api: FakeApi
+) -> None:
     api.on("POST", f"/webhooks/{ONE}/deliveries/101/redeliver", problem(401, "unauthorized"))
     done = shell("webhooks", "redeliver", ONE, "--failed", "--json")
     assert (done.code, len(outage.writes())) == (4, 2)

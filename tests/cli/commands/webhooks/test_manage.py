@@ -6,20 +6,33 @@ import pytest
 
 from docshare.cli.local.completion_words import read_completions
 from docshare.cli.reference.tree import ValueCompletion, load_tree
-from tests.cli.commands.switchboard import HOUR, NINE, URL, Switchboard, at, attempt, uuid
-from tests.support.fakefeed import UUID, FakeApi, problem
+from tests.cli.commands.fake_webhooks import (
+    EVENT_KINDS,
+    HOUR,
+    URL,
+    FakeWebhooks,
+    format_moment,
+    make_attempt,
+    webhook_uuid,
+)
+from tests.support.fake_api import UUID, FakeApi, problem
 from tests.support.shell import Shell
 
 SLACK = "https://hooks.slack.com/services/T0/B0/topsecret"
 
 
 @pytest.fixture
-def board(api: FakeApi) -> Switchboard:
+def board(api: FakeApi) -> FakeWebhooks:
     """A webhook for everything that was disabled, and a healthy one of Slack for one file."""
-    board = Switchboard(api)
-    health = {"failureCount": 20, "lastDeliveryAt": at(-HOUR), "lastStatus": 500, "disabledAt": at(-HOUR)}
-    board.add(URL, active=False, events=NINE, **health)
-    board.add(SLACK, format="slack", fileUuid=UUID.format(1), lastDeliveryAt=at(-60), lastStatus=200)
+    board = FakeWebhooks(api)
+    health = {
+        "failureCount": 20,
+        "lastDeliveryAt": format_moment(-HOUR),
+        "lastStatus": 500,
+        "disabledAt": format_moment(-HOUR),
+    }
+    board.add(URL, active=False, events=EVENT_KINDS, **health)
+    board.add(SLACK, format="slack", fileUuid=UUID.format(1), lastDeliveryAt=format_moment(-60), lastStatus=200)
     api.files = [{"uuid": UUID.format(1), "originalName": "deck.pdf"}]
     return board
 
@@ -27,36 +40,38 @@ def board(api: FakeApi) -> Switchboard:
 # --- naming ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("word", [uuid(1), uuid(1).upper(), uuid(1)[:8], uuid(1)[:20], URL])
-def test_every_notation_reaches_the_webhook(board: Switchboard, shell: Shell, word: str) -> None:
-    assert shell("webhooks", "show", word, "--json").json["uuid"] == uuid(1)
+@pytest.mark.parametrize(
+    "word", [webhook_uuid(1), webhook_uuid(1).upper(), webhook_uuid(1)[:8], webhook_uuid(1)[:20], URL]
+)
+def test_every_notation_reaches_the_webhook(board: FakeWebhooks, shell: Shell, word: str) -> None:
+    assert shell("webhooks", "show", word, "--json").json["uuid"] == webhook_uuid(1)
 
 
-@pytest.mark.parametrize("word", ["hook", "", uuid(1)[:7], f"{uuid(1)}0", "@last", "hooks.example.com"])
-def test_a_word_that_names_no_webhook_is_2(board: Switchboard, shell: Shell, word: str) -> None:
+@pytest.mark.parametrize("word", ["hook", "", webhook_uuid(1)[:7], f"{webhook_uuid(1)}0", "@last", "hooks.example.com"])
+def test_a_word_that_names_no_webhook_is_2(board: FakeWebhooks, shell: Shell, word: str) -> None:
     done = shell("webhooks", "delete", word, "--yes", "--json")
     assert (done.code, board.writes()) == (2, [])
     assert "first 8 characters" in done.error["hint"]
 
 
-@pytest.mark.parametrize("word", [uuid(9), uuid(9)[:8], f"{URL}/"])
-def test_an_unknown_webhook_is_3(board: Switchboard, shell: Shell, word: str) -> None:
+@pytest.mark.parametrize("word", [webhook_uuid(9), webhook_uuid(9)[:8], f"{URL}/"])
+def test_an_unknown_webhook_is_3(board: FakeWebhooks, shell: Shell, word: str) -> None:
     assert shell("webhooks", "show", word).code == 3
 
 
-def test_a_word_that_means_two_is_2_and_names_both(board: Switchboard, shell: Shell) -> None:
+def test_a_word_that_means_two_is_2_and_names_both(board: FakeWebhooks, shell: Shell) -> None:
     board.add(URL)
     done = shell("webhooks", "delete", URL, "--yes")
     assert (done.code, board.writes()) == (2, [])
-    assert uuid(1) in done.err
-    assert uuid(3) in done.err
+    assert webhook_uuid(1) in done.err
+    assert webhook_uuid(3) in done.err
 
 
-def test_several_are_named_in_words_or_on_stdin_each_once(board: Switchboard, shell: Shell) -> None:
-    rows = f"{uuid(1)}\tx\n\n{uuid(2)}\n".encode()
+def test_several_are_named_in_words_or_on_stdin_each_once(board: FakeWebhooks, shell: Shell) -> None:
+    rows = f"{webhook_uuid(1)}\tx\n\n{webhook_uuid(2)}\n".encode()
     done = shell("webhooks", "delete", "-", URL, "--yes", stdin=rows)
-    assert done.lines == [f"{uuid(1)}\ttrue", f"{uuid(2)}\ttrue"]
-    assert board.writes() == [f"DELETE /webhooks/{uuid(1)}", f"DELETE /webhooks/{uuid(2)}"]
+    assert done.lines == [f"{webhook_uuid(1)}\ttrue", f"{webhook_uuid(2)}\ttrue"]
+    assert board.writes() == [f"DELETE /webhooks/{webhook_uuid(1)}", f"DELETE /webhooks/{webhook_uuid(2)}"]
     assert len(board.api.asked("GET", "/webhooks")) == 1
     assert shell("webhooks", "delete", "-", "--yes").code == 2
 
@@ -64,44 +79,44 @@ def test_several_are_named_in_words_or_on_stdin_each_once(board: Switchboard, sh
 # --- list and show ---------------------------------------------------------------------------------------------------
 
 
-def test_a_pipe_gets_tabs_and_json_what_the_api_sent(board: Switchboard, shell: Shell) -> None:
-    kinds = ",".join(f'"{kind}"' for kind in NINE)
+def test_a_pipe_gets_tabs_and_json_what_the_api_sent(board: FakeWebhooks, shell: Shell) -> None:
+    kinds = ",".join(f'"{kind}"' for kind in EVENT_KINDS)
     assert shell("webhooks", "list").lines == [
-        f'{uuid(2)}\t{SLACK}\tslack\ttrue\t["file.viewed"]\t{UUID.format(1)}\t{at(0)}\t0\t200',
-        f"{uuid(1)}\t{URL}\tjson\tfalse\t[{kinds}]\t\t{at(0)}\t20\t500",
+        f'{webhook_uuid(2)}\t{SLACK}\tslack\ttrue\t["file.viewed"]\t{UUID.format(1)}\t{format_moment(0)}\t0\t200',
+        f"{webhook_uuid(1)}\t{URL}\tjson\tfalse\t[{kinds}]\t\t{format_moment(0)}\t20\t500",
     ]
     assert shell("webhooks", "list", "--json").json == board.rows
-    assert shell("webhooks", "list", "--format", "ids").lines == [uuid(2), uuid(1)]
+    assert shell("webhooks", "list", "--format", "ids").lines == [webhook_uuid(2), webhook_uuid(1)]
     assert board.api.asked("GET", "/files") == []
 
 
-def test_a_server_that_lists_a_bare_array_is_understood(board: Switchboard, shell: Shell, api: FakeApi) -> None:
+def test_a_server_that_lists_a_bare_array_is_understood(board: FakeWebhooks, shell: Shell, api: FakeApi) -> None:
     api.on("GET", "/webhooks", board.rows)
-    assert shell("webhooks", "list", "--format", "ids").lines == [uuid(2), uuid(1)]
+    assert shell("webhooks", "list", "--format", "ids").lines == [webhook_uuid(2), webhook_uuid(1)]
 
 
-def test_a_table_shows_health_and_scope(board: Switchboard, shell: Shell) -> None:
+def test_a_table_shows_health_and_scope(board: FakeWebhooks, shell: Shell) -> None:
     shell.tty = True
     shell.env |= {"NO_COLOR": "1", "COLUMNS": "200"}
     header, slack, disabled = shell("webhooks", "list").lines
     assert header.split() == ["ADDRESS", "EVENTS", "FORMAT", "FILE", "LAST", "SENT", "TROUBLE", "WEBHOOK"]
     assert slack.split() == [
-        SLACK, "file.viewed", "slack", "deck.pdf", "200", "1", "min", "ago", uuid(2)[:8],
+        SLACK, "file.viewed", "slack", "deck.pdf", "200", "1", "min", "ago", webhook_uuid(2)[:8],
     ]  # fmt: skip
-    assert disabled.endswith(f"disabled after 20 abandoned deliveries  {uuid(1)[:8]}")
+    assert disabled.endswith(f"disabled after 20 abandoned deliveries  {webhook_uuid(1)[:8]}")
     assert "all kinds" in disabled
     board.rows.clear()
     done = shell("webhooks", "list")
     assert (done.out, "docshare webhooks create" in done.err) == ("", True)
 
 
-def test_a_disabled_webhook_is_red(board: Switchboard, shell: Shell) -> None:
+def test_a_disabled_webhook_is_red(board: FakeWebhooks, shell: Shell) -> None:
     shell.tty = True
     shell.env["COLUMNS"] = "200"
     assert "\x1b[1;31mdisabled after 20 abandoned deliveries" in shell("webhooks", "list").out
 
 
-def test_a_webhook_on_its_way_there_says_how_far_it_is(board: Switchboard, shell: Shell) -> None:
+def test_a_webhook_on_its_way_there_says_how_far_it_is(board: FakeWebhooks, shell: Shell) -> None:
     board.rows[0]["failureCount"] = 7
     shell.tty = True
     shell.env["COLUMNS"] = "200"
@@ -109,7 +124,7 @@ def test_a_webhook_on_its_way_there_says_how_far_it_is(board: Switchboard, shell
 
 
 def test_a_credential_that_may_not_see_files_gets_the_id_of_the_file(
-    board: Switchboard, shell: Shell, api: FakeApi
+    board: FakeWebhooks, shell: Shell, api: FakeApi
 ) -> None:
     api.on("GET", "/files", problem(403, "insufficient_scope"))
     shell.tty = True
@@ -117,40 +132,45 @@ def test_a_credential_that_may_not_see_files_gets_the_id_of_the_file(
     assert UUID.format(1) in shell("webhooks", "list").out
 
 
-def test_a_terminal_shows_one_webhook_with_its_last_deliveries(board: Switchboard, shell: Shell) -> None:
+def test_a_terminal_shows_one_webhook_with_its_last_deliveries(board: FakeWebhooks, shell: Shell) -> None:
     for number in range(2, 9):
-        board.sent(uuid(2), number, "delivered", attempt(number, 200))
+        board.sent(webhook_uuid(2), number, "delivered", make_attempt(number, 200))
     shell.tty = True
     shell.env["NO_COLOR"] = "1"
     lines = shell("webhooks", "show", SLACK).lines
     shown = dict(line.split(maxsplit=1) for line in lines[: lines.index("")])
-    assert (shown["address"], shown["webhook"], shown["file"]) == (SLACK, uuid(2), "deck.pdf")
+    assert (shown["address"], shown["webhook"], shown["file"]) == (SLACK, webhook_uuid(2), "deck.pdf")
     assert [line.split()[-1] for line in lines[lines.index("") + 2 :]] == ["8", "7", "6", "5", "4"]
 
 
-def test_a_pipe_gets_one_webhook_as_the_api_sent_it_and_asks_for_no_more(board: Switchboard, shell: Shell) -> None:
-    assert shell("webhooks", "show", uuid(1), "--json").json == board.rows[1]
-    assert f"uuid\t{uuid(1)}" in shell("webhooks", "show", uuid(1)).lines
+def test_a_pipe_gets_one_webhook_as_the_api_sent_it_and_asks_for_no_more(board: FakeWebhooks, shell: Shell) -> None:
+    assert shell("webhooks", "show", webhook_uuid(1), "--json").json == board.rows[1]
+    assert f"uuid\t{webhook_uuid(1)}" in shell("webhooks", "show", webhook_uuid(1)).lines
     assert {heard.path for heard in board.api.heard} == {"/webhooks"}
 
 
 def test_a_server_without_a_delivery_log_still_shows_the_webhook(
-    board: Switchboard, shell: Shell, api: FakeApi
+    board: FakeWebhooks, shell: Shell, api: FakeApi
 ) -> None:
-    api.on("GET", f"/webhooks/{uuid(1)}/deliveries", problem(404, "not_found"))
+    api.on("GET", f"/webhooks/{webhook_uuid(1)}/deliveries", problem(404, "not_found"))
     shell.tty = True
     assert shell("webhooks", "show", URL).code == 0
-    api.on("GET", f"/webhooks/{uuid(1)}/deliveries", problem(403, "insufficient_scope"))
+    api.on("GET", f"/webhooks/{webhook_uuid(1)}/deliveries", problem(403, "insufficient_scope"))
     assert shell("webhooks", "show", URL).code == 5
 
 
-def test_what_a_server_sends_cannot_steer_the_terminal(board: Switchboard, shell: Shell) -> None:
+def test_what_a_server_sends_cannot_steer_the_terminal(board: FakeWebhooks, shell: Shell) -> None:
     board.rows[0] |= {"url": "https://x.example/\x1b]0;pwned\x07[/]", "events": ["a\x1b[2J", 7], "format": "\u202e"}
-    board.sent(uuid(2), 2, "\x1b[2J", {"at": "\x07", "status": "\x1b", "latencyMs": {}, "error": "\x1b[2J"})
+    board.sent(webhook_uuid(2), 2, "\x1b[2J", {"at": "\x07", "status": "\x1b", "latencyMs": {}, "error": "\x1b[2J"})
     for tty in (True, False):
         shell.tty = tty
         shell.env["NO_COLOR"] = "1"
-        for line in (("list",), ("show", uuid(2)), ("deliveries", uuid(2)), ("deliveries", uuid(2), "--attempts")):
+        for line in (
+            ("list",),
+            ("show", webhook_uuid(2)),
+            ("deliveries", webhook_uuid(2)),
+            ("deliveries", webhook_uuid(2), "--attempts"),
+        ):
             done = shell("webhooks", *line)
             assert done.code == 0, done.err
             assert not {"\x1b", "\x07", "\u202e"} & set(done.out)
@@ -159,44 +179,48 @@ def test_what_a_server_sends_cannot_steer_the_terminal(board: Switchboard, shell
 # --- delete and enable -----------------------------------------------------------------------------------------------
 
 
-def test_deleting_is_asked_about_and_declined_by_default(board: Switchboard, shell: Shell) -> None:
+def test_deleting_is_asked_about_and_declined_by_default(board: FakeWebhooks, shell: Shell) -> None:
     shell.tty = True
     done = shell("webhooks", "delete", URL, stdin=b"\n")
     assert (done.code, board.writes()) == (2, [])
     assert f"Delete the webhook to {URL}? [y/N]" in done.err
-    assert shell("webhooks", "delete", URL, uuid(2), stdin=b"y\n").code == 0
+    assert shell("webhooks", "delete", URL, webhook_uuid(2), stdin=b"y\n").code == 0
     assert board.rows == []
 
 
-def test_deleting_in_a_script_needs_yes(board: Switchboard, shell: Shell) -> None:
+def test_deleting_in_a_script_needs_yes(board: FakeWebhooks, shell: Shell) -> None:
     done = shell("webhooks", "delete", URL, "--json")
     assert (done.code, done.error["code"], board.writes()) == (2, "confirmation", [])
-    assert shell("webhooks", "delete", URL, "--yes", "--json").json == {"uuid": uuid(1), "url": URL, "deleted": True}
+    assert shell("webhooks", "delete", URL, "--yes", "--json").json == {
+        "uuid": webhook_uuid(1),
+        "url": URL,
+        "deleted": True,
+    }
 
 
-def test_one_of_many_that_cannot_be_deleted_is_12(board: Switchboard, shell: Shell, api: FakeApi) -> None:
-    api.on("DELETE", f"/webhooks/{uuid(1)}", problem(404, "not_found", "It is gone."))
-    done = shell("webhooks", "delete", uuid(1), uuid(2), "--yes")
-    assert (done.code, done.lines) == (12, [f"{uuid(2)}\ttrue"])
+def test_one_of_many_that_cannot_be_deleted_is_12(board: FakeWebhooks, shell: Shell, api: FakeApi) -> None:
+    api.on("DELETE", f"/webhooks/{webhook_uuid(1)}", problem(404, "not_found", "It is gone."))
+    done = shell("webhooks", "delete", webhook_uuid(1), webhook_uuid(2), "--yes")
+    assert (done.code, done.lines) == (12, [f"{webhook_uuid(2)}\ttrue"])
     assert "It is gone." in done.err
 
 
-def test_a_webhook_is_enabled_again(board: Switchboard, shell: Shell) -> None:
+def test_a_webhook_is_enabled_again(board: FakeWebhooks, shell: Shell) -> None:
     shell.tty = True
     done = shell("webhooks", "enable", URL, "--no-color")
-    assert (done.code, done.lines) == (0, [f"enabled {uuid(1)[:8]}: {URL}"])
+    assert (done.code, done.lines) == (0, [f"enabled {webhook_uuid(1)[:8]}: {URL}"])
     assert (board.rows[1]["active"], board.rows[1]["failureCount"]) == (True, 0)
 
 
 @pytest.mark.parametrize(
     ("line", "request_"),
     [
-        (("delete", URL), f"DELETE\t/api/v1/webhooks/{uuid(1)}"),
-        (("enable", URL), f"POST\t/api/v1/webhooks/{uuid(1)}/enable"),
+        (("delete", URL), f"DELETE\t/api/v1/webhooks/{webhook_uuid(1)}"),
+        (("enable", URL), f"POST\t/api/v1/webhooks/{webhook_uuid(1)}/enable"),
     ],
 )
 def test_a_dry_run_says_what_would_be_sent(
-    board: Switchboard, shell: Shell, line: tuple[str, ...], request_: str
+    board: FakeWebhooks, shell: Shell, line: tuple[str, ...], request_: str
 ) -> None:
     done = shell("webhooks", *line, "-n")
     assert (done.code, done.out, board.writes()) == (0, f"{request_}\t\n", [])
@@ -205,13 +229,13 @@ def test_a_dry_run_says_what_would_be_sent(
 # --- completion ------------------------------------------------------------------------------------------------------
 
 
-def test_a_list_leaves_ids_and_hosts_for_completion_and_no_secret(board: Switchboard, shell: Shell) -> None:
+def test_a_list_leaves_ids_and_hosts_for_completion_and_no_secret(board: FakeWebhooks, shell: Shell) -> None:
     board.add("https://h.example:8443?key=topsecret")
     shell("webhooks", "list")
     assert read_completions("webhooks", shell.env) == [
-        f"{uuid(3)}\th.example",
-        f"{uuid(2)}\thooks.slack.com",
-        f"{uuid(1)}\thooks.example.com",
+        f"{webhook_uuid(3)}\th.example",
+        f"{webhook_uuid(2)}\thooks.slack.com",
+        f"{webhook_uuid(1)}\thooks.example.com",
     ]
 
 
@@ -220,7 +244,7 @@ def test_webhooks_kinds_and_states_are_completed() -> None:
     for name in ("show", "delete", "enable", "test", "deliveries", "redeliver"):
         assert commands[name,].arguments[0].value.kind == "webhooks"
     options = {option.names[0]: option for name in ("create", "deliveries") for option in commands[name,].options}
-    assert options["--events"].value == ValueCompletion(words=tuple(NINE))
+    assert options["--events"].value == ValueCompletion(words=tuple(EVENT_KINDS))
     assert options["--state"].value == ValueCompletion(words=("queued", "delivered", "abandoned"))
     assert options["--secret-file"].value == ValueCompletion(path=True)
 

@@ -7,36 +7,47 @@ import json
 import pytest
 
 from docshare.cli.local.storage import hold_lock
-from tests.cli.commands.switchboard import Switchboard, at, uuid
-from tests.support.fakefeed import FakeApi
+from tests.cli.commands.fake_webhooks import FakeWebhooks, format_moment, webhook_uuid
+from tests.support.fake_api import FakeApi
 from tests.support.shell import Shell
 
 TUNNEL = "https://bold-fox.trycloudflare.com/"
 
 
 @pytest.fixture
-def board(api: FakeApi, shell: Shell) -> Switchboard:
+def board(api: FakeApi, shell: Shell) -> FakeWebhooks:
     """Three webhooks: 1 was left behind here, 2 is disabled, 3 was left behind on another machine. The file also notes
     one of another account, and one of another server."""
-    board = Switchboard(api)
+    board = FakeWebhooks(api)
     board.add("https://calm-owl.trycloudflare.com/")
     board.add("https://old.example/", active=False)
     board.add(f"{TUNNEL}hook")
-    note(shell, entry(uuid(1), api.url), entry(uuid(9), api.url), entry(uuid(8), "https://docs.example"))
+    write_listener_file(
+        shell,
+        make_entry(webhook_uuid(1), api.url),
+        make_entry(webhook_uuid(9), api.url),
+        make_entry(webhook_uuid(8), "https://docs.example"),
+    )
     return board
 
 
-def entry(webhook: str, origin: str) -> dict[str, str | None]:
-    return {"uuid": webhook, "origin": origin, "profile": None, "url": "https://x.example/", "createdAt": at(0)}
+def make_entry(webhook: str, origin: str) -> dict[str, str | None]:
+    return {
+        "uuid": webhook,
+        "origin": origin,
+        "profile": None,
+        "url": "https://x.example/",
+        "createdAt": format_moment(0),
+    }
 
 
-def note(shell: Shell, *entries: object) -> None:
+def write_listener_file(shell: Shell, *entries: object) -> None:
     path = shell.home / "state" / "listeners.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(entries))
 
 
-def noted(shell: Shell) -> list[str]:
+def read_listener_uuids(shell: Shell) -> list[str]:
     return [each["uuid"] for each in json.loads((shell.home / "state" / "listeners.json").read_text())]
 
 
@@ -51,35 +62,35 @@ def noted(shell: Shell) -> list[str]:
     ],
 )
 def test_what_is_left_over_goes_and_what_options_name(
-    board: Switchboard, shell: Shell, words: tuple[str, ...], gone: list[int]
+    board: FakeWebhooks, shell: Shell, words: tuple[str, ...], gone: list[int]
 ) -> None:
     done = shell("webhooks", "prune", *words, "--yes")
     assert done.code == 0
-    assert board.writes() == [f"DELETE /webhooks/{uuid(number)}" for number in gone]
-    assert noted(shell) == [uuid(9), uuid(8)]
+    assert board.writes() == [f"DELETE /webhooks/{webhook_uuid(number)}" for number in gone]
+    assert read_listener_uuids(shell) == [webhook_uuid(9), webhook_uuid(8)]
 
 
-def test_each_is_named_with_the_reason_before_the_question(board: Switchboard, shell: Shell) -> None:
+def test_each_is_named_with_the_reason_before_the_question(board: FakeWebhooks, shell: Shell) -> None:
     shell.tty = True
     done = shell("webhooks", "prune", "--inactive", "--no-color", stdin=b"n\n")
     assert (done.code, board.writes()) == (2, [])
-    assert f"{uuid(1)}  https://calm-owl.trycloudflare.com/  left behind" in done.err
-    assert f"{uuid(2)}  https://old.example/  disabled after 20" in done.err
+    assert f"{webhook_uuid(1)}  https://calm-owl.trycloudflare.com/  left behind" in done.err
+    assert f"{webhook_uuid(2)}  https://old.example/  disabled after 20" in done.err
     assert "Delete 2 webhooks? [y/N]" in done.err
 
 
-def test_in_a_script_it_needs_yes(board: Switchboard, shell: Shell) -> None:
+def test_in_a_script_it_needs_yes(board: FakeWebhooks, shell: Shell) -> None:
     assert shell("webhooks", "prune").code == 2
     assert board.writes() == []
 
 
-def test_a_dry_run_changes_nothing(board: Switchboard, shell: Shell) -> None:
+def test_a_dry_run_changes_nothing(board: FakeWebhooks, shell: Shell) -> None:
     done = shell("webhooks", "prune", "-n")
-    assert done.lines == [f"DELETE\t/api/v1/webhooks/{uuid(1)}\t"]
-    assert (board.writes(), noted(shell)) == ([], [uuid(1), uuid(9), uuid(8)])
+    assert done.lines == [f"DELETE\t/api/v1/webhooks/{webhook_uuid(1)}\t"]
+    assert (board.writes(), read_listener_uuids(shell)) == ([], [webhook_uuid(1), webhook_uuid(9), webhook_uuid(8)])
 
 
-def test_nothing_left_over_is_success(board: Switchboard, shell: Shell) -> None:
+def test_nothing_left_over_is_success(board: FakeWebhooks, shell: Shell) -> None:
     (shell.home / "state" / "listeners.json").unlink()
     done = shell("webhooks", "prune", "--json")
     assert (done.code, done.json, done.err) == (0, [], "")
@@ -88,27 +99,27 @@ def test_nothing_left_over_is_success(board: Switchboard, shell: Shell) -> None:
     assert (done.out, done.err) == ("", "nothing is left over\n")
 
 
-def test_a_webhook_deleted_by_hand_is_forgotten_here(board: Switchboard, shell: Shell) -> None:
-    shell("webhooks", "delete", uuid(1), "--yes")
-    assert uuid(1) not in noted(shell)
+def test_a_webhook_deleted_by_hand_is_forgotten_here(board: FakeWebhooks, shell: Shell) -> None:
+    shell("webhooks", "delete", webhook_uuid(1), "--yes")
+    assert webhook_uuid(1) not in read_listener_uuids(shell)
 
 
-def test_a_prefix_that_would_fit_everything_is_2(board: Switchboard, shell: Shell) -> None:
+def test_a_prefix_that_would_fit_everything_is_2(board: FakeWebhooks, shell: Shell) -> None:
     for prefix in ("", "bold-fox"):
         assert shell("webhooks", "prune", "--url-prefix", prefix, "--yes").code == 2
     assert board.api.heard == []
 
 
-def test_a_webhook_that_is_listened_to_stays(board: Switchboard, shell: Shell) -> None:
-    with hold_lock(shell.home / "state" / "listeners" / f"{uuid(1)}.lock"):
+def test_a_webhook_that_is_listened_to_stays(board: FakeWebhooks, shell: Shell) -> None:
+    with hold_lock(shell.home / "state" / "listeners" / f"{webhook_uuid(1)}.lock"):
         assert shell("webhooks", "prune", "--yes").code == 0
         assert board.writes() == []
     assert shell("webhooks", "prune", "--yes").code == 0
-    assert board.writes() == [f"DELETE /webhooks/{uuid(1)}"]
+    assert board.writes() == [f"DELETE /webhooks/{webhook_uuid(1)}"]
 
 
-def test_a_file_that_cannot_be_read_keeps_nobody_from_deleting(board: Switchboard, shell: Shell) -> None:
+def test_a_file_that_cannot_be_read_keeps_nobody_from_deleting(board: FakeWebhooks, shell: Shell) -> None:
     (shell.home / "state" / "listeners.json").write_text("{")
-    assert shell("webhooks", "delete", uuid(1), "--yes").code == 0
+    assert shell("webhooks", "delete", webhook_uuid(1), "--yes").code == 0
     assert shell("webhooks", "prune", "--yes").code == 2
-    assert board.writes() == [f"DELETE /webhooks/{uuid(1)}"]
+    assert board.writes() == [f"DELETE /webhooks/{webhook_uuid(1)}"]

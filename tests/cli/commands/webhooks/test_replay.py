@@ -11,32 +11,32 @@ from typing import Any
 
 import pytest
 
-from tests.support.fakefeed import Answer, FakeApi, FakeTime, Heard
-from tests.support.shell import Ended, Shell
+from tests.support.fake_api import FakeApi, FakeResponse, FakeTime, RecordedRequest
+from tests.support.shell import CommandResult, Shell
 
 SECRET = "whsec_000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
 T = 1_790_000_000  # seconds, where fake time begins
 
-Replay = Callable[..., Ended]
+Replay = Callable[..., CommandResult]
 
 
-def envelope(kind: str = "file.burned", at: int = 0, name: str = "Übersicht.pdf") -> dict[str, Any]:
+def make_envelope(kind: str = "file.burned", at: int = 0, name: str = "Übersicht.pdf") -> dict[str, Any]:
     stamp = f"2026-01-02T03:04:{at:02}.000Z"
     return {"event": kind, "timestamp": stamp, "data": {"fileUuid": "6f1d", "fileName": name}}
 
 
-def compact(value: Any) -> str:
+def encode_compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def saved(number: int, kind: str = "file.burned", at: int = 0, **more: Any) -> str:
+def make_saved_line(number: int, kind: str = "file.burned", at: int = 0, **more: Any) -> str:
     """A line as ``webhooks listen --save`` writes it."""
     stamp = f"2026-01-02T03:04:{at:02}.000Z"
     row = {"receivedAt": stamp, "kind": kind, "verified": True, "id": f"d-{number}", "attempt": 1, "forwards": []}
-    return json.dumps({**row, "body": compact(envelope(kind)), **more})
+    return json.dumps({**row, "body": encode_compact(make_envelope(kind)), **more})
 
 
-def is_genuine(heard: Heard, header: str = "X-Service-Signature", at: int = T) -> bool:
+def is_genuine(heard: RecordedRequest, header: str = "X-Service-Signature", at: int = T) -> bool:
     t, v1 = (part.partition("=")[2] for part in heard.headers[header].split(","))
     wanted = hmac.new(SECRET.encode(), f"{t}.".encode() + heard.body, hashlib.sha256).hexdigest()
     return v1 == wanted and int(t) == at
@@ -46,9 +46,9 @@ def is_genuine(heard: Heard, header: str = "X-Service-Signature", at: int = T) -
 def replay(shell: Shell, api: FakeApi, tmp_path: Path) -> Replay:
     """Replay these lines to a receiver that takes everything."""
     (tmp_path / "secret").write_text(f"{SECRET}\n")
-    api.on("POST", "/hook", Answer({}, 204))
+    api.on("POST", "/hook", FakeResponse({}, 204))
 
-    def run(lines: list[str], *words: str) -> Ended:
+    def run(lines: list[str], *words: str) -> CommandResult:
         (tmp_path / "events.jsonl").write_text("".join(f"{line}\n" for line in lines))
         fixed = ("--to", f"{api.url}/api/v1/hook", "--secret-file", tmp_path / "secret")
         return shell("webhooks", "replay", tmp_path / "events.jsonl", *fixed, *words)
@@ -58,7 +58,7 @@ def replay(shell: Shell, api: FakeApi, tmp_path: Path) -> Replay:
 
 def test_a_saved_delivery_goes_out_byte_for_byte_and_signed_anew(api: FakeApi, replay: Replay) -> None:
     spaced = '{"event": "file.burned", "timestamp": "x", "data": {"fileName": "\\u00dc"}}'
-    done = replay([saved(1, attempt=3, body=spaced)])
+    done = replay([make_saved_line(1, attempt=3, body=spaced)])
     (heard,) = api.asked("POST", "/hook")
     assert heard.body == spaced.encode()
     assert is_genuine(heard)
@@ -72,7 +72,7 @@ def test_a_saved_delivery_goes_out_byte_for_byte_and_signed_anew(api: FakeApi, r
 
 
 def test_an_envelope_a_line_goes_out_as_the_line(api: FakeApi, replay: Replay) -> None:
-    line = json.dumps(envelope())
+    line = json.dumps(make_envelope())
     assert replay([line, "", line]).code == 0
     first, second = api.asked("POST", "/hook")
     assert first.body == second.body == line.encode()
@@ -81,64 +81,70 @@ def test_an_envelope_a_line_goes_out_as_the_line(api: FakeApi, replay: Replay) -
 
 
 def test_a_row_of_the_activity_feed_goes_out_as_its_envelope(api: FakeApi, replay: Replay) -> None:
-    assert replay([json.dumps({"id": 7, **envelope()})]).code == 0
-    assert api.asked("POST", "/hook")[0].body == compact(envelope()).encode()
+    assert replay([json.dumps({"id": 7, **make_envelope()})]).code == 0
+    assert api.asked("POST", "/hook")[0].body == encode_compact(make_envelope()).encode()
 
 
 def test_a_body_that_was_kept_as_an_object_goes_out_as_compact_json(api: FakeApi, replay: Replay) -> None:
-    assert replay([saved(1, body=envelope())]).code == 0
-    assert api.asked("POST", "/hook")[0].body == compact(envelope()).encode()
+    assert replay([make_saved_line(1, body=make_envelope())]).code == 0
+    assert api.asked("POST", "/hook")[0].body == encode_compact(make_envelope()).encode()
 
 
 def test_refused_attempts_are_left_out_for_no_webhook_is_told_of_them(api: FakeApi, replay: Replay) -> None:
-    done = replay([json.dumps({"id": 1, **envelope("access.denied")}), json.dumps(envelope())])
+    done = replay([json.dumps({"id": 1, **make_envelope("access.denied")}), json.dumps(make_envelope())])
     assert (done.code, done.err) == (0, "1 refused attempts are left out: webhooks are not told of them\n")
     assert len(api.asked("POST", "/hook")) == 1
 
 
-@pytest.mark.parametrize("body", [compact(envelope("receipt.confirmed")), "no JSON at all"])
+@pytest.mark.parametrize("body", [encode_compact(make_envelope("receipt.confirmed")), "no JSON at all"])
 def test_what_came_without_a_genuine_signature_is_not_signed(api: FakeApi, replay: Replay, body: str) -> None:
     """Anybody can post to a listener; signed by a replay, it would pass for real."""
-    done = replay([saved(1, verified=False, flaw="There is no signature.", body=body), saved(2)])
+    done = replay([make_saved_line(1, verified=False, flaw="There is no signature.", body=body), make_saved_line(2)])
     assert done.code == 0
     assert "1 are left out: they came without a genuine signature" in done.err
     assert [heard.headers["Webhook-Id"] for heard in api.asked("POST", "/hook")] == ["d-2"]
 
 
 def test_only_some_kinds_can_be_replayed(api: FakeApi, replay: Replay) -> None:
-    lines = [json.dumps(envelope(kind)) for kind in ("file.viewed", "note.created", "file.burned")]
+    lines = [json.dumps(make_envelope(kind)) for kind in ("file.viewed", "note.created", "file.burned")]
     done = replay(lines, "--only", "note.created", "--only", "file.burned", "--json")
     assert [(row["line"], row["kind"]) for row in done.rows] == [(2, "note.created"), (3, "file.burned")]
     assert len(api.asked("POST", "/hook")) == 2
 
 
 def test_at_once_means_without_a_pause(replay: Replay, time: FakeTime) -> None:
-    replay([saved(1, at=0), saved(2, at=30)])
+    replay([make_saved_line(1, at=0), make_saved_line(2, at=30)])
     assert time.passed == 0
 
 
 @pytest.mark.parametrize(("speed", "seconds"), [("1x", 30), ("10x", 3), ("0.5x", 60)])
 def test_events_can_come_in_the_time_they_took(replay: Replay, time: FakeTime, speed: str, seconds: float) -> None:
-    done = replay([saved(1, at=0), saved(2, at=10), saved(3, at=5), saved(4, at=30)], "--speed", speed)
+    done = replay(
+        [make_saved_line(1, at=0), make_saved_line(2, at=10), make_saved_line(3, at=5), make_saved_line(4, at=30)],
+        "--speed",
+        speed,
+    )
     assert time.passed == pytest.approx(seconds)
     assert done.code == 0
 
 
 def test_every_signature_has_the_time_of_its_own_sending(api: FakeApi, replay: Replay) -> None:
-    replay([saved(1, at=0), saved(2, at=30)], "--speed", "1x")
+    replay([make_saved_line(1, at=0), make_saved_line(2, at=30)], "--speed", "1x")
     first, second = api.asked("POST", "/hook")
     assert is_genuine(first, at=T)
     assert is_genuine(second, at=T + 30)
 
 
 def test_a_long_replay_says_so(replay: Replay) -> None:
-    assert replay([saved(1, at=0), saved(2, at=30)], "--speed", "1x").err == "this takes 30s\n"
-    assert replay([saved(1, at=0), saved(2, at=30)], "--speed", "1x", "-q").err == ""
+    assert replay([make_saved_line(1, at=0), make_saved_line(2, at=30)], "--speed", "1x").err == "this takes 30s\n"
+    assert replay([make_saved_line(1, at=0), make_saved_line(2, at=30)], "--speed", "1x", "-q").err == ""
 
 
 def test_what_some_do_not_take_is_shown_row_by_row_and_ends_with_12(api: FakeApi, replay: Replay) -> None:
-    api.on("POST", "/hook", Answer({}, 200), Answer({}, 500), Answer({}, 302, {"Location": "/elsewhere"}))
-    done = replay([saved(1), saved(2), saved(3)], "--json")
+    api.on(
+        "POST", "/hook", FakeResponse({}, 200), FakeResponse({}, 500), FakeResponse({}, 302, {"Location": "/elsewhere"})
+    )
+    done = replay([make_saved_line(1), make_saved_line(2), make_saved_line(3)], "--json")
     assert done.code == 12
     assert [row["status"] for row in done.rows] == [200, 500, 302]
     assert "2 of 3 were not taken" in done.err
@@ -146,23 +152,23 @@ def test_what_some_do_not_take_is_shown_row_by_row_and_ends_with_12(api: FakeApi
 
 
 def test_a_receiver_that_is_not_there_ends_with_11(shell: Shell, tmp_path: Path, replay: Replay) -> None:
-    replay([saved(1)])
+    replay([make_saved_line(1)])
     fixed = ("--to", "http://127.0.0.1:9/hook", "--secret-file", tmp_path / "secret")
     done = shell("webhooks", "replay", tmp_path / "events.jsonl", *fixed, "--json")
     assert (done.code, done.rows[0]["status"], done.rows[0]["error"]) == (11, 0, "cannot be reached")
 
 
 def test_a_person_reads_kind_answer_and_time(shell: Shell, api: FakeApi, replay: Replay) -> None:
-    api.on("POST", "/hook", Answer({}, 500))
+    api.on("POST", "/hook", FakeResponse({}, 500))
     shell.tty = True
-    (line,) = replay([saved(1, kind="note.created")], "--no-color").lines
+    (line,) = replay([make_saved_line(1, kind="note.created")], "--no-color").lines
     assert line.startswith("note.created  500  ")
     assert line.endswith(" ms")
 
 
 def test_a_dry_run_prints_the_bodies_and_sends_nothing(api: FakeApi, replay: Replay) -> None:
-    done = replay([saved(1)], "-n", "--json")
-    assert done.json == [{"method": "POST", "path": f"{api.url}/api/v1/hook", "body": compact(envelope())}]
+    done = replay([make_saved_line(1)], "-n", "--json")
+    assert done.json == [{"method": "POST", "path": f"{api.url}/api/v1/hook", "body": encode_compact(make_envelope())}]
     assert api.heard == []
 
 
@@ -172,7 +178,7 @@ def test_an_empty_file_is_nothing_to_send(replay: Replay) -> None:
 
 
 def test_another_signature_header_can_be_named(api: FakeApi, replay: Replay) -> None:
-    replay([saved(1)], "--header-name", "Acme-Signature")
+    replay([make_saved_line(1)], "--header-name", "Acme-Signature")
     assert is_genuine(api.asked("POST", "/hook")[0], "Acme-Signature")
 
 
@@ -192,7 +198,7 @@ def test_another_signature_header_can_be_named(api: FakeApi, replay: Replay) -> 
 def test_a_line_that_is_no_event_ends_with_2_before_anything_is_sent(
     api: FakeApi, replay: Replay, line: str, why: str
 ) -> None:
-    done = replay([saved(1), line])
+    done = replay([make_saved_line(1), line])
     assert (done.code, done.out, why in done.err) == (2, "", True), done.err
     assert api.heard == []
 
@@ -210,13 +216,13 @@ def test_a_line_that_is_no_event_ends_with_2_before_anything_is_sent(
     ],
 )
 def test_a_line_that_makes_no_sense_ends_with_2(api: FakeApi, replay: Replay, words: tuple[str, ...]) -> None:
-    done = replay([saved(1)], *words)
+    done = replay([make_saved_line(1)], *words)
     assert (done.code, done.out) == (2, "")
     assert api.heard == []
 
 
 def test_without_a_receiver_or_a_secret_nothing_is_sent(shell: Shell, replay: Replay, tmp_path: Path) -> None:
-    replay([saved(1)])
+    replay([make_saved_line(1)])
     file = tmp_path / "events.jsonl"
     assert shell("webhooks", "replay", file, "--secret-file", tmp_path / "secret").code == 2
     assert shell("webhooks", "replay", file, "--to", "http://127.0.0.1:9/").code == 2

@@ -12,7 +12,14 @@ import pytest
 
 from docshare.contract.signing import verify
 from tests.support.pdfs import simple_pdf
-from tests.support.receivers import ALLOWED, BAD_HABITS, OK, Receiver, receiver_at, run_out
+from tests.support.receivers import (
+    FAILING_SCRIPTS,
+    LOOPBACK_NETWORKS,
+    OK,
+    FakeReceiver,
+    deliver_until_idle,
+    open_receiver,
+)
 from tests.support.shell import Shell
 
 if TYPE_CHECKING:
@@ -24,12 +31,12 @@ UNKNOWN = "00000000-0000-4000-8000-000000000001"
 @pytest.fixture
 def world(make: Callable[..., World]) -> World:
     """A server whose webhooks may call this machine."""
-    return make(webhook_allow=ALLOWED)
+    return make(webhook_allow=LOOPBACK_NETWORKS)
 
 
 @pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with receiver_at() as receiver:
+def receiver() -> Iterator[FakeReceiver]:
+    with open_receiver() as receiver:
         yield receiver
 
 
@@ -56,7 +63,7 @@ def replaced(shell: Shell, file: str, tmp_path: Path) -> Callable[[], None]:
     return replace
 
 
-def created(shell: Shell, receiver: Receiver, *words: str | Path) -> str:
+def create_webhook(shell: Shell, receiver: FakeReceiver, *words: str | Path) -> str:
     """The UUID of a new webhook to the receiver."""
     done = shell("webhooks", "create", receiver.url, "--events", "content.replaced", *words, "--json")
     assert done.code == 0, done.err
@@ -64,11 +71,11 @@ def created(shell: Shell, receiver: Receiver, *words: str | Path) -> str:
 
 
 def test_the_secret_in_the_file_verifies_what_arrives(
-    shell: Shell, world: World, receiver: Receiver, replaced: Callable[[], None], tmp_path: Path
+    shell: Shell, world: World, receiver: FakeReceiver, replaced: Callable[[], None], tmp_path: Path
 ) -> None:
-    webhook = created(shell, receiver, "--secret-file", tmp_path / "secret", "--test")
+    webhook = create_webhook(shell, receiver, "--secret-file", tmp_path / "secret", "--test")
     replaced()
-    run_out(world, world.rt)
+    deliver_until_idle(world, world.rt)
     secret = (tmp_path / "secret").read_text().strip()
     assert re.fullmatch("whsec_[0-9a-f]{64}", secret)
     for hit in receiver.hits:
@@ -80,17 +87,17 @@ def test_the_secret_in_the_file_verifies_what_arrives(
 
 
 def test_what_failed_is_seen_and_sent_again(
-    shell: Shell, world: World, receiver: Receiver, replaced: Callable[[], None]
+    shell: Shell, world: World, receiver: FakeReceiver, replaced: Callable[[], None]
 ) -> None:
-    webhook = created(shell, receiver)
-    receiver.script(BAD_HABITS["5xx"])
+    webhook = create_webhook(shell, receiver)
+    receiver.script(FAILING_SCRIPTS["5xx"])
     replaced()
-    run_out(world, world.rt)
+    deliver_until_idle(world, world.rt)
     (row,) = shell("webhooks", "deliveries", webhook, "--json").json
     assert (row["state"], [each["status"] for each in row["attempts"]]) == ("abandoned", [503] * 5)
     receiver.script(OK)
     assert shell("webhooks", "redeliver", webhook, "--failed").code == 0
-    run_out(world, world.rt)
+    deliver_until_idle(world, world.rt)
     shell.tty = True
     assert "✗✗✗✗✗✓" in shell("webhooks", "deliveries", receiver.url).out
     shell.tty = False
@@ -101,13 +108,13 @@ def test_what_failed_is_seen_and_sent_again(
 
 
 def test_a_webhook_that_was_disabled_is_enabled_and_catches_up(
-    shell: Shell, world: World, receiver: Receiver, replaced: Callable[[], None]
+    shell: Shell, world: World, receiver: FakeReceiver, replaced: Callable[[], None]
 ) -> None:
-    webhook = created(shell, receiver)
-    receiver.script(BAD_HABITS["4xx"])
+    webhook = create_webhook(shell, receiver)
+    receiver.script(FAILING_SCRIPTS["4xx"])
     for _ in range(21):
         replaced()
-    run_out(world, world.rt)
+    deliver_until_idle(world, world.rt)
     shell.tty = True
     assert "disabled after 20 abandoned deliveries" in shell("webhooks", "show", webhook).out
     shell.tty = False
@@ -116,27 +123,27 @@ def test_a_webhook_that_was_disabled_is_enabled_and_catches_up(
     assert shell("webhooks", "redeliver", webhook, "--failed", "--json").code == 12
     assert shell("webhooks", "enable", webhook, "--json").json["active"] is True
     assert shell("webhooks", "redeliver", webhook, "--failed").code == 0
-    run_out(world, world.rt)
+    deliver_until_idle(world, world.rt)
     versions = [json.loads(hit.body)["data"]["contentVersion"] for hit in receiver.hits]
     assert sorted(versions) == list(range(2, 23))
 
 
-def test_a_test_says_what_the_receiver_answered(shell: Shell, receiver: Receiver) -> None:
-    webhook = created(shell, receiver)
-    receiver.script(BAD_HABITS["5xx"])
+def test_a_test_says_what_the_receiver_answered(shell: Shell, receiver: FakeReceiver) -> None:
+    webhook = create_webhook(shell, receiver)
+    receiver.script(FAILING_SCRIPTS["5xx"])
     done = shell("webhooks", "test", webhook)
     assert (done.code, done.out.split("\t")[:2]) == (13, ["false", "503"])
 
 
-def test_a_webhook_for_one_file_shows_its_name(shell: Shell, receiver: Receiver, file: str) -> None:
-    created(shell, receiver, "--file", file)
+def test_a_webhook_for_one_file_shows_its_name(shell: Shell, receiver: FakeReceiver, file: str) -> None:
+    create_webhook(shell, receiver, "--file", file)
     shell.tty = True
     shell.env["COLUMNS"] = "200"
     assert "report.pdf" in shell("webhooks", "list").out
 
 
 def test_the_server_has_the_last_word_about_addresses_files_and_numbers(
-    shell: Shell, world: World, desk: Callable[[Person], Shell], receiver: Receiver, file: str
+    shell: Shell, world: World, desk: Callable[[Person], Shell], receiver: FakeReceiver, file: str
 ) -> None:
     for url in ("https://169.254.169.254/", "http://10.0.0.8/", "https://[fe80::1]/"):
         assert shell("webhooks", "create", url, "--all").code == 9
@@ -151,9 +158,9 @@ def test_the_server_has_the_last_word_about_addresses_files_and_numbers(
 
 
 def test_webhooks_of_somebody_else_are_not_there(
-    shell: Shell, world: World, desk: Callable[[Person], Shell], receiver: Receiver
+    shell: Shell, world: World, desk: Callable[[Person], Shell], receiver: FakeReceiver
 ) -> None:
-    webhook = created(shell, receiver)
+    webhook = create_webhook(shell, receiver)
     stranger = desk(world.mal)
     for line in (("show", webhook), ("delete", webhook, "--yes"), ("test", webhook), ("enable", webhook)):
         assert stranger("webhooks", *line).code == 3
@@ -166,17 +173,17 @@ def test_webhooks_of_somebody_else_are_not_there(
 
 
 @pytest.fixture
-def operator(shell: Shell, world: World, receiver: Receiver, replaced: Callable[[], None]) -> Shell:
+def operator(shell: Shell, world: World, receiver: FakeReceiver, replaced: Callable[[], None]) -> Shell:
     """The shell on the machine of the server, which has given up one delivery."""
-    created(shell, receiver)
-    receiver.script(BAD_HABITS["5xx"])
+    create_webhook(shell, receiver)
+    receiver.script(FAILING_SCRIPTS["5xx"])
     replaced()
-    run_out(world, world.rt)
+    deliver_until_idle(world, world.rt)
     shell.env["DOCSHARE_DATA_DIR"] = str(world.rt.config.data_dir)
     return shell
 
 
-def test_the_operator_sees_deliveries_of_everybody(operator: Shell, world: World, receiver: Receiver) -> None:
+def test_the_operator_sees_deliveries_of_everybody(operator: Shell, world: World, receiver: FakeReceiver) -> None:
     (row,) = operator("admin", "deliveries", "list", "--json").json
     assert (row["account"], row["url"], row["state"]) == (world.pia.email, receiver.url, "abandoned")
     line = operator("admin", "deliveries", "list").out.split("\t")
@@ -190,7 +197,7 @@ def test_the_operator_sees_deliveries_of_everybody(operator: Shell, world: World
     assert world.pia.email in shown
 
 
-def test_the_operator_sees_a_body_and_its_attempts(operator: Shell, receiver: Receiver) -> None:
+def test_the_operator_sees_a_body_and_its_attempts(operator: Shell, receiver: FakeReceiver) -> None:
     ident = operator("admin", "deliveries", "list", "--format", "ids").out.strip()
     shown = operator("admin", "deliveries", "show", ident, "--json").json
     assert shown["body"].encode() == receiver.hits[0].body
@@ -205,7 +212,7 @@ def test_the_operator_sees_a_body_and_its_attempts(operator: Shell, receiver: Re
     assert operator("admin", "deliveries", "show", "999").code == 3
 
 
-def test_the_operator_sends_one_again(operator: Shell, world: World, receiver: Receiver) -> None:
+def test_the_operator_sends_one_again(operator: Shell, world: World, receiver: FakeReceiver) -> None:
     ident = operator("admin", "deliveries", "list", "--format", "ids").out.strip()
     receiver.script(OK)
     assert operator("admin", "deliveries", "retry", ident, "--json").json["state"] == "queued"

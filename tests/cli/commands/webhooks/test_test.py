@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from tests.cli.commands.switchboard import URL, Switchboard, uuid
-from tests.support.fakefeed import FakeApi, FakeTime, problem
+from tests.cli.commands.fake_webhooks import URL, FakeWebhooks, webhook_uuid
+from tests.support.fake_api import FakeApi, FakeTime, problem
 from tests.support.shell import Shell
 
-GOOD = {"delivered": True, "status": 200, "latencyMs": 143}
-BAD = {"delivered": False, "status": 500, "latencyMs": 90}
-NONE = {"delivered": False, "status": 0, "latencyMs": 10_000}
+SUCCESSFUL_TEST = {"delivered": True, "status": 200, "latencyMs": 143}
+FAILED_TEST = {"delivered": False, "status": 500, "latencyMs": 90}
+UNREACHED_TEST = {"delivered": False, "status": 0, "latencyMs": 10_000}
 
 
 @pytest.fixture
-def board(api: FakeApi) -> Switchboard:
+def board(api: FakeApi) -> FakeWebhooks:
     """An account with one webhook."""
-    board = Switchboard(api)
+    board = FakeWebhooks(api)
     board.add()
     return board
 
@@ -26,17 +26,17 @@ def board(api: FakeApi) -> Switchboard:
 @pytest.mark.parametrize(
     ("result", "code", "told", "piped"),
     [
-        (GOOD, 0, "delivered 200 in 143 ms", "true\t200\t143"),
-        (BAD, 13, "not delivered: 500 in 90 ms", "false\t500\t90"),
-        (NONE, 13, "not delivered: no answer after 10000 ms", "false\t0\t10000"),
+        (SUCCESSFUL_TEST, 0, "delivered 200 in 143 ms", "true\t200\t143"),
+        (FAILED_TEST, 13, "not delivered: 500 in 90 ms", "false\t500\t90"),
+        (UNREACHED_TEST, 13, "not delivered: no answer after 10000 ms", "false\t0\t10000"),
         ({"delivered": "yes", "status": 200, "latencyMs": 1}, 13, "not delivered: 200 in 1 ms", "yes\t200\t1"),
     ],
 )
 def test_the_result_is_told_and_is_the_exit_code(
-    board: Switchboard, shell: Shell, result: dict[str, Any], code: int, told: str, piped: str
+    board: FakeWebhooks, shell: Shell, result: dict[str, Any], code: int, told: str, piped: str
 ) -> None:
     board.results = [result]
-    done = shell("webhooks", "test", uuid(1))
+    done = shell("webhooks", "test", webhook_uuid(1))
     assert (done.code, done.out) == (code, f"{piped}\n")
     done = shell("webhooks", "test", URL, "--json")
     assert (done.code, done.json) == (code, result)
@@ -44,53 +44,53 @@ def test_the_result_is_told_and_is_the_exit_code(
     assert shell("webhooks", "test", URL, "--no-color").out == f"{told}\n"
 
 
-def test_repeated_tests_are_six_seconds_apart(board: Switchboard, shell: Shell, time: FakeTime) -> None:
-    board.results = [GOOD, BAD, GOOD]
-    done = shell("webhooks", "test", uuid(1), "--repeat", "3", "--json")
-    assert (done.code, done.rows) == (13, [GOOD, BAD, GOOD])
+def test_repeated_tests_are_six_seconds_apart(board: FakeWebhooks, shell: Shell, time: FakeTime) -> None:
+    board.results = [SUCCESSFUL_TEST, FAILED_TEST, SUCCESSFUL_TEST]
+    done = shell("webhooks", "test", webhook_uuid(1), "--repeat", "3", "--json")
+    assert (done.code, done.rows) == (13, [SUCCESSFUL_TEST, FAILED_TEST, SUCCESSFUL_TEST])
     assert time.slept == [6.0, 6.0]
 
 
 def test_ten_are_sent_in_a_burst_and_the_eleventh_a_minute_after_the_first(
-    board: Switchboard, shell: Shell, time: FakeTime
+    board: FakeWebhooks, shell: Shell, time: FakeTime
 ) -> None:
     when: list[float] = []
-    board.api.on("POST", f"/webhooks/{uuid(1)}/test", lambda heard: when.append(time.passed) or GOOD)
-    assert shell("webhooks", "test", uuid(1), "--repeat", "21", "--every", "1s").code == 0
+    board.api.on("POST", f"/webhooks/{webhook_uuid(1)}/test", lambda heard: when.append(time.passed) or SUCCESSFUL_TEST)
+    assert shell("webhooks", "test", webhook_uuid(1), "--repeat", "21", "--every", "1s").code == 0
     assert when[:11] == [*range(10), 60]
     assert all(later - earlier >= 60 for earlier, later in zip(when, when[10:], strict=False))
 
 
-def test_a_slow_receiver_takes_from_the_time_in_between(board: Switchboard, shell: Shell, time: FakeTime) -> None:
+def test_a_slow_receiver_takes_from_the_time_in_between(board: FakeWebhooks, shell: Shell, time: FakeTime) -> None:
     def slow(_: object) -> dict[str, Any]:
         time.passed += 4
-        return GOOD
+        return SUCCESSFUL_TEST
 
-    board.api.on("POST", f"/webhooks/{uuid(1)}/test", slow)
-    shell("webhooks", "test", uuid(1), "--repeat", "2")
+    board.api.on("POST", f"/webhooks/{webhook_uuid(1)}/test", slow)
+    shell("webhooks", "test", webhook_uuid(1), "--repeat", "2")
     assert time.slept == [2.0]
 
 
-def test_the_servers_limit_is_waited_for(board: Switchboard, shell: Shell, time: FakeTime) -> None:
-    board.results = [problem(429, "rate_limited", Retry_After="17"), GOOD]
-    assert shell("webhooks", "test", uuid(1)).code == 0
+def test_the_servers_limit_is_waited_for(board: FakeWebhooks, shell: Shell, time: FakeTime) -> None:
+    board.results = [problem(429, "rate_limited", Retry_After="17"), SUCCESSFUL_TEST]
+    assert shell("webhooks", "test", webhook_uuid(1)).code == 0
     assert time.slept == [17.0]
 
 
 @pytest.mark.parametrize(("status", "code", "exit_code"), [(404, "not_found", 3), (403, "insufficient_scope", 5)])
-def test_a_refusal_has_its_exit_code(board: Switchboard, shell: Shell, status: int, code: str, exit_code: int) -> None:
+def test_a_refusal_has_its_exit_code(board: FakeWebhooks, shell: Shell, status: int, code: str, exit_code: int) -> None:
     board.results = [problem(status, code)]
-    done = shell("webhooks", "test", uuid(1), "--repeat", "3")
+    done = shell("webhooks", "test", webhook_uuid(1), "--repeat", "3")
     assert (done.code, done.out, len(board.writes())) == (exit_code, "", 1)
 
 
-def test_a_dry_run_sends_nothing(board: Switchboard, shell: Shell) -> None:
+def test_a_dry_run_sends_nothing(board: FakeWebhooks, shell: Shell) -> None:
     done = shell("webhooks", "test", URL, "--repeat", "2", "-n")
-    assert done.lines == [f"POST\t/api/v1/webhooks/{uuid(1)}/test\t"] * 2
+    assert done.lines == [f"POST\t/api/v1/webhooks/{webhook_uuid(1)}/test\t"] * 2
     assert board.writes() == []
 
 
 @pytest.mark.parametrize("words", [("--repeat", "0"), ("--every", "soon"), ("--repeat", "x")])
-def test_a_line_that_makes_no_sense_is_2(board: Switchboard, shell: Shell, words: tuple[str, ...]) -> None:
-    assert shell("webhooks", "test", uuid(1), *words).code == 2
+def test_a_line_that_makes_no_sense_is_2(board: FakeWebhooks, shell: Shell, words: tuple[str, ...]) -> None:
+    assert shell("webhooks", "test", webhook_uuid(1), *words).code == 2
     assert board.writes() == []

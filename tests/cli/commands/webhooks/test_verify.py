@@ -16,17 +16,17 @@ from hypothesis import strategies as st
 
 from docshare.cli.commands.webhooks.verify import examine
 from docshare.contract.signing import Verdict, sign
-from tests.support.shell import Ended, Shell
-from tests.support.signed import BODY, HEX, SECRET, T, header, v1
+from tests.support.shell import CommandResult, Shell
+from tests.support.webhook_signatures import BODY, HEX, SECRET, T, hmac_hex, signature_header
 
-Verify = Callable[..., Ended]
+Verify = Callable[..., CommandResult]
 
 
 @pytest.fixture
 def verify(shell: Shell, tmp_path: Path) -> Verify:
     """Run the command on a body that was received with a signature."""
 
-    def run(signature: str, *words: str, body: bytes = BODY, secret: bytes = SECRET.encode() + b"\n") -> Ended:
+    def run(signature: str, *words: str, body: bytes = BODY, secret: bytes = SECRET.encode() + b"\n") -> CommandResult:
         (tmp_path / "body").write_bytes(body)
         (tmp_path / "secret").write_bytes(secret)
         line = (tmp_path / "body", "--secret-file", tmp_path / "secret", "--signature", signature)
@@ -39,7 +39,7 @@ def verify(shell: Shell, tmp_path: Path) -> Verify:
 
 
 def test_a_genuine_signature_ends_with_0(verify: Verify) -> None:
-    done = verify(header())
+    done = verify(signature_header())
     assert done.code == 0
     assert done.lines == [
         "verdict\tgenuine",
@@ -52,7 +52,7 @@ def test_a_genuine_signature_ends_with_0(verify: Verify) -> None:
 
 
 def test_json_has_the_verdict_and_the_age(verify: Verify) -> None:
-    assert verify(header(t=T - 90), "--json").json == {
+    assert verify(signature_header(t=T - 90), "--json").json == {
         "genuine": True,
         "verdict": "genuine",
         "detail": "The signature is genuine, made 1m 30s ago.",
@@ -64,18 +64,18 @@ def test_json_has_the_verdict_and_the_age(verify: Verify) -> None:
 
 @pytest.mark.parametrize(("age", "code"), [(300, 0), (301, 13), (-300, 0), (-301, 13)])
 def test_the_window_is_five_minutes_to_both_sides(verify: Verify, age: int, code: int) -> None:
-    assert verify(header(t=T - age)).code == code
+    assert verify(signature_header(t=T - age)).code == code
 
 
 def test_a_stale_signature_says_how_old_it_is(verify: Verify) -> None:
-    done = verify(header(t=T - 540), "--json")
+    done = verify(signature_header(t=T - 540), "--json")
     assert (done.code, done.json["verdict"], done.json["detail"]) == (
         13, "stale", "The signature is genuine but stale: 9m 00s old, allowed are 5m 00s. A replay or a wrong clock.",
     )  # fmt: skip
 
 
 def test_a_signature_from_the_future_says_by_how_much(verify: Verify) -> None:
-    done = verify(header(t=T + 540), "--json")
+    done = verify(signature_header(t=T + 540), "--json")
     assert (done.code, done.json["verdict"], done.json["detail"]) == (
         13, "future",
         "The signature is genuine but from the future, by 9m 00s; allowed are 5m 00s: a wrong clock.",
@@ -84,18 +84,18 @@ def test_a_signature_from_the_future_says_by_how_much(verify: Verify) -> None:
 
 @pytest.mark.parametrize("at", [str(T - 540), "2026-09-21T14:04:20Z"])
 def test_another_moment_can_be_looked_from(verify: Verify, at: str) -> None:
-    assert verify(header(t=T - 540)).code == 13
-    assert verify(header(t=T - 540), "--at", at).code == 0
+    assert verify(signature_header(t=T - 540)).code == 13
+    assert verify(signature_header(t=T - 540), "--at", at).code == 0
 
 
 def test_the_tolerance_can_be_chosen(verify: Verify) -> None:
-    assert verify(header(t=T - 540), "--tolerance", "10m").code == 0
-    assert verify(header(t=T - 11), "--tolerance", "10").code == 13
+    assert verify(signature_header(t=T - 540), "--tolerance", "10m").code == 0
+    assert verify(signature_header(t=T - 11), "--tolerance", "10").code == 13
 
 
 def test_a_person_reads_the_verdict_and_the_mistake_on_two_lines(shell: Shell, verify: Verify) -> None:
     shell.tty = True
-    assert verify(header(BODY + b"\n"), "--no-color").lines == [
+    assert verify(signature_header(BODY + b"\n"), "--no-color").lines == [
         "mismatch: The signature does not fit.",
         "It fits if a trailing newline is added. It was cut off on the way.",
     ]
@@ -103,38 +103,44 @@ def test_a_person_reads_the_verdict_and_the_mistake_on_two_lines(shell: Shell, v
 
 # --- a header of another form ----------------------------------------------------------------------------------------
 
-GOOD = v1(SECRET.encode(), f"{T}.".encode() + BODY)
+GENUINE_SIGNATURE = hmac_hex(SECRET.encode(), f"{T}.".encode() + BODY)
 
 
 @pytest.mark.parametrize(
     ("signature", "detail"),
     [
         ("", "The signature header is empty."),
-        (GOOD, "The signature header has no t= part."),
+        (GENUINE_SIGNATURE, "The signature header has no t= part."),
         (f"t={T}", "The signature header has no v1= part."),
-        (f"v1={GOOD}", "The signature header has no t= part."),
-        (f"t={T},v1={GOOD}\n", "There is blank space or a line break around the signature header."),
+        (f"v1={GENUINE_SIGNATURE}", "The signature header has no t= part."),
+        (f"t={T},v1={GENUINE_SIGNATURE}\n", "There is blank space or a line break around the signature header."),
         (
-            f"X-Service-Signature: t={T},v1={GOOD}",
+            f"X-Service-Signature: t={T},v1={GENUINE_SIGNATURE}",
             "The signature begins with the name of the header; give only what stands behind the colon.",
         ),
         (
-            f"t={T}, v1={GOOD}",
+            f"t={T}, v1={GENUINE_SIGNATURE}",
             "There is blank space inside the signature header; none belongs there, not even after the comma.",
         ),
-        (f"v1={GOOD},t={T}", "In the signature header t stands first, then v1."),
-        (f"t={T},v1={GOOD},v0=1", "The signature header has a part too many: v0."),
-        (f"t={T},v1={GOOD},v1={GOOD}", "The signature header has a part twice."),
-        (f"t=now,v1={GOOD}", "t in the signature header is no decimal number."),
-        (f"t=,v1={GOOD}", "t in the signature header is no decimal number."),
-        (f"t={'9' * 16},v1={GOOD}", "t in the signature header is too long to be a time in seconds."),
-        (f"t={T},v1={GOOD[:-1]}", "v1 in the signature header has 63 characters; HMAC-SHA256 in hex has 64."),
+        (f"v1={GENUINE_SIGNATURE},t={T}", "In the signature header t stands first, then v1."),
+        (f"t={T},v1={GENUINE_SIGNATURE},v0=1", "The signature header has a part too many: v0."),
+        (f"t={T},v1={GENUINE_SIGNATURE},v1={GENUINE_SIGNATURE}", "The signature header has a part twice."),
+        (f"t=now,v1={GENUINE_SIGNATURE}", "t in the signature header is no decimal number."),
+        (f"t=,v1={GENUINE_SIGNATURE}", "t in the signature header is no decimal number."),
+        (f"t={'9' * 16},v1={GENUINE_SIGNATURE}", "t in the signature header is too long to be a time in seconds."),
         (
-            f"t={T},v1={GOOD[:40]}",
+            f"t={T},v1={GENUINE_SIGNATURE[:-1]}",
+            "v1 in the signature header has 63 characters; HMAC-SHA256 in hex has 64.",
+        ),
+        (
+            f"t={T},v1={GENUINE_SIGNATURE[:40]}",
             "v1 in the signature header has 40 characters, which is the length of SHA-1; HMAC-SHA256 in hex has 64.",
         ),
-        (f"t={T},v1={GOOD[:-1]}g", "v1 in the signature header is not hex."),
-        (f"t={T},v1={GOOD.upper()}", "v1 in the signature header has capital letters; it is lower-case hex."),
+        (f"t={T},v1={GENUINE_SIGNATURE[:-1]}g", "v1 in the signature header is not hex."),
+        (
+            f"t={T},v1={GENUINE_SIGNATURE.upper()}",
+            "v1 in the signature header has capital letters; it is lower-case hex.",
+        ),
     ],
 )
 def test_a_malformed_header_says_which_part(verify: Verify, signature: str, detail: str) -> None:
@@ -142,20 +148,23 @@ def test_a_malformed_header_says_which_part(verify: Verify, signature: str, deta
     assert (found.code, found.json["verdict"], found.json["detail"]) == (13, "malformed", detail)
 
 
-@pytest.mark.parametrize("signature", [f"t={T}, v1={GOOD}", f"v1={GOOD},t={T}", f"t={T},v1={GOOD.upper()}"])
+@pytest.mark.parametrize(
+    "signature",
+    [f"t={T}, v1={GENUINE_SIGNATURE}", f"v1={GENUINE_SIGNATURE},t={T}", f"t={T},v1={GENUINE_SIGNATURE.upper()}"],
+)
 def test_a_malformed_header_may_fit_all_the_same(verify: Verify, signature: str) -> None:
     assert verify(signature, "--json").json["mistake"] == "Apart from that the signature fits."
 
 
 def test_a_malformed_header_may_have_a_second_mistake(verify: Verify) -> None:
-    mistake = verify(header(BODY + b"\n").replace(",", ", "), "--json").json["mistake"]
+    mistake = verify(signature_header(BODY + b"\n").replace(",", ", "), "--json").json["mistake"]
     assert mistake.startswith("Apart from that: it fits if a trailing newline is added.")
 
 
 # --- the usual mistakes ----------------------------------------------------------------------------------------------
 
 
-def rewritten(**shape: Any) -> bytes:
+def reserialize_body(**shape: Any) -> bytes:
     return json.dumps(json.loads(BODY), **shape).encode()
 
 
@@ -170,16 +179,16 @@ BODIES = {
     "if the body were UTF-8 and not Latin-1": BODY.decode().encode("latin-1"),
     "if the body is decoded from Base64": base64.b64encode(BODY),
     "if the body is taken out of the JSON text": json.dumps(BODY.decode()).encode(),
-    "with the JSON written anew (compact)": rewritten(ensure_ascii=False),
-    "with the JSON written anew (compact) ": rewritten(),
-    "with the JSON written anew (compact)  ": rewritten(indent=2),
-    "with the JSON written anew (compact, keys in their first order)": rewritten(sort_keys=True),
+    "with the JSON written anew (compact)": reserialize_body(ensure_ascii=False),
+    "with the JSON written anew (compact) ": reserialize_body(),
+    "with the JSON written anew (compact)  ": reserialize_body(indent=2),
+    "with the JSON written anew (compact, keys in their first order)": reserialize_body(sort_keys=True),
 }
 
 
 @pytest.mark.parametrize(("how", "received"), BODIES.items(), ids=[how.strip() for how in BODIES])
 def test_a_body_that_was_changed_on_the_way_is_recognised(verify: Verify, how: str, received: bytes) -> None:
-    done = verify(header(), "--json", body=received)
+    done = verify(signature_header(), "--json", body=received)
     assert (done.code, done.json["verdict"], done.json["detail"]) == (13, "mismatch", "The signature does not fit.")
     assert done.json["mistake"].startswith(f"It fits {how.strip()}")
 
@@ -188,11 +197,11 @@ SIGNED = {
     "if a trailing newline is added": BODY + b"\n",
     "with CR LF instead of LF in the body": b"",
     "with a byte order mark before the body": b"\xef\xbb\xbf" + BODY,
-    "with the JSON written anew (with blanks behind commas and colons)": rewritten(ensure_ascii=False),
-    "with the JSON written anew (with blanks behind commas and colons, non-ASCII letters escaped)": rewritten(),
-    "with the JSON written anew (compact, non-ASCII letters escaped)": rewritten(separators=(",", ":")),
-    "with the JSON written anew (indented by 2": rewritten(indent=2),
-    "with the JSON written anew (compact, sorted keys)": rewritten(
+    "with the JSON written anew (with blanks behind commas and colons)": reserialize_body(ensure_ascii=False),
+    "with the JSON written anew (with blanks behind commas and colons, non-ASCII letters escaped)": reserialize_body(),
+    "with the JSON written anew (compact, non-ASCII letters escaped)": reserialize_body(separators=(",", ":")),
+    "with the JSON written anew (indented by 2": reserialize_body(indent=2),
+    "with the JSON written anew (compact, sorted keys)": reserialize_body(
         separators=(",", ":"), sort_keys=True, ensure_ascii=False
     ),
 }
@@ -200,7 +209,7 @@ SIGNED = {
 
 @pytest.mark.parametrize(("how", "signed"), [item for item in SIGNED.items() if item[1]])
 def test_a_signature_of_a_rewritten_body_is_recognised(verify: Verify, how: str, signed: bytes) -> None:
-    assert verify(header(signed), "--json").json["mistake"].startswith(f"It fits {how}")
+    assert verify(signature_header(signed), "--json").json["mistake"].startswith(f"It fits {how}")
 
 
 @pytest.mark.parametrize(
@@ -211,7 +220,7 @@ def test_a_signature_of_a_rewritten_body_is_recognised(verify: Verify, how: str,
     ],
 )
 def test_other_line_ends_are_recognised(verify: Verify, received: bytes, signed: bytes, how: str) -> None:
-    assert verify(header(signed), "--json", body=received).json["mistake"].startswith(f"It fits {how}")
+    assert verify(signature_header(signed), "--json", body=received).json["mistake"].startswith(f"It fits {how}")
 
 
 KEYS = {
@@ -225,7 +234,7 @@ KEYS = {
 
 @pytest.mark.parametrize(("how", "key"), KEYS.items())
 def test_a_signature_with_a_key_made_wrongly_is_recognised(verify: Verify, how: str, key: bytes) -> None:
-    assert verify(header(key=key), "--json").json["mistake"].startswith(f"It fits {how}")
+    assert verify(signature_header(key=key), "--json").json["mistake"].startswith(f"It fits {how}")
 
 
 @pytest.mark.parametrize(
@@ -240,7 +249,7 @@ def test_a_signature_with_a_key_made_wrongly_is_recognised(verify: Verify, how: 
     ],
 )
 def test_a_secret_file_with_more_or_less_in_it_is_recognised(verify: Verify, how: str, content: str) -> None:
-    assert verify(header(), "--json", secret=content.encode()).json["mistake"].startswith(f"It fits {how}")
+    assert verify(signature_header(), "--json", secret=content.encode()).json["mistake"].startswith(f"It fits {how}")
 
 
 MESSAGES = {
@@ -253,42 +262,42 @@ MESSAGES = {
 
 @pytest.mark.parametrize(("how", "message"), MESSAGES.items())
 def test_a_signature_of_something_else_than_t_dot_body_is_recognised(verify: Verify, how: str, message: bytes) -> None:
-    mistake = verify(f"t={T},v1={v1(SECRET.encode(), message)}", "--json").json["mistake"]
+    mistake = verify(f"t={T},v1={hmac_hex(SECRET.encode(), message)}", "--json").json["mistake"]
     assert mistake == f"It fits {how}. Signed is <t>.<raw body>, t in seconds."
 
 
 def test_t_in_milliseconds_is_recognised_whether_or_not_it_was_signed_like_that(verify: Verify) -> None:
-    signed = verify(header(t=T * 1000), "--json").json
+    signed = verify(signature_header(t=T * 1000), "--json").json
     assert (signed["verdict"], signed["mistake"]) == ("future", "t is in milliseconds; it must be seconds.")
-    unlike = verify(f"t={T}000,{header().partition(',')[2]}", "--json").json
+    unlike = verify(f"t={T}000,{signature_header().partition(',')[2]}", "--json").json
     assert unlike["mistake"].startswith("It fits with t in seconds before the body, though the header has milliseconds")
 
 
 def test_two_mistakes_at_once_are_recognised(verify: Verify) -> None:
-    mistake = verify(header(BODY + b"\n", key=HEX.encode()), "--json").json["mistake"]
+    mistake = verify(signature_header(BODY + b"\n", key=HEX.encode()), "--json").json["mistake"]
     assert mistake.startswith("It fits if a trailing newline is added and with the key without whsec_.")
 
 
 def test_another_secret_is_called_that_and_no_mistake_is_made_up(verify: Verify) -> None:
-    found = verify(header(key=b"whsec_other"), "--json").json
+    found = verify(signature_header(key=b"whsec_other"), "--json").json
     assert (found["verdict"], found["mistake"]) == ("mismatch", "")
     assert "another secret, or the body was changed" in found["detail"]
 
 
 def test_an_empty_body_hints_at_one_that_was_read_before(verify: Verify) -> None:
-    assert "was the body read before?" in verify(header(), "--json", body=b"").json["detail"]
+    assert "was the body read before?" in verify(signature_header(), "--json", body=b"").json["detail"]
 
 
 @pytest.mark.parametrize(
     "body", [b"[" * 100_000, b'{"a":' + b"9" * 6000 + b"}", b"\xff\xfe\x00\xd8", b"\0" * 2_000_000]
 )
 def test_no_body_makes_it_fail(verify: Verify, body: bytes) -> None:
-    assert verify(header(), body=body).code == 13
+    assert verify(signature_header(), body=body).code == 13
 
 
 def test_the_secret_is_in_no_output(shell: Shell, verify: Verify) -> None:
     for words in ((), ("--json",), ("-vv",)):
-        done = verify(header(key=b"other"), *words)
+        done = verify(signature_header(key=b"other"), *words)
         assert HEX not in done.out + done.err
 
 

@@ -8,14 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.shell import Ended, Shell
-from tests.support.signed import BODY, SECRET, T, header
+from tests.support.shell import CommandResult, Shell
+from tests.support.webhook_signatures import BODY, SECRET, T, signature_header
 
-Verify = Callable[..., Ended]
+Verify = Callable[..., CommandResult]
 
 
-def request(*more: str, body: bytes = BODY, end: str = "\r\n", name: str = "X-Service-Signature") -> bytes:
-    lines = ["POST /hook HTTP/1.1", "Host: me", f"{name}: {header()}", f"Content-Length: {len(BODY)}", *more, "", ""]
+def build_request(*more: str, body: bytes = BODY, end: str = "\r\n", name: str = "X-Service-Signature") -> bytes:
+    lines = [
+        "POST /hook HTTP/1.1",
+        "Host: me",
+        f"{name}: {signature_header()}",
+        f"Content-Length: {len(BODY)}",
+        *more,
+        "",
+        "",
+    ]
     return end.join(lines).encode() + body
 
 
@@ -23,7 +31,7 @@ def request(*more: str, body: bytes = BODY, end: str = "\r\n", name: str = "X-Se
 def of_request(shell: Shell, tmp_path: Path) -> Verify:
     (tmp_path / "secret").write_text(SECRET)
 
-    def run(raw: bytes, *words: str) -> Ended:
+    def run(raw: bytes, *words: str) -> CommandResult:
         return shell("webhooks", "verify", "--request", "-", "--secret-file", tmp_path / "secret", *words, stdin=raw)
 
     return run
@@ -31,24 +39,24 @@ def of_request(shell: Shell, tmp_path: Path) -> Verify:
 
 @pytest.mark.parametrize("end", ["\r\n", "\n"])
 def test_a_saved_request_has_the_body_and_the_signature(of_request: Verify, end: str) -> None:
-    assert of_request(request(end=end)).code == 0
-    assert of_request(request(end=end).partition(end.encode())[2]).code == 0  # without its first line
+    assert of_request(build_request(end=end)).code == 0
+    assert of_request(build_request(end=end).partition(end.encode())[2]).code == 0  # without its first line
 
 
 def test_the_name_of_the_header_can_be_another_and_its_case_does_not_matter(of_request: Verify) -> None:
-    assert of_request(request(name="x-service-SIGNATURE")).code == 0
-    assert of_request(request(name="Acme-Signature"), "--header-name", "acme-signature").code == 0
+    assert of_request(build_request(name="x-service-SIGNATURE")).code == 0
+    assert of_request(build_request(name="Acme-Signature"), "--header-name", "acme-signature").code == 0
 
 
 def test_what_an_editor_added_behind_the_body_does_not_count_and_is_said(of_request: Verify) -> None:
-    done = of_request(request(body=BODY + b"\n"))
+    done = of_request(build_request(body=BODY + b"\n"))
     assert (done.code, done.err) == (
         0, f"the body has {len(BODY) + 1} bytes; the {len(BODY)} that Content-Length says are looked at\n",
     )  # fmt: skip
 
 
 def test_a_body_that_was_cut_off_is_said(of_request: Verify) -> None:
-    done = of_request(request(body=BODY[:-1]))
+    done = of_request(build_request(body=BODY[:-1]))
     assert done.code == 13
     assert "it was cut off or changed" in done.err
 
@@ -62,11 +70,15 @@ def test_a_body_that_was_cut_off_is_said(of_request: Verify) -> None:
             "Slack deliveries have none.",
         ),
         (
-            request(name="Acme-Signature"),
+            build_request(name="Acme-Signature"),
             "The request has no header X-Service-Signature.",
             "Acme-Signature looks like one: --header-name Acme-Signature",
         ),
-        (request(f"X-Service-Signature: {header()}"), "The request has 2 headers X-Service-Signature.", ""),
+        (
+            build_request(f"X-Service-Signature: {signature_header()}"),
+            "The request has 2 headers X-Service-Signature.",
+            "",
+        ),
     ],
     ids=["none", "another name", "two"],
 )
@@ -84,8 +96,8 @@ def test_a_request_without_one_signature_header_is_malformed(
         b"",
         b"Host: me",
         b"not a header\n\n{}",
-        request("Transfer-Encoding: chunked"),
-        gzip.compress(request()),
+        build_request("Transfer-Encoding: chunked"),
+        gzip.compress(build_request()),
     ],
     ids=["empty", "no empty line", "no header", "chunked", "compressed"],
 )

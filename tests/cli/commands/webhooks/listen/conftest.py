@@ -7,31 +7,31 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.listening import Listen, listener, uploaded
-from tests.support.receivers import ALLOWED
-from tests.support.served import Served, home, served
+from tests.support.receivers import LOOPBACK_NETWORKS
+from tests.support.server_process import ServerProcess, make_env, run_server
+from tests.support.webhook_listener import Listen, run_listener, upload_file
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    allowed = ",".join(ALLOWED)
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    allowed = ",".join(LOOPBACK_NETWORKS)
     folder = tmp_path_factory.mktemp("server")
-    with served(folder, DOCSHARE_RATE_LIMIT="1000000", DOCSHARE_WEBHOOK_ALLOW=allowed) as server:
+    with run_server(folder, DOCSHARE_RATE_LIMIT="1000000", DOCSHARE_WEBHOOK_ALLOW=allowed) as server:
         yield server
 
 
 @pytest.fixture
-def env(server: Served, tmp_path: Path) -> dict[str, str]:
-    return home(tmp_path, DOCSHARE_URL=server.url, DOCSHARE_TOKEN=server.token)
+def env(server: ServerProcess, tmp_path: Path) -> dict[str, str]:
+    return make_env(tmp_path, DOCSHARE_URL=server.url, DOCSHARE_TOKEN=server.token)
 
 
 @pytest.fixture
-def listen(server: Served, env: dict[str, str]) -> Listen:
+def listen(server: ServerProcess, env: dict[str, str]) -> Listen:
     """A function that starts a listener to the server, with options."""
-    return lambda *options: listener(env, "--data", str(server.data_dir), *options)
+    return lambda *options: run_listener(env, "--data", str(server.data_dir), *options)
 
 
 @pytest.fixture
-def deck(server: Served) -> str:
+def deck(server: ServerProcess) -> str:
     """The UUID of a file."""
-    return uploaded(server)
+    return upload_file(server)

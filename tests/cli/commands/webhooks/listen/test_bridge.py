@@ -14,44 +14,44 @@ from typing import Any
 import pytest
 
 from docshare.contract.signing import verify
-from tests.support.fakefeed import UUID, FakeApi, FakeTime, problem, row
-from tests.support.listening import listener
-from tests.support.receivers import BAD_HABITS, Hit, Receiver, receiver_at
-from tests.support.served import home
-from tests.support.shell import Ended, Shell
-from tests.support.source import answer
-from tests.support.waiting import eventually
+from tests.support.fake_api import UUID, FakeApi, FakeTime, problem, row
+from tests.support.import_source import http_response
+from tests.support.polling import wait_until
+from tests.support.receivers import FAILING_SCRIPTS, FakeReceiver, ReceivedRequest, open_receiver
+from tests.support.server_process import make_env
+from tests.support.shell import CommandResult, Shell
+from tests.support.webhook_listener import run_listener
 
 SECRET = "whsec_" + "5e" * 32
-OK = answer(b"")
-BROKEN = BAD_HABITS["5xx"]
+OK = http_response(b"")
+SERVER_ERROR = FAILING_SCRIPTS["5xx"]
 
 
 @pytest.fixture
-def program() -> Iterator[Receiver]:
-    with receiver_at() as receiver:
+def program() -> Iterator[FakeReceiver]:
+    with open_receiver() as receiver:
         yield receiver
 
 
 @pytest.fixture
-def bridge(shell: Shell, program: Receiver, tmp_path: Path) -> Callable[..., Ended]:
+def bridge(shell: Shell, program: FakeReceiver, tmp_path: Path) -> Callable[..., CommandResult]:
     """A function that bridges from the start of the feed to ``program``, for a minute unless told otherwise."""
     kept = tmp_path / "secret.txt"
     kept.write_text(SECRET + "\n")
 
-    def run(*options: str, begin: tuple[str, ...] = ("--from", "start")) -> Ended:
+    def run(*options: str, begin: tuple[str, ...] = ("--from", "start")) -> CommandResult:
         fixed = ("--bridge", "--forward-to", program.url, "--secret-file", str(kept), "--timeout", "1m", "--json")
         return shell("webhooks", "listen", *fixed, *begin, *options)
 
     return run
 
 
-def ids(program: Receiver) -> list[str]:
+def list_event_names(program: FakeReceiver) -> list[str]:
     """The names in the events that a program got, in order."""
     return [json.loads(hit.body)["data"]["name"] for hit in program.hits]
 
 
-def events(api: FakeApi, *numbers: int, event: str = "receipt.confirmed") -> None:
+def append_events(api: FakeApi, *numbers: int, event: str = "receipt.confirmed") -> None:
     """Append events to the activity feed, each with its number as a name."""
     api.rows["activity"] += [row("activity", number, event=event, data={"name": str(number)}) for number in numbers]
 
@@ -60,7 +60,7 @@ def events(api: FakeApi, *numbers: int, event: str = "receipt.confirmed") -> Non
 
 
 def test_a_row_becomes_the_delivery_that_a_webhook_would_get(
-    api: FakeApi, program: Receiver, time: FakeTime, bridge: Callable[..., Ended]
+    api: FakeApi, program: FakeReceiver, time: FakeTime, bridge: Callable[..., CommandResult]
 ) -> None:
     api.rows["activity"] = [row("activity", 7, at=3, data={"name": "Zoë"})]
     (shown,) = bridge().rows
@@ -82,32 +82,34 @@ def test_a_row_becomes_the_delivery_that_a_webhook_would_get(
     assert "answer" not in shown, "no server waits for one"
 
 
-def test_the_banner_says_that_it_is_not_the_real_thing(api: FakeApi, bridge: Callable[..., Ended]) -> None:
+def test_the_banner_says_that_it_is_not_the_real_thing(api: FakeApi, bridge: Callable[..., CommandResult]) -> None:
     done = bridge()
     assert f"bridging the feed of {api.url}: deliveries are made here, marked X-Docshare-Bridge: 1" in done.err
 
 
-def test_refused_attempts_are_no_deliveries(api: FakeApi, program: Receiver, bridge: Callable[..., Ended]) -> None:
-    events(api, 2, event="access.denied")
-    events(api, 3)
+def test_refused_attempts_are_no_deliveries(
+    api: FakeApi, program: FakeReceiver, bridge: Callable[..., CommandResult]
+) -> None:
+    append_events(api, 2, event="access.denied")
+    append_events(api, 3)
     bridge()
-    assert ids(program) == ["3"]
+    assert list_event_names(program) == ["3"]
 
 
 def test_only_the_kinds_and_the_file_that_were_named_are_handed_on(
-    api: FakeApi, program: Receiver, bridge: Callable[..., Ended]
+    api: FakeApi, program: FakeReceiver, bridge: Callable[..., CommandResult]
 ) -> None:
     api.on("GET", f"/files/{UUID.format(2)}", {"uuid": UUID.format(2)})
-    events(api, 2, event="note.created")
-    events(api, 3, event="file.burned")
+    append_events(api, 2, event="note.created")
+    append_events(api, 3, event="file.burned")
     other = {"name": "4", "fileUuid": UUID.format(2)}
     api.rows["activity"].append(row("activity", 4, event="note.created", data=other))
     bridge("--events", "note.created", "--file", UUID.format(2))
-    assert ids(program) == ["4"]
+    assert list_event_names(program) == ["4"]
 
 
-def test_a_secret_is_made_and_shown_once_where_none_is_given(api: FakeApi, shell: Shell, program: Receiver) -> None:
-    events(api, 2)
+def test_a_secret_is_made_and_shown_once_where_none_is_given(api: FakeApi, shell: Shell, program: FakeReceiver) -> None:
+    append_events(api, 2)
     options = ("--bridge", "--from", "start", "--forward-to", program.url, "--exit-after", "1")
     done = shell("webhooks", "listen", *options)
     (secret,) = re.findall("whsec_[0-9a-f]{64}", done.err + done.out)
@@ -115,15 +117,15 @@ def test_a_secret_is_made_and_shown_once_where_none_is_given(api: FakeApi, shell
     assert verify(secret, hit.body, hit.headers["x-service-signature"], int(shell.time.wall * 1000))
 
 
-def test_the_secret_can_be_all_there_is_on_stdout(api: FakeApi, shell: Shell, program: Receiver) -> None:
-    events(api, 2)
+def test_the_secret_can_be_all_there_is_on_stdout(api: FakeApi, shell: Shell, program: FakeReceiver) -> None:
+    append_events(api, 2)
     done = shell("webhooks", "listen", "--bridge", "--from", "start", "--print-secret", "--exit-after", "1")
     assert re.fullmatch("whsec_[0-9a-f]{64}\n", done.out)
     assert "receipt.confirmed" in done.err
 
 
 def test_without_a_program_it_just_shows_what_comes(api: FakeApi, shell: Shell) -> None:
-    events(api, 2, 3)
+    append_events(api, 2, 3)
     done = shell("webhooks", "listen", "--bridge", "--from", "start", "--exit-after", "2", "--json")
     assert (done.code, [each["forwards"] for each in done.rows]) == (0, [[], []])
 
@@ -142,7 +144,7 @@ def older(api: FakeApi) -> FakeApi:
 
 
 def test_elsewhere_three_kinds_come_from_the_polling_feed(
-    older: FakeApi, program: Receiver, bridge: Callable[..., Ended]
+    older: FakeApi, program: FakeReceiver, bridge: Callable[..., CommandResult]
 ) -> None:
     done = bridge()
     file = {"fileUuid": UUID.format(1), "fileName": "deck.pdf"}
@@ -158,7 +160,7 @@ def test_elsewhere_three_kinds_come_from_the_polling_feed(
 
 
 def test_below_pro_the_gate_is_left_out_with_a_word(
-    older: FakeApi, program: Receiver, bridge: Callable[..., Ended]
+    older: FakeApi, program: FakeReceiver, bridge: Callable[..., CommandResult]
 ) -> None:
     older.pro = False
     done = bridge()
@@ -166,7 +168,9 @@ def test_below_pro_the_gate_is_left_out_with_a_word(
     assert "without the gate stream" in done.err
 
 
-def test_kinds_that_the_polling_feed_does_not_hold_end_with_3(older: FakeApi, bridge: Callable[..., Ended]) -> None:
+def test_kinds_that_the_polling_feed_does_not_hold_end_with_3(
+    older: FakeApi, bridge: Callable[..., CommandResult]
+) -> None:
     done = bridge("--events", "note.created,file.burned")
     assert (done.code, done.out) == (3, "")
 
@@ -175,31 +179,31 @@ def test_kinds_that_the_polling_feed_does_not_hold_end_with_3(older: FakeApi, br
 
 
 def test_the_first_run_begins_now_and_the_next_goes_on(
-    api: FakeApi, program: Receiver, bridge: Callable[..., Ended]
+    api: FakeApi, program: FakeReceiver, bridge: Callable[..., CommandResult]
 ) -> None:
-    events(api, 2, 3)
+    append_events(api, 2, 3)
     bridge(begin=())
-    events(api, 4, 5)
+    append_events(api, 4, 5)
     bridge(begin=())
-    assert ids(program) == ["4", "5"]
+    assert list_event_names(program) == ["4", "5"]
     bridge(begin=())
-    assert ids(program) == ["4", "5"]
+    assert list_event_names(program) == ["4", "5"]
 
 
 def test_from_start_and_reset_do_as_events_tail_does(
-    api: FakeApi, program: Receiver, bridge: Callable[..., Ended]
+    api: FakeApi, program: FakeReceiver, bridge: Callable[..., CommandResult]
 ) -> None:
-    events(api, 2)
+    append_events(api, 2)
     bridge(begin=())
     bridge("--from", "start", begin=())
-    assert ids(program) == ["2"]
-    events(api, 3)
+    assert list_event_names(program) == ["2"]
+    append_events(api, 3)
     bridge("--reset", begin=())
-    assert ids(program) == ["2"]
+    assert list_event_names(program) == ["2"]
 
 
 def test_each_narrower_choice_has_a_place_of_its_own(
-    api: FakeApi, shell: Shell, program: Receiver, bridge: Callable[..., Ended]
+    api: FakeApi, shell: Shell, program: FakeReceiver, bridge: Callable[..., CommandResult]
 ) -> None:
     bridge()
     bridge("--events", "note.created")
@@ -212,16 +216,16 @@ def test_each_narrower_choice_has_a_place_of_its_own(
 
 
 def test_a_place_that_another_process_holds_is_refused(
-    api: FakeApi, bridge: Callable[..., Ended], time: FakeTime
+    api: FakeApi, bridge: Callable[..., CommandResult], time: FakeTime
 ) -> None:
-    second: list[Ended] = []
+    second: list[CommandResult] = []
     time.on_sleep = lambda seconds: second.append(bridge("--cursor", "one")) if not second else None
     assert bridge("--cursor", "one").code == 0
     assert second[0].code == 7
     assert "in use by process" in second[0].err
 
 
-def test_a_place_of_another_server_is_refused(api: FakeApi, shell: Shell, bridge: Callable[..., Ended]) -> None:
+def test_a_place_of_another_server_is_refused(api: FakeApi, shell: Shell, bridge: Callable[..., CommandResult]) -> None:
     bridge("--cursor", "one")
     path = shell.cursors / "one.json"
     path.write_text(path.read_text().replace(api.url, "https://elsewhere.example"))
@@ -232,10 +236,10 @@ def test_a_place_of_another_server_is_refused(api: FakeApi, shell: Shell, bridge
 
 
 def test_what_a_program_refuses_is_tried_again_with_the_same_body_and_a_fresh_signature(
-    api: FakeApi, program: Receiver, bridge: Callable[..., Ended]
+    api: FakeApi, program: FakeReceiver, bridge: Callable[..., CommandResult]
 ) -> None:
-    events(api, 2)
-    program.choose = lambda hit: OK if hit.attempt == 3 else BROKEN
+    append_events(api, 2)
+    program.choose = lambda hit: OK if hit.attempt == 3 else SERVER_ERROR
     shown = bridge().rows
     assert [hit.attempt for hit in program.hits] == [1, 2, 3]
     assert len({hit.body for hit in program.hits}) == len({hit.delivery for hit in program.hits}) == 1
@@ -244,41 +248,43 @@ def test_what_a_program_refuses_is_tried_again_with_the_same_body_and_a_fresh_si
 
 
 def test_what_no_program_takes_ends_it_and_is_the_first_of_the_next_run(
-    api: FakeApi, program: Receiver, bridge: Callable[..., Ended]
+    api: FakeApi, program: FakeReceiver, bridge: Callable[..., CommandResult]
 ) -> None:
-    events(api, 2, 3, 4)
+    append_events(api, 2, 3, 4)
     broken = {"3"}
-    program.choose = lambda hit: BROKEN if json.loads(hit.body)["data"]["name"] in broken else OK
+    program.choose = lambda hit: SERVER_ERROR if json.loads(hit.body)["data"]["name"] in broken else OK
     done = bridge()
     assert done.code == 12
     assert "did not take the event 3 in 5 attempts" in done.err
-    assert ids(program) == ["2", "3", "3", "3", "3", "3"]
+    assert list_event_names(program) == ["2", "3", "3", "3", "3", "3"]
     broken.clear()
     assert bridge(begin=()).code == 0
-    assert ids(program)[6:] == ["3", "4"]
+    assert list_event_names(program)[6:] == ["3", "4"]
     assert program.hits[6].delivery == program.hits[1].delivery, "a receiver can tell that it knows it"
 
 
-def test_with_skip_failed_it_goes_on_and_says_so(api: FakeApi, program: Receiver, bridge: Callable[..., Ended]) -> None:
-    events(api, 2, 3)
-    program.choose = lambda hit: BROKEN if json.loads(hit.body)["data"]["name"] == "2" else OK
+def test_with_skip_failed_it_goes_on_and_says_so(
+    api: FakeApi, program: FakeReceiver, bridge: Callable[..., CommandResult]
+) -> None:
+    append_events(api, 2, 3)
+    program.choose = lambda hit: SERVER_ERROR if json.loads(hit.body)["data"]["name"] == "2" else OK
     done = bridge("--skip-failed")
-    assert (done.code, ids(program)[-1]) == (0, "3")
+    assert (done.code, list_event_names(program)[-1]) == (0, "3")
     assert "did not take the event 2 in 5 attempts; going on without" in done.err
 
 
 def test_only_the_program_that_refused_is_asked_again(
-    api: FakeApi, program: Receiver, bridge: Callable[..., Ended]
+    api: FakeApi, program: FakeReceiver, bridge: Callable[..., CommandResult]
 ) -> None:
-    events(api, 2, 3)
-    with receiver_at(BROKEN) as other:
+    append_events(api, 2, 3)
+    with open_receiver(SERVER_ERROR) as other:
         done = bridge("--forward-to", other.url)
-    assert (done.code, ids(program), len(other.hits)) == (0, ["2", "3"], 10)
+    assert (done.code, list_event_names(program), len(other.hits)) == (0, ["2", "3"], 10)
     assert done.err.count("going on without") == 2
 
 
 def test_it_is_not_ready_before_the_server_has_answered(
-    api: FakeApi, time: FakeTime, bridge: Callable[..., Ended]
+    api: FakeApi, time: FakeTime, bridge: Callable[..., CommandResult]
 ) -> None:
     asked = iter(range(1000))
     api.before_page = lambda: None if next(asked) < 3 else problem(503, "unavailable")  # it fails once begun
@@ -289,25 +295,25 @@ def test_it_is_not_ready_before_the_server_has_answered(
 
 
 def test_a_short_failure_is_told_and_nothing_is_missed(
-    api: FakeApi, program: Receiver, time: FakeTime, bridge: Callable[..., Ended]
+    api: FakeApi, program: FakeReceiver, time: FakeTime, bridge: Callable[..., CommandResult]
 ) -> None:
-    events(api, 2)
+    append_events(api, 2)
     asked = iter(range(1000))
     api.before_page = lambda: problem(503, "unavailable") if 3 <= next(asked) < 6 else None
     done = bridge()
-    assert (done.code, ids(program)) == (0, ["2"])
+    assert (done.code, list_event_names(program)) == (0, ["2"])
     assert "the server answers again" in done.err
 
 
 def test_a_feed_of_another_make_is_given_up_and_nothing_is_made_up(
-    api: FakeApi, program: Receiver, bridge: Callable[..., Ended]
+    api: FakeApi, program: FakeReceiver, bridge: Callable[..., CommandResult]
 ) -> None:
     api.rows["activity"] = [{"id": 2, "event": "note.created"}]
     done = bridge("--give-up-after", "30s")
     assert (done.code, program.hits) == (11, [])
 
 
-def test_a_quiet_feed_gives_a_sign_of_life(bridge: Callable[..., Ended]) -> None:
+def test_a_quiet_feed_gives_a_sign_of_life(bridge: Callable[..., CommandResult]) -> None:
     assert bridge("--heartbeat", "20s").err.count("still following") >= 1
 
 
@@ -320,35 +326,35 @@ def test_nothing_is_lost_when_it_is_killed_again_and_again(api: FakeApi, tmp_pat
         nonlocal fed
         with lock:
             count = chance.randint(1, most)
-            events(api, *range(fed + 1, fed + count + 1))
+            append_events(api, *range(fed + 1, fed + count + 1))
             fed += count
 
-    env = home(tmp_path, DOCSHARE_URL=api.url, DOCSHARE_TOKEN="ds_live_" + "s" * 32)
-    with receiver_at() as program:
+    env = make_env(tmp_path, DOCSHARE_URL=api.url, DOCSHARE_TOKEN="ds_live_" + "s" * 32)
+    with open_receiver() as program:
         options = ("--forward-to", program.url, "--cursor", "kept", "--interval", "10ms", "--from", "start")
-        program.choose = _feeding(feed)
+        program.choose = _feed_while_receiving(feed)
         feed(130)
         for number in range(8):
-            with listener(env, *(options if number == 0 else options[:-2])) as running:
+            with run_listener(env, *(options if number == 0 else options[:-2])) as running:
                 before, wanted = len(program.hits), chance.randint(1, 25)
-                eventually(lambda: len(program.hits) >= min(before + wanted, fed - 1), seconds=60)  # noqa: B023
+                wait_until(lambda: len(program.hits) >= min(before + wanted, fed - 1), seconds=60)  # noqa: B023
                 running.end(signal.SIGKILL)
             feed(10)
         program.script(OK)
-        with listener(env, *options[:-2]) as running:
-            eventually(lambda: set(ids(program)) == {str(each) for each in range(2, fed + 1)}, seconds=60)
+        with run_listener(env, *options[:-2]) as running:
+            wait_until(lambda: set(list_event_names(program)) == {str(each) for each in range(2, fed + 1)}, seconds=60)
             assert running.end() == 143
     again = len(program.hits) - (fed - 1)
     assert 0 <= again <= 8, "at most the one in flight comes twice at each kill"
-    first_seen = list(dict.fromkeys(ids(program)))
+    first_seen = list(dict.fromkeys(list_event_names(program)))
     assert first_seen == [str(each) for each in range(2, fed + 1)], "in order, none skipped"
 
 
-def _feeding(feed: Callable[[int], None]) -> Callable[[Hit], Any]:
+def _feed_while_receiving(feed: Callable[[int], None]) -> Callable[[ReceivedRequest], Any]:
     """Taking an event lets another one happen now and then."""
     chance = random.Random(7)
 
-    def choose(_: Hit) -> Any:
+    def choose(_: ReceivedRequest) -> Any:
         if chance.random() < 0.3:
             feed(2)
         return OK

@@ -12,30 +12,30 @@ from typing import Any
 import pytest
 
 from docshare.contract.signing import sign
-from tests.support.listening import Listen, listener, post, replace, uploaded
-from tests.support.receivers import BAD_HABITS, receiver_at
-from tests.support.served import Served, docshare
-from tests.support.waiting import eventually
+from tests.support.polling import wait_until
+from tests.support.receivers import FAILING_SCRIPTS, open_receiver
+from tests.support.server_process import ServerProcess, run_docshare
+from tests.support.webhook_listener import Listen, post_delivery, replace_content, run_listener, upload_file
 
 
-def rows(server: Served, query: str, *values: str) -> list[tuple[Any, ...]]:
+def query_rows(server: ServerProcess, query: str, *values: str) -> list[tuple[Any, ...]]:
     with closing(sqlite3.connect(f"file:{server.data_dir / 'docshare.db'}?mode=ro", uri=True)) as database:
         return database.execute(query, values).fetchall()
 
 
-def listeners(server: Served) -> list[tuple[Any, ...]]:
-    return rows(server, "SELECT events, file_id FROM webhooks WHERE listens_until IS NOT NULL")
+def list_listeners(server: ServerProcess) -> list[tuple[Any, ...]]:
+    return query_rows(server, "SELECT events, file_id FROM webhooks WHERE listens_until IS NOT NULL")
 
 
 # --- what arrives ----------------------------------------------------------------------------------------------------
 
 
 def test_a_program_on_this_machine_gets_what_it_can_verify_with_the_secret_shown(
-    server: Served, listen: Listen, deck: str
+    server: ServerProcess, listen: Listen, deck: str
 ) -> None:
-    with receiver_at() as program, listen("--forward-to", program.url, "--json", "--exit-after", "1") as running:
+    with open_receiver() as program, listen("--forward-to", program.url, "--json", "--exit-after", "1") as running:
         running.until("ready")
-        replace(server, deck)
+        replace_content(server, deck)
         row = running.row()
         assert running.wait() == 0
     (hit,) = program.hits
@@ -48,10 +48,10 @@ def test_a_program_on_this_machine_gets_what_it_can_verify_with_the_secret_shown
     assert json.loads(hit.body)["data"] == {"fileUuid": deck, "fileName": "next.pdf", "contentVersion": 2}
 
 
-def test_a_row_says_all_about_a_delivery(server: Served, listen: Listen, deck: str) -> None:
-    with receiver_at() as program, listen("--forward-to", program.url, "--json") as running:
+def test_a_row_says_all_about_a_delivery(server: ServerProcess, listen: Listen, deck: str) -> None:
+    with open_receiver() as program, listen("--forward-to", program.url, "--json") as running:
         running.until("ready")
-        replace(server, deck)
+        replace_content(server, deck)
         row = running.row()
     assert list(row) == [
         "receivedAt", "kind", "fileName", "verified", "id", "attempt", "answer", "body", "forwards",
@@ -63,17 +63,17 @@ def test_a_row_says_all_about_a_delivery(server: Served, listen: Listen, deck: s
     assert (forward["url"], forward["status"], forward["ms"] >= 0) == (program.url, 200, True)
 
 
-def test_without_a_program_it_just_shows_what_comes(server: Served, listen: Listen, deck: str) -> None:
+def test_without_a_program_it_just_shows_what_comes(server: ServerProcess, listen: Listen, deck: str) -> None:
     with listen() as running:
         running.until("ready")
-        replace(server, deck)
+        replace_content(server, deck)
         received, *cells = running.line().split("\t")
     assert received.endswith("Z")
     assert (cells[:3], cells[4:]) == (["content.replaced", "next.pdf", "true"], ["1", "200", "[]"])
 
 
-def test_a_test_event_goes_through_all_of_it_when_asked_for(server: Served, listen: Listen, deck: str) -> None:
-    with receiver_at() as program, listen("--forward-to", program.url, "--test", "--json") as running:
+def test_a_test_event_goes_through_all_of_it_when_asked_for(server: ServerProcess, listen: Listen, deck: str) -> None:
+    with open_receiver() as program, listen("--forward-to", program.url, "--test", "--json") as running:
         row = running.row()
         running.until("ready")
         assert (row["kind"], row["verified"], row["answer"]) == ("webhook.test", True, 200)
@@ -81,40 +81,40 @@ def test_a_test_event_goes_through_all_of_it_when_asked_for(server: Served, list
 
 
 def test_bridging_makes_the_body_that_a_real_delivery_has(
-    server: Served, env: dict[str, str], listen: Listen, deck: str
+    server: ServerProcess, env: dict[str, str], listen: Listen, deck: str
 ) -> None:
     with listen("--json") as running:
         running.until("ready")
-        replace(server, deck)
+        replace_content(server, deck)
         real = running.row()
     options = ("--bridge", "--from", "start", "--file", deck, "--exit-after", "1", "--json")
-    with listener(env, *options) as running:
+    with run_listener(env, *options) as running:
         assert running.row()["body"] == real["body"]
 
 
-def test_several_programs_get_it(server: Served, listen: Listen, deck: str) -> None:
-    with receiver_at() as one, receiver_at() as two:
+def test_several_programs_get_it(server: ServerProcess, listen: Listen, deck: str) -> None:
+    with open_receiver() as one, open_receiver() as two:
         with listen("--forward-to", one.url, "--forward-to", two.url, "--json") as running:
             running.until("ready")
-            replace(server, deck)
+            replace_content(server, deck)
             assert [forward["url"] for forward in running.row()["forwards"]] == [one.url, two.url]
         assert one.hits[0].body == two.hits[0].body
 
 
-def test_only_the_kinds_and_the_file_that_were_named_arrive(server: Served, listen: Listen, deck: str) -> None:
-    other = uploaded(server)
+def test_only_the_kinds_and_the_file_that_were_named_arrive(server: ServerProcess, listen: Listen, deck: str) -> None:
+    other = upload_file(server)
     with listen("--events", "file.burned,content.replaced", "--file", deck, "--json") as running:
         running.until("ready")
-        assert [events for events, _ in listeners(server)] == ['["file.burned", "content.replaced"]']
-        replace(server, other)
-        replace(server, deck)
+        assert [events for events, _ in list_listeners(server)] == ['["file.burned", "content.replaced"]']
+        replace_content(server, other)
+        replace_content(server, deck)
         assert json.loads(running.row()["body"])["data"]["fileUuid"] == deck
 
 
-def test_all_nine_kinds_are_listened_to_unless_some_are_named(server: Served, listen: Listen) -> None:
+def test_all_nine_kinds_are_listened_to_unless_some_are_named(server: ServerProcess, listen: Listen) -> None:
     with listen() as running:
         running.until("ready")
-        ((events, file),) = listeners(server)
+        ((events, file),) = list_listeners(server)
     assert json.loads(events) == [
         "file.viewed", "file.downloaded", "gate.completed", "note.created", "receipt.confirmed", "file.burned",
         "content.replaced", "invite.viewed", "proofing.updated",
@@ -122,21 +122,25 @@ def test_all_nine_kinds_are_listened_to_unless_some_are_named(server: Served, li
     assert file is None
 
 
-def test_each_account_hears_its_own_events(server: Served, env: dict[str, str], listen: Listen, deck: str) -> None:
+def test_each_account_hears_its_own_events(
+    server: ServerProcess, env: dict[str, str], listen: Listen, deck: str
+) -> None:
     email = "second@example.com"
-    made = docshare("admin", "--data", str(server.data_dir), "account", "create", email, "--json", env=env)
+    made = run_docshare("admin", "--data", str(server.data_dir), "account", "create", email, "--json", env=env)
     second = {"Authorization": f"Bearer {json.loads(made.stdout)['apiKey']}"}
-    mine = uploaded(server, second)
+    mine = upload_file(server, second)
     env["DOCSHARE_TOKEN"] = second["Authorization"].split()[1]
     with listen("--json") as running:
         assert running.until(f"as {email}")
         running.until("ready")
-        replace(server, deck)
-        replace(server, mine, second)
+        replace_content(server, deck)
+        replace_content(server, mine, second)
         assert json.loads(running.row()["body"])["data"]["fileUuid"] == mine
 
 
-def test_without_a_credential_it_hears_the_owners_events(server: Served, env: dict[str, str], listen: Listen) -> None:
+def test_without_a_credential_it_hears_the_owners_events(
+    server: ServerProcess, env: dict[str, str], listen: Listen
+) -> None:
     del env["DOCSHARE_TOKEN"]
     with listen() as running:
         assert running.until("as owner@example.com")
@@ -149,62 +153,62 @@ def test_without_a_credential_it_hears_the_owners_events(server: Served, env: di
     ("habit", "status", "answered"), [("5xx", 503, 503), ("4xx", 404, 404), ("redirect", 307, 502), ("reset", 0, 502)]
 )
 def test_what_a_program_refuses_is_refused_to_the_server(
-    server: Served, listen: Listen, deck: str, habit: str, status: int, answered: int
+    server: ServerProcess, listen: Listen, deck: str, habit: str, status: int, answered: int
 ) -> None:
-    with receiver_at(BAD_HABITS[habit]) as program, listen("--forward-to", program.url, "--json") as running:
+    with open_receiver(FAILING_SCRIPTS[habit]) as program, listen("--forward-to", program.url, "--json") as running:
         running.until("ready")
-        replace(server, deck)
+        replace_content(server, deck)
         row = running.row()
-        booked = noted(server, row["id"])
+        booked = list_attempts(server, row["id"])
     assert (row["forwards"][0]["status"], row["answer"]) == (status, answered)
     assert booked == [(answered, True)], "the server has noted the status and tries again"
 
 
-def noted(server: Served, delivery: str) -> list[tuple[int, bool]]:
+def list_attempts(server: ServerProcess, delivery: str) -> list[tuple[int, bool]]:
     """Status of each attempt of a delivery, and whether it is due again."""
     query = (
         "SELECT a.status, d.next_at IS NOT NULL FROM deliveries d JOIN attempts a ON a.delivery_id = d.id "
         "WHERE d.uuid = ? AND d.claimed_at IS NULL"
     )
     found: list[tuple[int, bool]] = []
-    eventually(lambda: found.extend(rows(server, query, delivery)) or found)  # it is booked after the answer
+    wait_until(lambda: found.extend(query_rows(server, query, delivery)) or found)  # it is booked after the answer
     return found
 
 
 def test_a_program_that_is_not_there_is_named_and_the_server_tries_again(
-    server: Served, listen: Listen, deck: str
+    server: ServerProcess, listen: Listen, deck: str
 ) -> None:
     with listen("--forward-to", "http://127.0.0.1:1/hook", "--json") as running:
         running.until("ready")
-        replace(server, deck)
+        replace_content(server, deck)
         row = running.row()
     assert (row["answer"], row["forwards"][0]["status"], row["forwards"][0]["error"]) == (502, 0, "cannot be reached")
 
 
-def test_a_program_may_take_only_so_long(server: Served, listen: Listen, deck: str) -> None:
+def test_a_program_may_take_only_so_long(server: ServerProcess, listen: Listen, deck: str) -> None:
     options = ("--forward-timeout", "200ms", "--json")
-    with receiver_at(BAD_HABITS["hang"]) as program, listen("--forward-to", program.url, *options) as running:
+    with open_receiver(FAILING_SCRIPTS["hang"]) as program, listen("--forward-to", program.url, *options) as running:
         running.until("ready")
-        replace(server, deck)
+        replace_content(server, deck)
         row = running.row()
     assert (row["answer"], row["forwards"][0]["error"]) == (502, "no answer within 0.2 s")
 
 
-def test_it_can_play_a_bad_receiver(server: Served, listen: Listen, deck: str) -> None:
+def test_it_can_play_a_bad_receiver(server: ServerProcess, listen: Listen, deck: str) -> None:
     options = ("--status", "503", "--latency", "300ms", "--json")
-    with receiver_at() as program, listen("--forward-to", program.url, *options) as running:
+    with open_receiver() as program, listen("--forward-to", program.url, *options) as running:
         running.until("ready")
-        replace(server, deck)
+        replace_content(server, deck)
         row = running.row()
-        assert noted(server, row["id"]) == [(503, True)]
+        assert list_attempts(server, row["id"]) == [(503, True)]
     assert (row["answer"], row["forwards"], program.hits) == (503, [], [])
 
 
-def test_a_share_of_deliveries_can_be_refused(server: Served, listen: Listen, deck: str) -> None:
+def test_a_share_of_deliveries_can_be_refused(server: ServerProcess, listen: Listen, deck: str) -> None:
     with listen("--fail-rate", "0.5", "--json", "--exit-after", "40") as running:
         url = running.url
         for _ in range(40):
-            post(url, running.secret, b'{"event":"file.viewed"}')
+            post_delivery(url, running.secret, b'{"event":"file.viewed"}')
         answers = [running.row()["answer"] for _ in range(40)]
         assert running.wait() == 0
     assert set(answers) == {200, 500}
@@ -214,12 +218,14 @@ def test_a_share_of_deliveries_can_be_refused(server: Served, listen: Listen, de
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_signal_ends_it_and_the_server_forgets_it(server: Served, listen: Listen, number: int, code: int) -> None:
+def test_a_signal_ends_it_and_the_server_forgets_it(
+    server: ServerProcess, listen: Listen, number: int, code: int
+) -> None:
     with listen() as running:
         running.until("ready")
-        assert len(listeners(server)) == 1
+        assert len(list_listeners(server)) == 1
         assert running.end(number) == code
-    assert listeners(server) == []
+    assert list_listeners(server) == []
 
 
 @pytest.mark.parametrize(("options", "code"), [((), 0), (("--exit-after", "1"), 124)])
@@ -228,12 +234,12 @@ def test_it_ends_when_the_time_is_over(listen: Listen, options: tuple[str, ...],
         assert running.wait() == code
 
 
-def test_a_closed_pipe_ends_it(server: Served, env: dict[str, str], deck: str) -> None:
+def test_a_closed_pipe_ends_it(server: ServerProcess, env: dict[str, str], deck: str) -> None:
     read, write = os.pipe()
     os.close(read)
-    with listener(env, "--data", str(server.data_dir), stdout=write) as running:
+    with run_listener(env, "--data", str(server.data_dir), stdout=write) as running:
         os.close(write)
         running.until("ready")
-        replace(server, deck)
+        replace_content(server, deck)
         assert running.wait() == 141
-    assert listeners(server) == []
+    assert list_listeners(server) == []

@@ -8,41 +8,41 @@ from pathlib import Path
 import pytest
 import requests
 
-from tests.support.listening import Listen, post, replace
-from tests.support.receivers import receiver_at
-from tests.support.served import COMMAND, Served, docshare
-from tests.support.source import answer
+from tests.support.import_source import http_response
+from tests.support.receivers import open_receiver
+from tests.support.server_process import COMMAND, ServerProcess, run_docshare
 from tests.support.terminal import Terminal
+from tests.support.webhook_listener import Listen, post_delivery, replace_content
 
 # --- what is not genuine ---------------------------------------------------------------------------------------------
 
 
 def test_what_is_not_from_the_server_reaches_no_program(listen: Listen) -> None:
-    with receiver_at() as program, listen("--forward-to", program.url, "--json", "--exit-after", "1") as running:
+    with open_receiver() as program, listen("--forward-to", program.url, "--json", "--exit-after", "1") as running:
         url = running.url
         assert requests.post(url, data=b'{"event":"file.viewed"}', timeout=30).status_code == 401
-        assert post(url, "whsec_guessed", b'{"event":"file.viewed"}') == 401
+        assert post_delivery(url, "whsec_guessed", b'{"event":"file.viewed"}') == 401
         rows = [running.row(), running.row()]
         assert [row["verified"] for row in rows] == [False, False]
         assert rows[0]["flaw"] == "There is no signature."
         assert rows[1]["flaw"].startswith("The signature does not fit")
         assert program.hits == []
-        assert post(url, running.secret, b'{"event":"file.viewed"}') == 200
+        assert post_delivery(url, running.secret, b'{"event":"file.viewed"}') == 200
         assert running.wait() == 0, "only what is genuine counts"
     assert len(program.hits) == 1
 
 
 @pytest.mark.parametrize("body", [b"", b"\xff\xfe", b"[" * 5000, b"[1]", b'{"event": ["x"], "data": 7}'])
 def test_a_strange_body_that_is_signed_is_shown_and_handed_on_as_it_is(listen: Listen, body: bytes) -> None:
-    with receiver_at() as program, listen("--forward-to", program.url, "--json") as running:
-        assert post(running.url, running.secret, body, Webhook_Event="odd") == 200
+    with open_receiver() as program, listen("--forward-to", program.url, "--json") as running:
+        assert post_delivery(running.url, running.secret, body, Webhook_Event="odd") == 200
         assert running.row()["verified"] is True
     assert program.hits[0].body == body
 
 
-def test_a_second_attempt_is_told_as_such(listen: Listen, env: dict[str, str], server: Served) -> None:
+def test_a_second_attempt_is_told_as_such(listen: Listen, env: dict[str, str], server: ServerProcess) -> None:
     with listen("--json") as running:
-        assert post(running.url, running.secret, b'{"event":"file.viewed"}', Webhook_Attempt="2") == 200
+        assert post_delivery(running.url, running.secret, b'{"event":"file.viewed"}', Webhook_Attempt="2") == 200
         assert running.row()["attempt"] == 2
 
 
@@ -62,10 +62,10 @@ def test_a_body_that_no_server_sends_is_not_read(listen: Listen) -> None:
 # --- the secret ------------------------------------------------------------------------------------------------------
 
 
-def test_the_secret_can_be_all_there_is_on_stdout(server: Served, listen: Listen, deck: str) -> None:
+def test_the_secret_can_be_all_there_is_on_stdout(server: ServerProcess, listen: Listen, deck: str) -> None:
     with listen("--print-secret", "--exit-after", "1") as running:
         secret = running.line()
-        assert post(running.url, secret, b'{"event":"file.viewed"}') == 200
+        assert post_delivery(running.url, secret, b'{"event":"file.viewed"}') == 200
         assert running.wait() == 0
         assert running.rest() == []
         assert secret not in running.words()
@@ -73,13 +73,13 @@ def test_the_secret_can_be_all_there_is_on_stdout(server: Served, listen: Listen
 
 
 def test_a_secret_of_a_file_signs_and_is_shown_nowhere(
-    server: Served, listen: Listen, deck: str, tmp_path: Path
+    server: ServerProcess, listen: Listen, deck: str, tmp_path: Path
 ) -> None:
     kept = tmp_path / "secret.txt"
     kept.write_text("whsec_" + "5e" * 32 + "\n")
     with listen("--secret-file", str(kept), "--json", "--exit-after", "1") as running:
         running.until("ready")
-        replace(server, deck)
+        replace_content(server, deck)
         assert running.row()["verified"] is True
         assert running.wait() == 0
         assert "5e5e" not in running.words()
@@ -89,38 +89,40 @@ def test_a_secret_of_a_file_signs_and_is_shown_nowhere(
 
 
 def test_what_is_saved_can_be_replayed(
-    server: Served, env: dict[str, str], listen: Listen, deck: str, tmp_path: Path
+    server: ServerProcess, env: dict[str, str], listen: Listen, deck: str, tmp_path: Path
 ) -> None:
     saved, secret = tmp_path / "kept.jsonl", tmp_path / "secret.txt"
     with listen("--save", str(saved), "--json", "--exit-after", "2") as running:
         running.until("ready")
-        replace(server, deck)
-        replace(server, deck)
+        replace_content(server, deck)
+        replace_content(server, deck)
         rows = [running.row(), running.row()]
         assert running.wait() == 0
     assert [json.loads(line) for line in saved.read_text().splitlines()] == rows
     assert saved.stat().st_mode & 0o777 == 0o600
     secret.write_text(running.secret)
-    with receiver_at() as program:
-        done = docshare("webhooks", "replay", str(saved), "--to", program.url, "--secret-file", str(secret), env=env)
+    with open_receiver() as program:
+        done = run_docshare(
+            "webhooks", "replay", str(saved), "--to", program.url, "--secret-file", str(secret), env=env
+        )
         assert done.returncode == 0, done.stderr
         assert [hit.body.decode() for hit in program.hits] == [row["body"] for row in rows]
 
 
-def test_what_a_program_answers_can_be_shown(server: Served, listen: Listen, deck: str) -> None:
-    words = answer(b"no such\x1b[2J route", "404 Not Found")
-    with receiver_at(words) as program, listen("--forward-to", program.url, "--show-response", "--json") as running:
+def test_what_a_program_answers_can_be_shown(server: ServerProcess, listen: Listen, deck: str) -> None:
+    words = http_response(b"no such\x1b[2J route", "404 Not Found")
+    with open_receiver(words) as program, listen("--forward-to", program.url, "--show-response", "--json") as running:
         running.until("ready")
-        replace(server, deck)
+        replace_content(server, deck)
         assert running.row()["forwards"][0]["response"] == "no such\x1b[2J route"
 
 
-def test_a_terminal_shows_arrows(server: Served, env: dict[str, str], deck: str) -> None:
-    with receiver_at(answer(b"two\nlines \x1b[2J", "500 Broken")) as program:
+def test_a_terminal_shows_arrows(server: ServerProcess, env: dict[str, str], deck: str) -> None:
+    with open_receiver(http_response(b"two\nlines \x1b[2J", "500 Broken")) as program:
         line = [*COMMAND, "webhooks", "listen", "--data", str(server.data_dir), "--show-response"]
         with Terminal([*line, "--forward-to", program.url, "--exit-after", "1"], env, columns=200) as terminal:
             terminal.until("ready")
-            replace(server, deck)
+            replace_content(server, deck)
             screen = terminal.end()
     shown = screen.shown.splitlines()[-4:]
     clock, arrow, kind, name = shown[0].split()
@@ -130,7 +132,7 @@ def test_a_terminal_shows_arrows(server: Served, env: dict[str, str], deck: str)
     assert [line.strip() for line in shown[2:]] == ["two", "lines \\x1b[2J"]
 
 
-def test_it_stands_in_no_list_of_webhooks(server: Served, listen: Listen) -> None:
+def test_it_stands_in_no_list_of_webhooks(server: ServerProcess, listen: Listen) -> None:
     with listen() as running:
         running.until("ready")
         answer = requests.get(f"{server.url}/api/v1/webhooks", headers=server.headers, timeout=30)

@@ -13,75 +13,75 @@ from pathlib import Path
 import pytest
 
 from docshare.cli.framework.admin_channel import RunningServer
-from tests.support.fakefeed import FakeApi, FakeTime
-from tests.support.listening import Attending, listener, replace, uploaded
-from tests.support.served import COMMAND, Served, docshare, home, served, start
+from tests.support.fake_api import FakeApi, FakeTime
+from tests.support.polling import wait_until
+from tests.support.server_process import COMMAND, ServerProcess, make_env, run_docshare, run_server, start_server
 from tests.support.shell import Shell
-from tests.support.waiting import eventually
+from tests.support.webhook_listener import ListenerThread, replace_content, run_listener, upload_file
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[Served]:
-    with served(tmp_path / "server", DOCSHARE_RATE_LIMIT="1000000") as server:
+def server(tmp_path: Path) -> Iterator[ServerProcess]:
+    with run_server(tmp_path / "server", DOCSHARE_RATE_LIMIT="1000000") as server:
         yield server
 
 
 @pytest.fixture
-def shell(server: Served, time: FakeTime, tmp_path: Path) -> Shell:
+def shell(server: ServerProcess, time: FakeTime, tmp_path: Path) -> Shell:
     shell = Shell(tmp_path, server.url, time)
     shell.env["DOCSHARE_TOKEN"] = server.token
     return shell
 
 
-def uuids(server: Served) -> list[str]:
+def list_listener_uuids(server: ServerProcess) -> list[str]:
     query = "SELECT uuid FROM webhooks WHERE listens_until IS NOT NULL"
     with closing(sqlite3.connect(f"file:{server.data_dir / 'docshare.db'}?mode=ro", uri=True)) as database:
         return [uuid for (uuid,) in database.execute(query)]
 
 
-def registered(server: Served, attending: Attending) -> str:
+def wait_for_listener(server: ServerProcess, attending: ListenerThread) -> str:
     """The UUID of the one listener, as soon as it is ready."""
-    eventually(lambda: uuids(server), seconds=60)
-    eventually(lambda: "ready: " in attending.said, seconds=60)
-    return uuids(server)[0]
+    wait_until(lambda: list_listener_uuids(server), seconds=60)
+    wait_until(lambda: "ready: " in attending.said, seconds=60)
+    return list_listener_uuids(server)[0]
 
 
 # --- which server ----------------------------------------------------------------------------------------------------
 
 
-def environments(server: Served, folder: Path) -> dict[str, dict[str, str]]:
+def make_environments(server: ServerProcess, folder: Path) -> dict[str, dict[str, str]]:
     data = {"DOCSHARE_DATA_DIR": str(server.data_dir)}
     return {
-        "nothing is set up": home(folder) | data,
-        "its address": home(folder, DOCSHARE_URL=server.url, DOCSHARE_TOKEN=server.token) | data,
-        "elsewhere, and --data": home(folder, DOCSHARE_URL="https://docs.example"),
+        "nothing is set up": make_env(folder) | data,
+        "its address": make_env(folder, DOCSHARE_URL=server.url, DOCSHARE_TOKEN=server.token) | data,
+        "elsewhere, and --data": make_env(folder, DOCSHARE_URL="https://docs.example"),
     }
 
 
 @pytest.mark.parametrize("case", ["nothing is set up", "its address", "elsewhere, and --data"])
-def test_the_server_on_this_machine_is_listened_to_directly(server: Served, tmp_path: Path, case: str) -> None:
+def test_the_server_on_this_machine_is_listened_to_directly(server: ServerProcess, tmp_path: Path, case: str) -> None:
     options = ("--data", str(server.data_dir)) if case == "elsewhere, and --data" else ()
-    with listener(environments(server, tmp_path)[case], *options) as running:
+    with run_listener(make_environments(server, tmp_path)[case], *options) as running:
         assert running.until(f"listening to the server on this machine ({server.data_dir}) as owner@example.com")
         assert running.until("ready: deliveries arrive at http://127.0.0.1:")
 
 
-def test_the_profile_local_means_the_server_on_this_machine(server: Served, tmp_path: Path) -> None:
-    env = home(tmp_path) | {"DOCSHARE_DATA_DIR": str(server.data_dir)}
+def test_the_profile_local_means_the_server_on_this_machine(server: ServerProcess, tmp_path: Path) -> None:
+    env = make_env(tmp_path) | {"DOCSHARE_DATA_DIR": str(server.data_dir)}
     line = [*COMMAND, "profile", "add", "local", "--url", server.url, "--with-token"]
     done = subprocess.run(line, env=env, input=server.token, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    with listener(env) as running:
+    with run_listener(env) as running:
         assert running.until("listening to the server on this machine")
 
 
-def test_a_server_elsewhere_is_bridged(api: FakeApi, shell: Shell, server: Served) -> None:
+def test_a_server_elsewhere_is_bridged(api: FakeApi, shell: Shell, server: ServerProcess) -> None:
     shell.env |= {"DOCSHARE_URL": api.url, "DOCSHARE_DATA_DIR": str(server.data_dir)}
     done = shell("webhooks", "listen", "--timeout", "10s")
     assert (done.code, f"bridging the feed of {api.url}" in done.err) == (0, True)
 
 
-def test_even_the_one_on_this_machine_can_be_bridged(server: Served, shell: Shell) -> None:
+def test_even_the_one_on_this_machine_can_be_bridged(server: ServerProcess, shell: Shell) -> None:
     shell.env["DOCSHARE_DATA_DIR"] = str(server.data_dir)
     done = shell("webhooks", "listen", "--bridge", "--timeout", "10s")
     assert (done.code, f"bridging the feed of {server.url}" in done.err) == (0, True)
@@ -100,14 +100,14 @@ def test_without_a_server_it_says_what_to_start(tmp_path: Path, time: FakeTime) 
 
 
 def test_a_server_that_was_stopped_does_not_count(tmp_path: Path) -> None:
-    with served(tmp_path) as server:
-        env = home(tmp_path)
-    assert docshare("webhooks", "listen", "--data", str(server.data_dir), env=env).returncode == 11
+    with run_server(tmp_path) as server:
+        env = make_env(tmp_path)
+    assert run_docshare("webhooks", "listen", "--data", str(server.data_dir), env=env).returncode == 11
 
 
-def test_a_server_that_goes_away_for_long_ends_it_loudly(server: Served, shell: Shell) -> None:
-    attending = Attending(shell, "--data", str(server.data_dir), "--give-up-after", "1m")
-    registered(server, attending)
+def test_a_server_that_goes_away_for_long_ends_it_loudly(server: ServerProcess, shell: Shell) -> None:
+    attending = ListenerThread(shell, "--data", str(server.data_dir), "--give-up-after", "1m")
+    wait_for_listener(server, attending)
     server.process.send_signal(signal.SIGKILL)
     server.process.wait()
     done = attending.over()
@@ -116,17 +116,17 @@ def test_a_server_that_goes_away_for_long_ends_it_loudly(server: Served, shell: 
     assert "gave up after" in done.err
 
 
-def test_a_server_that_comes_back_elsewhere_is_found_again(server: Served, shell: Shell, tmp_path: Path) -> None:
-    attending = Attending(shell, "--data", str(server.data_dir), "--give-up-after", "1000h", "--exit-after", "1")
-    registered(server, attending)
+def test_a_server_that_comes_back_elsewhere_is_found_again(server: ServerProcess, shell: Shell, tmp_path: Path) -> None:
+    attending = ListenerThread(shell, "--data", str(server.data_dir), "--give-up-after", "1000h", "--exit-after", "1")
+    wait_for_listener(server, attending)
     server.process.terminate()
     server.process.wait()
-    eventually(lambda: attending.passing(11) or "cannot be reached" in attending.said, seconds=60)
-    process, url = start("--data", str(server.data_dir), "--port", "0", env=home(tmp_path / "server"))
+    wait_until(lambda: attending.passing(11) or "cannot be reached" in attending.said, seconds=60)
+    process, url = start_server("--data", str(server.data_dir), "--port", "0", env=make_env(tmp_path / "server"))
     try:
         moved = dataclasses.replace(server, url=url)
-        eventually(lambda: attending.passing(11) or "answers again" in attending.said, seconds=60)
-        replace(moved, uploaded(moved))
+        wait_until(lambda: attending.passing(11) or "answers again" in attending.said, seconds=60)
+        replace_content(moved, upload_file(moved))
         attending.join(60)
         assert attending.ended is not None
         assert attending.ended.code == 0
@@ -137,13 +137,13 @@ def test_a_server_that_comes_back_elsewhere_is_found_again(server: Served, shell
 
 
 def test_a_listener_that_was_forgotten_begins_anew_with_the_same_secret_and_says_so(
-    server: Served, shell: Shell
+    server: ServerProcess, shell: Shell
 ) -> None:
-    attending = Attending(shell, "--data", str(server.data_dir), "--exit-after", "1")
-    first = registered(server, attending)
+    attending = ListenerThread(shell, "--data", str(server.data_dir), "--exit-after", "1")
+    first = wait_for_listener(server, attending)
     RunningServer(server.data_dir).tell("listen stop", {"uuid": first})
-    eventually(lambda: attending.passing(11) or uuids(server), seconds=60)
-    replace(server, uploaded(server))
+    wait_until(lambda: attending.passing(11) or list_listener_uuids(server), seconds=60)
+    replace_content(server, upload_file(server))
     attending.join(60)
     assert attending.ended is not None
     assert attending.ended.code == 0
@@ -151,9 +151,9 @@ def test_a_listener_that_was_forgotten_begins_anew_with_the_same_secret_and_says
     assert attending.ended.err.count("was not delivered") == 1
 
 
-def test_a_quiet_listener_shows_that_it_is_alive(server: Served, shell: Shell) -> None:
-    attending = Attending(shell, "--data", str(server.data_dir), "--timeout", "10m")
-    registered(server, attending)
+def test_a_quiet_listener_shows_that_it_is_alive(server: ServerProcess, shell: Shell) -> None:
+    attending = ListenerThread(shell, "--data", str(server.data_dir), "--timeout", "10m")
+    wait_for_listener(server, attending)
     done = attending.over()
     assert done.code == 0
     assert "still listening; 0 deliveries so far" in done.err

@@ -1,0 +1,73 @@
+"""The bundled listener in front of a world, and raw bytes sent to it."""
+
+import json
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from tests.support.cast import World
+from tests.support.in_process_server import serve_world
+
+
+@dataclass
+class RawResponse:
+    """What came back; header names in lower case."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass
+class RawClient:
+    """Where the listener answers."""
+
+    port: int
+
+    def send(self, *pieces: bytes) -> RawResponse:
+        """Send ``pieces`` over one connection and read one answer; what is not taken any more is not sent."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as sock:
+            try:
+                for piece in pieces:
+                    sock.sendall(piece)
+            except (BrokenPipeError, ConnectionResetError):
+                pass
+            return _read_response(sock)
+
+    def ask(self, method: str, path: str, headers: dict[str, str] | None = None, body: bytes = b"") -> RawResponse:
+        """One whole request."""
+        return self.send(build_head(method, path, {"Content-Length": str(len(body)), **(headers or {})}), body)
+
+
+def build_head(method: str, path: str, headers: dict[str, str]) -> bytes:
+    """A header block."""
+    lines = [f"{method} {path} HTTP/1.1", "Host: x", *(f"{name}: {value}" for name, value in headers.items())]
+    return "\r\n".join([*lines, "", ""]).encode("latin-1")
+
+
+def build_file_form(content: bytes, name: str = "a.pdf") -> bytes:
+    """A form with one file, boundary ``edge``."""
+    start = f'--edge\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'.encode()
+    return start + content + b"\r\n--edge--\r\n"
+
+
+@contextmanager
+def open_listener(world: World) -> Iterator[RawClient]:
+    """``world`` behind the bundled listener for the length of the block."""
+    with serve_world(world) as url:
+        yield RawClient(int(url.rpartition(":")[2]))
+
+
+def _read_response(sock: socket.socket) -> RawResponse:
+    with sock.makefile("rb") as stream:
+        status = int(stream.readline().split()[1])
+        headers = {}
+        while line := stream.readline().strip():
+            name, _, value = line.decode("latin-1").partition(":")
+            headers[name.lower()] = value.strip()
+        return RawResponse(status, headers, stream.read(int(headers.get("content-length", 0))))

@@ -1,0 +1,121 @@
+"""Servers in processes of their own, and a client that keeps many connections busy: for benchmarks of answers."""
+
+import logging
+import re
+import selectors
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from flask import Flask
+
+from docshare.contract.plans import Plan
+from docshare.server import logs
+from docshare.server.api.early import make_judge
+from docshare.server.api.problems import draw_error
+from docshare.server.app import create_app
+from docshare.server.config import Config
+from docshare.server.http.listener import Accept, Refuse, make_server
+from docshare.server.services.accounts import accounts
+from docshare.server.store.instance import open_instance
+
+CONNECTIONS = 16
+THREADS = 8
+_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
+
+
+def serve_product(folder: Path, pipe: Connection) -> None:
+    """``docshare serve`` as it is, log lines included (they go nowhere), without its command line."""
+    config = Config(data_dir=folder, base_url="http://127.0.0.1:8787", rate_limit=1_000_000_000)
+    with open_instance(config) as instance, open("/dev/null", "wb") as nowhere:
+        rt = instance.rt
+        logs.configure("text", descriptor=nowhere.fileno())
+        key = accounts.first_run(rt, Plan.PRO).api_key
+        server = make_server(
+            create_app(rt),
+            "127.0.0.1",
+            0,
+            judge=make_judge(rt),
+            parts=rt.blobs.part,
+            draw_error=lambda status, path, detail: draw_error(rt, status, path, detail),
+            threads=THREADS,
+        )
+        pipe.send((server.port, key))
+        run_until_signaled(server.run, server.stop, pipe)
+
+
+def serve_app(app: Flask, pipe: Connection) -> None:
+    """``app`` and nothing else, by the same listener."""
+    logging.getLogger("waitress").setLevel(logging.ERROR)  # as the product does
+    server = make_server(
+        app,
+        "127.0.0.1",
+        0,
+        judge=lambda head: Accept(1024),
+        parts=lambda: (_ for _ in ()).throw(AssertionError),
+        draw_error=lambda status, path, detail: Refuse(status),
+        threads=THREADS,
+    )
+    pipe.send((server.port, ""))
+    run_until_signaled(server.run, server.stop, pipe)
+
+
+def run_until_signaled(run: Callable[[], None], stop: Callable[[], None], pipe: Connection) -> None:
+    """``run`` in a thread, until anything comes through ``pipe``; then ``stop``."""
+    loop = threading.Thread(target=run)
+    loop.start()
+    pipe.recv()
+    stop()
+    loop.join()
+
+
+@contextmanager
+def start_process(serve: Callable[[Path, Connection], None], folder: Path) -> Iterator[tuple[int, str]]:
+    """``serve`` in a process of its own; gives its port and its key."""
+    context = get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=serve, args=(folder, theirs), daemon=True)
+    process.start()
+    try:
+        yield ours.recv()
+    finally:
+        ours.send("stop")
+        process.join(20)
+
+
+def measure_rate(port: int, request: bytes, seconds: float) -> float:
+    """Answers a second over ``CONNECTIONS`` connections; every answer must be a 200."""
+    selector = selectors.DefaultSelector()
+    with ExitStack() as stack:
+        for _ in range(CONNECTIONS):
+            sock = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            sock.sendall(request)
+            selector.register(sock, selectors.EVENT_READ, bytearray())
+        answered = 0
+        begun = time.perf_counter()
+        while (now := time.perf_counter()) - begun < seconds:
+            for event, _ in selector.select(1):
+                sock, held = event.fileobj, event.data
+                assert isinstance(sock, socket.socket)
+                held += sock.recv(1 << 20)
+                if _is_complete(held):
+                    answered += 1
+                    held.clear()
+                    sock.sendall(request)
+        return answered / (now - begun)
+
+
+def _is_complete(held: bytearray) -> bool:
+    end = held.find(b"\r\n\r\n")
+    if end < 0:
+        return False
+    assert held.startswith(b"HTTP/1.1 200"), held[:200]
+    length = _LENGTH.search(held)
+    assert length is not None
+    return len(held) >= end + 4 + int(length[1])

@@ -1,0 +1,24 @@
+"""200 SIGKILLs at random points during uploads: python -m tests.benchmarks.kills [ROUNDS]"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.benchmarks.comparison import read_amount
+from tests.support.upload_kills import kill_during_uploads
+
+
+def main() -> int:
+    rounds = read_amount(200, 2)
+    with tempfile.TemporaryDirectory() as folder:
+        tally = kill_during_uploads(Path(folder), rounds, seed=rounds)
+    print(f"kills {tally.kills}, acknowledged uploads {len(tally.acknowledged)}, lost {len(tally.lost)}")
+    print(f"damaged {len(tally.damaged)}, orphans {tally.orphans}, partials {tally.partials}")
+    print(f"slowest restart {max(tally.restart_seconds):.2f} s")
+    for line in (tally.lost + tally.damaged)[:20]:
+        print(" ", line)
+    return 1 if tally.lost or tally.damaged or tally.orphans or tally.partials else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,86 @@
+"""A folder with ``share.yaml``, and texts of that file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.support.cast import Person
+from tests.support.lossy_proxy import LossyProxy
+from tests.support.pdfs import simple_pdf
+from tests.support.shell import CommandResult, Shell
+
+ONE, TWO = simple_pdf(pages=3), simple_pdf(pages=4)
+HOOK, CHAT = "http://127.0.0.1:9/d", "http://127.0.0.1:9/chat"
+MINIMAL_YAML = "files: [{path: report.pdf}]"
+
+
+def yaml_with_settings(**settings: Any) -> str:
+    return f"files: [{{path: report.pdf, settings: {json.dumps(settings)}}}]"
+
+
+def yaml_with_variants(*variants: dict[str, Any]) -> str:
+    return f"files: [{{path: report.pdf, variants: {json.dumps(variants)}}}]"
+
+
+def yaml_with_webhook(*events: str, **more: Any) -> str:
+    hook = {"url": HOOK, "events": list(events), "secretFile": "hook.secret"} | more
+    return f"files: [{{path: report.pdf}}]\nwebhooks: [{json.dumps(hook)}]"
+
+
+class ApplyFolder:
+    """A folder with ``share.yaml`` and one document, and a server whose writes are counted."""
+
+    def __init__(self, shell: Shell, wire: LossyProxy, person: Person, folder: Path) -> None:
+        self.shell = shell
+        self.wire = wire
+        self.person = person
+        self.folder = folder
+        shell.env["DOCSHARE_URL"] = wire.url
+        self.document(ONE)
+
+    def document(self, content: bytes, name: str = "report.pdf") -> None:
+        (self.folder / name).write_bytes(content)
+
+    def write(self, text: str) -> Path:
+        path = self.folder / "share.yaml"
+        path.write_text(f"version: 1\n{text}")
+        return path
+
+    def __call__(self, text: str, *more: str) -> CommandResult:
+        """Apply ``text``, and count the writes from 0."""
+        self.wire.seen = 0
+        return self.shell("apply", self.write(text), *more)
+
+    def done(self, text: str, *more: str) -> list[tuple[str, str, str]]:
+        """What was done: verb, kind, name."""
+        ended = self(text, "--json", *more)
+        assert ended.code == 0, ended.err
+        return [(row["action"], row["kind"], row["name"]) for row in ended.json]
+
+    @property
+    def files(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.person.get("/api/v1/files").get_json()
+        return found
+
+    @property
+    def file(self) -> dict[str, Any]:
+        (found,) = self.files
+        return found
+
+    @property
+    def variants(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.person.get(f"/api/v1/files/{self.file['uuid']}/variants").get_json()[
+            "variants"
+        ]
+        return found
+
+    @property
+    def hooks(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.person.get("/api/v1/webhooks").get_json()["webhooks"]
+        return found
+
+    @property
+    def state(self) -> Path:
+        return self.folder / "share.state.json"

@@ -1,0 +1,38 @@
+"""The receiving end of uploads, for the tests of ``docshare upload``."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from tests.support.fake_api import UUID, FakeApi, FakeResponse, RecordedRequest
+
+PDF = b"%PDF-1.7\n" + b"x" * 1015
+
+
+def share_url(number: int) -> str:
+    return f"https://d.example/aB3dE5fG7h{number:02}"
+
+
+class FakeUploads:
+    """Takes uploads and numbers them. ``refusals``: answers for files of these names."""
+
+    def __init__(self, api: FakeApi) -> None:
+        self.received: list[tuple[str, bytes]] = []
+        self.refusals: dict[str, FakeResponse] = {}
+        self._lock = threading.Lock()
+        api.on("POST", "/files", self.take)
+
+    def take(self, heard: RecordedRequest) -> Any:
+        name, content = heard.part()
+        if name in self.refusals:
+            return self.refusals[name]
+        with self._lock:
+            self.received.append((name, content))
+            number = len(self.received)
+        return {
+            "uuid": UUID.format(number),
+            "shortId": f"aB3dE5fG7h{number:02}",
+            "shareUrl": share_url(number),
+            "message": "Stored.",
+        }

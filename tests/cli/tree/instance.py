@@ -1,0 +1,376 @@
+"""A real server with something of everything on it, what it was asked, and a shell of somebody on Pro.
+
+The things of a line of ``table.py`` are made when a line needs them. ``{file}`` has been read, commented and
+downloaded; what gets used up is a new one each time.
+"""
+
+from __future__ import annotations
+
+import io
+import ipaddress
+import json
+import re
+import shlex
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from docshare.contract.signing import sign
+from docshare.server.api.early import make_judge
+from docshare.server.api.problems import draw_error
+from docshare.server.http.listener import make_server
+from docshare.server.http.verdicts import Head, Verdict
+from docshare.server.pdf.engine import Engine
+from tests.support.cast import World, close_world, make_runtime, make_world
+from tests.support.clock import START, FakeClock
+from tests.support.design_tool import DesignTool, open_design_tool
+from tests.support.fake_api import BASE, FakeTime, problem
+from tests.support.images import make_picture
+from tests.support.import_source import make_certificate
+from tests.support.in_process_server import run_in_thread
+from tests.support.owner import put_settings, sign_in_browser
+from tests.support.pdfs import simple_pdf
+from tests.support.reader import FakeReader, end_all_sessions
+from tests.support.receivers import LOOPBACK_NETWORKS, FakeReceiver, add_webhook, deliver_until_idle, open_receiver
+from tests.support.repository import ROOT
+from tests.support.shell import CommandResult, Shell
+from tests.support.triggers import FORM, post_trigger
+
+SECRET = "whsec_" + "7e57" * 16
+_TRIGGERED_KINDS = ("file.downloaded", "note.created", "receipt.confirmed", "proofing.updated", "gate.completed")
+_FEEDBACK_SETTINGS = {
+    "commentsEnabled": True, "commentsAllowPublic": True, "askReceipt": True, "marksEnabled": True,
+    "annotationsEnabled": True,
+}  # fmt: skip
+_AMPLE_LIMIT = 1_000_000  # requests a minute
+
+
+class SeenRequest(NamedTuple):
+    """A request as the server saw it; ``path`` without its query."""
+
+    method: str
+    path: str
+    operation: str
+
+    @property
+    def reads(self) -> bool:
+        """Whether it changes nothing."""
+        return self.method == "GET" or self.operation == "design.status"
+
+
+def load_operations() -> dict[str, tuple[str, re.Pattern[str]]]:
+    """Every operation of the document: its name, its method and what its paths look like."""
+    document = yaml.safe_load((ROOT / "docshare/server/api/openapi.yaml").read_text())
+    return {
+        operation["operationId"]: (method.upper(), re.compile(re.sub(r"\{\w+\}", "[^/]+", path)))
+        for path, item in document["paths"].items()
+        for method, operation in item.items()
+        if isinstance(operation, dict) and "operationId" in operation
+    }
+
+
+class PopulatedInstance:
+    """``shell(line)`` runs a line as Pia; ``heard``: the requests since ``forget``, ``bodies``: method, path and value
+    of those with JSON; ``bend`` may change an answer; ``lasts``: how many requests are answered until all fail."""
+
+    def __init__(self, studio: DesignTool, receiver: FakeReceiver, folder: Path, address: str) -> None:
+        self.studio, self.world, self.folder = studio, studio.world, folder
+        self.receiver = receiver
+        self.heard: list[SeenRequest] = []
+        self.bodies: list[tuple[str, str, Any]] = []
+        self.bend: Callable[[Any], Any] | None = None
+        self.lasts: float = float("inf")
+        self.shell = Shell(folder / "home", address, FakeTime())
+        self.shell.env["DOCSHARE_TOKEN"] = self.world.pia.key
+        self.shell.env["DOCSHARE_DATA_DIR"] = str(self.world.rt.config.data_dir)
+        self._operations = load_operations()
+        self._made: dict[str, str] = {}
+        self._count = 0
+
+    def __call__(self, line: str, *options: str, tty: bool = False, **how: Any) -> CommandResult:
+        """Run a line of the table with more ``options``; ``tty``: on a terminal."""
+        words = self.words(line)
+        self.shell.tty = tty
+        try:
+            return self.shell(*words, *options, **how)
+        finally:
+            self.shell.tty = False
+
+    def words(self, line: str) -> list[str]:
+        """The words of a line of the table, with the things of this town in place of their names."""
+        return shlex.split(self.filled(line))
+
+    def filled(self, line: str) -> str:
+        """``line`` with the things of this town in place of their names."""
+        return re.sub(r"\{(\w+)\}", lambda found: self.thing(found[1]), line)
+
+    def forget(self) -> None:
+        """What was asked so far no longer counts."""
+        self.heard.clear()
+        self.bodies.clear()
+
+    def note(self, method: str, path: str) -> None:
+        """Remember a request."""
+        names = [name for name, (verb, form) in self._operations.items() if verb == method and form.fullmatch(path)]
+        # A fixed path is the better match: /files/claim is no file.
+        name = next((name for name in names if self._operations[name][1].pattern == path), names[0] if names else "")
+        self.heard.append(SeenRequest(method, path, name))
+
+    def thing(self, name: str) -> str:
+        """The thing of that name, made if it is not there or is used up by each line."""
+        make: Callable[[], str] = getattr(self, f"_{name}")
+        if name in ("own", "guest", "trashed", "spare", "claim", "out", "old", "delivery", "slug", "sharing"):
+            return make()
+        if name not in self._made:
+            self._made[name] = make()
+        return self._made[name]
+
+    # --- files ------------------------------------------------------------------------------------------------------
+
+    def _file(self) -> str:
+        made = self.world.pia.upload(simple_pdf(pages=3), "offer.pdf")
+        self._made["link"] = made["shareUrl"]
+        self._made["variant"] = self._link_for("Ann", made["shortId"])
+        reader = FakeReader(self.world, made["shortId"])
+        assert reader.reads(7, 1, input=True) == 204
+        assert reader.leaves() == 204
+        end_all_sessions(self.world)
+        put_settings(self.world, made, **_FEEDBACK_SETTINGS)
+        add_webhook(self.world.pia, self.receiver.url, *_TRIGGERED_KINDS)
+        for kind in _TRIGGERED_KINDS:
+            if kind == "gate.completed":
+                put_settings(self.world, made, gateFields=FORM)
+            answer = post_trigger(self.world, kind, made["shortId"])
+            assert answer.status_code == 200, answer.text
+        deliver_until_idle(self.world, self.world.rt)
+        return str(made["shortId"])
+
+    def _link(self) -> str:
+        self.thing("file")
+        return self._made["link"]
+
+    def _own(self) -> str:
+        return str(self.world.pia.upload(simple_pdf(pages=2))["shortId"])
+
+    def _slug(self) -> str:
+        self._count += 1
+        return f"fresh-{self._count}"
+
+    def _trashed(self) -> str:
+        made = self.world.pia.upload(simple_pdf(pages=2))
+        assert self.world.pia.delete(f"/api/v1/files/{made['uuid']}").status_code == 200
+        return str(made["uuid"])
+
+    def _visit(self) -> str:
+        answer = self.world.pia.get(f"/api/v1/files/{self.thing('file')}/readership/sessions?since=1&limit=10")
+        return str(answer.get_json()[-1]["sessionId"])
+
+    def _variant(self) -> str:
+        self.thing("file")
+        return self._made["variant"]
+
+    def _guest(self) -> str:
+        self._count += 1
+        return self._link_for(f"Guest {self._count}", self.thing("file"))
+
+    def _link_for(self, label: str, file: str) -> str:
+        answer = self.world.pia.post(f"/api/v1/files/{file}/variants", json={"label": label})
+        assert answer.status_code in (200, 201), answer.text
+        return str(answer.get_json()["uuid"])
+
+    # --- webhooks ---------------------------------------------------------------------------------------------------
+
+    def _hook(self) -> str:
+        return self.receiver.url
+
+    def _webhook(self) -> str:
+        self.thing("file")
+        rows = self.world.pia.get("/api/v1/webhooks").get_json()["webhooks"]
+        return str(rows[-1]["uuid"])
+
+    def _delivery(self) -> str:
+        deliver_until_idle(self.world, self.world.rt)
+        rows = self.world.pia.get(f"/api/v1/webhooks/{self.thing('webhook')}/deliveries?limit=5").get_json()
+        return str(rows[-1]["id"])
+
+    def _spare(self) -> str:
+        return self._added("spare")[0]
+
+    def _old(self) -> str:
+        return self._added("old")[1]
+
+    def _added(self, word: str) -> tuple[str, str]:
+        """UUID and address of a new webhook; the one before is gone, as an account has no more than 25."""
+        for row in self.world.pia.get("/api/v1/webhooks").get_json()["webhooks"]:
+            if row["url"].startswith(f"{self.receiver.url}-{word}"):
+                self.world.pia.delete(f"/api/v1/webhooks/{row['uuid']}")
+        self._count += 1
+        address = f"{self.receiver.url}-{word}-{self._count}"
+        return add_webhook(self.world.pia, address).uuid, address
+
+    # --- files of this machine --------------------------------------------------------------------------------------
+
+    def _written(self, name: str, content: str | bytes) -> str:
+        path = self.folder / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return str(path)
+
+    def _deck(self) -> str:
+        return self._written("deck.pdf", simple_pdf(pages=2))
+
+    def _logo(self) -> str:
+        return self._written("logo.png", make_picture())
+
+    def _out(self) -> str:
+        self._count += 1
+        return str(self.folder / f"out-{self._count}")
+
+    def _sharing(self) -> str:
+        self._count += 1
+        name = f"applied-{self._count}"  # a document that nothing else has shared
+        wish = {"path": self._written(f"{name}.pdf", simple_pdf()), "settings": {"slug": name}}
+        return self._written(f"share-{self._count}.yaml", yaml.safe_dump({"version": 1, "files": [wish]}))
+
+    def _settings(self) -> str:
+        return self._written("settings.json", '{"viewLimit": 4}')
+
+    def _body(self) -> str:
+        return self._written("body.json", '{"event":"file.viewed"}')
+
+    def _secret(self) -> str:
+        return self._written("secret.txt", SECRET)
+
+    def _signature(self) -> str:
+        return sign(SECRET, b'{"event":"file.viewed"}', int(BASE * 1000))
+
+    def _saved(self) -> str:
+        sample = self.shell("webhooks", "sample", "file.viewed").out.strip()
+        return self._written("saved.jsonl", json.dumps({"body": sample}) + "\n")
+
+    def _claim(self) -> str:
+        made = self.world.http.post("/api/files", data={"file": (io.BytesIO(simple_pdf()), "leaflet.pdf")})
+        assert made.status_code == 200, made.text
+        return self._written("claim.txt", made.get_json()["claimToken"])
+
+    # --- the design tool --------------------------------------------------------------------------------------------
+
+    def _source(self) -> str:
+        return self.studio.source.url()
+
+    def _jwt(self) -> str:
+        return self._written("user.jwt", self.studio.user())
+
+    def _design(self) -> str:
+        return self._written("design.jwt", self.studio.design("fresh"))
+
+    def _published(self) -> str:
+        self.studio.published()
+        return self._written("published.jwt", self.studio.design())
+
+    # --- signed in with a browser -----------------------------------------------------------------------------------
+
+    def _session(self) -> str:
+        """The options by which a request comes from a page of hers."""
+        browser = sign_in_browser(self.world, self.world.pia)
+        cookie = "; ".join(f"{each.key}={each.value}" for each in browser._cookies.values())
+        token = re.search(r'name="csrf" value="([^"]+)"', browser.get("/login").text)
+        assert token is not None
+        names = {"Cookie": cookie, "X-CSRF-Token": token[1], "Origin": self.shell.env["DOCSHARE_URL"]}
+        files = {name: self._written(f"{name}.txt", value) for name, value in names.items()}
+        return "--no-auth " + " ".join(f"-H '{name}: @{path}'" for name, path in files.items())
+
+    # --- what only this machine knows -------------------------------------------------------------------------------
+
+    def _cursor(self) -> str:
+        assert self.shell("events", "cursor", "set", "nightly", "start").code == 0
+        return "nightly"
+
+
+@contextmanager
+def open_populated_instance(folder: Path, engine: Engine) -> Iterator[PopulatedInstance]:
+    """A town whose server runs for the length of the block."""
+    with ExitStack() as held:
+        towns: list[PopulatedInstance] = []
+        address = held.enter_context(_serve_before_instance(towns))
+
+        def make(**settings: Any) -> World:
+            clock = FakeClock(START)
+            world = make_world(make_runtime(folder / "data", clock, engine, base_url=address, **settings), clock)
+            held.callback(close_world, world)
+            return world
+
+        receiver = held.enter_context(open_receiver())
+        cert = make_certificate(folder)
+        plenty = {"rate_limit": _AMPLE_LIMIT, "address_limit": _AMPLE_LIMIT}
+        studio = held.enter_context(
+            open_design_tool(cert, make, webhook_allow=LOOPBACK_NETWORKS, anonymous_uploads=True, **plenty)
+        )
+        studio.world.rt.outbound.resolve = lambda host: [ipaddress.ip_address("127.0.0.1")]
+        town = PopulatedInstance(studio, receiver, folder, address)
+        towns.append(town)
+        _add_profiles(town.shell)
+        town.thing("file")  # with a visit, a link and an event of each kind: no test may depend on one before it
+        yield town
+
+
+@contextmanager
+def _serve_before_instance(towns: list[PopulatedInstance]) -> Iterator[str]:
+    """The address of a server that stands before its town does, so that the town knows where it is."""
+
+    def judge(head: Head) -> Verdict:
+        town = towns[0]
+        town.note(head.method, head.path)
+        return make_judge(town.world.rt)(head)
+
+    server = make_server(
+        lambda environ, start_response: _answer_request(towns[0], environ, start_response),
+        "127.0.0.1",
+        0,
+        judge=judge,
+        parts=lambda: towns[0].world.rt.blobs.part(),
+        draw_error=lambda status, path, detail: draw_error(towns[0].world.rt, status, path, detail),
+    )
+    with run_in_thread(server) as address:
+        yield address
+
+
+def _answer_request(
+    town: PopulatedInstance, environ: dict[str, Any], start_response: Callable[..., Any]
+) -> Iterable[bytes]:
+    """What the application answers; ``town.bend`` may change the JSON of it."""
+    if environ.get("CONTENT_TYPE") == "application/json":
+        body = environ["wsgi.input"].read()
+        environ["wsgi.input"] = io.BytesIO(body)
+        town.bodies.append((environ["REQUEST_METHOD"], environ["PATH_INFO"], json.loads(body)))
+    town.lasts -= 1
+    if town.lasts < 0:
+        start_response("500 Internal Server Error", [("Content-Type", "application/problem+json")])
+        return [json.dumps(problem(500, "internal").body).encode()]
+    if town.bend is None:
+        return town.world.app(environ, start_response)
+    environ.pop("HTTP_ACCEPT_ENCODING", None)  # a compressed answer could not be bent
+    begun: list[Any] = []
+    answer = town.world.app(environ, lambda *begin: begun.extend(begin))
+    status, headers, *_ = begun
+    if not any(name.lower() == "content-type" and "json" in value for name, value in headers):
+        start_response(status, headers)
+        return answer
+    with closing(answer):
+        body = json.dumps(town.bend(json.loads(b"".join(answer)))).encode()
+    kept = [(name, value) for name, value in headers if name.lower() != "content-length"]
+    start_response(status, [*kept, ("Content-Length", str(len(body)))])
+    return [body]
+
+
+def _add_profiles(shell: Shell) -> None:
+    """Two profiles: ``work`` with a key, ``granted`` with what an app was granted."""
+    for name in ("work", "granted"):
+        add = ("profile", "add", name, "--url", shell.env["DOCSHARE_URL"], "--with-token")
+        assert shell(*add, stdin=b"key-of-a-profile\n").code == 0
+    path = shell.home / "config" / "credentials.json"
+    saved = json.loads(path.read_text())
+    saved["profiles"]["granted"] |= {"refresh": "refresh-of-a-profile", "client_id": "docshare-cli"}
+    path.write_text(json.dumps(saved))

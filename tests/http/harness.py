@@ -1,0 +1,241 @@
+"""A real listener on a free port with a small application behind it, and a client that speaks raw bytes."""
+
+import hashlib
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+from docshare.server.http.listener import Accept, Head, Refuse, Server, Verdict, make_server
+from docshare.server.store.blobs import Blobs
+
+MB = 1024 * 1024
+SMALL_BODY = 64 * 1024
+BIG = bytes(12 * MB)
+BOUNDARY = "----x7Kp"
+
+
+class ListenerHarness:
+    """The listener under test.
+
+    ``heads``: what the judge was asked; ``calls``: the addresses the application was entered with; ``gate`` holds up
+    requests to ``/slow``. ``/busy`` is answered with 503, ``/often`` with 429, ``/big`` with 12 MB; ``/files`` takes
+    uploads up to ``max_file``, ``/refuse`` is refused, everything else takes ``SMALL_BODY`` bytes.
+    """
+
+    def __init__(self, root: Path, *, max_file: int = 8 * MB, run: bool = True, port: int = 0, **settings: Any) -> None:
+        names = count()
+        self.blobs = Blobs(root / "blobs", root / "tmp", lambda: f"name{next(names):016d}")
+        self.parts: Callable[[], Any] = self.blobs.part
+        self.max_file = max_file
+        self.heads: list[Head] = []
+        self.calls: list[str] = []
+        self.environs: list[dict[str, Any]] = []
+        self.gate = threading.Event()
+        self.entered = threading.Event()
+        self.server: Server = make_server(
+            self.application,
+            "127.0.0.1",
+            port,
+            judge=self.judge,
+            parts=lambda: self.parts(),
+            draw_error=self.draw_error,
+            **settings,
+        )
+        self.port = self.server.port
+        self.thread = threading.Thread(target=self.server.run)
+        if run:
+            self.thread.start()
+
+    def judge(self, head: Head) -> Verdict:
+        self.heads.append(head)
+        if head.path == "/refuse":
+            return Refuse(401, [("WWW-Authenticate", "Bearer"), ("Content-Type", "text/plain")], b"who are you?")
+        if head.path == "/unwritable":
+            return Refuse(404, [("X-Price", "5 €")])
+        if head.path == "/broken-judge":
+            raise RuntimeError("the judge fell asleep")
+        if head.path == "/files":
+            too_large = Refuse(413, [("X-Plan", "free")], b"more than the plan allows")
+            return Accept(self.max_file + MB, intake=True, max_file=self.max_file, on_too_large=too_large)
+        return Accept(SMALL_BODY)
+
+    def draw_error(self, status: int, path: str | None, detail: str) -> Refuse:
+        if detail == "The request line is malformed." and path == "/broken-pen":
+            raise RuntimeError("the pen is broken")
+        body = json.dumps({"status": status, "path": path, "detail": detail}).encode()
+        return Refuse(status, [("Content-Type", "application/problem+json"), ("X-Drawn", "yes")], body)
+
+    def application(self, environ: dict[str, Any], start_response: Any) -> list[bytes]:
+        path = environ["PATH_INFO"]
+        self.calls.append(path)
+        self.environs.append(environ)
+        if path == "/boom":
+            raise RuntimeError("boom")
+        if path == "/slow":
+            self.entered.set()
+            self.gate.wait(20)
+        answer = BIG if path == "/big" else json.dumps(self.facts(environ)).encode()
+        kind = "text/plain" if path == "/big" else "application/json"
+        status = {"/busy": "503 Service Unavailable", "/often": "429 Too Many Requests"}.get(path, "200 OK")
+        start_response(status, [("Content-Type", kind), ("Content-Length", str(len(answer)))])
+        return [answer]
+
+    def facts(self, environ: dict[str, Any]) -> dict[str, Any]:
+        body = environ["wsgi.input"].read()
+        facts: dict[str, Any] = {"path": environ["PATH_INFO"], "body": body.decode("latin-1")}
+        if "docshare.form_error" in environ:
+            facts["form_error"] = environ["docshare.form_error"]
+        if "docshare.form" in environ:
+            form = environ["docshare.form"]
+            facts["fields"] = form.fields
+            facts["files"] = {name: describe_file(file) for name, file in form.files.items()}
+            if "keep" in parse_qs(environ["QUERY_STRING"], keep_blank_values=True):
+                facts["key"] = self.blobs.keep(form.files["file"].part)
+        return facts
+
+    def partials(self) -> list[Path]:
+        return list(self.blobs.tmp.iterdir())
+
+    def stored(self) -> list[Path]:
+        return [path for path in self.blobs.root.rglob("*") if path.is_file()]
+
+    def close(self) -> None:
+        self.gate.set()
+        self.server.stop(5)
+        self.thread.join(20)
+        assert not self.thread.is_alive(), "the server does not stop"
+
+
+def describe_file(file: Any) -> dict[str, Any]:
+    return {
+        "filename": file.filename,
+        "contentType": file.content_type,
+        "size": file.part.size,
+        "sha256": file.part.sha256(),
+        "head": file.part.head.decode("latin-1"),
+    }
+
+
+@dataclass
+class RawAnswer:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+class RawConnection:
+    """One connection, in bytes. ``receive``: how many of them its buffer takes."""
+
+    def __init__(self, port: int, source: str = "127.0.0.1", receive: int | None = None) -> None:
+        self.socket = socket.socket()
+        if receive is not None:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive)
+        self.socket.settimeout(20)
+        self.socket.bind((source, 0))
+        self.socket.connect(("127.0.0.1", int(port)))
+        self.buffer = b""
+
+    def __enter__(self) -> "RawConnection":
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.socket.close()
+
+    def send(self, data: bytes) -> None:
+        self.socket.sendall(data)
+
+    def push(self, block: bytes, most: int) -> int:
+        """Send ``block`` again and again until the other side ends it; returns the bytes that have left."""
+        sent = 0
+        with suppress(BrokenPipeError, ConnectionResetError):
+            while sent < most:
+                sent += self.socket.send(block)
+        return sent
+
+    def answer(self, method: str = "GET") -> RawAnswer:
+        """Read one whole answer with a Content-Length."""
+        head = self._until(b"\r\n\r\n")
+        status_line, *lines = head[:-4].decode("latin-1").split("\r\n")
+        headers = {name.lower(): value for name, value in (line.split(": ", 1) for line in lines)}
+        status = int(status_line.split(" ")[1])
+        length = 0 if method == "HEAD" or status < 200 else int(headers["content-length"])
+        while len(self.buffer) < length:
+            self._more()
+        body, self.buffer = self.buffer[:length], self.buffer[length:]
+        json_body = headers.get("content-type", "").endswith("json") and body
+        return RawAnswer(status, headers, body, json.loads(body) if json_body else {})
+
+    def rest(self) -> bytes:
+        """Everything until the other side closes."""
+        with suppress(ConnectionResetError):
+            while block := self.socket.recv(65536):
+                self.buffer += block
+        return self.buffer
+
+    def _until(self, mark: bytes) -> bytes:
+        while mark not in self.buffer:
+            self._more()
+        end = self.buffer.index(mark) + len(mark)
+        found, self.buffer = self.buffer[:end], self.buffer[end:]
+        return found
+
+    def _more(self) -> None:
+        block = self.socket.recv(65536)
+        if not block:
+            raise EOFError(f"closed after {self.buffer!r}")
+        self.buffer += block
+
+
+def build_request(method: str, path: str, body: bytes = b"", *headers: str) -> bytes:
+    """A request with Host and, if there is a body, its Content-Length."""
+    lines = [f"{method} {path} HTTP/1.1", "Host: localhost", *headers]
+    if body:
+        lines.append(f"Content-Length: {len(body)}")
+    return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body
+
+
+def build_part(content: bytes, disposition: str = 'form-data; name="file"; filename="a.pdf"', *headers: str) -> bytes:
+    """One part of a form with the line break that ends it."""
+    lines = "".join(f"{line}\r\n" for line in (f"Content-Disposition: {disposition}", *headers))
+    return f"--{BOUNDARY}\r\n".encode() + lines.encode() + b"\r\n" + content + b"\r\n"
+
+
+def build_form(*parts: bytes) -> bytes:
+    return b"".join(parts) + f"--{BOUNDARY}--\r\n".encode()
+
+
+def build_upload(body: bytes, path: str = "/files", *headers: str) -> bytes:
+    return build_request("POST", path, body, form_content_type(), *headers)
+
+
+def form_content_type() -> str:
+    return f"Content-Type: multipart/form-data; boundary={BOUNDARY}"
+
+
+def encode_chunks(body: bytes, size: int) -> bytes:
+    """The body in chunks of ``size`` bytes, with the last one."""
+    pieces = [body[at : at + size] for at in range(0, len(body), size)]
+    return b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
+
+
+def sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def wait_until(fact: Callable[[], bool], seconds: float = 10) -> bool:
+    """Whether ``fact`` becomes true: the server closes and cleans up in its own time."""
+    until = time.monotonic() + seconds
+    while not fact():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.005)
+    return True

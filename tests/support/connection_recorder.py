@@ -1,0 +1,27 @@
+"""Notices every attempt to connect, and lets none leave this machine."""
+
+import ipaddress
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+
+@contextmanager
+def record_connections() -> Iterator[list[str]]:
+    """The addresses that Python sockets were told to connect to within the block, in order."""
+    tried: list[str] = []
+    connect = socket.socket.connect
+
+    def heard(sock: socket.socket, address: Any) -> None:
+        host = address[0] if isinstance(address, tuple) else str(address)
+        tried.append(host)
+        if not ipaddress.ip_address(host).is_loopback:
+            raise ConnectionRefusedError(f"the test does not let {host} through")
+        connect(sock, address)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", heard)
+        yield tried

@@ -1,0 +1,18 @@
+"""A world in this process that owns its data directory, as ``docshare serve`` would."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from docshare.server.store.instance import Instance, announce, instance_key
+from docshare.server.store.lock import DirectoryLock
+from tests.support.cast import World
+from tests.support.in_process_server import serve_world
+
+
+@contextmanager
+def own_data_dir(world: World, host: str = "127.0.0.1") -> Iterator[str]:
+    """Answer for ``world`` and leave word of it, saying that it listens on ``host``; gives its own address."""
+    folder = world.rt.config.data_dir
+    with DirectoryLock(folder), serve_world(world) as url:
+        announce(Instance(world.rt, instance_key(folder)), url, host)
+        yield url

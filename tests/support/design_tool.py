@@ -1,0 +1,117 @@
+"""A design tool: a host that has its exports, one that has its keys, the tokens it makes, and what its users send."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from joserfc.jwk import ECKey, RSAKey
+from werkzeug.test import TestResponse
+
+from tests.support.cast import Person, World
+from tests.support.import_source import NAME, ImportSource, http_response, open_source
+from tests.support.jwts import AUDIENCE, ISSUER, TokenMaker
+from tests.support.pdfs import simple_pdf
+
+IMPORT = "/api/v1/design-tool/import"
+STATUS = "/api/v1/design-tool/design/status"
+DAY = 86_400_000
+
+
+@cache
+def _signing_keys() -> tuple[RSAKey, ECKey]:
+    """Made once for all tests: making them is slow."""
+    return (
+        RSAKey.generate_key(2048, {"kid": "rsa", "use": "sig"}),
+        ECKey.generate_key("P-256", {"kid": "ec", "use": "sig"}),
+    )
+
+
+@dataclass
+class DesignTool:
+    """``source`` has the exports, ``keys`` the keys; ``world`` knows both."""
+
+    world: World
+    source: ImportSource
+    keys: ImportSource
+
+    @property
+    def maker(self) -> TokenMaker:
+        """The maker of tokens, by the clock of the world."""
+        return TokenMaker(self.world.clock.now // 1000, *_signing_keys())
+
+    def user(self, who: str = "ada", **changes: Any) -> str:
+        """A user token."""
+        return self.maker.token(sub=who, **changes)
+
+    def design(self, design: str = "poster", **changes: Any) -> str:
+        """A design token."""
+        return self.maker.token(sub=None, designId=design, **changes)
+
+    def publish(self, who: str = "ada", design: str | None = "poster", **more: Any) -> TestResponse:
+        """``who`` shares the design of that name; of ``None`` the tool does not say which one it is."""
+        body = {"url": self.source.url(), **({} if design is None else {"designToken": self.design(design)}), **more}
+        return self.send(IMPORT, body, self.user(who))
+
+    def published(self, who: str = "ada", design: str | None = "poster", **more: Any) -> dict[str, Any]:
+        """The same, when it works."""
+        return _require_ok(self.publish(who, design, **more))
+
+    def status(self, who: str = "ada", design: str = "poster", **more: Any) -> dict[str, Any]:
+        """What ``who`` hears of the design."""
+        return _require_ok(self.send(STATUS, {"designToken": self.design(design), **more}, self.user(who)))
+
+    def send(self, path: str, body: Any, token: str | None) -> TestResponse:
+        """Any request of the tool."""
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        return self.world.http.post(path, json=body, headers=headers)
+
+    def take_over(self, person: Person, made: dict[str, Any]) -> None:
+        """``person`` claims what was published."""
+        answered = person.post("/api/v1/files/claim", json={"claimToken": made["claimToken"]})
+        assert answered.status_code == 200, answered.text
+
+    def own(self, person: Person, who: str = "ada", design: str = "poster", **more: Any) -> TestResponse:
+        """``person`` imports the design into their account, connected to the tool as ``who``."""
+        tokens = {"designToolUserToken": self.user(who), "designToken": self.design(design)}
+        return person.post("/api/v1/files/import", json={"url": self.source.url(), **tokens, **more})
+
+    def owned(self, person: Person, who: str = "ada", design: str = "poster", **more: Any) -> dict[str, Any]:
+        """The same, when it works."""
+        return _require_ok(self.own(person, who, design, **more))
+
+    def drawn(self, pages: int) -> bytes:
+        """The next export has so many pages."""
+        content = simple_pdf(pages=pages)
+        self.source.script = http_response(content)
+        return content
+
+
+@contextmanager
+def open_design_tool(cert: Path, make: Callable[..., World], **settings: Any) -> Iterator[DesignTool]:
+    """A design tool and an instance that knows it; ``cert`` vouches for the tool's hosts."""
+    with open_source(cert) as source, open_source(cert) as keys:
+        world = make(
+            import_hosts=(source.host,),
+            ca_bundle=cert,
+            design_user_jwks_url=keys.url("/keys"),
+            design_user_issuer=ISSUER,
+            design_user_audience=AUDIENCE,
+            **settings,
+        )
+        world.rt.outbound.resolve = lambda host: [ipaddress.ip_address("127.0.0.1")] if host == NAME else []
+        studio = DesignTool(world, source, keys)
+        studio.drawn(2)
+        keys.script = http_response(studio.maker.published())
+        yield studio
+
+
+def _require_ok(answered: TestResponse) -> dict[str, Any]:
+    assert answered.status_code == 200, answered.text
+    told: dict[str, Any] = answered.get_json()
+    return told

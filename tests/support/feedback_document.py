@@ -1,0 +1,77 @@
+"""A shared document on which readers can leave everything, and what its owner learns of it, through the door."""
+
+from pathlib import Path
+from typing import Any
+
+import requests
+from playwright.sync_api import Page
+
+from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS
+from tests.support.images import make_mp3_frame
+from tests.support.pdfs import A4, simple_pdf
+from tests.support.server_process import ServerProcess
+
+SOUND = make_mp3_frame() * 400  # ten seconds of silence
+
+
+class FeedbackDocument:
+    """One document of the server's owner, of ``pages`` A4 pages unless ``content`` is given; ``url`` is its link."""
+
+    def __init__(self, server: ServerProcess, *, pages: int = 4, content: bytes | None = None, **settings: Any) -> None:
+        self._server = server
+        content = content or simple_pdf(pages=pages, size=A4)
+        made = self._asked("POST", "", files={"file": ("Proof.pdf", content)}).json()
+        self.url: str = made["shareUrl"]
+        self.name: str = made["shortId"]
+        self.change(**ALL_FEEDBACK_SETTINGS | settings)
+
+    def change(self, **settings: Any) -> None:
+        """The owner changes settings."""
+        self._asked("PUT", f"/{self.name}/settings", json=settings)
+
+    def replace(self, content: bytes) -> None:
+        """The owner puts another document behind the link."""
+        self._asked("POST", f"/{self.name}/content", files={"file": ("Proof.pdf", content)})
+
+    def told(self, path: str) -> Any:
+        """What the owner gets of ``feedback``, ``page-marks`` or ``annotations``."""
+        return self._asked("GET", f"/{self.name}/{path}").json()
+
+    def taps(self) -> dict[str, int]:
+        """How often each hotspot was tapped, by its UUID."""
+        return {row["hotspotUuid"]: row["count"] for row in self.told("readership")["hotspotTaps"]}
+
+    def sound(self) -> str:
+        """Upload a sound; returns its id."""
+        sent = {"files": {"file": ("hello.mp3", SOUND)}, "data": {"kind": "hotspot-audio"}}
+        return str(self._asked("POST", f"/{self.name}/assets", **sent).json()["assetId"])
+
+    def hotspot(self, page: int = 1, rect: str = "0.1,0.5,0.2,0.1", **what: str) -> str:
+        """The operator puts a hotspot on a page; ``what`` it is: ``label``, ``link`` or ``audio``. Returns its UUID."""
+        args = {"file": self.name, "page": str(page), "rect": rect, **what}
+        return str(run_admin_command(self._server, "hotspot add", **args)["uuid"])
+
+    def sign_in(self, page: Page) -> None:
+        """Sign the owner in, in the browser of ``page``."""
+        page.goto(run_admin_command(self._server, "login-link", email="owner@example.com")["url"])
+        page.get_by_role("button", name="Sign in").click()
+        page.get_by_role("button", name="Sign out").wait_for()
+
+    def _asked(self, method: str, path: str, **sent: Any) -> requests.Response:
+        url = f"{self._server.url}/api/v1/files{path}"
+        answer = requests.request(method, url, headers=self._server.headers, timeout=30, **sent)
+        assert answer.ok, answer.text
+        return answer
+
+
+def run_admin_command(server: ServerProcess, command: str, **args: str) -> Any:
+    """Run ``docshare admin COMMAND`` on a running server, by the channel that it uses."""
+    key = Path(server.data_dir / "instance.key").read_text(encoding="utf-8").strip()
+    answer = requests.post(
+        f"{server.url}/_admin",
+        json={"command": command, "args": args},
+        headers={"Authorization": f"Instance {key}"},
+        timeout=30,
+    )
+    assert answer.status_code == 200, answer.text
+    return answer.json()

@@ -1,0 +1,81 @@
+"""Tokens that nobody may believe: forged ones, stale ones, and what is none."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+
+from joserfc.jwk import ECKey, OctKey, RSAKey
+
+from tests.support.jwts import ISSUER, TokenMaker, encode_segment
+
+
+def _tamper_with(token: str) -> str:
+    head, _, signature = token.split(".")
+    body = json.loads(base64.urlsafe_b64decode(token.split(".")[1] + "=="))
+    return f"{head}.{encode_segment({**body, 'sub': 'mallory'})}.{signature}"
+
+
+def _sign_with_foreign_key() -> str:
+    key = ECKey.generate_key("P-256", {"kid": "rsa"})
+    return TokenMaker(9_999_999_999).signed_by(key, "ES256", kid="rsa", jwk=key.as_dict(private=False))
+
+
+FORGED_TOKENS: dict[str, Callable[[TokenMaker], str]] = {
+    "nothing": lambda m: "",
+    "a word": lambda m: "token",
+    "dots": lambda m: "..",
+    "two parts": lambda m: ".".join(m.token().split(".")[:2]),
+    "four parts": lambda m: m.token() + ".x",
+    "no signature": lambda m: m.token().rpartition(".")[0] + ".",
+    "a cut signature": lambda m: m.token()[:-4],
+    "a longer signature": lambda m: m.token() + "AAAA",
+    "a signature of zeros": lambda m: m.token().rpartition(".")[0] + "." + "A" * 342,
+    "an ES256 signature of zeros": lambda m: m.token(alg="ES256").rpartition(".")[0] + "." + "A" * 86,
+    "a changed claim": lambda m: _tamper_with(m.token()),
+    "the signature of another token": lambda m: m.token().rpartition(".")[0] + "." + m.token(sub="x").split(".")[2],
+    "alg none": lambda m: m.unsigned(),
+    "alg none with a key": lambda m: m.unsigned(kid="rsa"),
+    "alg None": lambda m: m.unsigned(alg="None", kid="rsa"),
+    "alg empty": lambda m: m.unsigned(alg="", kid="rsa"),
+    "alg none with a signature": lambda m: m.unsigned(kid="rsa") + m.token().rpartition(".")[2],
+    "HS256 with the public key": lambda m: m.confused(),
+    "HS256 with a secret": lambda m: m.signed_by(OctKey.import_key("s" * 32), "HS256", kid="rsa"),
+    "HS256 with an empty key": lambda m: (
+        f"{encode_segment({'alg': 'HS256', 'kid': 'rsa'})}.{encode_segment(m.claims())}.x"
+    ),
+    "RS384": lambda m: m.signed_by(m.rsa, "RS384", kid="rsa"),
+    "RS512": lambda m: m.signed_by(m.rsa, "RS512", kid="rsa"),
+    "PS256": lambda m: m.signed_by(m.rsa, "PS256", kid="rsa"),
+    "the header of the other algorithm": lambda m: m.signed_by(m.rsa, "RS256", kid="ec"),
+    "the other key of the right kind": lambda m: m.signed_by(RSAKey.generate_key(2048), "RS256", kid="rsa"),
+    "an unknown key": lambda m: m.signed_by(RSAKey.generate_key(2048), "RS256", kid="stranger"),
+    "no key id among several": lambda m: m.token(header={"kid": None}),
+    "a key id that is a number": lambda m: m.unsigned(alg="RS256", kid=1) + "x",
+    "its own key along with it": lambda m: _sign_with_foreign_key(),
+    "an address of keys": lambda m: m.token(header={"jku": "https://evil.example.com/keys", "kid": "stranger"}),
+    "an unknown critical header": lambda m: m.critical(policy="x"),
+    "a header that is a list": lambda m: f"{encode_segment([])}.{encode_segment(m.claims())}.x",
+    "a header that is no JSON": lambda m: f"{encode_segment(b'{')}.{encode_segment(m.claims())}.x",
+    "an encrypted token": lambda m: ".".join([encode_segment({"alg": "dir", "enc": "A128GCM"}), "", "a", "b", "c"]),
+    "another issuer": lambda m: m.token(iss="https://evil.example.com"),
+    "an issuer with a slash": lambda m: m.token(iss=ISSUER + "/"),
+    "no issuer": lambda m: m.token(iss=None),
+    "another audience": lambda m: m.token(aud="other"),
+    "no audience": lambda m: m.token(aud=None),
+    "an empty audience": lambda m: m.token(aud=[]),
+    "an audience that is a number": lambda m: m.token(aud=[1]),
+    "ended": lambda m: m.token(exp=m.now - 31),
+    "ended long ago": lambda m: m.token(exp=0),
+    "no end": lambda m: m.token(exp=None),
+    "an end that is a text": lambda m: m.token(exp="9999999999"),
+    "an end that is true": lambda m: m.token(exp=True),
+    "an end that is not a number": lambda m: m.token(exp=float("nan")),
+    "an endless end": lambda m: m.token(exp=float("inf")),
+    "not yet valid": lambda m: m.token(nbf=m.now + 31),
+    "made in the future": lambda m: m.token(iat=m.now + 31),
+    "too long": lambda m: m.token(filler="x" * 9_000),
+    "letters beyond ASCII": lambda m: m.token() + "é",
+    "a line break": lambda m: m.token() + "\n",
+}

@@ -1,0 +1,87 @@
+"""Somebody with a browser before a gated link: looks at the page that asks, fills it in, and reads."""
+
+import html
+import re
+from typing import Any
+
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from tests.support.cast import World
+
+_INPUT = re.compile(r"<input [^>]*>")
+_ATTRIBUTE = re.compile(r'([a-z-]+)(?:="([^"]*)")?')
+_ERROR = re.compile(r'<p class="field-error" id="([^"]+)-error">(.*?)</p>')
+_ALERT = re.compile(r'<p class="gate-trouble" role="alert">(.*?)</p>')
+PAGES_MARKER = 'id="facts"'  # in the HTML of a share page, and of no gate
+
+
+class GateClient:
+    """``name``: short id, UUID or slug; ``prefix`` is ``/embed`` inside a frame; ``address`` where from; ``cookies``
+    whether their browser keeps any."""
+
+    def __init__(
+        self, world: World, name: str, *, address: str = "198.51.100.4", prefix: str = "", cookies: bool = True
+    ) -> None:
+        self.http = world.app.test_client(use_cookies=cookies)
+        if cookies:
+            set_trial_cookies(self.http)
+        self.path = f"{prefix}/{name}"
+        self._origin = {"REMOTE_ADDR": address}
+
+    def looks(self, query: str = "") -> TestResponse:
+        """Open the page."""
+        return self.http.get(self.path + query, environ_overrides=self._origin, buffered=True)
+
+    def gets(self, path: str, **more: Any) -> TestResponse:
+        """Ask for another address of this server."""
+        return self.http.get(path, environ_overrides=self._origin, buffered=True, **more)
+
+    def posts(self, path: str, **more: Any) -> TestResponse:
+        """Post to another address of this server."""
+        return self.http.post(path, environ_overrides=self._origin, buffered=True, **more)
+
+    def sends(self, password: str = "", /, *, ticket: str = "", query: str = "", **values: str) -> TestResponse:
+        """Post the form of the gate with ``password`` and ``values`` by key, however the page looks."""
+        form = {"password": password, "ticket": ticket} | {f"field-{key}": value for key, value in values.items()}
+        return self.posts(f"{self.path}/enter{query}", data=form)
+
+    def enters(self, password: str = "", /, **values: str) -> bool:
+        """Open the page, fill in its form and send it; whether that led to the pages."""
+        page = self.looks()
+        if PAGES_MARKER in page.text:
+            return True
+        answer = self.sends(password, ticket=read_ticket(page), **values)
+        return answer.status_code == 303 and self.is_in()
+
+    def secret(self) -> str | None:
+        """What binds the tickets of the link's gate to this browser; None before it has seen the gate."""
+        found = self.http.get_cookie(f"gate-{self.path.rpartition('/')[2]}")
+        return found.value if found else None
+
+    def is_in(self) -> bool:
+        """Whether the page shows the document."""
+        return PAGES_MARKER in self.looks().text
+
+
+def set_trial_cookies(http: FlaskClient) -> None:
+    """Let ``http`` be a browser that has been here before and kept the trial cookie."""
+    for name in ("viewer-cookies", "__Host-viewer-cookies"):
+        http.set_cookie(name, "1")
+
+
+def parse_inputs(page: TestResponse) -> dict[str, dict[str, str]]:
+    """The attributes of every input of the form, by name; those without a value hold an empty text."""
+    found = [dict(_ATTRIBUTE.findall(tag[len("<input ") :])) for tag in _INPUT.findall(page.text)]
+    return {row["name"]: {key: html.unescape(value) for key, value in row.items()} for row in found if "name" in row}
+
+
+def read_ticket(page: TestResponse) -> str:
+    """The word that a gate page sends along."""
+    return parse_inputs(page)["ticket"]["value"]
+
+
+def parse_errors(page: TestResponse) -> dict[str, str]:
+    """What a gate page says is wrong, by name of the input; of the whole form under an empty name."""
+    told = [*_ERROR.findall(page.text), *(("", text) for text in _ALERT.findall(page.text))]
+    return {name: html.unescape(text) for name, text in told}

@@ -1,0 +1,51 @@
+"""A server in this process whose clock runs like any other and can be moved on by hand."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from docshare.server.api.early import make_judge
+from docshare.server.api.problems import draw_error
+from docshare.server.http.listener import Server, make_server
+from tests.support.cast import World
+from tests.support.clock import START, FakeClock
+
+
+class RunningClock(FakeClock):
+    """Starts at ``START`` and goes on by itself; ``advance`` leaps."""
+
+    def __init__(self) -> None:
+        self._started = time.monotonic_ns() // 1_000_000
+        super().__init__(START)
+
+    def __call__(self) -> int:
+        return self.now + time.monotonic_ns() // 1_000_000 - self._started
+
+
+@contextmanager
+def serve_world(world: World) -> Iterator[str]:
+    """Serve ``world`` on a free port of this host for the length of the block; gives its base address."""
+    rt = world.rt
+    server = make_server(
+        world.app,
+        "127.0.0.1",
+        0,
+        judge=make_judge(rt),
+        parts=rt.blobs.part,
+        draw_error=lambda status, path, detail: draw_error(rt, status, path, detail),
+    )
+    with run_in_thread(server) as address:
+        yield address
+
+
+@contextmanager
+def run_in_thread(server: Server) -> Iterator[str]:
+    """Let the server answer for the length of the block; gives its base address."""
+    loop = threading.Thread(target=server.run, daemon=True)
+    loop.start()
+    try:
+        yield f"http://127.0.0.1:{server.port}"
+    finally:
+        server.stop(5)
+        loop.join()

@@ -1,0 +1,219 @@
+"""An independent model of files, variants, webhooks, claims, plans and the clock, beside the instance it describes."""
+
+import io
+import itertools
+import tempfile
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from hypothesis.stateful import RuleBasedStateMachine
+
+from docshare.contract.wire import instant
+from docshare.server.pdf.engine import Engine
+from tests.api.webhooks import resolve_all_hosts
+from tests.support.cast import close_world, make_runtime, make_world
+from tests.support.clock import FakeClock
+from tests.support.gate_client import GateClient
+from tests.support.pdfs import simple_pdf
+
+MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
+SLOTS = {"free": 3, "basic": 100, "pro": 10**9}
+CONTENTS = [simple_pdf(pages=pages) for pages in (1, 2, 3)]
+
+step_counts: Counter[str] = Counter()
+"""How many ``runs`` and ``requests`` there were."""
+
+
+@dataclass
+class ModelFile:
+    """A document as the specification describes it; ``content`` is an index of ``CONTENTS``; times in milliseconds."""
+
+    uuid: str
+    short_id: str
+    owner: str | None
+    content: int
+    version: int = 1
+    delete_at: int | None = None
+    burned_at: int | None = None
+    destroyed: bool = False
+    trashed_at: int | None = None
+    purge_at: int | None = None
+    gone: bool = False
+    limit: int = 0
+    consumed: int = 0
+    allow_download: bool = True
+    slug: str = ""
+    claim_token: str = ""
+    claim_until: int = 0
+    downloads: int = 0
+    """Rows of its owner's feed."""
+
+
+@dataclass
+class ModelVariant:
+    file: ModelFile
+    uuid: str
+    short_id: str
+    label: str
+    revoked: bool = False
+    redacted: bool = False
+    deleted: bool = False
+    allow_download: bool | None = None
+
+
+@dataclass
+class ModelWebhook:
+    uuid: str
+    owner: str
+    scope: ModelFile | None
+    events: list[tuple[str, str, int]] = field(default_factory=list)
+    """Kind, UUID of the file, and when, of each delivery."""
+
+    deleted: bool = False
+
+
+class Model(RuleBasedStateMachine):
+    """An instance, and beside it the model: what the specification says of every file, variant and webhook now."""
+
+    engine: ClassVar[Engine]
+
+    def __init__(self) -> None:
+        super().__init__()
+        step_counts["runs"] += 1
+        self.folder = tempfile.TemporaryDirectory(prefix="docshare-walk-", ignore_cleanup_errors=True)
+        self.clock = FakeClock()
+        runtime = make_runtime(
+            Path(self.folder.name), self.clock, self.engine, rate_limit=1_000_000, anonymous_uploads=True
+        )
+        resolve_all_hosts(runtime)
+        self.world = make_world(runtime, self.clock)
+        self.plans = {"fay": "free", "bea": "basic", "pia": "pro", "mal": "pro"}
+        self.files: list[ModelFile] = []
+        self.variants: list[ModelVariant] = []
+        self.hooks: list[ModelWebhook] = []
+        self.addresses = (f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}" for n in itertools.count(1))
+
+    def teardown(self) -> None:
+        for name in self.plans:
+            self.compare_lists(name)
+        for file in self.files:
+            self.compare(file)
+        close_world(self.world)
+        self.folder.cleanup()
+
+    # --- the model -----------------------------------------------------------------------------------------------
+
+    def is_owned(self, who: str, file: ModelFile) -> bool:
+        return file.owner == who and not file.gone and file.trashed_at is None
+
+    def state(self, file: ModelFile) -> int:
+        """The status that visitors of a file's link get."""
+        if file.gone or file.trashed_at is not None:
+            return 404
+        expired = file.delete_at is not None and file.delete_at <= self.clock.now
+        return 410 if expired or file.burned_at is not None else 200
+
+    def has_slot(self, who: str) -> bool:
+        return sum(self.is_owned(who, file) for file in self.files) < SLOTS[self.plans[who]]
+
+    def queue(self, event: str, file: ModelFile) -> None:
+        for hook in self.hooks:
+            if not hook.deleted and hook.owner == file.owner and hook.scope in (None, file):
+                hook.events.append((event, file.uuid, self.clock.now))
+
+    def destroy(self, file: ModelFile) -> None:
+        file.gone, file.slug = True, ""
+        for hook in self.hooks:
+            hook.events = [row for row in hook.events if row[1] != file.uuid]
+            hook.deleted |= hook.scope is file
+
+    def sweep(self) -> None:
+        now = self.clock.now
+        for file in self.files:
+            kept = file.destroyed or file.gone or file.burned_at is None
+            if not kept and file.burned_at + 30 * MINUTE <= now:
+                file.destroyed = True
+                self.queue("file.burned", file)
+            if file.purge_at is not None and file.purge_at <= now and not file.gone:
+                self.destroy(file)
+            if file.owner is None and file.delete_at is not None and file.delete_at + 7 * DAY <= now:
+                self.destroy(file)
+
+    @staticmethod
+    def acting(who: str, owner: str | None) -> str:
+        """The account that ``who`` is, where ``owner`` has what is asked for (None: nobody)."""
+        return (owner or "pia") if who == "owner" else who
+
+    # --- the door ------------------------------------------------------------------------------------------------
+
+    def ask(self, who: str, method: str, path: str, **more: Any) -> Any:
+        step_counts["requests"] += 1
+        person = getattr(self.world, who)
+        return person.http.open(f"/api/v1{path}", method=method, headers=person.headers, buffered=True, **more)
+
+    def guest(self, name: str) -> GateClient:
+        return GateClient(self.world, name, address=next(self.addresses))
+
+    def form(self, content: int) -> dict[str, Any]:
+        return {"file": (io.BytesIO(CONTENTS[content]), "a.pdf")}
+
+    def pick(self, at: int) -> ModelFile:
+        return self.files[-1 - at % len(self.files)]
+
+    def compare(self, file: ModelFile) -> None:
+        """Compare everything that can be seen of ``file``."""
+        for who in ("pia", "mal"):
+            if not self.is_owned(who, file):
+                self.expect(self.ask(who, "GET", f"/files/{file.uuid}"), 404)
+        looks = [(file.short_id, self.state(file)), (file.uuid, self.state(file))]
+        if file.slug:
+            looks.append((file.slug, self.state(file)))
+        for variant in self.variants:
+            if variant.file is file:
+                looks.append((variant.short_id, 404 if variant.revoked or variant.deleted else self.state(file)))
+        for name, status in looks:
+            self.expect(self.guest(name).looks(), status)
+        if file.owner is None or not self.is_owned(file.owner, file):
+            return
+        shown = self.ask(file.owner, "GET", f"/files/{file.uuid}").get_json()
+        expected = {
+            "uuid": file.uuid,
+            "shortId": file.short_id,
+            "contentVersion": file.version,
+            "totalPages": file.content + 1,
+            "viewsConsumed": file.consumed,
+            "allowDownload": file.allow_download,
+            "deleteAt": None if file.delete_at is None else instant(file.delete_at),
+            "burnedAt": None if file.burned_at is None else instant(file.burned_at),
+            "viewLimit": file.limit or None,
+            "slug": file.slug or None,
+        }
+        assert {name: shown.get(name) for name in expected} == expected
+        content = self.ask(file.owner, "GET", f"/files/{file.uuid}/content")
+        self.expect(content, 410 if file.burned_at is not None else 200)
+        if content.status_code == 200:
+            assert content.data == CONTENTS[file.content], "other bytes than were sent"
+
+    def compare_lists(self, who: str) -> None:
+        listed = [row["uuid"] for row in self.ask(who, "GET", "/files").get_json()]
+        mine = [file for file in self.files if self.is_owned(who, file)]
+        assert sorted(listed) == sorted(file.uuid for file in mine)
+        hooks = [row["uuid"] for row in self.ask(who, "GET", "/webhooks").get_json()["webhooks"]]
+        expected = [hook for hook in self.hooks if hook.owner == who and not hook.deleted]
+        assert sorted(hooks) == sorted(hook.uuid for hook in expected)
+        for hook in expected:
+            rows = self.ask(who, "GET", f"/webhooks/{hook.uuid}/deliveries?limit=100").get_json()
+            rows = rows["deliveries"] if isinstance(rows, dict) else rows
+            oldest = self.clock.now - 90 * DAY  # those from before may be kept or not
+            kept = [event for event, _, at in hook.events if at > oldest]
+            shown = [row["event"] for row in rows if row["createdAt"] > instant(oldest)]
+            assert sorted(shown) == sorted(kept)
+        feed = self.ask(who, "GET", "/events?type=download&limit=100").get_json()[::-1]
+        assert Counter(row["fileUuid"] for row in feed) == Counter({f.uuid: f.downloads for f in mine if f.downloads})
+        assert [row["id"] for row in feed] == sorted({row["id"] for row in feed})
+
+    @staticmethod
+    def expect(answer: Any, *statuses: int) -> None:
+        assert answer.status_code in statuses, f"{answer.status_code}, not {statuses}: {answer.text[:200]}"

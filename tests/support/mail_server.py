@@ -1,0 +1,91 @@
+"""A mail server of the tests: takes what comes over SMTP on loopback, or answers as a test says."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from dataclasses import dataclass, field
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from typing import Self
+
+_GREETING = b"220 mailbox ESMTP\r\n"
+
+
+def read_part(message: EmailMessage, kind: str = "plain") -> str:
+    """The part of ``message`` that is plain text, or ``html``."""
+    part = message.get_body((kind,))
+    assert part is not None
+    return str(part.get_content())
+
+
+@dataclass
+class FakeMailServer:
+    """``answers``: by command (``RCPT``, ``DATA``, ...) the line to say instead of consent; ``drips``: it greets one
+    byte at a time and never comes to an end."""
+
+    answers: dict[str, bytes] = field(default_factory=dict)
+    drips: bool = False
+    taken: list[EmailMessage] = field(default_factory=list)
+    raw: list[bytes] = field(default_factory=list)
+    heard: list[str] = field(default_factory=list)
+
+    def __enter__(self) -> Self:
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopped.set()
+        socket.create_connection(self._server.getsockname()).close()  # wakes the one that waits
+        self._thread.join(5)
+        self._server.close()
+
+    @property
+    def url(self) -> str:
+        return f"smtp://127.0.0.1:{self._server.getsockname()[1]}"
+
+    def _serve(self) -> None:
+        while not self._stopped.is_set():
+            connection, _ = self._server.accept()
+            with connection:
+                try:
+                    self._talk(connection)
+                except OSError:
+                    continue
+
+    def _talk(self, connection: socket.socket) -> None:
+        if self._stopped.is_set():
+            return
+        if self.drips:
+            self._drip(connection)
+            return
+        connection.sendall(_GREETING)
+        with connection.makefile("rb") as lines:
+            for line in lines:
+                word = line.split()[0].decode().upper() if line.split() else ""
+                self.heard.append(line.decode("utf-8", "replace").strip())
+                if word == "QUIT":
+                    connection.sendall(b"221 bye\r\n")
+                    return
+                if word == "DATA" and "DATA" not in self.answers:
+                    connection.sendall(b"354 go on\r\n")
+                    self._take(lines)
+                connection.sendall(self.answers.get(word, b"250 ok") + b"\r\n")
+
+    def _drip(self, connection: socket.socket) -> None:
+        while not self._stopped.is_set():
+            connection.sendall(b"2")
+            time.sleep(0.05)
+
+    def _take(self, lines: object) -> None:
+        body = bytearray()
+        for line in lines:  # type: ignore[attr-defined]
+            if line == b".\r\n":
+                break
+            body += line[1:] if line.startswith(b"..") else line
+        self.raw.append(bytes(body))
+        self.taken.append(message_from_bytes(bytes(body), policy=policy.default))  # type: ignore[arg-type]

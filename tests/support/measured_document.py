@@ -1,0 +1,57 @@
+"""A document whose readers are counted while a real browser reads it, on a clock that can leap."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from playwright.sync_api import Browser
+
+from docshare.server.services.readership import viewing
+from tests.support.browser import visitor
+from tests.support.browser_reader import BrowserReader
+from tests.support.cast import World
+
+SECOND = 1_000  # the tolerance of every time, in ms
+
+
+@dataclass
+class MeasuredDocument:
+    """A document of Pia's, shared anew for one test. ``url``: where it is read."""
+
+    world: World
+    short_id: str
+    url: str
+
+    @property
+    def views(self) -> int:
+        return int(self.world.pia.get(f"/api/v1/files/{self.short_id}").get_json()["viewCount"])
+
+    def feed(self) -> list[dict[str, Any]]:
+        """Its rows of the view stream, oldest first."""
+        viewing.end_due(self.world.rt)
+        rows: list[dict[str, Any]] = self.world.pia.get(f"/api/v1/events?since=1&file={self.short_id}").get_json()
+        return rows
+
+    def after_everybody_left(self) -> list[dict[str, Any]]:
+        """The same once the sessions that are still open have ended."""
+        self.world.clock.advance(minutes=6)
+        return self.feed()
+
+    def sessions(self, columns: str = "class") -> list[tuple[Any, ...]]:
+        """What is stored of its sessions; no route shows the uncounted ones yet."""
+        sql = (
+            f"SELECT {columns} FROM view_sessions s JOIN files f ON f.id = s.file_id WHERE f.short_id = ? ORDER BY s.id"
+        )
+        return self.world.rt.db.rows(sql, (self.short_id,))
+
+    def is_left(self) -> bool:
+        """Whether the word that the reader has gone has arrived."""
+        return self.sessions("hidden_at IS NOT NULL")[-1:] == [(1,)]
+
+
+@contextmanager
+def open_browser_reader(browser: Browser, document: MeasuredDocument, **options: Any) -> Iterator[BrowserReader]:
+    with visitor(browser, **options) as person:
+        person.page.clock.install()
+        yield BrowserReader(person.open(document.url), document.world.clock)

@@ -1,0 +1,160 @@
+"""A document of Pia's whose every stored text would run as a script, if any page took it for markup.
+
+Rows are written straight into the database: much of it no door takes, and a page must not rely on that. What a file has
+many of holds one payload each; what it has one of holds a *dose*, several payloads in a row, and is changed by
+``dose``.
+"""
+
+import json
+from collections.abc import Iterable
+from itertools import cycle
+from typing import Any
+
+from docshare.server.services.accounts.callers import digest
+from docshare.server.services.readership import rollups
+from tests.support.cast import World
+from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, RECT
+from tests.support.owner import put_settings
+from tests.support.payloads import MARKUP_PAYLOADS, XSS
+from tests.support.pdfs import A4, Sheet, escape_text, lines_content, sheets_pdf, simple_pdf
+
+STORABLE_PAYLOADS = tuple(text for text in (*XSS, *MARKUP_PAYLOADS) if "\ud800" not in text)  # which is in no UTF-8
+PAYLOAD_BATCHES = tuple(" ".join(STORABLE_PAYLOADS[start::4]) for start in range(4))
+PAGES = 3
+READER = "a" * 40  # the token of a reader who left everything
+
+_FIELD = {"type": "text", "required": False}
+_BUTTON = "https://ok.example/?'onmouseover='pwned()'&quot;//{{pwned()}}"  # as bad as an address may be
+_ADDRESS = {"key": "mail", "label": "E-mail", "type": "email", "required": True}
+
+
+def poisoned_pdf() -> bytes:
+    """Words and links of the document; links that look like web addresses, and others."""
+    shown = [text.replace("\n", " ") for text in STORABLE_PAYLOADS if "\x00" not in text]
+    sheets = []
+    for page in range(PAGES):
+        here = shown[page::PAGES]
+        links = [_make_link_annotation(row, f"https://ok.example/{text}") for row, text in enumerate(here)]
+        links += [_make_link_annotation(row, text) for row, text in enumerate(here)]
+        sheets.append(Sheet(lines_content("\n".join(here), size=7, top=800, left=20), A4, annots=links))
+    return sheets_pdf(sheets)
+
+
+def _make_link_annotation(row: int, address: str) -> str:
+    top = 805 - 10 * row
+    rect = f"/Subtype /Link /Border [0 0 0] /Rect [20 {top - 8} 560 {top}]"
+    return f"<< /Type /Annot {rect} /A << /S /URI /URI {escape_text(address)} >> >>"
+
+
+class PoisonedFile:
+    """The document. ``name`` its short id, ``uuid`` its UUID."""
+
+    def __init__(self, world: World, *, read: bool) -> None:
+        """``read``: by many people, who left something."""
+        self._world = world
+        made = world.pia.upload(poisoned_pdf() if read else simple_pdf(), name="deck.pdf")
+        put_settings(world, made, allowDownload=True, **ALL_FEEDBACK_SETTINGS)
+        self.name: str = made["shortId"]
+        self.uuid: str = made["uuid"]
+        self._number = self._value("SELECT id FROM files WHERE uuid = ?", self.uuid)
+        if read:
+            with world.rt.db.write():
+                self._readers()
+                self._sessions()
+
+    def dose(self, text: str, *, mode: str = "standard", **columns: Any) -> None:
+        """Let ``text`` be everything that the file and its owner have one of; ``columns`` of the file change, too."""
+        looks = {"viewerMode": mode, "viewerSettings": self._looks(text), "watermark": text}
+        settings = ALL_FEEDBACK_SETTINGS | {"allowDownload": True} | looks
+        values = {
+            "original_name": text,
+            "slug": f"{text} {self.name}",
+            "settings": json.dumps(settings),
+            "password_hash": None,
+            **columns,
+        }
+        names = ", ".join(f"{name} = ?" for name in values)
+        db = self._world.rt.db
+        with db.write():
+            db.execute(f"UPDATE files SET {names} WHERE id = ?", (*values.values(), self._number))
+            db.execute("UPDATE accounts SET email = ?, name = ? WHERE uuid = ?", (text, text, self._world.pia.uuid))
+
+    def gate(self, texts: Iterable[str], name: str) -> None:
+        """Ask for a password and for a form whose keys and labels are ``texts``; ``name`` the file's own."""
+        form = [{"key": text, "label": text, **_FIELD} for text in texts]
+        self.dose(name, password_hash="none")
+        settings = json.dumps({"requireEmail": True, "gateFields": [*form, _ADDRESS]})
+        with self._world.rt.db.write():
+            self._world.rt.db.execute("UPDATE files SET settings = ? WHERE id = ?", (settings, self._number))
+
+    @staticmethod
+    def _looks(text: str) -> dict[str, Any]:
+        """One block after the other, and in each something that a write would refuse; the button's words pass."""
+        label = "".join(filter(str.isprintable, text))[:40]
+        return {
+            "background": {"type": "image", "color": text, "assetId": text, "fit": text, "blur": text},
+            "logo": {"assetId": text, "position": text, "size": text, "linkUrl": text},
+            "page": {"shadow": text},
+            "brand": {"accentColor": text, "toolbarTheme": text, "badgePosition": text},
+            "cta": {"label": label, "url": _BUTTON, "style": text},
+            "ga4Id": text,
+        }
+
+    def _readers(self) -> None:
+        """Everybody who left something, with what they left; the first one left all of it once more."""
+        uuid, rect = self._world.rt.uuid, json.dumps(RECT)
+        first = self._add("viewers", digest=digest(READER), pseudonym=PAYLOAD_BATCHES[0], created_at=0)
+        self._add("receipts", viewer_id=first, content_version=1, name=" ".join(PAYLOAD_BATCHES), confirmed_at=0)
+        for place, text in enumerate(STORABLE_PAYLOADS):
+            said = {"created_at": place, "page": place % PAGES + 1}
+            viewer = self._reader(place, text)
+            self._add("marks", viewer_id=viewer, content_version=1, mark="pick", marked_at=0, page=said["page"])
+            self._add("receipts", viewer_id=viewer, content_version=1, name=text, confirmed_at=0)
+            for who in (first, viewer):
+                note = {"viewer_id": who, "author": text, "body": text, "public": int(who == viewer)}
+                self._add("notes", uuid=uuid(), **note, **said)
+                self._add("annotations", uuid=uuid(), viewer_id=who, content_version=1, rect=rect, note=text, **said)
+            for address in (text, f"https://ok.example/{text}"):
+                self._add("hotspots", uuid=uuid(), rect=rect, label=text, url=address, **said)
+            fields = json.dumps(dict.fromkeys(PAYLOAD_BATCHES, text))
+            self._add("gate_rows", owner_id=self._owner(), read_at=1, fields=fields)
+
+    def _reader(self, place: int, text: str) -> int:
+        """Somebody on the link itself, on an invitee's, or on a variant."""
+        uuid, made = self._world.rt.uuid, {"created_at": 0}
+        email = f"{text}{place}"  # of which there is one for each invitee, whatever the case
+        invite = self._add("invites", uuid=uuid(), short_id=f"i{place:011d}", email=email, name=text, **made)
+        variant = self._add("variants", uuid=uuid(), short_id=f"v{place:011d}", label=text, **made)
+        came = ({}, {"invite_id": invite}, {"variant_id": variant})[place % 3]
+        return self._add("viewers", digest=str(place), pseudonym=text, email=text, name=text, **made, **came)
+
+    def _sessions(self) -> None:
+        """As many as the report shows, under all names; sums are made of them."""
+        viewers = [row[0] for row in self._world.rt.db.rows("SELECT id FROM viewers ORDER BY id")]
+        invites = [row[0] for row in self._world.rt.db.rows("SELECT id FROM invites ORDER BY id DESC")]
+        zeros = dict.fromkeys(("prefetched", "earliest_at", "last_seq", "visible_ms", "turns", "back_turns", "part"), 0)
+        now = self._world.rt.clock()
+        for place, text in zip(range(50), cycle(PAYLOAD_BATCHES), strict=False):
+            told = dict.fromkeys(("country", "device", "browser", "source", "referrer", "viewer_mode", "reason"), text)
+            told |= {"email": text, "name": text}
+            times = dict.fromkeys(("started_at", "heard_at", "active_at", "counted_at", "ended_at"), now - place)
+            names = {"uuid": self._world.rt.uuid(), "opening": str(place), "reader": f"{text}{place}", "class": "human"}
+            seen = {"total_pages": PAGES, "pages_viewed": 1, "furthest_page": 1, "shown_pages": PAGES, "time_ms": 9_000}
+            who = {"viewer_id": viewers[place], "invite_id": invites[place]}
+            number = self._add("view_sessions", content_version=1, **zeros, **told, **times, **names, **seen, **who)
+            rollups.counted(self._world.rt, number)
+            rollups.ended(self._world.rt, number)
+
+    def _owner(self) -> int:
+        return self._value("SELECT owner_id FROM files WHERE id = ?", self._number)
+
+    def _add(self, table: str, **columns: Any) -> int:
+        columns = {"file_id": self._number, **columns}
+        marks = ", ".join("?" for _ in columns)
+        self._world.rt.db.execute(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", (*columns.values(),))
+        return self._value("SELECT last_insert_rowid()")
+
+    def _value(self, query: str, *params: Any) -> int:
+        found = self._world.rt.db.row(query, params)
+        assert found is not None
+        return int(found[0])

@@ -1,0 +1,12 @@
+"""Waiting for something another process or thread does, without guessing how long it takes."""
+
+import time
+from collections.abc import Callable
+
+
+def wait_until(happened: Callable[[], object], *, seconds: float = 30.0) -> None:
+    """Return as soon as ``happened()`` is true; fail when it is not after ``seconds``."""
+    deadline = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.01)

@@ -1,0 +1,75 @@
+"""A real ``docshare serve`` in a process of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+COMMAND = [sys.executable, "-m", "docshare"]
+
+
+@dataclass
+class ServerProcess:
+    """``url`` where it answers; ``token`` an API key of its owner."""
+
+    url: str
+    token: str
+    data_dir: Path
+    process: subprocess.Popen[str]
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.token}"}
+
+
+def make_env(folder: Path, **more: str) -> dict[str, str]:
+    """An environment in which docshare keeps everything below ``folder``."""
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(("DOCSHARE_", "XDG_"))}
+    places = {f"DOCSHARE_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "STATE", "CACHE", "DATA")}
+    return clean | places | {"HOME": str(folder), "NO_COLOR": "1"} | more
+
+
+def run_docshare(*args: str, env: dict[str, str], **more: Any) -> subprocess.CompletedProcess[str]:
+    """Run one command to its end; stdout and stderr are captured as text."""
+    options: dict[str, Any] = {"capture_output": True, "text": True, "timeout": 60, "check": False} | more
+    return subprocess.run([*COMMAND, *args], env=env, stdin=subprocess.DEVNULL, **options)
+
+
+def start_server(*args: str, env: dict[str, str], errors: IO[str] | int = subprocess.DEVNULL) -> tuple[Any, str]:
+    """Start ``docshare serve``; returns the process and the base URL it printed once it answered."""
+    process = subprocess.Popen(
+        [*COMMAND, "serve", *args], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True
+    )
+    assert process.stdout is not None
+    url = process.stdout.readline().strip()
+    if not url:
+        raise AssertionError(f"docshare serve ended with {process.wait(30)}")
+    return process, url
+
+
+@contextmanager
+def run_server(folder: Path, *args: str, tier: str = "pro", **environ: str) -> Iterator[ServerProcess]:
+    """A server on a free port with its data below ``folder``, stopped at the end of the block."""
+    env = make_env(folder, **environ)
+    data_dir = folder / "data"
+    token = _create_owner_key(data_dir, tier, env)
+    process, url = start_server("--data", str(data_dir), "--port", "0", *args, env=env)
+    try:
+        yield ServerProcess(url, token, data_dir, process)
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+def _create_owner_key(data_dir: Path, tier: str, env: dict[str, str]) -> str:
+    email = "owner@example.com"
+    create = ["key", "create", email] if data_dir.exists() else ["account", "create", email, "--tier", tier]
+    made = run_docshare("admin", "--data", str(data_dir), *create, "--json", env=env)
+    assert made.returncode == 0, made.stderr
+    answer = json.loads(made.stdout)
+    return str(answer.get("key") or answer["apiKey"])

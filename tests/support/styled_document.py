@@ -1,0 +1,91 @@
+"""A document whose looks a test changes, on a real server; and how to measure what a reader's browser shows of them."""
+
+import io
+from typing import Any
+
+import requests
+from PIL import Image, ImageDraw
+from playwright.sync_api import Page
+
+from docshare.server.rules import colours
+from docshare.server.rules.colours import Colour
+from tests.support.server_process import ServerProcess
+
+
+class StyledDocument:
+    """One shared document with a logo and a background picture; ``url`` is its share page."""
+
+    def __init__(self, server: ServerProcess, url: str) -> None:
+        self.url = url
+        self._server = server
+        self.name = url.rsplit("/", 1)[1]
+        self._path = f"{server.url}/api/v1/files/{self.name}"
+        self.logo = self._asset("logo", _make_picture("PNG", (300, 100)))
+        self.picture = self._asset("background", _make_picture("JPEG", (800, 500)))
+
+    @property
+    def embed(self) -> str:
+        """Its page for framing."""
+        return f"{self._server.url}/embed/{self.name}"
+
+    def wear(self, settings: dict[str, Any] | None = None, **blocks: Any) -> None:
+        """Look as ``blocks`` of viewerSettings say, and otherwise as by default; ``settings`` are others of the file,
+        which never ends without them."""
+        body = {"viewerSettings": blocks} | (settings or {"neverExpire": True})
+        answer = requests.put(f"{self._path}/settings", headers=self._server.headers, json=body, timeout=30)
+        assert answer.status_code == 200, answer.text
+
+    def _asset(self, kind: str, content: bytes) -> str:
+        answer = requests.post(
+            f"{self._path}/assets",
+            headers=self._server.headers,
+            files={"file": (kind, content)},
+            data={"kind": kind},
+            timeout=30,
+        )
+        assert answer.status_code == 200, answer.text
+        return str(answer.json()["assetId"])
+
+
+def computed_style(page: Page, selector: str, name: str, pseudo: str | None = None) -> str:
+    """What the browser computed for the property ``name`` of the first element that ``selector`` finds."""
+    found = page.evaluate(
+        "([selector, name, pseudo]) => "
+        "getComputedStyle(document.querySelector(selector), pseudo).getPropertyValue(name)",
+        [selector, name, pseudo],
+    )
+    return str(found)
+
+
+def parse_colour(text: str) -> Colour:
+    """``rgb(r, g, b)`` as browsers write it."""
+    red, green, blue = (int(part) for part in text.removeprefix("rgb(").rstrip(")").split(","))
+    return Colour(red, green, blue)
+
+
+def contrast_ratio(page: Page, text: str, ground: str) -> float:
+    """Contrast of the text of one element with the background of another."""
+    return colours.contrast(
+        parse_colour(computed_style(page, text, "color")),
+        parse_colour(computed_style(page, ground, "background-color")),
+    )
+
+
+def element_box(page: Page, selector: str) -> tuple[float, float, float, float]:
+    """Left, top, right and bottom of what ``selector`` finds, in the window."""
+    found = page.locator(selector).bounding_box()
+    assert found is not None, selector
+    return found["x"], found["y"], found["x"] + found["width"], found["y"] + found["height"]
+
+
+def has_overlap(one: tuple[float, ...], two: tuple[float, ...]) -> bool:
+    """Whether two boxes cover each other somewhere."""
+    return one[0] < two[2] and two[0] < one[2] and one[1] < two[3] and two[1] < one[3]
+
+
+def _make_picture(form: str, size: tuple[int, int]) -> bytes:
+    image = Image.new("RGB", size, (214, 64, 42))
+    ImageDraw.Draw(image).ellipse((size[0] // 4, 0, size[0] // 2, size[1]), fill=(250, 220, 90))
+    out = io.BytesIO()
+    image.save(out, form)
+    return out.getvalue()

@@ -1,0 +1,187 @@
+"""``docshare webhooks listen``: in a process of its own, or in a thread on time that a test moves on."""
+
+from __future__ import annotations
+
+import json
+import queue
+import re
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import IO, Any
+
+import requests
+
+from docshare.cli.framework.context import current_context
+from docshare.contract.signing import sign
+from tests.support.pdfs import simple_pdf
+from tests.support.polling import wait_until
+from tests.support.server_process import COMMAND, ServerProcess
+from tests.support.shell import CommandResult, Shell
+
+Listen = Callable[..., AbstractContextManager["ListenerProcess"]]
+"""Starts a listener with the options it is called with."""
+
+_TIMEOUT_S = 30.0  # seconds until a process that says nothing counts as stuck
+_END = ""
+_SECRET = re.compile("whsec_[0-9a-f]{64}")
+
+
+class ListenerProcess:
+    """The process, what it says on stderr, and the rows it prints."""
+
+    def __init__(self, env: Mapping[str, str], *options: str, stdout: int = subprocess.PIPE) -> None:
+        self.process = subprocess.Popen(
+            [*COMMAND, "webhooks", "listen", *options],
+            env=dict(env),
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stderr is not None
+        self.said: list[str] = []
+        self._words = _queue_lines(self.process.stderr)
+        self._rows = _queue_lines(self.process.stdout) if self.process.stdout else queue.SimpleQueue[str]()
+
+    def until(self, text: str) -> str:
+        """Wait for a line on stderr that holds ``text``; returns it."""
+        while True:
+            line = self._words.get(timeout=_TIMEOUT_S)
+            assert line != _END, f"it ended without saying {text!r}: {self.said}"
+            self.said.append(line)
+            if text in line:
+                return line
+
+    @property
+    def url(self) -> str:
+        """Where it receives."""
+        return self.until("ready: deliveries arrive at ").split()[-1]
+
+    @property
+    def secret(self) -> str:
+        """The secret it told so far."""
+        found = _SECRET.search("\n".join(self.said))
+        assert found is not None, self.said
+        return found[0]
+
+    def line(self) -> str:
+        """The next line on stdout."""
+        line = self._rows.get(timeout=_TIMEOUT_S)
+        assert line != _END, f"it ended: {self.words()}"
+        return line
+
+    def row(self) -> dict[str, Any]:
+        """The next row of ``--json``."""
+        found: dict[str, Any] = json.loads(self.line())
+        return found
+
+    def words(self) -> str:
+        """All it has said, once it has ended."""
+        while (line := self._words.get(timeout=_TIMEOUT_S)) != _END:
+            self.said.append(line)
+        self._words.put(_END)
+        return "\n".join(self.said)
+
+    def rest(self) -> list[str]:
+        """All lines that it still prints, once it has ended."""
+        found = []
+        while (line := self._rows.get(timeout=_TIMEOUT_S)) != _END:
+            found.append(line)
+        self._rows.put(_END)
+        return found
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        """Send a signal; returns the exit code."""
+        self.process.send_signal(number)
+        return self.process.wait(_TIMEOUT_S)
+
+    def wait(self) -> int:
+        """The exit code, once it ends by itself."""
+        return self.process.wait(_TIMEOUT_S)
+
+
+def _queue_lines(stream: IO[str]) -> queue.SimpleQueue[str]:
+    """Every line of ``stream`` as it comes, and an empty one at its end."""
+    found: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def read() -> None:
+        with stream:
+            for line in stream:
+                found.put(line.rstrip("\n"))
+        found.put(_END)
+
+    threading.Thread(target=read, daemon=True).start()
+    return found
+
+
+@contextmanager
+def run_listener(env: Mapping[str, str], *options: str, stdout: int = subprocess.PIPE) -> Iterator[ListenerProcess]:
+    """A listener, ended with the block if it still runs. ``stdout``: a descriptor instead of a pipe that is read."""
+    found = ListenerProcess(env, *options, stdout=stdout)
+    try:
+        yield found
+    finally:
+        if found.process.poll() is None:
+            found.end(signal.SIGTERM)
+        found.words()
+
+
+class ListenerThread(threading.Thread):
+    """``docshare webhooks listen`` in a thread, on time that the test moves on."""
+
+    def __init__(self, shell: Shell, *options: str) -> None:
+        super().__init__(daemon=True)
+        self._shell = shell
+        self._options = options
+        self.ended: CommandResult | None = None
+        shell.time.wall = time.time()  # signatures are made by a server on real time
+        self.start()
+
+    def run(self) -> None:
+        self.ended = self._shell("webhooks", "listen", *self._options)
+
+    def passing(self, seconds: float = 5.0) -> bool:
+        """Let time go on."""
+        self._shell.time.passed += seconds
+        return False
+
+    @property
+    def said(self) -> str:
+        """What it has said on stderr so far."""
+        try:
+            stream: Any = current_context().stderr
+        except IndexError:  # it has not begun
+            return ""
+        text: str = stream.text()
+        return text
+
+    def over(self) -> CommandResult:
+        """How it ended, when it does by itself as time goes on."""
+        wait_until(lambda: self.passing() or not self.is_alive(), seconds=60)
+        assert self.ended is not None
+        return self.ended
+
+
+def upload_file(server: ServerProcess, headers: dict[str, str] | None = None) -> str:
+    """A new file, the server's owner's unless ``headers`` are somebody else's; returns its UUID."""
+    files = {"file": ("deck.pdf", simple_pdf(pages=1))}
+    answer = requests.post(f"{server.url}/api/v1/files", headers=headers or server.headers, files=files, timeout=30)
+    return str(answer.json()["uuid"])
+
+
+def replace_content(server: ServerProcess, file: str, headers: dict[str, str] | None = None) -> None:
+    """Make an event: put another document behind a link."""
+    files = {"file": ("next.pdf", simple_pdf(pages=2))}
+    url = f"{server.url}/api/v1/files/{file}/content"
+    assert requests.post(url, headers=headers or server.headers, files=files, timeout=30).status_code == 200
+
+
+def post_delivery(url: str, secret: str, body: bytes, **headers: str) -> int:
+    """Deliver as the server would, signed now."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    signature = {"X-Service-Signature": sign(secret, body, int(time.time() * 1000))}
+    return requests.post(url, data=body, headers=signature | named, timeout=30).status_code
