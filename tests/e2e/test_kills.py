@@ -1,4 +1,4 @@
-"""A server killed in the middle of writes loses nothing it acknowledged (the long run: tests/benchmarks/upload_kills.py)."""
+"""A server killed in the middle of writes loses nothing it acknowledged (longer: ``tests.benchmarks.upload_kills``)."""
 
 from pathlib import Path
 

@@ -1,188 +1,129 @@
 """Change one value of a TOML file and leave everything else, comments included, as it was.
 
-Statements are found with ``tomllib`` itself, and every change is checked by reading the result back, so a file written
-in a way this editor does not understand is refused, never damaged.
+Each result is read back: a file in which the change would touch anything else is refused, never damaged.
 """
 
-import copy
-import json
 import tomllib
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from contextlib import contextmanager
+from typing import Any
+
+import tomlkit
+from tomlkit.items import Comment, Key, SingleKey, Table, Whitespace
 
 from docshare.cli.framework.exits import ExitCode, Stop
 
-
-class _Statement(NamedTuple):
-    """Lines ``start`` to ``end`` (excluded). ``path`` is the full path of the key, or of the table for a header."""
-
-    start: int
-    end: int
-    path: tuple[str, ...]
-    header: bool
+# Keys, tables, comments and blank lines in the order of the file.
+Body = list[tuple[Key | None, Any]]
 
 
 def set_value(text: str, table: Sequence[str], key: str, value: Any) -> str:
-    """``text`` with ``key`` in ``table`` (empty: the top) set to a string, number or boolean. Stop (2) if unable."""
-    lines = text.splitlines(keepends=True)
-    statements = list(_parse_statements(lines))
-    path = (*table, key)
-    found = next((one for one in statements if one.path == path and not one.header), None)
-    if found is not None:
-        old = "".join(lines[found.start : found.end])
-        lines[found.start : found.end] = [_replace_value(old, value)]
-    else:
-        _insert(lines, statements, tuple(table), f"{key} = {_format_literal(value)}" + _detect_newline(text))
-    return _verify(text, "".join(lines), path, value)
+    """Return ``text`` with ``key`` in ``table`` (empty: the top level) set to a string, number or boolean."""
+    document = tomlkit.parse(text)
+    place: Any = document
+    for name in table:
+        if name not in place:
+            with _refusing():
+                place[name] = tomlkit.table(is_super_table=name != table[-1])
+        place = place[name]
+    if table or key in place or not _insert_above_table(document.body, key, value):
+        place[key] = value
+    return _verify(text, tomlkit.dumps(document), (*table, key), value)
 
 
 def remove_value(text: str, table: Sequence[str], key: str) -> str:
-    """``text`` without ``key`` in ``table``; unchanged if it is not there."""
-    return _remove(text, lambda one, path: one.path == path and not one.header, (*table, key))
+    """Return ``text`` without ``key`` in ``table``; unchanged if it is not there."""
+    document = tomlkit.parse(text)
+    place: Any = document
+    for name in table:
+        place = place.get(name, {})
+    if key not in place:
+        return text
+    del place[key]
+    return _verify(text, tomlkit.dumps(document), (*table, key), None)
 
 
 def remove_table(text: str, table: Sequence[str]) -> str:
-    """``text`` without a table and its sub-tables. Comments that stand before the next table stay."""
-    return _remove(text, lambda one, path: one.path[: len(path)] == path, tuple(table))
+    """Return ``text`` without a table and its sub-tables. Comments between it and the next table stay."""
+    document = tomlkit.parse(text)
+    comments = ""
+    place: Any = document
+    for name in table:
+        place = place.get(name, {})
+    if isinstance(place, Table):
+        comments = "".join(item.as_string() for _, item in _detach_comments(place.value.body))
+    rest = remove_value(tomlkit.dumps(document), table[:-1], table[-1])
+    return _insert_comments(text, rest, comments) if comments.strip() else rest
 
 
 def find_line(text: str, path: Sequence[str]) -> int | None:
-    """The line, counted from 1, in which a key or the header of a table stands; None where neither has one."""
+    """Return the line, counted from 1, where a key or the header of a table ends; None where neither has one."""
     lines = text.splitlines(keepends=True)
-    return next((one.start + 1 for one in _parse_statements(lines) if one.path == tuple(path)), None)
-
-
-def _remove(text: str, matches: Any, path: tuple[str, ...]) -> str:
-    lines = text.splitlines(keepends=True)
-    for one in reversed(list(_parse_statements(lines))):
-        if matches(one, path):
-            del lines[one.start : one.end]
-    return _verify(text, "".join(lines), path, None)
-
-
-def _parse_statements(lines: Sequence[str]) -> Iterator[_Statement]:
-    table: tuple[str, ...] = ()
-    index = 0
-    while index < len(lines):
-        head = lines[index].strip()
-        if not head or head.startswith("#"):
-            index += 1
-            continue
-        end = _find_statement_end(lines, index)
-        header = head.startswith("[")
-        if header:
-            table = _extract_path(tomllib.loads("".join(lines[index:end])))
-        path = table if header else (*table, *_extract_path(tomllib.loads(head.split("=")[0] + "= {}")))
-        yield _Statement(index, end, path, header)
-        index = end
-
-
-def _find_statement_end(lines: Sequence[str], start: int) -> int:
-    for end in range(start + 1, len(lines) + 1):
+    for number in range(1, len(lines) + 1):
         try:
-            tomllib.loads("".join(lines[start:end]))
-        except tomllib.TOMLDecodeError:
+            found: Any = tomllib.loads("".join(lines[:number]))
+        except tomllib.TOMLDecodeError:  # within a value of several lines
             continue
-        return end
-    raise _unsupported_error()
+        for name in path:
+            found = found.get(name) if isinstance(found, dict) else None
+        if found is not None:
+            return number
+    return None
 
 
-def _extract_path(data: Any) -> tuple[str, ...]:
-    path: list[str] = []
-    while isinstance(data, dict) and data:
-        key, data = next(iter(data.items()))
-        path.append(key)
-    return tuple(path)
-
-
-def _replace_value(statement: str, value: Any) -> str:
-    start = statement.index("=") + 1
-    gap = statement[start : len(statement) - len(statement[start:].lstrip(" \t"))]
-    return statement[:start] + gap + _format_literal(value) + _extract_tail(statement, start)
-
-
-def _extract_tail(statement: str, start: int) -> str:
-    """What follows the old value: blanks, a comment, the line end."""
-    body = statement.rstrip("\r\n")
-    cuts = [place for place in range(start, len(body)) if body[place] == "#"]
-    cut = next((place for place in cuts if _is_valid_toml(body[:place])), len(body))
-    kept = len(body[:cut].rstrip())
-    return statement[kept:]
-
-
-def _is_valid_toml(text: str) -> bool:
-    try:
-        tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
+def _insert_above_table(body: Body, key: str, value: Any) -> bool:
+    """Insert a first top-level key above the comment that belongs to the first table; False if there is none."""
+    index = first = next((at for at, (_, item) in enumerate(body) if isinstance(item, Table)), 0)
+    while index and isinstance(body[index - 1][1], Comment):
+        index -= 1
+    if index == first:
         return False
+    line = tomlkit.item(value)
+    line.trivia.trail = "\n\n"
+    body.insert(index, (SingleKey(key), line))
     return True
 
 
-def _insert(lines: list[str], statements: Sequence[_Statement], table: tuple[str, ...], line: str) -> None:
-    newline = line[len(line.rstrip("\r\n")) :]
-    if lines and not lines[-1].endswith("\n"):
-        lines[-1] += newline
-    inside = [one for one in statements if (one.path == table if one.header else one.path[:-1] == table)]
-    if inside:
-        lines.insert(inside[-1].end, line)
-    elif table:
-        gap = [newline] if lines and lines[-1].strip() else []
-        lines += [*gap, f"[{'.'.join(table)}]{newline}", line]
-    else:
-        place = _find_insertion_line(lines, statements)
-        lines[place:place] = [line, newline] if place < len(lines) else [line]
+def _detach_comments(body: Body) -> Body:
+    detached: Body = []
+    while body and isinstance(body[-1][1], Comment | Whitespace):
+        detached.insert(0, body.pop())
+    return detached
 
 
-def _find_insertion_line(lines: Sequence[str], statements: Sequence[_Statement]) -> int:
-    """The line for a first top-level key: above the first table and the comment that belongs to it."""
-    place = next((one.start for one in statements if one.header), len(lines))
-    while 0 < place < len(lines) and lines[place - 1].lstrip().startswith("#"):
-        place -= 1
-    return place
+def _insert_comments(before: str, after: str, comments: str) -> str:
+    """Put ``comments`` back in front of what followed them in ``before``."""
+    following = before[before.index(comments) + len(comments) :]
+    return after.removesuffix(following) + comments.lstrip("\r\n") + following if after.endswith(following) else after
 
 
-def _detect_newline(text: str) -> str:
-    return "\r\n" if "\r\n" in text else "\n"
-
-
-def _format_literal(value: Any) -> str:
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return "true" if value is True else "false" if value is False else repr(value)
-
-
-def _verify(before: str, after: str, path: tuple[str, ...], value: Any) -> str:
-    """``after``, if it differs from ``before`` in exactly the one thing asked for; ``value`` None means gone."""
-    wanted = copy.deepcopy(tomllib.loads(before))
-    _apply(wanted, path, value)
-    try:
-        reached = tomllib.loads(after)
-    except tomllib.TOMLDecodeError:
-        raise _unsupported_error() from None
-    if _prune(reached) != _prune(wanted):
-        raise _unsupported_error()
+def _verify(before: str, after: str, path: Sequence[str], value: Any) -> str:
+    """Return ``after`` if it differs from ``before`` in the value at ``path`` alone; None is no value."""
+    expected: Any = tomllib.loads(before)
+    place = expected
+    for name in path[:-1]:
+        place = place.setdefault(name, {})
+    place.pop(path[-1], None) if value is None else place.update({path[-1]: value})
+    with _refusing():
+        if _prune(tomllib.loads(after)) != _prune(expected):
+            raise ValueError
     return after
 
 
-def _apply(data: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
-    for key in path[:-1]:
-        data = data.setdefault(key, {})
-    if value is None:
-        data.pop(path[-1], None)
-    else:
-        data[path[-1]] = value
-
-
 def _prune(data: Any) -> Any:
-    """Without empty tables: whether a table without keys is written down makes no difference."""
+    """Drop empty tables: whether a table without keys is written down makes no difference."""
     if not isinstance(data, dict):
         return data
     return {key: kept for key, kept in ((key, _prune(value)) for key, value in data.items()) if kept != {}}
 
 
-def _unsupported_error() -> Stop:
-    return Stop(
-        ExitCode.USAGE,
-        "config.toml is written in a way that cannot be changed without touching the rest",
-        hint="Change it by hand.",
-    )
+@contextmanager
+def _refusing() -> Iterator[None]:
+    try:
+        yield
+    except ValueError:  # TOMLDecodeError is one, and so are all errors of tomlkit
+        raise Stop(
+            ExitCode.USAGE,
+            "config.toml is written in a way that cannot be changed without touching the rest",
+            hint="Change it by hand.",
+        ) from None

@@ -84,9 +84,17 @@ def test_any_value_survives_the_trip(value: object) -> None:
     assert set_value(text, ("profiles", "work"), "format", value) == text
 
 
-def test_what_cannot_be_removed_safely_is_refused() -> None:
+def test_an_inline_table_loses_one_profile() -> None:
+    text = 'profiles = {work = {url = "x"}, home = {url = "y"}}\n'
+    assert tomllib.loads(remove_table(text, ("profiles", "work"))) == {"profiles": {"home": {"url": "y"}}}
+
+
+@pytest.mark.parametrize(
+    "text", ['profiles = {work = {url = "x"}}\n', "profiles.a.retries = 1\nprofiles.b.retries = 2\n"]
+)
+def test_a_change_that_would_touch_anything_else_is_refused(text: str) -> None:
     with pytest.raises(Stop, match="cannot be changed"):
-        remove_table('profiles = {work = {url = "x"}}\n', ("profiles", "work"))
+        set_value(text, ("profiles", "new"), "url", "https://new.example")
 
 
 def test_removing_a_table_takes_its_sub_tables() -> None:
