@@ -1,6 +1,6 @@
 """Refused openings of links, remembered until a job writes them down: the request that was refused writes nothing.
 
-A link that was revoked must answer exactly like one that never was, at the same speed too (hardening M2), so what
+A link that was revoked must answer exactly like one that never was, at the same speed too, so what
 happens for it between question and answer is a number in memory.
 """
 

@@ -1,4 +1,4 @@
-"""The account record (section Account record)."""
+"""The account record."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The activity feed: everything that happened, in one stream with one cursor (gap choices: Additions)."""
+"""The activity feed: everything that happened, in one stream with one cursor."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Assets of a file: who may upload what, and how many (sections Files and Limits)."""
+"""Assets of a file: who may upload what, and how many."""
 
 import json
 import socket
@@ -266,7 +266,7 @@ def test_singletons_that_come_at_once_leave_one(world: World, made: dict[str, An
 
 
 def test_settings_that_named_a_replaced_asset_name_the_new_one(world: World, made: dict[str, Any]) -> None:
-    """Spec gap: so that replacing a logo shows the new logo; everything else in the settings stays."""
+    """So that replacing a logo shows the new logo; everything else in the settings stays."""
     logo, background = (upload_asset(world.pia, made, kind).get_json()["assetId"] for kind in ("logo", "background"))
     wanted = {
         "background": {"type": "image", "assetId": background, "blur": 3},

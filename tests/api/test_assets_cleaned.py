@@ -1,4 +1,4 @@
-"""What is kept of an uploaded image or sound: pixels and frames, nothing else (hardening M24)."""
+"""What is kept of an uploaded image or sound: pixels and frames, nothing else."""
 
 import io
 import json

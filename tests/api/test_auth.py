@@ -1,4 +1,4 @@
-"""Bearer credentials and scopes (section Authentication)."""
+"""Bearer credentials and scopes."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Taking over a file that was shared without an account (section States and transitions, Anonymous file)."""
+"""Taking over a file that was shared without an account."""
 
 import threading
 from typing import Any
@@ -124,7 +124,7 @@ def test_what_is_no_json_object_is_refused(world: World) -> None:
 
 
 def test_of_many_claims_at_once_one_account_wins(world: World) -> None:
-    """Races: one claim token (hardening G6)."""
+    """Races: one claim token."""
     file = share_anonymously(world)
     barrier = threading.Barrier(8)
     got: list[int] = []

@@ -1,4 +1,4 @@
-"""The stored bytes, for their owner (section Files)."""
+"""The stored bytes, for their owner."""
 
 import json
 import re
@@ -115,7 +115,7 @@ def test_bytes_that_vanish_under_the_request_are_404(world: World) -> None:
     ],
 )
 def test_a_name_comes_back_through_two_parsers_of_the_header(world: World, name: str) -> None:
-    """RFC 6266/8187; no control bytes, and the fallback is never empty (hardening G30)."""
+    """RFC 6266/8187; no control bytes, and the fallback is never empty."""
     uuid, path = upload_content(world)
     update_file_row(world, uuid, original_name=name)
     header = world.pia.get(path, buffered=True).headers["Content-Disposition"]

@@ -1,4 +1,4 @@
-"""Every kind of credential at every route under /api (section Authentication; hardening M33), typed by hand."""
+"""Every kind of credential at every route under /api, typed by hand."""
 
 import io
 import ipaddress

@@ -1,4 +1,4 @@
-"""Delete, trash and purge (sections Files, States and transitions)."""
+"""Delete, trash and purge."""
 
 from pathlib import Path
 
@@ -143,7 +143,7 @@ def test_a_purge_frees_the_slug(world: World) -> None:
 
 
 def test_a_purge_takes_everything_with_it(world: World) -> None:
-    """Bytes, rows and derived pages are gone (hardening G27)."""
+    """Bytes, rows and derived pages are gone."""
     made, other = world.pia.upload(), world.pia.upload()
     for row in (made, other):
         insert_view(world, row["uuid"])

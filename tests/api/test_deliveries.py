@@ -1,4 +1,4 @@
-"""The log of a webhook, and sending a delivery again (gap-choices: Additions), for owners and for the operator."""
+"""The log of a webhook, and sending a delivery again, for owners and for the operator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Designs that are shared without an account: ``POST /api/v1/design-tool/import`` (section Design-tool lane)."""
+"""Designs that are shared without an account: ``POST /api/v1/design-tool/import``."""
 
 import re
 from collections.abc import Callable

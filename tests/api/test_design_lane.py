@@ -1,4 +1,4 @@
-"""Who may use the two routes of the design tool, and how often (section Authentication 6; hardening M34)."""
+"""Who may use the two routes of the design tool, and how often."""
 
 from collections.abc import Callable
 from pathlib import Path

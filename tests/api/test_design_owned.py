@@ -1,4 +1,4 @@
-"""Designs in an account: ``POST /api/v1/files/import`` with both tokens (section Owned import on the design lane)."""
+"""Designs in an account: ``POST /api/v1/files/import`` with both tokens."""
 
 from collections.abc import Callable
 from typing import Any

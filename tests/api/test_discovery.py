@@ -1,4 +1,4 @@
-"""The discovery document and the OpenAPI description (section API root)."""
+"""The discovery document and the OpenAPI description."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Uploads and other bodies at the bundled listener: judged when the head is complete (hardening F1, F2)."""
+"""Uploads and other bodies at the bundled listener: judged when the head is complete."""
 
 import logging
 from collections.abc import Callable, Iterator

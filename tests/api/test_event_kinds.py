@@ -1,4 +1,4 @@
-"""The nine kinds of events: when each is told, and with exactly which keys (section Webhook event kinds)."""
+"""The nine kinds of events: when each is told, and with exactly which keys."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""The polling feed (sections Event feed row and Events feed)."""
+"""The polling feed."""
 
 import pytest
 

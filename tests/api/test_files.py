@@ -1,4 +1,4 @@
-"""List and detail of files (section Files and the File object)."""
+"""List and detail of files."""
 
 import json
 import uuid
@@ -180,7 +180,7 @@ def test_a_slug_is_no_name_here(world: World, path: str) -> None:
 
 
 def test_unknown_foreign_unclaimed_and_trashed_files_answer_with_the_same_bytes(world: World) -> None:
-    """One not-found path: identical 404 for all of them (hardening M2)."""
+    """One not-found path: identical 404 for all of them."""
     foreign, unclaimed, trashed = world.mal.upload(), world.pia.upload(), world.pia.upload()
     update_file_row(world, unclaimed["uuid"], owner_id=None)
     world.pia.delete(f"/api/v1/files/{trashed['uuid']}")

@@ -1,4 +1,4 @@
-"""Hostile input on every route: a refusal, never an internal error (hardening F7)."""
+"""Hostile input on every route: a refusal, never an internal error."""
 
 import pytest
 

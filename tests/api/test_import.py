@@ -1,4 +1,4 @@
-"""Imports (section Files) from a real HTTPS host with a certificate of its own, through the API."""
+"""Imports from a real HTTPS host with a certificate of its own, through the API."""
 
 import io
 import ipaddress

@@ -1,4 +1,4 @@
-"""Invitations: personal links by e-mail (gap choices: Additions; section Events, ``invite.viewed``)."""
+"""Invitations: personal links by e-mail."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Manage tokens as a credential (section Authentication 5)."""
+"""Manage tokens as a credential."""
 
 import io
 

@@ -52,7 +52,7 @@ def count_stored_files(world: World) -> int:
 
 
 def test_slots_are_those_of_the_plan_at_the_end_of_an_upload(world: World, meanwhile: Any) -> None:
-    """Free slots and plan sizes are enforced on upload (gap choices, Decided once)."""
+    """Free slots and plan sizes are enforced on upload."""
     for _ in range(3):
         world.bea.upload()
     meanwhile(lambda: accounts.set_tier(world.rt, world.bea.email, Plan.FREE))
@@ -71,7 +71,7 @@ def test_the_size_is_that_of_the_plan_at_the_end_of_an_upload(world: World, mean
 
 @pytest.mark.parametrize("replacing", [False, True])
 def test_a_key_that_is_revoked_meanwhile_stores_nothing(world: World, meanwhile: Any, replacing: bool) -> None:
-    """Keys stop working immediately when revoked (section Authentication)."""
+    """Keys stop working immediately when revoked."""
     made = world.pia.upload()
     path = f"/api/v1/files/{made['uuid']}/content" if replacing else "/api/v1/files"
     key = accounts.list_keys(world.rt, world.pia.email)[0]["uuid"]

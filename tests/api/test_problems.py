@@ -1,4 +1,4 @@
-"""Every error under /api is a problem document (section Errors)."""
+"""Every error under /api is a problem document."""
 
 import io
 import logging

@@ -1,4 +1,4 @@
-"""Public metadata: what a share link tells anybody (section Errors, gap choices: Public metadata)."""
+"""Public metadata: what a share link tells anybody."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""QR codes (section Files)."""
+"""QR codes."""
 
 import shutil
 import subprocess

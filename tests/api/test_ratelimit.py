@@ -1,4 +1,4 @@
-"""Rate limits and their headers on every answer (section Limits)."""
+"""Rate limits and their headers on every answer."""
 
 import io
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The readership report (section Readership report; gap choices: Readership report; Readership, defined)."""
+"""The readership report."""
 
 from typing import Any
 

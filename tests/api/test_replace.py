@@ -1,4 +1,4 @@
-"""Another document behind the same link (sections Files, States and transitions)."""
+"""Another document behind the same link."""
 
 import io
 import json

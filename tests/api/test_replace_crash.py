@@ -1,4 +1,4 @@
-"""A replacement that a crash cuts short, and readers of the version before (hardening G1)."""
+"""A replacement that a crash cuts short, and readers of the version before."""
 
 import io
 from collections.abc import Callable

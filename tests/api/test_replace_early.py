@@ -1,4 +1,4 @@
-"""A replacement at the bundled listener: judged when its head is complete, before its body (hardening F1)."""
+"""A replacement at the bundled listener: judged when its head is complete, before its body."""
 
 from collections.abc import Iterator
 from typing import Any

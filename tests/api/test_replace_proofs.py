@@ -1,4 +1,4 @@
-"""What readers left on pages, when the document behind the link is replaced (section Files, ``clearAnchors``)."""
+"""What readers left on pages, when the document behind the link is replaced."""
 
 import io
 from typing import Any

@@ -1,4 +1,4 @@
-"""Out of the trash again (gap choices: Additions, Decided once)."""
+"""Out of the trash again."""
 
 import threading
 from dataclasses import replace
@@ -115,7 +115,7 @@ def test_restoring_needs_a_free_slot(world: World) -> None:
 
 
 def test_the_promised_date_ends_the_time_for_a_restore(world: World) -> None:
-    """Trashed files are restorable until ``purgeAt``, whatever the plan became (hardening G27)."""
+    """Trashed files are restorable until ``purgeAt``, whatever the plan became."""
     made = trash_file(world.bea)
     accounts.set_tier(world.rt, world.bea.email, Plan.PRO)
     world.clock.advance(days=7, milliseconds=-1)

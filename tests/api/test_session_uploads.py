@@ -1,4 +1,4 @@
-"""Uploads from the owner's pages: ``/api/account/files`` with a signed-in browser and nothing else (hardening M15)."""
+"""Uploads from the owner's pages: ``/api/account/files`` with a signed-in browser and nothing else."""
 
 import io
 from collections.abc import Callable, Iterator

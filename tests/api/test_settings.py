@@ -1,4 +1,4 @@
-"""The settings of a file, sentence by sentence (section File settings)."""
+"""The settings of a file, sentence by sentence."""
 
 import json
 from dataclasses import replace
@@ -282,7 +282,7 @@ def test_a_watermark_together_with_downloads_cannot_be_set_over_100_mb(
 
 
 def test_a_password_is_stored_as_argon2id_and_never_shown(world: World, file: OwnedFile) -> None:
-    """argon2id with at least 19 MiB, two passes, one lane; a salt of its own each time (hardening F17, G24)."""
+    """argon2id with at least 19 MiB, two passes, one lane; a salt of its own each time."""
     hashes = []
     for _ in range(2):
         file.change(password=" Grüße 🙂 ")

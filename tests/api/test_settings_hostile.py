@@ -1,4 +1,4 @@
-"""Hostile settings bodies: a refusal or a sound write, never an internal error or half a write (hardening F7)."""
+"""Hostile settings bodies: a refusal or a sound write, never an internal error or half a write."""
 
 import json
 from collections.abc import Callable

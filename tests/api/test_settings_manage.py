@@ -1,4 +1,4 @@
-"""Settings written with a manage token (sections Expiry rules and Authentication 5)."""
+"""Settings written with a manage token."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Custom link names: where they are taken, reserved and freed (gap choices: Ids and addresses)."""
+"""Custom link names: where they are taken, reserved and freed."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -78,7 +78,7 @@ def test_a_slug_equal_to_any_short_id_is_taken(world: World, file: OwnedFile) ->
 
 
 def test_two_files_that_ask_for_one_slug_at_once_are_never_both_given_it(world: World) -> None:
-    """Exactly one succeeds, always; the loser gets 409 (hardening G6)."""
+    """Exactly one succeeds, always; the loser gets 409."""
     files = [OwnedFile(world, owner) for owner in (world.pia, world.mal)]
     together = threading.Barrier(2)
 

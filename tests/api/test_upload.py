@@ -1,4 +1,4 @@
-"""Uploads (section Files), on the portable path; the bundled listener's is in test_early."""
+"""Uploads, on the portable path; the bundled listener's is in test_early."""
 
 import hashlib
 import io

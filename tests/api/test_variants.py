@@ -1,4 +1,4 @@
-"""Variants: create, list, update, delete (sections Variant and Variants)."""
+"""Variants: create, list, update, delete."""
 
 import re
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""A redaction reaches everything that events have carried away by then (hardening M39, G26)."""
+"""A redaction reaches everything that events have carried away by then."""
 
 import json
 from collections.abc import Callable, Iterator

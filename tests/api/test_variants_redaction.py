@@ -1,4 +1,4 @@
-"""Deleting a variant, and erasing its label wherever it is kept (section Variant, States and transitions)."""
+"""Deleting a variant, and erasing its label wherever it is kept."""
 
 import json
 from pathlib import Path

@@ -1,5 +1,5 @@
 """Whom webhooks may call: every forbidden address at the registration, at a test and at a real send, with a tripwire on
-every connection (section Webhooks, "URL rules"; hardening F8, M25)."""
+every connection."""
 
 import ipaddress
 import json

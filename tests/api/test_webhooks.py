@@ -1,4 +1,4 @@
-"""Webhooks: create, and the secret (sections Webhook and Webhooks)."""
+"""Webhooks: create, and the secret."""
 
 import ipaddress
 import json

@@ -1,4 +1,4 @@
-"""Webhooks that stand: list, delete, enable, and whose they are (sections Webhook and Webhooks)."""
+"""Webhooks that stand: list, delete, enable, and whose they are."""
 
 from collections.abc import Callable
 
@@ -133,7 +133,7 @@ WEBHOOK_REQUESTS = [("DELETE", ""), ("POST", "/test"), ("POST", "/enable")]
 
 @pytest.mark.parametrize(("method", "path"), WEBHOOK_REQUESTS)
 def test_a_foreign_webhook_is_as_unknown_as_one_that_never_was(world: World, method: str, path: str) -> None:
-    """Unknown or foreign: 404, byte for byte the same (hardening M3)."""
+    """Unknown or foreign: 404, byte for byte the same."""
     uuid = create_webhook(world.pia)["webhook"]["uuid"]
     answers = [
         world.http.open(f"{WEBHOOKS_PATH}/{name}{path}", method=method, headers=world.mal.headers)

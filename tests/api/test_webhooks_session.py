@@ -1,4 +1,4 @@
-"""The session lane of webhooks: ``/api/webhooks`` with a signed-in browser (section Webhooks, hardening M15)."""
+"""The session lane of webhooks: ``/api/webhooks`` with a signed-in browser."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The test delivery of a webhook (section Webhooks): at once, once, and counted nowhere."""
+"""The test delivery of a webhook: at once, once, and counted nowhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What needs which plan: the endpoint tables and section Readership report, typed by hand."""
+"""What needs which plan: endpoints and readership sections, typed by hand."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Plan-free limits: section Limits and the choices where it is silent, typed by hand."""
+"""Limits that do not depend on the plan, typed by hand."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Plans: section Limits, typed by hand."""
+"""The limits of the plans, typed by hand."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Problem codes: section Errors and the list of codes, typed by hand."""
+"""Problem codes and their statuses, typed by hand."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Webhook signatures: section Authentication 7. The digests were computed with OpenSSL, outside this program."""
+"""Webhook signatures. The digests were computed with OpenSSL, outside this program."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""A server that is killed while it delivers loses no delivery (hardening G7; the long run is a benchmark)."""
+"""A server that is killed while it delivers loses no delivery."""
 
 from pathlib import Path
 

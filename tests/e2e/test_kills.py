@@ -14,7 +14,7 @@ def test_a_dozen_kills_lose_no_acknowledged_upload(tmp_path: Path) -> None:
 
 
 def test_half_a_dozen_kills_leave_every_replacement_whole_or_undone(tmp_path: Path) -> None:
-    """0 acknowledged writes lost, 0 applied twice, contentVersion without gaps (hardening G1)."""
+    """0 acknowledged writes lost, 0 applied twice, contentVersion without gaps."""
     tally = kill_during_replacements(tmp_path, 6, seed=2026)
     assert (tally.kills, tally.wrong) == (6, [])
     assert tally.replaced >= 6, "the kills came before anything was replaced"

@@ -1,4 +1,4 @@
-"""What a running server only remembers is written down when it is stopped (gap choices: Additions, access.denied)."""
+"""What a running server only remembers is written down when it is stopped."""
 
 import sqlite3
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""The view limit of a real server, with many readers at once (hardening M9, G6)."""
+"""The view limit of a real server, with many readers at once."""
 
 import threading
 from pathlib import Path

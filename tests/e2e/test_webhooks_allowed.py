@@ -1,4 +1,4 @@
-"""Which webhooks a server may call, as its operator says at the start (operations: DOCSHARE_WEBHOOK_ALLOW)."""
+"""Which webhooks a server may call, as its operator says at the start."""
 
 from pathlib import Path
 from typing import Any

@@ -191,7 +191,7 @@ KIND = build_part(b"logo", 'form-data; name="kind"')
 
 
 def test_parts_that_no_route_asks_for_are_ignored_whatever_is_in_them(blobs: Blobs) -> None:
-    """Multipart part names other than these are ignored (gap choices: Upload, import, claim, assets)."""
+    """Multipart part names other than these are ignored."""
     latin = build_part(b"caf\xe9", 'form-data; name="note"')
     twice = build_part(b"again", 'form-data; name="a"; filename="a.txt"')
     assert parse_form(blobs, build_form(A, latin, twice, KIND, A)) == ({"a": "x", "kind": "logo"}, {})

@@ -1,4 +1,4 @@
-"""The strict input layer: hostile JSON is a refusal, never an internal error (hardening F7)."""
+"""The strict input layer: hostile JSON is a refusal, never an internal error."""
 
 import json
 from contextlib import suppress

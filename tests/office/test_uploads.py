@@ -1,4 +1,4 @@
-"""Office documents through the door: sent as an upload, stored as the PDF made of them (section Files)."""
+"""Office documents through the door: sent as an upload, stored as the PDF made of them."""
 
 import hashlib
 import io

@@ -1,4 +1,4 @@
-"""How long the next password waits after wrong ones (hardening M4, G23)."""
+"""How long the next password waits after wrong ones."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What an import may name (section Files): the allow list is compared with one host and one port, and nothing else."""
+"""What an import may name: the allow list is compared with one host and one port, and nothing else."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""The arithmetic of the readership report (gap choices: Readership report; Readership, defined)."""
+"""The arithmetic of the readership report."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""An event as a Slack message: nothing that a reader or a file name says is markup there (hardening M37)."""
+"""An event as a Slack message: nothing that a reader or a file name says is markup there."""
 
 import json
 import re

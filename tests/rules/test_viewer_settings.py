@@ -1,4 +1,4 @@
-"""The looks of a share page on the plan of the moment (section viewerSettings blocks)."""
+"""The looks of a share page on the plan of the moment."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The shape of a webhook's address, and which addresses its host may be found at (section Webhooks, "URL rules")."""
+"""The shape of a webhook's address, and which addresses its host may be found at."""
 
 import ipaddress
 

@@ -1,4 +1,4 @@
-"""Accounts and keys, as the operator manages them (operations: Administration)."""
+"""Accounts and keys, as the operator manages them."""
 
 import json
 import re
@@ -61,7 +61,7 @@ def test_an_instance_without_accounts_has_no_owner(empty: World) -> None:
 
 
 def test_only_the_hash_of_a_key_is_stored(world: World) -> None:
-    """Only a SHA-256 of a credential is stored (hardening G24)."""
+    """Only a SHA-256 of a credential is stored."""
     key = accounts.create_key(world.rt, world.pia.email, "second").key
     world.rt.db.rows("PRAGMA wal_checkpoint(TRUNCATE)")
     raw = b"".join(path.read_bytes() for path in world.rt.config.data_dir.rglob("*") if path.is_file())

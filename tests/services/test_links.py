@@ -1,4 +1,4 @@
-"""From the name in a share address to the file behind it (gap choices: Ids and addresses)."""
+"""From the name in a share address to the file behind it."""
 
 import pytest
 

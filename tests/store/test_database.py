@@ -46,7 +46,7 @@ def test_an_acknowledged_write_is_durable(store: Store) -> None:
 
 
 def test_the_first_id_of_every_stream_is_two(store: Store) -> None:
-    """Ids of every stream start at 2, so that since=1 walks the whole history (gap-choices, Decided once)."""
+    """Ids of every stream start at 2, so that since=1 walks the whole history."""
     sequences = dict(store.rows("SELECT name, seq FROM sqlite_sequence WHERE name LIKE '%_rows'"))
     assert sequences == {"view_rows": 1, "download_rows": 1, "gate_rows": 1, "activity_rows": 1, "session_rows": 1}
 

@@ -1,4 +1,4 @@
-"""Addresses that no webhook may have, typed by hand (hardening F8, M25).
+"""Addresses that no webhook may have, typed by hand.
 
 ``FORMS`` are refused for what they say; ``NAMES`` are decent names and what a name service finds them at.
 """

@@ -1,4 +1,4 @@
-"""Documents of a few kilobytes that attack a PDF engine: memory bombs, time bombs, broken structures (hardening F12).
+"""Documents of a few kilobytes that attack a PDF engine: memory bombs, time bombs, broken structures.
 
 ``HOSTILE`` has one maker per attack. ``slow_page`` and ``memory_bomb`` are the two that tests aim at on purpose.
 """

@@ -183,7 +183,7 @@ class _ShortDeadlineOutbound(Outbound):
         self._urls = urls
 
     def exchange(self, request: Request, permit: Permit, *, deadline_s: float) -> Any:
-        assert deadline_s == 10, "Spec: the request timeout is 10 seconds"
+        assert deadline_s == 10, "the request timeout is 10 seconds"
         target = request.target
         bad = f"{target.scheme}://{target.host}:{target.port}{target.path}" in self._urls
         return super().exchange(request, permit, deadline_s=deadline_s * _DEADLINE_FACTOR if bad else deadline_s)

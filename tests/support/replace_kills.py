@@ -1,4 +1,4 @@
-"""Kill a server at random moments during replacements, and see what is left (hardening G1)."""
+"""Kill a server at random moments during replacements, and see what is left."""
 
 import hashlib
 import random

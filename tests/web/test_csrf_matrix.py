@@ -1,4 +1,4 @@
-"""Every route that changes something for whoever holds a cookie refuses what another site made up (hardening M15)."""
+"""Every route that changes something for whoever holds a cookie refuses what another site made up."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Leaving something takes a cookie: what readers hear whose browser keeps none, or has lost it (hardening M5)."""
+"""Leaving something takes a cookie: what readers hear whose browser keeps none, or has lost it."""
 
 from typing import Any
 

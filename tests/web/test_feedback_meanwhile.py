@@ -21,7 +21,7 @@ TABLES = ("viewers", "notes", "marks", "annotations", "receipts", "activity_rows
 def test_a_variant_that_ends_meanwhile_takes_nothing_more(
     world: World, monkeypatch: pytest.MonkeyPatch, method: str, path: str, body: Any, deleted: bool
 ) -> None:
-    """Spec: Variant. The link answers 404, and nobody is told of what came in behind its end."""
+    """The link answers 404, and nobody is told of what came in behind its end."""
     made = world.pia.upload()
     put_settings(world, made, **ALL_FEEDBACK_SETTINGS)
     variants = f"/api/v1/files/{made['uuid']}/variants"

@@ -1,20 +1,18 @@
-"""Notes of readers (section Events, ``note.created``; easy-to-get-wrong 69)."""
+"""Notes of readers."""
 
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from docshare.contract.plans import Plan
 from docshare.server.rules.feedback import BOUNDS, Bound
-from docshare.server.services.accounts import accounts
 from docshare.server.services.operations import mail
 from tests.support.cast import World
 from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, FeedbackClient, list_activity
 from tests.support.known_readers import insert_invite
 from tests.support.mail_server import FakeMailServer, read_part
 from tests.support.owner import put_settings, sign_in_browser
-from tests.support.rows import count_rows, update_file_row
+from tests.support.rows import count_rows
 
 
 @pytest.fixture
@@ -350,37 +348,6 @@ def test_a_personal_link_knows_its_reader_and_does_not_tell_the_address(world: W
     assert zoe.found()["name"] == "Zoe"
 
 
-def test_a_downgrade_hides_what_was_said_and_an_upgrade_shows_it_again(world: World, ann: FeedbackClient) -> None:
-    ann.note("kept")
-    accounts.set_tier(world.rt, world.pia.email, Plan.BASIC)
-    assert note_bodies(ann) == []
-    accounts.set_tier(world.rt, world.pia.email, Plan.PRO)
-    assert note_bodies(ann) == ["kept"]
-
-
-def test_purging_a_document_leaves_nothing_of_its_readers(
-    world: World, made: dict[str, Any], ann: FeedbackClient
-) -> None:
-    """M39: what readers left goes with the document, from the rows and from the log of the database."""
-    secret = "canary-3f9c1e"
-    ann.note(secret, secret, public=True), ann.annotate(note=secret), ann.mark(1, "pick")
-    ann.send("POST", "receipt", {"name": secret})
-    assert world.pia.delete(f"/api/v1/files/{made['uuid']}?purge=1").status_code == 200
-    for table in ("viewers", "notes", "marks", "annotations", "receipts", "taps", "hotspots", "activity_rows"):
-        assert count_rows(world, table) == 0
-    for path in world.rt.config.data_dir.glob("docshare.db*"):
-        assert secret.encode() not in path.read_bytes()
-
-
-def test_trash_hides_and_restore_brings_back(world: World, made: dict[str, Any], ann: FeedbackClient) -> None:
-    ann.note("kept")
-    world.pia.delete(f"/api/v1/files/{made['uuid']}")
-    assert ann.send("GET", "feedback").status_code == 404
-    assert world.pia.get(f"/api/v1/files/{made['uuid']}/feedback").status_code == 404
-    assert world.pia.post(f"/api/v1/files/{made['uuid']}/restore").status_code == 200
-    assert note_bodies(ann) == ["kept"]
-
-
 def test_what_looks_like_markup_is_kept_as_text_and_served_as_json(world: World, ann: FeedbackClient) -> None:
     """M11: texts are stored as they came, and no answer is anything a browser runs."""
     payload = "</script><img src=x onerror=alert(1)>{{7*7}}"
@@ -394,13 +361,3 @@ def test_what_looks_like_markup_is_kept_as_text_and_served_as_json(world: World,
     refused = ann.send("POST", "notes", {"author": payload * 9, "body": payload})
     assert refused.mimetype == "text/plain"
     assert "<img" not in refused.text
-
-
-def test_an_expired_document_keeps_its_notes_for_the_owner(
-    world: World, made: dict[str, Any], ann: FeedbackClient
-) -> None:
-    ann.note("kept")
-    update_file_row(world, made["uuid"], delete_at=1)
-    assert [note["body"] for note in world.pia.get(f"/api/v1/files/{made['uuid']}/feedback").get_json()["notes"]] == [
-        "kept"
-    ]

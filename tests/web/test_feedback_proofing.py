@@ -1,4 +1,4 @@
-"""Page marks and annotations of readers (sections Page marks, Annotations; easy-to-get-wrong 69)."""
+"""Page marks and annotations of readers."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any

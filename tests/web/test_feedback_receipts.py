@@ -1,4 +1,4 @@
-"""Receipts, taps and hotspots, as readers meet them (section Events; operations: ``hotspot add``)."""
+"""Receipts, taps and hotspots, as readers meet them."""
 
 import io
 from typing import Any

@@ -1,4 +1,4 @@
-"""Links that the operator has frozen: a page of its own, and nothing of the document (hardening M42)."""
+"""Links that the operator has frozen: a page of its own, and nothing of the document."""
 
 from typing import Any
 

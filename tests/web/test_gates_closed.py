@@ -1,5 +1,4 @@
-"""In front of every byte: what gated links tell strangers, and those who were let in once and are no longer
-(hardening M5, M6)."""
+"""In front of every byte: what gated links tell strangers, and those who were let in once and are no longer."""
 
 import io
 import itertools

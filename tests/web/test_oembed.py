@@ -1,4 +1,4 @@
-"""oEmbed: what another site is told so that it can show a share link (gap choices: oEmbed)."""
+"""oEmbed: what another site is told so that it can show a share link."""
 
 import html
 import io

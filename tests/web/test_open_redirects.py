@@ -1,4 +1,4 @@
-"""No address that somebody else wrote leads a browser away from here (hardening M16)."""
+"""No address that somebody else wrote leads a browser away from here."""
 
 import pytest
 

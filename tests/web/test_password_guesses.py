@@ -1,4 +1,4 @@
-"""Guessing the password of a link (hardening M4, G23)."""
+"""Guessing the password of a link."""
 
 import threading
 from typing import Any

@@ -1,4 +1,4 @@
-"""Signing in by password: what it takes, that it tells nothing, that nobody can try many (hardening M2, M4, G22)."""
+"""Signing in by password: what it takes, that it tells nothing, that nobody can try many."""
 
 import threading
 from typing import Any

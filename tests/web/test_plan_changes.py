@@ -1,4 +1,4 @@
-"""A change of plan takes effect with the next request: what stops, what stays, and what comes back (hardening M40)."""
+"""A change of plan takes effect with the next request: what stops, what stays, and what comes back."""
 
 import io
 from collections.abc import Callable

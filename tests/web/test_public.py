@@ -42,7 +42,7 @@ def test_a_short_id_a_uuid_and_a_slug_open_the_page(world: World, shared: dict[s
 
 
 def test_what_a_page_loads_is_keyed_by_the_id_it_was_opened_with(world: World, shared: dict[str, str]) -> None:
-    """Gap choices: page, assets and beacons are keyed by the public id, never by the slug."""
+    """Page, assets and beacons are keyed by the public id, never by the slug."""
     update_file_row(world, shared["uuid"], slug="the-report")
     keys = {
         name: FakeReader(world, name).facts["base"]
@@ -144,7 +144,7 @@ def burn_file(world: World, uuid: str) -> None:
 def test_a_dead_link_answers_410_with_a_page_of_its_own_and_serves_no_byte(
     world: World, shared: dict[str, str], end: Callable[[World, str], None], headline: str
 ) -> None:
-    """Gap choices: expired and burned links answer 410 on the share page and on /embed/ with a page of their own."""
+    """Expired and burned links answer 410 on the share page and on /embed/ with a page of their own."""
     name = shared["shortId"]
     before = [get_path(world, path).status_code for path in page_paths(name)]
     end(world, shared["uuid"])
@@ -167,7 +167,7 @@ def test_an_expiry_to_come_changes_nothing_until_it_comes(world: World, shared: 
 
 
 def test_trashed_and_unknown_links_look_the_same(world: World, shared: dict[str, str]) -> None:
-    """Gap choices: the links of a trashed file answer like unknown ones."""
+    """The links of a trashed file answer like unknown ones."""
     update_file_row(world, shared["uuid"], slug="the-report")
     world.pia.delete(f"/api/v1/files/{shared['uuid']}")
     unknown = {"": "/aaaaaaaaaaaa", "embed": "/embed/aaaaaaaaaaaa", "image": page_paths("aaaaaaaaaaaa")[0]}

@@ -1,4 +1,4 @@
-"""Attempts to open a link that were refused, as its owner is told of them (gap choices: Additions, access.denied)."""
+"""Attempts to open a link that were refused, as its owner is told of them."""
 
 import statistics
 import threading

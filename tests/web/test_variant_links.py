@@ -1,4 +1,4 @@
-"""The link of a variant: the same document, and nothing that leads to the canonical link (section Variant)."""
+"""The link of a variant: the same document, and nothing that leads to the canonical link."""
 
 import base64
 import io

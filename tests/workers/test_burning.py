@@ -1,4 +1,4 @@
-"""Links that end after a number of views (section States and transitions)."""
+"""Links that end after a number of views."""
 
 import io
 import json
@@ -97,7 +97,7 @@ def test_the_bytes_go_and_the_event_comes_once(world: World) -> None:
 
 
 def test_exactly_as_many_of_many_at_once_get_a_unit(world: World) -> None:
-    """Races: view limit 10 with many viewers: exactly the limit succeed, always (hardening G6)."""
+    """Races: view limit 10 with many viewers: exactly the limit succeed, always."""
     made = upload_limited(world, 10)
     number = get_file_id(world, made)
     barrier = threading.Barrier(40)
@@ -154,7 +154,7 @@ def test_from_the_cap_on_the_owner_gets_410(world: World) -> None:
 
 @pytest.mark.parametrize("minute", range(31))
 def test_a_replacement_before_the_sweep_cancels_it(world: World, minute: int) -> None:
-    """Replacement in each of the 30 minutes between cap and sweep: new bytes intact, no event (hardening G7b)."""
+    """Replacement in each of the 30 minutes between cap and sweep: new bytes intact, no event."""
     made = upload_limited(world, 1)
     take_view(world, made)
     world.clock.advance(minutes=minute)
@@ -199,7 +199,7 @@ def test_a_replacement_after_the_sweep_revives_the_link_and_it_can_burn_again(wo
 
 
 def test_derived_pages_go_with_the_bytes(world: World) -> None:
-    """0 copies in store and caches (hardening G27)."""
+    """0 copies in store and caches."""
     made = upload_with_images(world)
     take_view(world, made)
     world.clock.advance(minutes=30)
@@ -281,7 +281,7 @@ def is_content_intact(world: World) -> bool:
 
 
 def test_the_work_is_a_job_every_5_seconds_and_part_of_the_sweep(world: World) -> None:
-    """Background work looks for due work at least every 5 seconds (operations: Time)."""
+    """Background work looks for due work at least every 5 seconds."""
     for name in ("destroy what burned", "purge the trash", "destroy what expired unclaimed"):
         job = next(job for job in jobs.JOBS if job.name == name)
         assert job.every <= 5

@@ -1,4 +1,4 @@
-"""Deliveries to webhooks: single attempts, the waits after failures, and the log (section Delivery semantics)."""
+"""Deliveries to webhooks: single attempts, the waits after failures, and the log."""
 
 from __future__ import annotations
 

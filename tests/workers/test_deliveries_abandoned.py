@@ -1,4 +1,4 @@
-"""What many failures do to a webhook, and what happens to deliveries whose webhook or file goes (section Webhook)."""
+"""What many failures do to a webhook, and what happens to deliveries whose webhook or file goes."""
 
 from __future__ import annotations
 

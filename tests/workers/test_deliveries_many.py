@@ -1,4 +1,4 @@
-"""A few hundred events to receivers of which a third fails, in every way there is (hardening G7).
+"""A few hundred events to receivers of which a third fails, in every way there is.
 
 The long run is ``tests.benchmarks.webhooks``.
 """

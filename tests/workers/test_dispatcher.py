@@ -1,4 +1,4 @@
-"""Who gets a sender when many want one, and the threads that send (design: Dispatcher; hardening M27)."""
+"""Who gets a sender when many want one, and the threads that send."""
 
 from __future__ import annotations
 

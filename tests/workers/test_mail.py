@@ -1,4 +1,4 @@
-"""The outbox: what is written into it, and how it is sent (operations: ``admin outbox``)."""
+"""The outbox: what is written into it, and how it is sent."""
 
 from __future__ import annotations
 

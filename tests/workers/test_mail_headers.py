@@ -1,4 +1,4 @@
-"""What readers, invited people and owners call themselves cannot write a header into a mail (hardening M38)."""
+"""What readers, invited people and owners call themselves cannot write a header into a mail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The caller's own account (section Account record)."""
+"""The caller's own account."""
 
 from flask import Response
 

@@ -1,4 +1,4 @@
-"""Assets of a file (section Files)."""
+"""Assets of a file."""
 
 from flask import Response, request
 

@@ -1,6 +1,6 @@
 """Who may pass: rate limit, credential and scope of one request, judged before anything is looked up.
 
-Spec: Authentication, Limits. The listener asks for uploads before their bodies, the application for everything else.
+The listener asks for uploads before their bodies, the application for everything else.
 """
 
 import ipaddress
@@ -85,14 +85,14 @@ def admit(
     if entrance.session and not authorization and (signed_in := session_lane.holder(rt, header)):
         return _counted(rt, entrance, signed_in, header, address, tally)
     if entrance.public or not authorization:
-        # Spec gap: a request without a credential counts under the general window of its address, not under failures.
+        # A request without a credential counts under the general window of its address, not under failures.
         admission = _by_address(rt, entrance, address(), tally)
         missing = entrance.scope is not None and admission.refusal is None
         return Admission(admission.allowance, refusal=_missing()) if missing else admission
     try:
         caller = authenticate(rt, authorization)
     except Problem as problem:
-        # Spec gap: failed credentials are counted by address, or every guess would have a window of its own.
+        # Failed credentials are counted by address, or every guess would have a window of its own.
         count = rt.limits.look if tally is Tally.LATER else rt.limits.hit
         allowance = count(ADDRESS, address_key(address()), rt.config.address_limit)
         return Admission(allowance, refusal=problem if allowance.allowed else rate_problem(allowance))
@@ -103,7 +103,7 @@ def _counted(
     rt: Runtime, entrance: Entrance, caller: Caller, header: HeaderOf, address: Callable[[], str], tally: Tally
 ) -> Admission:
     """The judgement of a request whose ``caller`` is known."""
-    # Spec gap: a valid key passes although its address used up its failures, or a stranger behind the same address
+    # A valid key passes although its address used up its failures, or a stranger behind the same address
     # could lock its owner out. Keyed by the token, so that a header written in another way is no fresh window.
     count = rt.limits.hit if tally is Tally.NOW else rt.limits.look
     key = None
@@ -147,7 +147,7 @@ def _is_loopback(address: str) -> bool:
 def _by_design(rt: Runtime, authorization: str | None, address: str) -> Admission:
     """The judgement of a request on the lane of the design tool, which has limits of its own.
 
-    Spec gap: the address is counted first, so that nobody has tokens checked for free.
+    The address is counted first, so that nobody has tokens checked for free.
     """
     limit = rt.config.design_rate
     allowance = rt.limits.hit(DESIGN_ADDRESS, address_key(address), limit)
@@ -189,11 +189,11 @@ def _refusal(caller: Caller, entrance: Entrance, allowance: Allowance, tally: Ta
 
 
 def _manage_refusal(caller: Caller, entrance: Entrance) -> Problem | None:
-    """Why a manage token may not pass (section Authentication 5); what its file says to it is the service's matter."""
+    """Why a manage token may not pass; what its file says to it is the service's matter."""
     if not entrance.manage:
         return invalid("A manage token is no credential here.")
     if entrance.owners_only:
-        # Spec: Files. Always, also for a token past its end or of a claimed file.
+        # Always, also for a token past its end or of a claimed file.
         hint = "Claim the file into an account, and use the account's credential."
         return Problem("forbidden", "A manage token cannot do this.", hint=hint)
     return invalid("The manage token has expired.") if caller.expired else None

@@ -1,4 +1,4 @@
-"""What was sent to a webhook, and sending it again. Spec gap: additions."""
+"""What was sent to a webhook, and sending it again."""
 
 from flask import Response, request
 

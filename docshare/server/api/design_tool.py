@@ -1,4 +1,4 @@
-"""The two routes that the design tool calls for its users (section Design-tool lane)."""
+"""The two routes that the design tool calls for its users."""
 
 from flask import Response
 
@@ -34,7 +34,7 @@ def publish(caller: Caller) -> Response:
 
 
 def status(caller: Caller) -> Response:
-    """``POST /design-tool/design/status``: what became of a design. Spec gap: of one that this user has not shared,
+    """``POST /design-tool/design/status``: what became of a design. Of one that this user has not shared,
     ``claimed`` and ``publishedByOther`` are all there is to tell."""
     told = design_tool.status(rt(), caller, json_object())
     return answers.json(designs.status(rt().config.base_url, told))

@@ -1,4 +1,4 @@
-"""The polling feed and its alias for gate responses (section Events feed)."""
+"""The polling feed and its alias for gate responses."""
 
 from flask import Response, request
 
@@ -29,7 +29,7 @@ def _page(caller: Caller, stream: str) -> Response:
     try:
         rows = feed.page(rt(), caller, stream, since=since, limit=limit, file=args.get("file"))
     except Problem as problem:
-        # Spec: Errors. This one 403 is plain text.
+        # This one 403 is plain text.
         return draw_plain(problem)
     # Gate rows hold what readers wrote, each beside the others.
     return answers.json([resources.feed_row(stream, row) for row in rows], compress=stream != "gate")

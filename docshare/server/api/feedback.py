@@ -1,4 +1,4 @@
-"""What readers left on a file, for its owner (section Readership; notes and receipts are an addition)."""
+"""What readers left on a file, for its owner."""
 
 from flask import Response
 

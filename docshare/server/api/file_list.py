@@ -1,4 +1,4 @@
-"""The list of files as JSON text, drawn at the speed of the rows (section Files).
+"""The list of files as JSON text, drawn at the speed of the rows.
 
 What a File object looks like is known to ``represent.file`` alone. Most files of a list differ only in a few plain
 values, so that function is asked once for each shape, with markers in the place of those values; of every other row of

@@ -1,4 +1,4 @@
-"""Files: upload, list, detail, stored bytes, delete (section Files)."""
+"""Files: upload, list, detail, stored bytes, delete."""
 
 import tempfile
 from collections.abc import Callable, Iterator
@@ -55,7 +55,7 @@ def _require_form() -> None:
     """Raise ``unsupported_media_type`` unless the body is declared as a multipart form; without one ``bad_request``."""
     content_type = request.content_type or ""
     if not content_type and not _has_body():
-        # Spec gap: where nothing was sent, the file part is missing; no content type is wrong.
+        # Where nothing was sent, the file part is missing; no content type is wrong.
         raise _no_file()
     if content_type.partition(";")[0].strip(" \t").lower() != "multipart/form-data":
         raise Problem("unsupported_media_type", "Send the file as multipart/form-data, in the part 'file'.")
@@ -98,7 +98,7 @@ def show(caller: Caller, name: str) -> Response:
 
 
 def delete(caller: Caller, name: str) -> Response:
-    """``DELETE /files/{id}``: to the trash, or for good. Spec: only exactly ``purge=1`` purges."""
+    """``DELETE /files/{id}``: to the trash, or for good. Only exactly ``purge=1`` purges."""
     trash = files.delete(rt(), caller, name, purge=request.args.getlist("purge") == ["1"])
     if trash is None:
         return answers.json({"trashed": False})

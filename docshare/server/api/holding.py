@@ -1,4 +1,4 @@
-"""What a file goes through after its upload: new content, the way back from the trash, the claim (section Files)."""
+"""What a file goes through after its upload: new content, the way back from the trash, the claim."""
 
 from flask import Response, request
 
@@ -45,7 +45,7 @@ def restore(caller: Caller, name: str) -> Response:
 
 
 def claim(caller: Caller) -> Response:
-    """``POST /files/claim``: the file of a claim token becomes the caller's. Spec gap: the fields of the result."""
+    """``POST /files/claim``: the file of a claim token becomes the caller's."""
     token = json_object().get("claimToken")
     if not isinstance(token, str) or not token:
         raise Problem("bad_request", "claimToken must be a text.")

@@ -1,4 +1,4 @@
-"""Import from an allowed host (section Files)."""
+"""Import from an allowed host."""
 
 from flask import Response
 

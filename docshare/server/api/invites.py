@@ -1,4 +1,4 @@
-"""Invitations to a file (gap choices: Additions)."""
+"""Invitations to a file."""
 
 from flask import Response
 

@@ -1,4 +1,4 @@
-"""Refusals, drawn in one place: problem documents under /api, plain text elsewhere (section Errors)."""
+"""Refusals, drawn in one place: problem documents under /api, plain text elsewhere."""
 
 import json
 from functools import cache
@@ -16,10 +16,10 @@ from docshare.server.http.verdicts import Refuse
 from docshare.server.http.views import rt
 from docshare.server.runtime import Runtime
 
-_CHALLENGED = (401, 403)  # Spec: Authentication 8
+_CHALLENGED = (401, 403)
 _PLAIN_TYPE = "text/plain; charset=utf-8"
 
-# Spec gap: nothing under /api, and no error of the listener anywhere, may be kept by a cache, framed, or taken for
+# Nothing under /api, and no error of the listener anywhere, may be kept by a cache, framed, or taken for
 # another type than declared.
 COMMON_HEADERS: Headers = [
     ("Cache-Control", "private, no-store"),

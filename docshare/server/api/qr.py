@@ -1,4 +1,4 @@
-"""QR codes of share links (section Files)."""
+"""QR codes of share links."""
 
 import io
 from functools import lru_cache
@@ -30,7 +30,7 @@ def show_public(name: str) -> Response:
 
 
 def _answer(short_id: str) -> Response:
-    # Spec: Files. Never the slug, which may change hands; ``via`` lets the report tell these readers.
+    # Never the slug, which may change hands; ``via`` lets the report tell these readers.
     return Response(_png(f"{share_url(rt().config.base_url, short_id)}?via=qr"), content_type=PNG_TYPE)
 
 

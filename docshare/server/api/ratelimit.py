@@ -1,4 +1,4 @@
-"""The rate-limit headers of every answer under /api (section Limits).
+"""The rate-limit headers of every answer under /api.
 
 ``RateLimit`` and ``RateLimit-Policy`` are the structured fields of draft-ietf-httpapi-ratelimit-headers-10; the
 ``X-RateLimit-*`` trio says the same for older clients. All times are seconds from now.

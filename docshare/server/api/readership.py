@@ -1,4 +1,4 @@
-"""Who reads a file, and how (section Readership; the stream of sessions and the single session are additions)."""
+"""Who reads a file, and how."""
 
 from flask import Response, request
 

@@ -1,4 +1,4 @@
-"""The signed-in browser as a caller of the session routes (section Webhooks, hardening M15).
+"""The signed-in browser as a caller of the session routes.
 
 Its cookie goes along with every request, also with those that another site made up, so what changes something must
 prove that a page of this server asked for it: by where the browser says it comes from, and by the session's CSRF token.
@@ -18,7 +18,7 @@ from docshare.server.services.accounts.callers import Caller
 HeaderOf = Callable[[str], str | None]
 """The value of the request's header of that name (in lower case), None where it has none."""
 
-CSRF_HEADER = "x-csrf-token"  # Spec gap: a form's token stands in a field, but these routes take JSON
+CSRF_HEADER = "x-csrf-token"  # a form's token stands in a field, but these routes take JSON
 
 
 def holder(rt: Runtime, header: HeaderOf) -> Caller | None:

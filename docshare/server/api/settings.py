@@ -1,4 +1,4 @@
-"""The settings of a file (section File settings)."""
+"""The settings of a file."""
 
 from flask import Response
 

@@ -1,4 +1,4 @@
-"""Variants of a file's link (section Variants)."""
+"""Variants of a file's link."""
 
 from flask import Response, request
 

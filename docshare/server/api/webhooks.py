@@ -1,4 +1,4 @@
-"""Webhooks, the same views on both lanes: ``/api/v1/webhooks`` and ``/api/webhooks`` (section Webhooks)."""
+"""Webhooks, the same views on both lanes: ``/api/v1/webhooks`` and ``/api/webhooks``."""
 
 from flask import Response, g
 
@@ -43,5 +43,5 @@ def test(caller: Caller, webhook: str) -> Response:
 
 
 def enable(caller: Caller, webhook: str) -> Response:
-    """``POST /webhooks/{uuid}/enable``: the webhook, active. Spec gap: an addition."""
+    """``POST /webhooks/{uuid}/enable``: the webhook, active."""
     return answers.json(represent_webhooks.with_health(webhooks.enable(rt(), caller, webhook)))

@@ -31,10 +31,10 @@ from docshare.server.backup.sources import Piece, Source
 from docshare.server.store.migrations import STEPS
 
 _INCOMING = "incoming"  # the members as they come, below PARTIAL
-# Spec gap: a sign-in, or a token of an app, that was ended after the backup must not live again; people and apps sign
+# A sign-in, or a token of an app, that was ended after the backup must not live again; people and apps sign
 # in again.
 _SIGN_INS = ("login_links", "web_sessions", "oauth_tokens", "oauth_codes")
-# Spec gap: so far on go the ids of streams: clients keep the last id they saw, and would miss events that got lower
+# So far on go the ids of streams: clients keep the last id they saw, and would miss events that got lower
 # ones.
 _JUMP = 1_000_000_000
 _STREAMS = ("view_rows", "download_rows", "gate_rows", "activity_rows", "session_rows", "deliveries")

@@ -17,7 +17,7 @@ FORM_ERROR = "docshare.form_error"
 
 MAX_PARTS = 10
 KNOWN_PARTS = frozenset({"file", "kind"})
-"""The names that some route asks for (gap choices: Upload, import, claim, assets)."""
+"""The names that some route asks for."""
 MAX_FIELD = 64 * 1024
 MAX_PART_HEADER = 8 * 1024
 MAX_AROUND = 8 * 1024
@@ -208,7 +208,7 @@ class FormParser:
         if self._name in self._form.fields or self._name in self._form.files:
             if self._name in KNOWN_PARTS:
                 raise FormError("Two parts of the form have the same name.")
-            self._skipping = True  # Spec gap: parts of other names are ignored
+            self._skipping = True  # parts of other names are ignored
             return
         filename = _filename(parameters)
         if filename is None:

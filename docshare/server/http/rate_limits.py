@@ -1,6 +1,6 @@
 """Rate limits: moving windows of the ``limits`` library over a bounded store in this process's memory.
 
-Spec: Limits. Spec gap: the window moves, so at most ``limit`` requests pass in *any* window.
+The window moves, so at most ``limit`` requests pass in *any* window.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""The strict input layer: what JSON may come in at all, before any rule looks at it (hardening F7). Pure.
+"""The strict input layer: what JSON may come in at all, before any rule looks at it. Pure.
 
 What it refuses is ``bad_request`` with a sentence, never an internal error: broken UTF-8, deep nesting, numbers that
 are none or do not fit 64 bits, half surrogates, NUL, and keys that two parsers would read differently.

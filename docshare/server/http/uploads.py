@@ -47,7 +47,6 @@ def received(request: Request, max_file: int | None = None) -> ReceivedForm:
 
     Parameters: ``max_file`` the largest file in bytes, None without limit. Raises Problem ``bad_request`` for a body
     that is no sound multipart/form-data, ``payload_too_large`` for a larger file, ``unavailable`` on a full disk.
-    Spec: Upload, import, claim, assets.
     """
     if FORM_ERROR in request.environ:
         raise Problem("bad_request", request.environ[FORM_ERROR])

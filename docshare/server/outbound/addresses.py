@@ -1,5 +1,5 @@
 """Which addresses the server may connect to: an own rule, since the standard library's ``is_global`` and ``is_private``
-let multicast, metadata services and tunnels to 127.0.0.1 through (hardening F8). Pure.
+let multicast, metadata services and tunnels to 127.0.0.1 through. Pure.
 """
 
 import ipaddress
@@ -41,7 +41,7 @@ def public_only(address: Address) -> bool:
 
 
 def operator_named(address: Address) -> bool:
-    """The rule for hosts that the operator named: private networks and this machine too. Spec gap: operator-set
+    """The rule for hosts that the operator named: private networks and this machine too. Operator-set
     addresses. Metadata services and everything link-local stay out of reach."""
     return reach(address) is not Reach.NEVER
 

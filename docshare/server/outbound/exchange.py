@@ -1,4 +1,4 @@
-"""One request to one host (hardening M25): the name is resolved once, all its addresses are judged, and the connection
+"""One request to one host: the name is resolved once, all its addresses are judged, and the connection
 goes to exactly such an address, under the name's own certificate. No redirects, proxies, cookies or compression.
 """
 

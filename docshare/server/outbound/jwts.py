@@ -1,4 +1,4 @@
-"""JSON Web Tokens that others signed, checked against the keys that they publish (gap choices: Design-tool lane).
+"""JSON Web Tokens that others signed, checked against the keys that they publish.
 
 Keys are fetched when they are first needed and kept; a token signed with a key nobody has seen makes them be fetched
 again, at most once a minute, so that strangers cannot make this server hammer another one.

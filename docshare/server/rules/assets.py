@@ -1,4 +1,4 @@
-"""What may be uploaded to a file besides its document, and where its settings refer to it (section Files). Pure."""
+"""What may be uploaded to a file besides its document, and where its settings refer to it. Pure."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -56,7 +56,7 @@ def no_sound() -> Problem:
 def moved(settings: Mapping[str, Any], old: frozenset[str], new: str) -> dict[str, Any]:
     """The settings of a file after the asset ``new`` took the place of those in ``old``.
 
-    Spec gap: what referred to the replaced one refers to the new one, so that replacing a logo shows the new logo.
+    What referred to the replaced one refers to the new one, so that replacing a logo shows the new logo.
     """
     blocks = dict(settings.get("viewerSettings", {}))
     for key, table in VIEWER_BLOCKS.items():

@@ -1,4 +1,4 @@
-"""The view limit: which view is the last one, and when the bytes go (section States and transitions)."""
+"""The view limit: which view is the last one, and when the bytes go."""
 
 from dataclasses import dataclass
 

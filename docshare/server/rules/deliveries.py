@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from docshare.contract.webhooks import DISABLE_AFTER
 
-# At once, so that receivers that hang cannot hold all senders (hardening M27), nor one of them all of its host: many
+# At once, so that receivers that hang cannot hold all senders, nor one of them all of its host: many
 # services have a path for each customer at the same one.
 PER_WEBHOOK = 3
 PER_PEER = 12

@@ -47,7 +47,7 @@ class Bound(NamedTuple):
 def unclaimed(found: Iterable[Bound], now: int) -> Bound | None:
     """The link of ``found``, newest first, that one user publishes a design to without an account.
 
-    Spec gap: a frozen link that nobody has claimed stays the design's link after its end, or waiting would thaw it. One
+    A frozen link that nobody has claimed stays the design's link after its end, or waiting would thaw it. One
     that belongs to an account is found only where there is no other.
     """
     rows = list(found)
@@ -77,7 +77,7 @@ def require_unclaimed(bound: Bound) -> None:
 
 
 def expiry_after(bound: Bound, now: int) -> int | None:
-    """When the link ends once it was published again at ``now``. Spec: Anonymous file. 365 days from then, unless the
+    """When the link ends once it was published again at ``now``. 365 days from then, unless the
     uploader has set an expiry."""
     return now + DESIGN_EXPIRY_MS if bound.delete_at == bound.expires_at else bound.delete_at
 

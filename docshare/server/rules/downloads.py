@@ -1,4 +1,4 @@
-"""What a reader may take home, and in what form (sections File settings and Variant). Pure."""
+"""What a reader may take home, and in what form. Pure."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,8 +16,8 @@ def allowed(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> bool:
 def makeable(size: int, *, as_stored: bool) -> bool:
     """Whether the download can be made of a document of ``size`` bytes.
 
-    Spec: Limits; cutting and stamping work up to 100 MB. A larger document gets there by a replacement; then it is
-    better not to be had than to be had whole.
+    Documents over 100 MB cannot be cut or stamped. A replacement can make a document that large; then no download is
+    better than one of the whole document.
     """
     return as_stored or size <= RANGE_AND_WATERMARK_BYTES
 
@@ -46,5 +46,5 @@ def warning(reason: str | None) -> str | None:
 
 
 def file_name(original_name: str) -> str:
-    """The name of the downloaded file. Spec gap: a converted document keeps its name, and says that it is a PDF."""
+    """The name of the downloaded file. A converted document keeps its name, and says that it is a PDF."""
     return original_name if original_name.lower().endswith(".pdf") else f"{original_name}.pdf"

@@ -1,6 +1,6 @@
 """What readers may leave on a document: what of it stands now, and the bodies they send, read strictly. Pure.
 
-Spec: File settings, Page marks, Annotations, Webhook event kinds. Spec gap: all bounds.
+All bounds.
 """
 
 import re
@@ -72,7 +72,7 @@ class Annotation:
 def offer(settings: Mapping[str, Any], plan: Plan) -> Offer:
     """What stands of the ``settings`` of a file whose owner is on ``plan`` at this moment.
 
-    Spec: File settings. Pro fields are checked again when pages are served, so a downgrade ends what it no longer pays.
+    Pro fields are checked again when pages are served, so a downgrade ends what it no longer pays.
     """
 
     def stands(name: str) -> bool:

@@ -1,6 +1,6 @@
 """What a share link asks of its reader before it opens, and what of it a reader still owes. Pure.
 
-Spec: File settings; gap choices: gateFields, Decided once. Three kinds of things are asked for: the ``password``; the
+Three kinds of things are asked for: the ``password``; the
 ``gate``, which is an e-mail address or the owner's form; and a ``view``, one unit of the view limit. Who gave one has a
 *grant* for it, which is worth something for one link, one content version, and as long as the same is asked: its *seal*
 is made of the stored password or form, so a new password, even the same word, makes every older grant worthless.
@@ -22,8 +22,8 @@ from docshare.contract.problems import Problem
 
 PASSWORD, GATE, VIEW = "password", "gate", "view"
 
-REOPENED_MS = 30 * MINUTE  # Spec gap: how long opening the page again takes no second unit
-OPEN_MS = 12 * HOUR  # Spec gap: how long a page that stays open goes on loading
+REOPENED_MS = 30 * MINUTE  # how long opening the page again takes no second unit
+OPEN_MS = 12 * HOUR  # how long a page that stays open goes on loading
 
 
 class Field(NamedTuple):
@@ -77,7 +77,7 @@ def asked(*, protected: bool, counted: bool, settings: Mapping[str, Any], invite
     is asked for: what was demanded when the link went out is demanded after a downgrade too.
     """
     own = tuple(Field(row["key"], row["label"], row["type"], row["required"]) for row in settings.get("gateFields", ()))
-    # Spec gap: the owner wrote down an invitee's address, so they are asked for neither that nor its domain.
+    # The owner wrote down an invitee's address, so they are asked for neither that nor its domain.
     prompted = bool(settings.get("requireEmail")) and not invited
     form = own or (_PROMPT if prompted else ())
     standing = {PASSWORD: protected, GATE: bool(form), VIEW: counted}
@@ -86,7 +86,7 @@ def asked(*, protected: bool, counted: bool, settings: Mapping[str, Any], invite
 
 
 def hides_name(*, protected: bool, settings: Mapping[str, Any]) -> bool:
-    """Whether strangers are not told the document's name. Spec gap: Public metadata. A view limit protects nobody's
+    """Whether strangers are not told the document's name. A view limit protects nobody's
     secret, it counts."""
     return protected or bool(settings.get("requireEmail")) or bool(settings.get("gateFields"))
 

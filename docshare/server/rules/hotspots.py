@@ -1,4 +1,4 @@
-"""Hotspots: places on a page that open an address or play a sound (operations: ``hotspot add``). Pure."""
+"""Hotspots: places on a page that open an address or play a sound. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

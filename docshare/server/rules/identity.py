@@ -13,7 +13,7 @@ def reader_of(salt: bytes, address: str, browser: str) -> str:
     """The name of a reader: 32 hex digits.
 
     Parameters: ``salt`` the file's secret; ``address`` the reader's IP address; ``browser`` its family.
-    Spec gap: same address and same browser family are one visitor, however many sessions.
+    Same address and same browser family are one visitor, however many sessions.
     """
     return hmac.digest(salt, f"{network_of(address)}\n{browser}".encode(), "sha256").hex()[:32]
 

@@ -1,4 +1,4 @@
-"""What an import asks for, and whether its host is one that the operator named (section Files). Pure."""
+"""What an import asks for, and whether its host is one that the operator named. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ def parse_order(body: Mapping[str, object], default_name: str = DEFAULT_NAME) ->
     """Read the body of an import. Raises ``bad_request``.
 
     The tokens of the design tool are texts that may be wrong: unverified they change nothing, and the import is a plain
-    create (section Owned import on the design lane).
+    create.
     """
     user_token, design_token = text(body, "designToolUserToken"), text(body, "designToken")
     url = fields.https_url("url", body.get("url"), limits.IMPORT_URL_CHARS)
@@ -52,8 +52,7 @@ def require_listed(target: Target, hosts: Sequence[str]) -> None:
 
 
 def require_pdf(head: bytes) -> None:
-    """Raise ``bad_request`` unless ``head``, the first bytes of the source, are those of a PDF. Spec: PDF only, so an
-    office document is refused too."""
+    """Raise ``bad_request`` unless ``head``, the first bytes of the source, are those of a PDF."""
     if media.detect_document(head) != "pdf":
         raise Problem(
             "bad_request",

@@ -1,4 +1,4 @@
-"""Whether an upload may come in: file slots, sizes, room on the disk (sections Files and Limits)."""
+"""Whether an upload may come in: file slots, sizes, room on the disk."""
 
 from docshare.contract import media
 from docshare.contract.plans import GB, MB, PLAN_LIMITS, Plan
@@ -12,7 +12,7 @@ def require_slot(plan: Plan, active_files: int) -> None:
     """Raise ``forbidden`` when ``active_files`` take all slots of ``plan``. Burned and expired files hold theirs."""
     slots = PLAN_LIMITS[plan].file_slots
     if slots is not None and active_files >= slots:
-        # Spec: Errors. The code is not plan_required, and the text must not read like it.
+        # The code is not plan_required, and the text must not read like it.
         raise Problem(
             "forbidden",
             f"The account's {slots} file slots are all taken.",
@@ -46,7 +46,7 @@ def require_input_size(plan: Plan, size: int) -> None:
 def require_kind_size(plan: Plan, kind: str, size: int) -> None:
     """Raise ``payload_too_large`` when ``size`` bytes are too many for an office document.
 
-    ``kind``: a key of ``media.DOCUMENTS`` that is converted. Spec: Limits; its cap is the same on every plan.
+    ``kind``: a key of ``media.DOCUMENTS`` that is converted. Its cap is the same on every plan.
     """
     cap = media.input_cap(kind, plan)
     if size > cap:

@@ -1,4 +1,4 @@
-"""The states of a file, and where deleting it leads (section States and transitions)."""
+"""The states of a file, and where deleting it leads."""
 
 from dataclasses import dataclass
 
@@ -39,7 +39,7 @@ def deletion(*, plan: Plan, purge: bool, trash: Trash | None, now: int) -> Trash
     """Where the owner's delete leads: to a place in the trash, or to destruction (None).
 
     Parameters: ``plan`` of the owner now; ``purge`` whether ``?purge=1`` was sent; ``trash`` the place the file has in
-    the trash already. Spec gap: the ``purgeAt`` once promised holds, also after a change of plan.
+    the trash already. The ``purgeAt`` once promised holds, also after a change of plan.
     """
     if purge:
         return None

@@ -40,7 +40,7 @@ def next_attempt(failures: int, now: int) -> int | None:
 
 
 def one_line(text: str) -> str:
-    """``text`` as it can stand in a header: no line ends or control characters (hardening M38), also none that an
+    """``text`` as it can stand in a header: no line ends or control characters, also none that an
     encoded word would be decoded to, and not too long."""
     # The library reads "=?utf-8?q?=0D=0A?=" as what it encodes, and writes that into the message.
     line = " ".join(_NOT_IN_HEADERS.sub(" ", text).replace("=?", "= ?").split())

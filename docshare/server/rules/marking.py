@@ -1,4 +1,4 @@
-"""What a watermark says, and for whom it stands (section File settings). Pure."""
+"""What a watermark says, and for whom it stands. Pure."""
 
 import unicodedata
 from datetime import UTC, datetime
@@ -10,7 +10,7 @@ _LONGEST_READER = 64  # characters; the rest of the line must stay on the page
 
 
 def stands(plan: Plan) -> bool:
-    """Whether an owner on ``plan`` has watermarks. Spec: Pro fields are checked again when pages are served."""
+    """Whether an owner on ``plan`` has watermarks. Pro fields are checked again when pages are served."""
     return plan >= SETTINGS["watermark"].plan
 
 
@@ -19,7 +19,7 @@ def text(host: str, code: str, reader: str | None = None, now: int | None = None
 
     Parameters: ``host`` of this instance; ``code`` eight characters that tell the copies of one link from those of
     others; ``reader`` the address of whoever reads, None while unknown; ``now`` in milliseconds when a copy is made,
-    None in the viewer. Spec gap: neither the label of a variant nor an id that opens the document may stand on paper.
+    None in the viewer. Neither the label of a variant nor an id that opens the document may stand on paper.
     """
     said = [host, f"copy {code[:4]}-{code[4:]}"]
     if reader is not None:

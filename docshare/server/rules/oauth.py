@@ -1,6 +1,6 @@
 """What OAuth clients may ask for and get: redirect addresses, scopes, and what a refresh token is worth. Pure.
 
-Spec gap: OAuth. Redirect addresses match exactly; loopback ones may vary the port (RFC 8252).
+Redirect addresses match exactly; loopback ones may vary the port (RFC 8252).
 """
 
 import ipaddress

@@ -1,6 +1,6 @@
 """Which pages of a document a reader may see: the page range of the file, or that of the variant they came by.
 
-Spec: pageRange limits everybody but the signed-in owner, and goes on doing so after a downgrade; so the plan is no part
+``pageRange`` limits everybody but the signed-in owner, and goes on doing so after a downgrade; so the plan is no part
 of the question.
 """
 

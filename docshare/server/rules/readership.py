@@ -1,4 +1,4 @@
-"""The arithmetic of the readership report (gap choices: Readership report; Readership, defined)."""
+"""The arithmetic of the readership report."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta

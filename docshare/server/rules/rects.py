@@ -1,4 +1,4 @@
-"""Places on a page: fractions of its width and height, origin top left (gap choices: Proofing). Pure."""
+"""Places on a page: fractions of its width and height, origin top left. Pure."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What a settings write leads to: plans, expiry, and what the file cannot have (section File settings). Pure."""
+"""What a settings write leads to: plans, expiry, and what the file cannot have. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ def settle(sent: Mapping[str, Any], file: Standing, *, plan: Plan, managed: bool
     settled = {name: value for name, value in sent.items() if name not in _ACTS}
     settled |= _expiry(sent, managed=managed, now=now)
     if {"gateFields", "requireEmail"} & sent.keys() and sent.get("gateFields", file.settings.get("gateFields")):
-        settled["requireEmail"] = True  # Spec: File settings. Whatever the body says, while a form stands.
+        settled["requireEmail"] = True  # Whatever the body says, while a form stands.
     _require_stampable(settled, file)
     return settled
 
@@ -80,7 +80,7 @@ def _require_range(pages: Mapping[str, int] | None, file: Standing) -> None:
 
 
 def _expiry(sent: Mapping[str, Any], *, managed: bool, now: int) -> dict[str, int | None]:
-    """Spec: Expiry rules. Accounts are uncapped; a manage token ends the link in 7 days at the latest."""
+    """Accounts are uncapped; a manage token ends the link in 7 days at the latest."""
     if sent.get("neverExpire"):
         if managed:
             hint = "Claim the file into an account; its links need not expire."
@@ -94,7 +94,7 @@ def _expiry(sent: Mapping[str, Any], *, managed: bool, now: int) -> dict[str, in
 
 
 def _require_stampable(settled: Mapping[str, Any], file: Standing) -> None:
-    """A watermark is stamped on what is downloaded, which only files up to a size allow. Spec gap: judged by what the
+    """A watermark is stamped on what is downloaded, which only files up to a size allow. Judged by what the
     write sets, so that other settings of such a file can still be changed."""
     if file.size <= RANGE_AND_WATERMARK_BYTES or not (settled.get("watermark") or settled.get("allowDownload")):
         return

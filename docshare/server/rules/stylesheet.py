@@ -1,7 +1,7 @@
-"""The style sheet of one file: what its owner set of its looks, as CSS (section viewerSettings blocks). Pure.
+"""The style sheet of one file: what its owner set of its looks, as CSS. Pure.
 
-Nothing in it names the link, so that all links of a file may share it: images are at relative addresses. Spec gap:
-white as background and black as accent are the defaults, and leave the viewer its own colours, light or dark.
+Nothing in it names the link, so that all links of a file may share it: images are at relative addresses.
+White as background and black as accent are the defaults, and leave the viewer its own colours, light or dark.
 """
 
 from collections.abc import Callable, Mapping
@@ -98,7 +98,7 @@ def _room(settings: Settings) -> str:
     if background["color"] != VIEWER_BLOCKS["background"]["color"].default:  # type: ignore[index]
         said = _root(room=colours.parse(background["color"]))
     if background["type"] == "gradient":
-        # Spec gap: a gradient without a preset is the first of them.
+        # A gradient without a preset is the first of them.
         light, dark = (_gradient(*lights) for lights in _GRADIENTS[background.get("preset", PRESETS[0])])
         said = _layer(background=light) + _within(_DARK, _rule("body::before", background=dark))
     elif background["type"] == "image" and "assetId" in background:

@@ -1,4 +1,4 @@
-"""What a variant of a link may be: the body of a write, read strictly (section Variant). Pure."""
+"""What a variant of a link may be: the body of a write, read strictly. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Wish:
 
 def read_create(body: Mapping[str, Any]) -> Wish:
     """The body of a create. Raises ``bad_request`` for the first field that is malformed."""
-    # Spec: Variant. A new one is never revoked: a create knows label and overrides only.
+    # A new one is never revoked: a create knows label and overrides only.
     return Wish(_label(body), _overrides(body))
 
 
@@ -84,11 +84,11 @@ def _overrides(body: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     sent = body["overrides"]
     if sent == []:
-        return {}  # Spec gap: clients of languages that write an empty object so, as for viewerSettings
+        return {}  # clients of languages that write an empty object so, as for viewerSettings
     if not isinstance(sent, dict):
         raise fields.refusal("overrides", "an object")
     unknown = sorted(sent.keys() - _OVERRIDES.keys())
     if unknown:
-        # Spec: Variant. Passwords and gates are per file; an override that did nothing would promise one.
+        # Passwords and gates are per file; an override that did nothing would promise one.
         raise Problem("bad_request", f"overrides may hold {' and '.join(_OVERRIDES)}, not {unknown[0][:40]!r}.")
     return {name: parse(f"overrides.{name}", sent[name]) for name, parse in _OVERRIDES.items() if name in sent}

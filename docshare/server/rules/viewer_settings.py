@@ -1,4 +1,4 @@
-"""The looks of a share page as the owner's plan allows them now (section viewerSettings blocks). Pure."""
+"""The looks of a share page as the owner's plan allows them now. Pure."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -13,7 +13,7 @@ def effective(stored: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
     """The viewer settings that a reader gets: every field of every block, the defaults filled in.
 
     Parameters: ``stored`` what deviates from the defaults; ``plan`` of the file's owner at this moment.
-    Spec: File settings. What the plan no longer allows is at its default again from the next page served. ``ga4Id`` and
+    What the plan no longer allows is at its default again from the next page served. ``ga4Id`` and
     ``cta`` are absent unless they are set, as are fields without a default. Read as a write would read it: what reaches
     a page is harmless, however it came to be stored.
     """
@@ -21,7 +21,7 @@ def effective(stored: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
     shown = {key: _shown(table, stored.get(key), plan) for key, table in VIEWER_BLOCKS.items()}
     accent = shown["brand"]["accentColor"]
     if shown["cta"] is not None and accent != VIEWER_BLOCKS["brand"]["accentColor"].default:  # type: ignore[index]
-        # Spec gap: a button without a colour of its own takes the accent; without either it has that of the viewer.
+        # A button without a colour of its own takes the accent; without either it has that of the viewer.
         shown["cta"].setdefault("color", accent)
     return {key: found for key, found in shown.items() if found is not None}
 

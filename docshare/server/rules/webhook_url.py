@@ -1,4 +1,4 @@
-"""Which addresses a webhook may have (section Webhooks, "URL rules"; hardening F8, M25). Pure.
+"""Which addresses a webhook may have. Pure.
 
 The shape of the address is judged here; every address that its host is found at is judged by the permit, at the
 registration and again at every connection.
@@ -56,7 +56,7 @@ def judge(url: object, allowed: Allowed) -> tuple[Target, Permit]:
     for plain http unless the operator allowed it, and for an IP address that is not permitted.
     """
     text = fields.web_url("url", url)
-    if "@" in text:  # wherever it stands: to some readers what is before it is a user name (hardening F8)
+    if "@" in text:  # wherever it stands: to some readers what is before it is a user name
         raise fields.refusal("url", "an address without @; in a path or a query write %40")
     try:
         target = parse_target(text)
@@ -74,7 +74,7 @@ def judge(url: object, allowed: Allowed) -> tuple[Target, Permit]:
 
 def refused(target: Target) -> Problem:
     """The refusal of ``target`` for where its host is, or because it is nowhere: one for all, so that nobody learns
-    which names the operator's network knows. Spec gap: a host that is not found when it is registered is refused too.
+    which names the operator's network knows. A host that is not found when it is registered is refused too.
     """
     if target.scheme == "http":
         detail = "url must be an https:// address."
@@ -92,7 +92,7 @@ def _permit(target: Target, allowed: Allowed) -> Permit:
     def listed(address: Address) -> bool:
         return operator_named(address) and any(address in network for network in allowed.networks)
 
-    # Spec gap: plain http goes only where the operator said so, thus to no public address that is not listed.
+    # Plain http goes only where the operator said so, thus to no public address that is not listed.
     return listed if target.scheme == "http" else lambda address: public_only(address) or listed(address)
 
 

@@ -1,4 +1,4 @@
-"""What a webhook may be, and the event that tries it out (section Webhooks). Pure."""
+"""What a webhook may be, and the event that tries it out. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Wish:
 
 def read_create(body: Mapping[str, Any]) -> Wish:
     """The body of a create. Raises ``bad_request`` for the first field that is malformed."""
-    # Spec: Webhooks. A malformed fileUuid gets the same 404 as one of nobody.
+    # A malformed fileUuid gets the same 404 as one of nobody.
     file = body.get("fileUuid", "")
     return Wish(
         url=body.get("url"),
@@ -52,6 +52,6 @@ def trial(file: tuple[str, str] | None, now: int) -> dict[str, Any]:
 
     Parameters: ``file`` UUID and name of a document that it can tell of; None: there is none, so it makes one up.
     """
-    # Spec gap: the data of webhook.test. A real document, so that the link in a Slack message leads somewhere.
+    # The data of webhook.test. A real document, so that the link in a Slack message leads somewhere.
     uuid, name = file or (_NO_UUID, _NO_FILE)
     return {"event": webhooks.TEST_KIND, "timestamp": instant(now), "data": {"fileUuid": uuid, "fileName": name}}

@@ -143,7 +143,7 @@ class Store:
         return int(self.sqlite.execute_sql(sql, tuple(params)).rowcount)
 
     def scrub(self) -> None:
-        """Fold the WAL into the file and empty it, so that what was erased is in neither (hardening M39).
+        """Fold the WAL into the file and empty it, so that what was erased is in neither.
 
         Waits up to five seconds for readers that still need it; never inside ``write()``.
         """

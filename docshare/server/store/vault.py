@@ -1,5 +1,5 @@
 """Secrets that must be read again, such as those webhooks are signed with: encrypted in the database, under a key that
-stands outside of it, so that a copy of the database alone opens none of them (hardening M29).
+stands outside of it, so that a copy of the database alone opens none of them.
 """
 
 import os

@@ -52,7 +52,7 @@ def loads_ahead() -> bool:
 
 
 def _source(link: Link, *, embedded: bool) -> str:
-    # Spec gap: a variant stays one however its link was opened, or its readers could not be told from others.
+    # A variant stays one however its link was opened, or its readers could not be told from others.
     if link.variant is not None:
         return "Variant"
     if embedded:

@@ -22,7 +22,7 @@ blueprint = Blueprint("downloads", __name__)
 def download(name: str) -> Response:
     """The PDF behind the short id or UUID ``name``, trimmed and stamped as its owner set it, as an attachment.
 
-    A refusal is a page: the form is sent by a person. Spec gap: never built from a slug, as all that a page loads.
+    A refusal is a page: the form is sent by a person. Never built from a slug, as all that a page loads.
     """
     try:
         return _copy(name)

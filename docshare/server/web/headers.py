@@ -1,4 +1,4 @@
-"""Security headers of everything a browser opens (hardening M14, M43 and the viewer policy)."""
+"""Security headers of everything a browser opens."""
 
 from urllib.parse import urlsplit
 

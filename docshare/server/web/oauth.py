@@ -1,5 +1,4 @@
-"""OAuth 2.0 for apps: the consent page, the endpoints of apps, and the documents that describe them (section OAuth 2.0
-and embedding)."""
+"""OAuth 2.0 for apps: the consent page, the endpoints of apps, and the documents that describe them."""
 
 from functools import cache
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""Authlib's authorization server on our rows (section OAuth 2.0; RFC 6749, 7636, 7009 and 9207).
+"""Authlib's authorization server on our rows (RFC 6749, 7636, 7009 and 9207).
 
 Authlib knows the protocol: which parameter is due, which error answers what, and which errors may be redirected. What
 stands here tells it who the clients are, and lets ``services.oauth`` give tokens out and take them back.

@@ -1,4 +1,4 @@
-"""Telling the owner of a link that somebody could not open it (gap choices: Additions, ``access.denied``)."""
+"""Telling the owner of a link that somebody could not open it."""
 
 from flask import request
 

@@ -1,4 +1,4 @@
-"""Where to go on after signing in: kept in a cookie of this browser, and only within this site (hardening M16)."""
+"""Where to go on after signing in: kept in a cookie of this browser, and only within this site."""
 
 import re
 

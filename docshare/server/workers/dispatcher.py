@@ -1,4 +1,4 @@
-"""Sends what is queued for webhooks, with many senders at once (section Delivery semantics; design: Dispatcher).
+"""Sends what is queued for webhooks, with many senders at once.
 
 One thread looks for what is due, hands it to senders, and books how it went; senders know the network and no database.
 They are started when there is work for them, so a server whose webhooks are quiet has none.

@@ -1,4 +1,4 @@
-"""Deliveries as JSON. Spec gap: additions."""
+"""Deliveries as JSON."""
 
 from typing import Any
 

@@ -13,7 +13,7 @@ def qr_url(base_url: str, short_id: str) -> str:
 
 
 def status(base_url: str, told: Status) -> dict[str, Any]:
-    """The design status. Spec gap: its names; of a design without a link those of the link are absent."""
+    """The design status. Its names; of a design without a link those of the link are absent."""
     link, owner = told.link, told.owner
     known: dict[str, Any] = {
         "claimed": link is not None and link.claimed,

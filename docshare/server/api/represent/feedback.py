@@ -80,7 +80,7 @@ def hotspot(base: str, row: HotspotRow) -> dict[str, Any]:
 
 
 def page_marks(rows: Sequence[MarkRow]) -> dict[str, Any]:
-    """The object of section Page marks; ``rows`` by page. Spec gap: pages without a mark are left out."""
+    """Return the page marks of a file; ``rows`` by page. Pages without a mark are left out."""
     viewers: dict[int, dict[str, Any]] = {}
     for row in rows:
         told = viewers.setdefault(row.viewer_id, {"identity": row.identity, "marks": []})
@@ -93,7 +93,7 @@ def page_marks(rows: Sequence[MarkRow]) -> dict[str, Any]:
 
 
 def annotations(rows: Sequence[AnnotationRow]) -> dict[str, Any]:
-    """The object of section Annotations; ``rows`` by page."""
+    """Return the annotations of a file; ``rows`` by page."""
     return {
         "pages": [
             {"page": page, "annotations": [_owners_annotation(row) for row in same]}
@@ -103,7 +103,7 @@ def annotations(rows: Sequence[AnnotationRow]) -> dict[str, Any]:
 
 
 def feedback(told: Told) -> dict[str, Any]:
-    """Notes and receipts. Spec gap: an addition."""
+    """Notes and receipts."""
     return {
         "notes": [_owners_note(row) for row in told.notes],
         "receipts": [_owners_receipt(row) for row in told.receipts],

@@ -1,4 +1,4 @@
-"""The readership of a file as JSON (section Readership report; gap choices: Readership report, Additions)."""
+"""The readership of a file as JSON."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -25,7 +25,7 @@ def report(base_url: str, found: Report) -> dict[str, Any]:
 
 
 def pages(rows: Sequence[PageReaders]) -> dict[str, Any]:
-    """Per-page readership (section Per-page readership); every page is listed."""
+    """Per-page readership; every page is listed."""
     return {
         "totalPages": len(rows),
         "pages": [

@@ -48,7 +48,7 @@ def _left_out(message: str, pictures: Sequence[str]) -> dict[str, Any]:
 
 
 def file(base_url: str, row: FileRow, revisions: Sequence[RevisionRow] | None = None) -> dict[str, Any]:
-    """The File object (section File); ``revisions`` stand on the detail only."""
+    """The File object; ``revisions`` stand on the detail only."""
     settings = _DEFAULTS if row.settings == "{}" else {**_DEFAULTS, **json.loads(row.settings)}
     return present(
         {
@@ -68,7 +68,7 @@ def file(base_url: str, row: FileRow, revisions: Sequence[RevisionRow] | None = 
             "notifyOnView": settings["notifyOnView"],
             "contentVersion": row.content_version,
             "revisions": None if revisions is None else [revision(entry) for entry in revisions],
-            # Spec gap: the remaining fields of the record.
+            #
             "totalPages": row.total_pages,
             "updatedAt": instant(row.updated_at),
             "viewsConsumed": row.views_consumed,
@@ -108,7 +108,7 @@ def revision(row: RevisionRow) -> dict[str, Any]:
 
 
 def variant(base_url: str, row: VariantRow) -> dict[str, Any]:
-    """The Variant object (section Variant)."""
+    """The Variant object."""
     overrides = json.loads(row.overrides)
     return present(
         {
@@ -127,7 +127,7 @@ def variant(base_url: str, row: VariantRow) -> dict[str, Any]:
 
 
 def invite(base_url: str, row: InviteRow) -> dict[str, Any]:
-    """An invitation with its personal link. Spec gap: an addition."""
+    """An invitation with its personal link."""
     return present(
         {
             "uuid": row.uuid,
@@ -141,7 +141,7 @@ def invite(base_url: str, row: InviteRow) -> dict[str, Any]:
 
 
 def public_metadata(base_url: str, told: Notice) -> dict[str, Any]:
-    """What anybody may know of a living link. Spec gap: its fields."""
+    """What anybody may know of a living link."""
     file, short_id, settings = told.link.file, told.link.short_id, told.settings
     return present(
         {
@@ -160,7 +160,7 @@ def public_metadata(base_url: str, told: Notice) -> dict[str, Any]:
 
 
 def dead_link(told: Notice) -> dict[str, Any]:
-    """What is left of a link that has ended (section Errors)."""
+    """What is left of a link that has ended."""
     return present(
         {
             "reason": told.link.state,
@@ -172,12 +172,12 @@ def dead_link(told: Notice) -> dict[str, Any]:
 
 
 def asset(row: AssetRow) -> dict[str, Any]:
-    """The result of an asset upload. Spec gap: its fields."""
+    """The result of an asset upload."""
     return {"assetId": row.uuid, "kind": row.kind, "mimeType": row.mime_type, "size": row.size}
 
 
 def account(caller: Caller, active_files: int) -> dict[str, Any]:
-    """The account record. Spec gap: its fields; ``subscription`` and ``tier`` say the same."""
+    """The account record. ``subscription`` and ``tier`` say the same."""
     limits = PLAN_LIMITS[caller.plan]
     return {
         "uuid": caller.uuid,
@@ -198,7 +198,7 @@ def account(caller: Caller, active_files: int) -> dict[str, Any]:
 
 
 def feed_row(stream: str, row: Row) -> dict[str, Any]:
-    """One row of the feed (section Event feed row); new keys go after ``type``."""
+    """One row of the feed; new keys go after ``type``."""
     return _FEED_ROWS[stream](row)
 
 

@@ -1,4 +1,4 @@
-"""From rows to the JSON of webhooks (section Webhook)."""
+"""From rows to the JSON of webhooks."""
 
 import json
 from typing import Any
@@ -25,7 +25,7 @@ def webhook(row: WebhookRow) -> dict[str, Any]:
 
 
 def with_health(row: WebhookRow) -> dict[str, Any]:
-    """The Webhook object with how its deliveries go. Spec gap: the shape of the list."""
+    """The Webhook object with how its deliveries go."""
     health = {
         "failureCount": row.failure_count,
         "lastDeliveryAt": when(row.last_delivery_at),

@@ -1,12 +1,12 @@
 """Some pages of a document as a document of their own, with nothing of the others. Runs inside the worker only.
 
-This is an access control (hardening F13): page operations of every library carry parts of removed pages along. So the
+This is an access control: page operations of every library carry parts of removed pages along. So the
 kept pages are first reduced to what their own drawing needs (``resources``, ``annotations``), then appended to a new
 document; and what came out is compared with what may be in it (``leaks``) and with how it looked (``comparison``).
 Outline, attachments, form, scripts, structure tree, named destinations, metadata and page labels describe the whole
 document, so none of them is taken along. Layers of kept pages stay, shown or hidden as before.
 
-Spec gap: a font that kept pages use comes along as it is embedded. Which letters it holds may tell that hidden pages
+A font that kept pages use comes along as it is embedded. Which letters it holds may tell that hidden pages
 use others too; taking fonts apart would change how kept pages look. Drawn (Type 3) fonts are reduced to what is shown.
 """
 

@@ -1,6 +1,6 @@
 """An uploaded image, decoded and encoded anew: what comes out is pixels and nothing else. Runs inside the worker only.
 
-No byte of the upload is served, so no metadata, script or second file can hide in it (hardening M24).
+No byte of the upload is served, so no metadata, script or second file can hide in it.
 """
 
 import io
@@ -15,7 +15,7 @@ import PIL.JpegImagePlugin
 from docshare.server.pdf.worker.documents import Refused
 
 MAX_PIXELS = 40_000_000
-LONGEST_SIDE = 4096  # Spec gap: larger ones are scaled down; no page shows more
+LONGEST_SIDE = 4096  # larger ones are scaled down; no page shows more
 _FORMATS = {"image/png": "PNG", "image/jpeg": "JPEG", "image/webp": "WEBP"}
 # What Pillow's decoders raise on broken files; whatever else happens ends the worker.
 _BROKEN = (OSError, SyntaxError, ValueError, EOFError, IndexError, KeyError, struct.error)

@@ -1,4 +1,4 @@
-"""Accounts, their plans and their API keys, as the operator manages them (operations: Administration)."""
+"""Accounts, their plans and their API keys, as the operator manages them."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Who is calling: from an Authorization header to an account and the scopes it may use (section Authentication)."""
+"""Who is calling: from an Authorization header to an account and the scopes it may use."""
 
 import hashlib
 import re
@@ -123,7 +123,7 @@ def designer(user: str, credential: str) -> Caller:
 
 
 def _nobody(lane: Lane, credential: str) -> Caller:
-    """A caller without an account. Spec: Authentication 5. It acts at Free tier."""
+    """A caller without an account. It acts at Free tier."""
     return Caller(
         account_id=_NOBODY,
         uuid="",

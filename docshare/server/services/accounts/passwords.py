@@ -16,7 +16,7 @@ _LOCK = Lock(
     whole=RatePolicy("sign-in-account", 100, HOUR, "account"),
 )
 # The hash of a random word that nobody kept, made the way ``passwords`` makes them: who has no account or no password
-# is looked at for as long as everybody else (hardening M2).
+# is looked at for as long as everybody else.
 _NOBODYS = "$argon2id$v=19$m=19456,t=2,p=1$MEBsrv1RuCEo9X0jn4BlrQ$dwHnAumFIPFNUFUPvp962jOcoZcqANpZIViy9RyH7sY"
 
 _FIND = "SELECT id, password_hash FROM accounts WHERE email = ?"

@@ -1,4 +1,4 @@
-"""Signing in by a one-time link, and the sessions that follow (operations: login-link). By password: see
+"""Signing in by a one-time link, and the sessions that follow. By password: see
 ``account_passwords``.
 
 Of link and cookie only a SHA-256 is stored. A link works once, within 10 minutes of being made.

@@ -1,4 +1,4 @@
-"""Which files show which designs of the design tool (section States and transitions, Anonymous file)."""
+"""Which files show which designs of the design tool."""
 
 from docshare.contract.limits import DESIGN_UPLOADS
 from docshare.server.rules import designs as rules
@@ -49,7 +49,7 @@ def by_others(rt: Runtime, design: Design, shown: Bound | None) -> bool:
 def bind(rt: Runtime, file_id: int, design: Design, expires_at: int | None) -> None:
     """Let the new file ``file_id`` show ``design``, in the caller's transaction.
 
-    Spec gap: ``designToolUpdatesEnabled`` is off by default, as every switch, and an ordinary upload has no design that
+    ``designToolUpdatesEnabled`` is off by default, as every switch, and an ordinary upload has no design that
     could update it; being bound to one switches it on, so that the owner of such a file decides by switching it off.
     Parameters: ``expires_at`` the expiry that this publishing sets.
     """

@@ -1,4 +1,4 @@
-"""The lane of the design tool: designs that its users share without an account (section Design-tool lane).
+"""The lane of the design tool: designs that its users share without an account.
 
 Publishing a design again replaces what its link shows, until somebody claims the file.
 """
@@ -147,5 +147,5 @@ def _owns(account: Caller, link: Bound | None) -> bool:
 
 
 def _may_read(account: Caller | None, link: Bound) -> bool:
-    # Spec gap: an access token that may not read files proves whose they are, and is told no more.
+    # An access token that may not read files proves whose they are, and is told no more.
     return account is not None and _owns(account, link) and FILES_READ in account.scopes

@@ -1,4 +1,4 @@
-"""Tokens of the design tool: who publishes, and which design (section Authentication 6; hardening M34)."""
+"""Tokens of the design tool: who publishes, and which design."""
 
 import re
 from typing import NamedTuple
@@ -45,7 +45,7 @@ def design_of(rt: Runtime, token: str) -> str:
 def proven(rt: Runtime, user_token: str, design_token: str) -> Design | None:
     """What both tokens say together, None unless both are good.
 
-    Spec: Owned import on the design lane. Also where nothing can be said of them now: the import is a plain create.
+    Also where nothing can be said of them now: the import is a plain create.
     """
     if not user_token or not design_token:
         return None
@@ -58,7 +58,7 @@ def proven(rt: Runtime, user_token: str, design_token: str) -> Design | None:
 def design_if_good(rt: Runtime, token: str) -> str | None:
     """The design that ``token`` is of; None for one that is not good, which then counts for nothing.
 
-    Spec gap: only the status is said to check it hard. Raises ``unavailable``: keys that cannot be fetched now say
+    Only the status is said to check it hard. Raises ``unavailable``: keys that cannot be fetched now say
     nothing against it, and a second link of one design is worse than a second try.
     """
     try:

@@ -1,4 +1,4 @@
-"""The record of everything that happened to an owner's files, one row an event (section Webhook event kinds)."""
+"""The record of everything that happened to an owner's files, one row an event."""
 
 import json
 from collections.abc import Mapping

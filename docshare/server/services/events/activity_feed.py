@@ -1,5 +1,4 @@
-"""The activity feed: the record of everything that happened to an owner's files, read by cursor (gap choices:
-Additions, ``GET /api/v1/activity``)."""
+"""The activity feed: the record of everything that happened to an owner's files, read by cursor."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

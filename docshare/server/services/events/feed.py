@@ -1,4 +1,4 @@
-"""The polling feed: one append-only table a stream, read by cursor (sections Event feed row and Events feed)."""
+"""The polling feed: one append-only table a stream, read by cursor."""
 
 from dataclasses import dataclass
 from typing import Any

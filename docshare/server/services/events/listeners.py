@@ -1,5 +1,4 @@
-"""Listeners: programs on this machine that are told events for as long as they say that they are there
-(gap-choices: Additions, ``webhooks listen`` on a bundled server).
+"""Listeners: programs on this machine that are told events for as long as they say that they are there.
 
 A listener is a row among the webhooks that runs out, so that it gets the same envelopes, signatures and attempts as any
 receiver. It is in no list and holds no place of the account's webhooks.

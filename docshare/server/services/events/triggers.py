@@ -1,4 +1,4 @@
-"""Causing an event on purpose, for whoever writes a receiver (gap choices: Additions, ``docshare trigger``).
+"""Causing an event on purpose, for whoever writes a receiver.
 
 Nothing is made up: each kind goes the way of a real reader, through the services of the share page, so that feed,
 readership, record and deliveries agree, and what the settings of the file do not allow does not happen here either.

@@ -1,4 +1,4 @@
-"""Annotations: rectangles that readers draw on a page, with a note (section Annotations)."""
+"""Annotations: rectangles that readers draw on a page, with a note."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple

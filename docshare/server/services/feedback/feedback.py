@@ -1,5 +1,4 @@
-"""What readers left on a document: for the reader who comes again, and for the owner (sections Page marks and
-Annotations; notes and receipts are an addition)."""
+"""What readers left on a document: for the reader who comes again, and for the owner."""
 
 from dataclasses import dataclass
 

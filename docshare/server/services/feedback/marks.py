@@ -1,4 +1,4 @@
-"""Page marks: what each reader picks, rejects or is not sure about (section Page marks)."""
+"""Page marks: what each reader picks, rejects or is not sure about."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple

@@ -62,7 +62,7 @@ def add(rt: Runtime, reader: Reader, body: Mapping[str, Any]) -> tuple[NoteRow, 
         viewer, token = readers.enter(rt, reader)
         readers.require_room(rt, reader, viewer, "notes")
         rt.db.execute(_ADD, (row.uuid, link.file.id, page, row.author, row.body, row.public, viewer.id, row.created_at))
-        if note.public:  # Spec: Webhook event kinds. A private one is nobody's business but the owner's.
+        if note.public:  # A private one is nobody's business but the owner's.
             data = present({"author": row.author, "body": row.body, "pageNumber": page})
             variant_id = link.variant and link.variant.id
             activity.record(rt, link.file.id, "note.created", data, at=now, variant_id=variant_id)

@@ -1,4 +1,4 @@
-"""Receipts: readers who confirm that they have the document (section Events, ``receipt.confirmed``)."""
+"""Receipts: readers who confirm that they have the document."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -38,7 +38,7 @@ _ADD = "INSERT INTO receipts (viewer_id, file_id, content_version, name, confirm
 
 def confirm(rt: Runtime, reader: Reader, body: Mapping[str, Any]) -> Confirmed:
     """Write down that the reader named in ``body`` has the document as it is now. Doing it again changes nothing, until
-    another document stands behind the link. Spec gap: one receipt for each reader and version.
+    another document stands behind the link. One receipt for each reader and version.
 
     Raises ``forbidden`` (owner, no receipt is asked for), ``bad_request``, ``conflict`` (the document changed, or no
     room).

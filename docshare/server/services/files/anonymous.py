@@ -1,4 +1,4 @@
-"""Sharing without an account, where the operator allows it (gap choices: Additions, POST /api/files).
+"""Sharing without an account, where the operator allows it.
 
 The file belongs to nobody: who holds the claim token can take it over, who holds the manage token can change its
 settings. Its link ends after a week.

@@ -1,4 +1,4 @@
-"""Assets: the images and sounds of a share page, uploaded to one file (section Files)."""
+"""Assets: the images and sounds of a share page, uploaded to one file."""
 
 import json
 import mmap

@@ -1,4 +1,4 @@
-"""Links that end after a number of views (section States and transitions): taking a unit, and the sweep of the bytes.
+"""Links that end after a number of views: taking a unit, and the sweep of the bytes.
 
 A file is burned from the moment its last unit is taken. Its bytes are destroyed half an hour later; its row and what
 its readers left stay.

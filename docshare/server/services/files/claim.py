@@ -1,4 +1,4 @@
-"""Taking over a file that was shared without an account (section States and transitions, Anonymous file)."""
+"""Taking over a file that was shared without an account."""
 
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ class Claimed(NamedTuple):
 def claim(rt: Runtime, caller: Caller, token: str) -> Claimed:
     """Make ``caller`` the owner of the file that the claim token ``token`` was made for; again is the same.
 
-    Bytes, link, settings and expiry stay. Spec gap: the feed tells an owner about his own files only, so its streams
+    Bytes, link, settings and expiry stay. The feed tells an owner about his own files only, so its streams
     begin with the claim; views from before are in the readership of the file and in its count.
 
     Raises ``unauthorized`` (unknown or expired token), ``not_found`` (swept), ``conflict`` (another account's),

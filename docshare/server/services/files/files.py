@@ -1,4 +1,4 @@
-"""The owner's files: list, detail, stored bytes, delete (section Files)."""
+"""The owner's files: list, detail, stored bytes, delete."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -105,8 +105,10 @@ def owned(rt: Runtime, caller: Caller, name: str) -> FileRow:
 
 
 def reported(rt: Runtime, caller: Caller, name: str) -> FileRow:
-    """The caller's file ``name`` as the readership routes find it: another account's active file is ``forbidden`` there
-    (section Readership); otherwise as ``owned``."""
+    """The caller's file ``name`` as the readership routes find it.
+
+    Another account's active file is ``forbidden`` there; otherwise as ``owned``.
+    """
     active(rt, caller, name)
     return owned(rt, caller, name)
 
@@ -114,7 +116,7 @@ def reported(rt: Runtime, caller: Caller, name: str) -> FileRow:
 def content(rt: Runtime, caller: Caller, name: str) -> Content:
     """The stored bytes of the caller's file ``name``, for download. Raises ``not_found``; ``gone`` once burned.
 
-    Spec gap: burned counts from the moment the view limit is reached; an expired file can still be downloaded.
+    Burned counts from the moment the view limit is reached; an expired file can still be downloaded.
     """
     row = owned(rt, caller, name)
     if row.burned_at is not None:

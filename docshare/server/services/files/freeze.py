@@ -1,4 +1,4 @@
-"""Links that the operator freezes while what they show is being reviewed (operations: Administration, hardening M42).
+"""Links that the operator freezes while what they show is being reviewed.
 
 Readers get a page of its own and nothing of the document. The owner keeps reading it and its settings, but its design
 cannot be published again.

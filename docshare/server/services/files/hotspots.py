@@ -1,4 +1,4 @@
-"""Hotspots of a file: placed by its owner or the operator, shown to its readers (operations: Administration)."""
+"""Hotspots of a file: placed by its owner or the operator, shown to its readers."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -51,7 +51,7 @@ _ADD = (
 def shown(rt: Runtime, link: Link, window: Window) -> list[HotspotRow]:
     """The hotspots that a reader of ``link`` meets on the pages of ``window``, in their own page numbers.
 
-    Spec gap: on every plan; what is placed by the operator is no setting that a plan could lack.
+    On every plan; what is placed by the operator is no setting that a plan could lack.
     """
     found = [(row, window.of_reader(row.page)) for row in _of_file(rt, link.file.id)]
     return [row._replace(page=page) for row, page in found if page is not None]
@@ -94,7 +94,7 @@ def list_own(rt: Runtime, caller: Caller, name: str) -> list[HotspotRow]:
 def add_own(rt: Runtime, caller: Caller, name: str, args: Mapping[str, str]) -> HotspotRow:
     """As ``add``, to a file of the caller. Raises ``not_found`` for any other.
 
-    Spec gap: owners place hotspots on their pages, where they could only be placed by the operator.
+    Owners place hotspots on their pages, where they could only be placed by the operator.
     """
     return add(rt, files.owned(rt, caller, name).uuid, args)
 

@@ -1,4 +1,4 @@
-"""Import: fetch a PDF from a host that the operator named, and make it a file (section Files)."""
+"""Import: fetch a PDF from a host that the operator named, and make it a file."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -54,7 +54,7 @@ class Ceiling(NamedTuple):
 
 def take(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> Imported:
     """Fetch the document that ``body`` names and make it a new file of ``caller``, or the next version of the file that
-    shows the design whose tokens it holds (section Owned import on the design lane).
+    shows the design whose tokens it holds.
 
     Raises ``bad_request`` (body, not a PDF, a PDF that cannot be used), ``forbidden`` (host, file slots, a file that
     takes no updates), ``conflict`` (changed meanwhile), ``payload_too_large``, ``bad_gateway`` (the source) and
@@ -67,7 +67,7 @@ def take(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> Imported:
         intake.admit(rt, caller, None)
     else:
         design_rules.require_open(bound)
-        intake.admit_bytes(rt, caller.plan, None)  # Spec: it consumes no file slot
+        intake.admit_bytes(rt, caller.plan, None)  # an import consumes no file slot
     limit = intake_rules.max_stored(caller.plan)
     ceiling = Ceiling(limit, caller.plan, lambda: intake_rules.too_large(caller.plan))
     document = fetched(rt, order, ceiling, tenants.of_account(caller.account_id))
@@ -107,7 +107,7 @@ def fetched(rt: Runtime, order: Order, ceiling: Ceiling, owner: str) -> Document
     except Problem as problem:
         if problem.code != "unprocessable":
             raise
-        # Spec: Errors. 422 belongs to upload and replacement; an import of what cannot be used is a bad request.
+        # 422 belongs to upload and replacement; an import of what cannot be used is a bad request.
         raise Problem("bad_request", problem.detail, hint=problem.hint) from problem
     finally:
         part.discard()
@@ -131,7 +131,7 @@ def kept(rt: Runtime, document: Document, bound: Bound | None) -> Iterator[None]
 def put(rt: Runtime, document: Document, bound: Bound) -> Put:
     """Let the link of ``bound`` show ``document``, in the caller's transaction. Raises ``payload_too_large``.
 
-    Spec gap: what was anchored to pages goes, as in every replacement that does not say otherwise.
+    What was anchored to pages goes, as in every replacement that does not say otherwise.
     """
     replaced = replace.swap(rt, _target(bound), document, keep=False)
     return bound.uuid, bound.short_id, replaced.content_version

@@ -79,7 +79,7 @@ def store(rt: Runtime, plan: Plan, received: ReceivedFile, owner: str) -> Docume
     """Check, convert if need be, inspect and store the bytes of ``received``; whoever gets the document writes its row
     or deletes its blob. ``owner``: as of ``tenants``, to whom the time of the PDF engine is charged.
 
-    Spec: Upload details. A PDF is stored as sent. Of an office document the PDF made of it is stored, under the name
+    A PDF is stored as sent. Of an office document the PDF made of it is stored, under the name
     that was sent: size and digest are the PDF's. ``received`` is used up at most on success; the shell discards it
     otherwise. Raises ``bad_request`` (no document, old Word), ``payload_too_large`` (the input, or the PDF made of it),
     ``unprocessable`` and ``unavailable`` (PDF engine, LibreOffice).

@@ -1,6 +1,6 @@
 """What one reader is shown of a document: the window of pages, and everything said about them in its numbers.
 
-Spec: File settings, pageRange. The signed-in owner gets the full document, whatever the range.
+The signed-in owner gets the full document, whatever the range.
 """
 
 import hashlib

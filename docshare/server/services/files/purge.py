@@ -57,7 +57,7 @@ def unhide_some(rt: Runtime, file_id: int) -> bool:
 
 def purge(rt: Runtime, *file_ids: int) -> int:
     """Destroy files that are marked for it: rows, bytes and derived pages, also what the database's log still holds of
-    them (hardening M39). Returns how many were still there."""
+    them. Returns how many were still there."""
     purged = sum(_purge(rt, file_id) for file_id in file_ids)
     if purged:
         rt.db.scrub()

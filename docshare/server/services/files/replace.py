@@ -1,4 +1,4 @@
-"""Another document behind the same link (section Files): the link, its readership and its settings stay."""
+"""Another document behind the same link: the link, its readership and its settings stay."""
 
 import json
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ _ADD_REVISION = (
     "INSERT INTO revisions (file_id, content_version, original_name, size, total_pages, sha256, created_at) "
     "SELECT id, content_version, original_name, size, total_pages, sha256, updated_at FROM files WHERE id = ?"
 )
-# Spec gap: an anchor is on a page; a note about the whole document has none and stays. What was proofed on the pages
+# An anchor is on a page; a note about the whole document has none and stays. What was proofed on the pages
 # goes and stays with hotspots and notes. What stays on a page that the new version lacks is shown nowhere until one has
 # that page again.
 _CLEAR = "DELETE FROM {} WHERE file_id = ? AND page IS NOT NULL"

@@ -1,4 +1,4 @@
-"""The settings of a file: written by its owner or a manage token, shown to readers (section File settings)."""
+"""The settings of a file: written by its owner or a manage token, shown to readers."""
 
 import json
 from collections.abc import Mapping
@@ -65,7 +65,7 @@ def looks(rt: Runtime, link: Link) -> Looks:
 def _judge(rt: Runtime, caller: Caller, name: str, sent: Mapping[str, Any], now: int) -> tuple[FileRow, dict[str, Any]]:
     """The file and what is to be stored of ``sent``, by wire name. Raises what ``change`` raises."""
     file = files.owned(rt, caller, name)
-    # Spec: States. For the owner too, so a dead link cannot be brought back by moving its expiry.
+    # For the owner too, so a dead link cannot be brought back by moving its expiry.
     if lifecycle.state(trashed_at=None, burned_at=file.burned_at, delete_at=file.delete_at, now=now) != lifecycle.LIVE:
         raise Problem("gone", "The link is dead: it expired, or its view limit was reached.")
     standing = rules.Standing(file.size, file.total_pages, json.loads(file.settings))
@@ -103,7 +103,7 @@ def _require_free(file: FileRow, slug: str | None) -> None:
 def _store(file: FileRow, settled: Mapping[str, Any], now: int) -> None:
     columns = {column: settled[name] for name, column in _COLUMNS.items() if name in settled}
     if "viewLimit" in settled:
-        columns["views_consumed"] = 0  # Spec gap: the count belongs to the limit that it counts for
+        columns["views_consumed"] = 0  # the count belongs to the limit that it counts for
     rest = {name: value for name, value in settled.items() if name not in _COLUMNS}
     kept = json.dumps(rules.deviations(json.loads(file.settings), rest), separators=(",", ":"))
     File.update(**columns, settings=kept, updated_at=now).where(File.id == file.id).execute()

@@ -1,4 +1,4 @@
-"""New short ids: of files and of variants, which share one space (gap choices: Ids and addresses)."""
+"""New short ids: of files and of variants, which share one space."""
 
 from docshare.server.runtime import Runtime
 

@@ -1,4 +1,4 @@
-"""The two tokens of a file without an owner: one claims it, the other manages its settings (section Authentication).
+"""The two tokens of a file without an owner: one claims it, the other manages its settings.
 
 Only digests are kept. A token outlives its file, so that a claim that comes too late hears what happened.
 """

@@ -1,4 +1,4 @@
-"""The trash: what lies in it, and the ways out of it (section States and transitions, gap choices: Additions)."""
+"""The trash: what lies in it, and the ways out of it."""
 
 from typing import Any, NamedTuple
 

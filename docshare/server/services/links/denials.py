@@ -1,10 +1,10 @@
-"""Refused attempts to open a link, told to its owner: ``access.denied`` in the activity feed (gap choices: Additions).
+"""Refused attempts to open a link, told to its owner: ``access.denied`` in the activity feed.
 
 All refusals of one file for one reason through one link in one minute are one event, which is written when the minute
 is over and never changes. A refused request itself writes nothing, see ``refusals``; a job writes down every five
 seconds what was counted, and a stop does so once more. A server that is killed loses at most the last five seconds.
 
-Spec gap: an attempt is a page that a person asks for, or the form of its gate sent by whomever: one does not send a
+An attempt is a page that a person asks for, or the form of its gate sent by whomever: one does not send a
 form by looking at a link. Programs that say what they are, previews, prefetches and the owner's own tries do not count.
 """
 

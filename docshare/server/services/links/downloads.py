@@ -1,6 +1,6 @@
 """The public download: the PDF as this reader may have it, and the record that it was taken.
 
-Spec: Event feed, Webhook event kinds. The owner's own downloads are in the stream too, but no event. Every download
+The owner's own downloads are in the stream too, but no event. Every download
 counts, whoever sends the form: unlike a page view it does not happen by looking at a link.
 """
 
@@ -169,7 +169,7 @@ def _record(rt: Runtime, link: Link, form: _Form, country: str | None) -> None:
     with rt.db.write():
         rt.db.execute(_APPEND, (now, country, link.file.id))
         if form.is_owner:
-            return  # Spec: Webhook event kinds; a non-owner downloads
+            return  # ``file.downloaded`` is about readers, not about the owner
         # Read now: its label may have been redacted, or it deleted, while the copy was made.
         found = variant and rt.db.row("SELECT label FROM variants WHERE id = ?", (variant.id,))
         extras, variant_id = {}, None

@@ -210,7 +210,7 @@ def _admit(rt: Runtime, link: Link, viewer: Viewer, now: Standing, values: Mappi
 
 
 def _record(rt: Runtime, link: Link, viewer: Viewer, what: Asked, values: Mapping[str, str], at: int) -> None:
-    """Spec: Webhook event kinds, gate.completed. Spec gap: the gate stream has custom forms only."""
+    """The gate stream has custom forms only."""
     _, email = gates.email_in(what, values)
     rt.db.execute("UPDATE viewers SET email = ? WHERE id = ?", (email, viewer.id))
     said = dict(values) if what.custom else None

@@ -1,4 +1,4 @@
-"""Invitations: a personal link for one e-mail address (section Events, ``invite.viewed``; gap choices: Additions)."""
+"""Invitations: a personal link for one e-mail address."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple

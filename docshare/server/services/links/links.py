@@ -1,4 +1,4 @@
-"""From the name in a share address to the file behind it (gap choices: Ids and addresses)."""
+"""From the name in a share address to the file behind it."""
 
 import json
 import re
@@ -89,7 +89,7 @@ _CANONICAL = {
     column: f"SELECT {_FILE} FROM files f WHERE f.{column} = ?"  # noqa: S608 - columns from the rows
     for column in ("uuid", "short_id", "slug")
 }
-# Spec: Variant. A revoked one is not found at all, so that nothing tells it from an unknown one.
+# A revoked one is not found at all, so that nothing tells it from an unknown one.
 _THROUGH_VARIANT = {
     column: f"SELECT {_VARIANT}, {_FILE} FROM variants v JOIN files f ON f.id = v.file_id "  # noqa: S608 - as above
     f"WHERE v.{column} = ? AND v.revoked_at IS NULL"

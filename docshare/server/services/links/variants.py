@@ -1,4 +1,4 @@
-"""Variants of a file's link, one for each recipient (section Variants)."""
+"""Variants of a file's link, one for each recipient."""
 
 import json
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ _OF_FILE = (
 _LIST = f"{_OF_FILE} ORDER BY v.id DESC"
 _ONE = f"{_OF_FILE} AND v.uuid = ?"
 _SAVE = "UPDATE variants SET label = ?, overrides = ?, revoked_at = ? WHERE id = ?"
-# Every place that keeps the label of a variant. Spec: Variant. Stored and pending payloads too: a redacted body differs
+# Every place that keeps the label of a variant. Stored and pending payloads too: a redacted body differs
 # from that of the first attempt, and is signed afresh as every attempt is.
 _ERASE_LABEL = (
     "UPDATE activity_rows SET data = json_remove(data, '$.variantLabel') WHERE variant_id = ?",
@@ -137,7 +137,7 @@ def redact(rt: Runtime, caller: Caller, name: str, variant: str) -> None:
 
 
 def _one(rt: Runtime, file: FileRow, variant: str) -> VariantRow:
-    """The variant of ``file`` with that UUID, in either case. Spec: Variant. Its short id is not accepted."""
+    """The variant of ``file`` with that UUID, in either case. Its short id is not accepted."""
     found = rt.db.row(_ONE, (file.id, variant.lower())) if is_uuid(variant) else None
     if found is None:
         raise Problem("not_found", "There is no such variant.")

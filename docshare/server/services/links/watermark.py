@@ -1,7 +1,4 @@
-"""The watermark of a document: what stands over its pages for readers, in the viewer and in downloads.
-
-Spec: File settings, watermark; viewerSettings, watermarkStyle.
-"""
+"""The watermark of a document: what stands over its pages for readers, in the viewer and in downloads."""
 
 import hmac
 import json

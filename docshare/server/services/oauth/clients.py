@@ -1,4 +1,4 @@
-"""Registered OAuth clients, as the operator manages them (operations: client create, list, remove)."""
+"""Registered OAuth clients, as the operator manages them."""
 
 import hmac
 import json

@@ -1,4 +1,4 @@
-"""What accounts grant to apps (section OAuth 2.0): codes, the tokens they are exchanged for, and the end of both.
+"""What accounts grant to apps: codes, the tokens they are exchanged for, and the end of both.
 
 A grant is one approval. Its refresh token changes with every use; whoever shows one that was used before holds a copy,
 so the whole grant ends, unless two requests of one client met within seconds. Only digests of codes and tokens are

@@ -1,4 +1,4 @@
-"""Mails: written into the outbox in the transaction of what they tell, sent by a job (operations: ``admin outbox``).
+"""Mails: written into the outbox in the transaction of what they tell, sent by a job.
 
 Without a mail server they stay in the outbox for the operator to read. Nothing that answers a request ever waits for
 one that is configured.

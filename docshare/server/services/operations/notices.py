@@ -1,6 +1,6 @@
-"""Mails to the owner about their readers: ``notifyOnView`` and ``notifyOnComment`` (section File settings).
+"""Mails to the owner about their readers: ``notifyOnView`` and ``notifyOnComment``.
 
-Spec gap: of views, at most one mail an hour for each file; notes of five minutes are told in one. The label of a
+Of views, at most one mail an hour for each file; notes of five minutes are told in one. The label of a
 variant is in no mail: redaction must reach it wherever it is kept, and a mail that was sent is out of reach.
 """
 

@@ -35,7 +35,7 @@ def purge_due(rt: Runtime) -> int:
 def expire_unclaimed(rt: Runtime) -> int:
     """Destroy the files that expired a week ago and that nobody has claimed; returns how many.
 
-    Spec gap: an owner keeps an expired file with its readership; without one there is nobody to keep it for. Until then
+    An owner keeps an expired file with its readership; without one there is nobody to keep it for. Until then
     its link says that it expired, and it can be claimed.
     """
     now = rt.clock()

@@ -1,6 +1,6 @@
-"""Whoever stands before a shared document, and what they may leave on it (section File settings).
+"""Whoever stands before a shared document, and what they may leave on it.
 
-Spec gap: the signed-in owner leaves nothing: what readers said would be mixed with the owner's own tries.
+The signed-in owner leaves nothing: what readers said would be mixed with the owner's own tries.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What the owner of a file learns of its readers (section Readership report; gap choices: Readership, defined).
+"""What the owner of a file learns of its readers.
 
 Sums are kept as sessions end (``rollups``), so a report costs the same few statements however often a file was read.
 Sessions that were not counted are in none of them but stand beside them, by class; one that still goes on is in

@@ -1,4 +1,4 @@
-"""Adding up counted sessions as they end, in the transaction that ends them (gap choices: Readership, defined).
+"""Adding up counted sessions as they end, in the transaction that ends them.
 
 A report reads these sums and never the sessions themselves, so that a file of a million readers is reported like one
 of ten. Nothing is ever taken out again: a counted session goes with its file only.

@@ -1,4 +1,4 @@
-"""Taps: how often readers follow a hotspot or the call to action (section Readership report).
+"""Taps: how often readers follow a hotspot or the call to action.
 
 Who tapped is not kept: a count is all that the report tells.
 """

@@ -72,7 +72,7 @@ _FORGET_UNCOUNTED = (
     "(SELECT id FROM view_sessions WHERE counted_at IS NULL AND ended_at <= ? LIMIT ?)"
 )
 _CLOSE = "UPDATE view_sessions SET ended_at = ?, pages_viewed = ?, furthest_page = ? WHERE id = ?"
-# A file without an owner has nobody to tell. Spec: the feed excludes trashed files; their rows come back on restore.
+# A file without an owner has no feed. The feed leaves out trashed files; their rows return on restore.
 _APPEND_TO_FEED = (
     "INSERT INTO view_rows (owner_id, file_id, hidden, read_at, country, pages_viewed, time_ms) "
     "SELECT f.owner_id, f.id, f.trashed_at IS NOT NULL, s.started_at, s.country, s.pages_viewed, s.time_ms "
@@ -213,7 +213,7 @@ def end(rt: Runtime, session: Session) -> None:
 
 
 def _tell(rt: Runtime, session: Session, ended_at: int) -> None:
-    """Spec: Webhook event kinds, file.viewed. Spec gap: what was not counted, an owner's preview too, is no event."""
+    """What was not counted, an owner's preview too, is no event."""
     ((uuid, seen, time_ms, variant_id, variant, label),) = rt.db.rows(_TOLD, (session.id,))
     read = {"pagesViewed": seen, "timeMs": time_ms, "sessionId": uuid}
     extras = present({**read, "variantUuid": variant, "variantLabel": label})

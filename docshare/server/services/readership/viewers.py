@@ -1,6 +1,6 @@
 """Viewers: people who left something of themselves on a link, known again by a random token in their browser.
 
-Spec gap: marks, notes, receipts and gates know a reader by a first-party token per file. Whoever only reads has none.
+Marks, notes, receipts and gates know a reader by a first-party token per file. Whoever only reads has none.
 """
 
 from typing import NamedTuple
@@ -75,7 +75,7 @@ def know(rt: Runtime, link: Link, token: str | None, *, given: str | None = None
 
 
 def identity(viewer: Viewer, link: Link) -> str:
-    """Who ``viewer`` is to the owner: the invitee's address, or the pseudonym. Spec gap: Proofing."""
+    """Who ``viewer`` is to the owner: the invitee's address, or the pseudonym."""
     return link.invite.email if link.invite else viewer.pseudonym
 
 

@@ -84,7 +84,7 @@ def hear(rt: Runtime, name: str, body: bytes, sender: Sender) -> None:
 
     The first one of a session starts it; one heard before, one too many for the time that has passed, and any from the
     file's owner change nothing.
-    Spec gap: owner previews create no session.
+    Owner previews create no session.
 
     Raises Problem: ``bad_request`` and ``payload_too_large`` for what is no beacon, ``forbidden`` for a token that is
     not ours, of another link or too old and for a link that asks for what this reader has not given, ``not_found`` and

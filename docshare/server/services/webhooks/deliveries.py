@@ -1,4 +1,4 @@
-"""What was sent to webhooks and how that went, as their owner sees it, and sending it again (gap-choices: Additions).
+"""What was sent to webhooks and how that went, as their owner sees it, and sending it again.
 
 How deliveries are made stands in ``dispatching``.
 """
@@ -15,7 +15,7 @@ from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.webhooks import webhooks
 
-KEPT_MS = 90 * DAY  # Spec gap: as long as the record of events
+KEPT_MS = 90 * DAY  # as long as the record of events
 _BATCH = 1000  # deleted in one transaction
 _LISTED = 500
 _ID = re.compile("[0-9]{1,18}", re.ASCII)

@@ -1,5 +1,4 @@
-"""Where webhooks are sent: the same judgement when one is registered and before everything that is sent to it
-(hardening M25)."""
+"""Where webhooks are sent: the same judgement when one is registered and before everything that is sent to it."""
 
 from functools import lru_cache
 

@@ -1,4 +1,4 @@
-"""Sending what is queued for webhooks, one attempt at a time (section Delivery semantics): claim in one transaction,
+"""Sending what is queued for webhooks, one attempt at a time: claim in one transaction,
 send outside of any, book in another.
 
 A claim is a time in the row. When the process dies before it is booked, the next start lets go of it, and the attempt
@@ -143,7 +143,7 @@ def _book(rt: Runtime, sent: Sent, now: int) -> None:
     webhook_id, tries, disabled = found
     wait = None if outcome.delivered or disabled else retry_delay(tries + 1)
     abandoned = wait is None and not outcome.delivered
-    # Spec: Webhook. Counted once per abandoned delivery, not per attempt; what a disabled one drops is not counted.
+    # Counted once per abandoned delivery, not per attempt; what a disabled one drops is not counted.
     counted = abandoned and not disabled
     marks = (now + wait if wait else None, now if outcome.delivered else None, now if abandoned else None)
     rt.db.execute(_LOG, (letter.id, letter.number, sent.at, *outcome))

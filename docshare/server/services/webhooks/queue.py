@@ -1,10 +1,10 @@
-"""Queueing deliveries in the transaction of the fact they tell (section Delivery semantics)."""
+"""Queueing deliveries in the transaction of the fact they tell."""
 
 from docshare.contract.plans import Plan
 from docshare.contract.webhooks import is_queued
 from docshare.server.runtime import Runtime
 
-# A file that nobody owns has no webhooks. Spec: Webhook. An unscoped one receives all events of its account.
+# A file that nobody owns has no webhooks. An unscoped one receives all events of its account.
 _RECEIVERS = (
     "SELECT w.id, a.plan FROM files f JOIN accounts a ON a.id = f.owner_id JOIN webhooks w ON w.account_id = a.id "
     "WHERE f.id = ? AND (w.file_id IS NULL OR w.file_id = f.id) AND w.disabled_at IS NULL "

@@ -1,5 +1,4 @@
-"""One attempt to hand an event to a webhook: a signed POST to its receiver, and how that went (sections Authentication
-7 and Delivery semantics)."""
+"""One attempt to hand an event to a webhook: a signed POST to its receiver, and how that went."""
 
 import json
 import time
@@ -17,9 +16,9 @@ from docshare.server.outbound.failures import OutboundError, Redirected
 from docshare.server.runtime import Runtime
 from docshare.server.services.webhooks import destination
 
-_ANSWER_BYTES = 64 * 1024  # Spec gap: hardening M25
+_ANSWER_BYTES = 64 * 1024
 _NO_ANSWER = 0
-_SUCCESS = range(200, 300)  # Spec: Delivery semantics. Any 2xx counts as delivered.
+_SUCCESS = range(200, 300)  # Any 2xx counts as delivered.
 _LOST_SECRET = "This server can no longer read the secret of this webhook; create the webhook anew."  # noqa: S105
 _FAULT = "This server could not send the event."
 
@@ -54,7 +53,7 @@ def post(rt: Runtime, receiver: Receiver, *, event: str, body: str, delivery: st
     it takes up to ten seconds.
 
     Parameters: ``delivery`` the UUID that stays the same over all attempts; ``attempt`` their number, from 1. The body
-    on the wire is the same on every attempt, the signature is made anew. Spec: the URL rules are checked before every
+    on the wire is the same on every attempt, the signature is made anew. The URL rules are checked before every
     send.
     """
     began = time.monotonic()

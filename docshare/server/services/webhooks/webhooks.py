@@ -1,4 +1,4 @@
-"""The webhooks of an account: create, list, delete, test, enable (section Webhooks).
+"""The webhooks of an account: create, list, delete, test, enable.
 
 Those of listeners on this machine stand in the same table, and are nobody's to see (see ``services.listeners``).
 """
@@ -111,7 +111,7 @@ def delete(rt: Runtime, caller: Caller, webhook: str) -> None:
 
 
 def enable(rt: Runtime, caller: Caller, webhook: str) -> WebhookRow:
-    """Let the caller's ``webhook`` (its UUID) get events again, its failures forgotten. Spec gap: an addition.
+    """Let the caller's ``webhook`` (its UUID) get events again, its failures forgotten.
 
     Raises ``not_found``. What happened while it was disabled is not sent any more.
     """

@@ -51,7 +51,7 @@ def page(view: Callable[..., AnyResponse]) -> Callable[..., AnyResponse]:
 
 def form(view: Callable[..., AnyResponse]) -> Callable[..., AnyResponse]:
     """``view`` for a form that a page of this server sent, with the token of the session. Otherwise 403, and nothing is
-    changed (hardening M15)."""
+    changed."""
 
     @wraps(view)
     def guarded(**names: Any) -> AnyResponse:

@@ -92,7 +92,7 @@ def show(owner: Owner, uuid: str) -> AnyResponse:
 @blueprint.post("/webhooks/<uuid>/test")
 @form
 def test(owner: Owner, uuid: str) -> AnyResponse:
-    """Send a test event and say how that went. Spec: Limits; counted with the tests of the API's session route."""
+    """Send a test event and say how that went. It counts against the same limit as tests through the API."""
     counted = (SESSION_WEBHOOK_TEST, address_key(client_address()), SESSION_WEBHOOK_TEST.limit)
     allowance = rt().limits.hit(*counted)
     if not allowance.allowed:

@@ -1,4 +1,4 @@
-"""The personal links of a file: one for each recipient (section Variants)."""
+"""The personal links of a file: one for each recipient."""
 
 from collections.abc import Mapping
 from typing import Any

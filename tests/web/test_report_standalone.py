@@ -1,0 +1,23 @@
+"""The readership report as one file."""
+
+from docshare.report.standalone import document
+from tests.support.markup import parse_html
+from tests.support.reports import full_material
+
+
+def test_the_file_that_stands_alone_loads_nothing_and_says_when_and_where_it_was_made() -> None:
+    page = parse_html(document(full_material(), "https://docs.example.com"))
+    policy = page.one("meta", **{"http-equiv": "Content-Security-Policy"}).attrs["content"]
+    assert policy.startswith("default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; style-src 'sha")
+    assert "unsafe" not in policy
+    assert page.all("script") == []
+    assert page.all("link") == []
+    assert page.one("head").one("title").words == "Series A deck – autumn 2026.pdf · Readership"
+    assert page.one("footer").words.startswith("Made on 21 Sep 2026, 14:13 UTC from https://docs.example.com.")
+
+
+def test_the_file_that_stands_alone_has_the_design_of_the_pages_without_its_typeface() -> None:
+    style = "".join(parse_html(document(full_material(), "https://docs.example.com")).one("style").parts)
+    assert "--accent: #2b55d4;" in style
+    assert "@font-face" not in style
+    assert "url(" not in style
