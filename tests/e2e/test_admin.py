@@ -238,7 +238,9 @@ def test_an_invitation_and_its_mail_with_and_without_a_server(tmp_path: Path, en
     assert run_docshare("admin", "outbox", "show", UNKNOWN[:8], env=env).returncode == 3
     for name in (made["shareUrl"], made["uuid"].upper()):
         assert run_admin(env, "invite", name, "ann@example.com")["uuid"] == row["uuid"]
-    slug = run_docshare("admin", "invite", "https://docs.example/offer", "ann@example.com", env=env)
+    slug = run_docshare(
+        "admin", "invite", made["shareUrl"].replace(made["shortId"], "offer"), "ann@example.com", env=env
+    )
     assert (slug.returncode, "UUID, short id, share link or @last" in slug.stderr) == (2, True)
     unknown = run_docshare("admin", "invite", "aB3dE5fG7hJ9", "ann@example.com", env=env)
     assert (unknown.returncode, "other accounts" in unknown.stderr) == (3, False)

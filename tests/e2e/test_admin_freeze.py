@@ -1,6 +1,7 @@
 """``docshare admin freeze`` and ``unfreeze``: with and without a running server (operations.md, Administration)."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,3 +44,53 @@ def test_a_link_that_is_not_there_ends_with_3(tmp_path: Path, env: dict[str, str
     with run_server(tmp_path):
         done = run_docshare("admin", "freeze", "aB3dE5fG7hJ9", env=env)
         assert (done.returncode, done.stdout) == (3, "")
+
+
+COMMANDS = {
+    "freeze": ("admin", "freeze", "FILE"),
+    "unfreeze": ("admin", "unfreeze", "FILE"),
+    "invite": ("admin", "invite", "FILE", "ann@example.com"),
+    "hotspots": ("admin", "hotspot", "list", "FILE"),
+    "hotspot": ("admin", "hotspot", "add", "FILE", "--page", "1", "--rect", "0,0,1,1", "--link", "https://a.example"),
+    "trigger": ("trigger", "file.viewed", "--file", "FILE"),
+}
+
+
+@pytest.fixture(scope="module")
+def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[dict[str, str], dict[str, Any]]]:
+    """The environment of a server with a public address, and its file with the slug ``handbook``."""
+    folder = tmp_path_factory.mktemp("public")
+    with run_server(folder, "--base-url", "https://docs.example") as server:
+        sent = {"file": ("a.pdf", simple_pdf(pages=1))}
+        here = json.loads((server.data_dir / "server.json").read_text())["url"]
+        api = f"{here}/api/v1/files"
+        made = requests.post(api, headers=server.headers, files=sent, timeout=20).json()
+        slug = requests.put(
+            f"{api}/{made['uuid']}/settings", headers=server.headers, json={"slug": "handbook"}, timeout=20
+        )
+        assert slug.status_code == 200, slug.text
+        yield make_env(folder), {**made, "local": f"{here}/{made['shortId']}"}
+
+
+@pytest.mark.parametrize("path", ["handbook", "{shortId}"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_link_of_another_server_names_no_file_here(
+    public: tuple[dict[str, str], dict[str, Any]], command: str, path: str
+) -> None:
+    env, file = public
+    link = f"https://other.example/{path.format(**file)}"
+    done = run_docshare(*(link if word == "FILE" else word for word in COMMANDS[command]), env=env)
+    said = f"{link} is a link of another server than docs.example"
+    assert (done.returncode, done.stdout, said in done.stderr) == (2, "", True), done.stderr
+    assert run_admin(env, "freeze", "--list") == []
+
+
+def test_links_of_the_server_by_any_of_its_addresses_are_taken(
+    public: tuple[dict[str, str], dict[str, Any]],
+) -> None:
+    env, file = public
+    for name in ("https://docs.example/handbook", "http://DOCS.example/handbook?via=qr", "slug:handbook",
+                 file["shareUrl"], file["local"]):  # fmt: skip
+        assert run_admin(env, "freeze", name)["uuid"] == file["uuid"]
+        run_admin(env, "unfreeze", name)
+    assert run_admin(env, "hotspot", "list", file["local"]) == []

@@ -9,10 +9,10 @@ import pytest
 from docshare.server.pdf.engine import Engine
 
 # Stands for a worker that foreign code has taken over: to its Nth job it answers with the Nth of the given bytes (the
-# last of them from then on), and writes what else it is given a moment later.
+# last of them from then on), computes for some seconds, and writes what else it is given a moment later.
 IMPOSTOR = """
 import os, socket, sys, time
-answers, later = {answers!r}, {later!r}
+answers, later, burn = {answers!r}, {later!r}, {burn!r}
 os.write(1, b'{{"ready": true, "layers": {{}}, "landlock": 0}}\\n')
 jobs = socket.socket(fileno=0)
 while True:
@@ -24,6 +24,9 @@ while True:
     answer = answers.pop(0) if len(answers) > 1 else answers[0]
     while answer:
         answer = answer[os.write(1, answer):]
+    ends = time.process_time() + burn
+    while time.process_time() < ends:
+        pass
     if later:
         time.sleep(0.2)
         os.write(1, later)
@@ -54,9 +57,9 @@ def put(tmp_path: Path) -> Callable[..., Path]:
 def pose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Lets all workers started from now on be impostors that give the answers it is called with."""
 
-    def put_in_place(*answers: bytes, later: bytes = b"") -> None:
+    def put_in_place(*answers: bytes, later: bytes = b"", burn: float = 0.0) -> None:
         code, program = tmp_path / "impostor.py", tmp_path / "python"
-        code.write_text(IMPOSTOR.format(answers=list(answers), later=later), encoding="ascii")
+        code.write_text(IMPOSTOR.format(answers=list(answers), later=later, burn=burn), encoding="ascii")
         program.write_text(f"#!/bin/sh\nexec {python} -I {code}\n", encoding="ascii")
         program.chmod(0o755)
         monkeypatch.setattr(sys, "executable", str(program))

@@ -308,8 +308,8 @@ def test_workers_start_although_the_directory_of_the_server_is_gone(put: Put, tm
 
 def test_workers_find_what_is_named_from_the_directory_of_the_server(tmp_path: Path) -> None:
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from docshare.server.pdf import child; "
-        "print(child._environment()['PYTHONPATH'], child._environment().get('LD_LIBRARY_PATH'))"
+        "import sys; sys.path.insert(0, sys.argv[1]); from docshare.server.pdf import environment; "
+        "print(environment.of_worker()['PYTHONPATH'], environment.of_worker().get('LD_LIBRARY_PATH'))"
     )
     root = str(Path(docshare.__file__).parent.parent)
     environment = {**os.environ, "PYTHONPATH": f"here{os.pathsep}/there", "LD_LIBRARY_PATH": ""}

@@ -71,6 +71,25 @@ def test_who_comes_after_such_a_worker_gets_a_new_one(put: Put, pose: Pose, forg
         assert engine.pids() != [first]
 
 
+@pytest.mark.parametrize(("burn", "kept"), [(0.8, False), (0.1, True)])
+def test_a_worker_that_computes_without_a_job_gets_no_other_one(
+    put: Put, pose: Pose, forged: bytes, burn: float, kept: bool
+) -> None:
+    """Nobody accounts for that time; a little of it is for tidying up."""
+    path = put(simple_pdf(1))
+    with closing(Engine(workers=1)) as engine:
+        pose(build_worker_answer(forged), burn=burn)
+        engine.render(path, 1, 80)
+        (first,) = engine.pids()
+        clock = ~first << 3 | 2
+        used, until = time.clock_gettime(clock), time.monotonic() + 60
+        while time.clock_gettime(clock) < used + burn * 0.9 and time.monotonic() < until:
+            time.sleep(0.05)
+        pose(build_worker_answer(forged))
+        assert engine.render(path, 1, 80) == forged
+        assert (engine.pids() == [first]) is kept
+
+
 def test_a_reason_that_no_worker_has_does_not_reach_the_log(
     put: Put, pose: Pose, caplog: pytest.LogCaptureFixture
 ) -> None:

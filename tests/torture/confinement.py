@@ -35,7 +35,7 @@ KINDS = ("render", "text", "inspect", "palette", "derive", "stamp", "picture", "
 # LibreOffice starts programs, and has queues and users of its own namespaces.
 _PROCESS_ATTEMPTS = {
     "fork", "execute", "memfd_and_execute", "become_root_again", "run_written_code", "message_queue",
-    "hand_descriptors_back",
+    "hand_descriptors_back", "start_a_thread",
 }  # fmt: skip
 _ENDED = "ended"
 _ORDINARY_USER = 65533

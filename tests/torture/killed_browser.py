@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,19 +123,24 @@ def reading_plans(kills: int) -> Iterator[list[float]]:
         yield [2.5, *(round(chance.uniform(0.8, 3), 2) for _ in range(chance.randint(0, 2))), chance.uniform(1, 14)]
 
 
-def main(kills: int = KILLS) -> int:
-    """Kill ``kills`` browsers; returns the exit code."""
-    worst, missing = 0.0, 0
+def losses(readings: Iterable[list[float]]) -> Iterator[ReadingLoss]:
+    """Kill a browser for each of ``readings``, the seconds on one page after the other, on one server."""
     with tempfile.TemporaryDirectory() as folder, closing(Engine(workers=1)) as engine, sync_playwright() as playwright:
         clock = RunningClock()
         world = make_world(make_runtime(Path(folder), clock, engine, rate_limit=100_000), clock)
         with closing(world.rt.pages), closing(world.rt.db), serve_world(world) as url:
-            for seconds in reading_plans(kills):
-                loss = read_and_kill(playwright, world, url, seconds)
-                worst, missing = max(worst, loss.lost_ms), missing + len(loss.lost_pages)
-                read = ", ".join(f"{page}: {spent / 1_000:.2f}" for page, spent in loss.true_ms.items())
-                counted = ", ".join(f"{page}: {spent / 1_000:.2f}" for page, spent in loss.counted_ms.items())
-                print(f"read {read} s; counted {counted} s; lost {loss.lost_ms / 1_000:.2f} s {loss.lost_pages or ''}")
+            for seconds in readings:
+                yield read_and_kill(playwright, world, url, seconds)
+
+
+def main(kills: int = KILLS) -> int:
+    """Kill ``kills`` browsers; returns the exit code."""
+    worst, missing = 0.0, 0
+    for loss in losses(reading_plans(kills)):
+        worst, missing = max(worst, loss.lost_ms), missing + len(loss.lost_pages)
+        read = ", ".join(f"{page}: {spent / 1_000:.2f}" for page, spent in loss.true_ms.items())
+        counted = ", ".join(f"{page}: {spent / 1_000:.2f}" for page, spent in loss.counted_ms.items())
+        print(f"read {read} s; counted {counted} s; lost {loss.lost_ms / 1_000:.2f} s {loss.lost_pages or ''}")
     held = worst <= LOST_MS and not missing
     print(
         f"{kills} kills: at most {worst / 1_000:.2f} s lost (may be {LOST_MS / 1_000:g}), {missing} pages lost: ",

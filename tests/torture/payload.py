@@ -14,6 +14,7 @@ import signal
 import socket
 import struct
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -307,6 +308,29 @@ def hand_descriptors_back(at: Targets) -> bool:
         except OSError:
             continue
     return False
+
+
+@register_attempt
+def fork_by_clone3(at: Targets) -> bool:
+    child = call_system(435, struct.pack("8Q", 0, 0, 0, 0, signal.SIGCHLD, 0, 0, 0), 64)
+    if child == 0:
+        os._exit(0)
+    return os.waitpid(child, 0)[1] == 0
+
+
+@register_attempt
+def clone_into_a_user_namespace(at: Targets) -> bool:
+    child = call_system(_syscall_number(56, 220), _NEW_USER | signal.SIGCHLD, 0, 0, 0, 0)
+    if child == 0:
+        os._exit(0)
+    return os.waitpid(child, 0)[1] == 0
+
+
+@register_attempt
+def start_a_thread(at: Targets) -> bool:
+    ran = threading.Event()
+    threading.Thread(target=ran.set).start()
+    return ran.wait(5)
 
 
 def run_attempt(name: str, at: Targets) -> str:

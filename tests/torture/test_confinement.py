@@ -12,6 +12,7 @@ from tests.torture.confinement import Arena
 
 # A container may not allow these to anybody.
 HOST_ATTEMPTS = {"ptrace", "read_memory", "read_memory_by_proc", "gain_capabilities"}
+PROCESSES = ["fork_by_clone3", "clone_into_a_user_namespace", "start_a_thread", "limit_the_server"]
 FILES = ["read_vault_key", "overwrite_database_by_mmap", "write_file", "connect_to_tcp"]
 
 
@@ -40,6 +41,27 @@ def test_code_in_any_other_process_reaches_no_file_and_no_network(kind: str, pla
         assert attack(payload.BREATHE) == "achieved"
         assert "achieved" not in {name: attack(name) for name in FILES}.values()
     assert place.damage() == []
+
+
+@pytest.mark.parametrize("name", PROCESSES)
+def test_without_confinement_processes_and_limits_are_open(name: str) -> None:
+    assert confinement.attempt_unconfined(name) == "achieved"
+
+
+@pytest.mark.parametrize("kind", ["render", "derive", "scan"])
+def test_a_worker_that_clones_or_limits_another_process_is_killed(kind: str, place: Arena) -> None:
+    """The filter ends it, so that it does not learn what else it could try; libraries have no threads in a worker."""
+    with confinement.open_confined(kind, place) as attack:
+        assert attack(payload.BREATHE) == "achieved"
+        assert {attack(name) for name in PROCESSES} == {"ended"}
+
+
+def test_libreoffice_may_have_threads_and_nothing_else_of_these(place: Arena) -> None:
+    with confinement.open_confined("convert", place) as attack:
+        assert attack("start_a_thread") == "achieved"
+        assert "not implemented" in attack("fork_by_clone3")  # the C library then uses clone
+        for name in ("clone_into_a_user_namespace", "limit_the_server"):
+            assert "not permitted" in attack(name), name
 
 
 def test_code_in_a_worker_of_an_ordinary_user_achieves_nothing_either() -> None:

@@ -1,8 +1,13 @@
 """The short form of ``host_faults``: each fault once, in one server."""
 
+import json
+from typing import Any
+
+from tests.support.server_process import run_docshare
 from tests.torture.host_faults import (
     FAULTS,
     FaultFigures,
+    SmallDiskServer,
     check_stopped_server,
     inject_fault,
     restart_on_full_disk,
@@ -22,3 +27,28 @@ def test_faults_of_the_host_are_503_and_pass_without_a_restart() -> None:
     assert figures.wrong == []
     assert figures.answers["detail"].keys() == {200}
     assert figures.answers["upload"][503] > 0
+
+
+def admin(server: SmallDiskServer, *words: str) -> Any:
+    return run_docshare("admin", "--data", str(server.data_dir), *words, env=server.env)
+
+
+def test_admin_commands_reach_a_server_that_starts_at_another_port_on_a_full_disk() -> None:
+    """The reserve makes room at the first start; at the second there is no room for a new file."""
+    with run_small_disk_server() as server:
+        ports = [server.url]
+        for _ in range(2):
+            server.fill()
+            server.kill()
+            server.fill()
+            server.start()
+            ports.append(server.url)
+            done = admin(server, "account", "list")
+            assert (done.returncode, "a@b.example" in done.stdout) == (0, True), done.stderr
+            assert json.loads((server.data_dir / "server.json").read_text())["url"] == server.url
+        assert len(set(ports)) == 3
+        assert not list(server.data_dir.glob("*.new"))
+        (server.data_dir / "server.json").unlink()
+        lost = admin(server, "account", "list")
+        assert (lost.returncode, "The disk is full" in lost.stderr, "restart" in lost.stderr) == (11, True, True)
+    server.log.unlink()

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
@@ -126,7 +127,7 @@ def trigger(
         raise Stop(ExitCode.USAGE, "remote instances have no trigger", hint=hint)
     if file is None:
         raise Stop(ExitCode.USAGE, "name the file with --file")
-    order = _build_request(ctx, kind, file, variant, _parse_values(ctx, kind, values or (), raw))
+    order = _build_request(ctx, directory, kind, file, variant, _parse_values(ctx, kind, values or (), raw))
     if dry_run:
         ctx.emit(
             run_on_directory(directory, "trigger", {**order, "rehearse": "yes", **_build_consent(ctx)}), _DRY_RUN_SPEC
@@ -169,8 +170,14 @@ def _flatten(values: Mapping[str, Any], before: str) -> Iterator[tuple[str, str]
             raise Stop(ExitCode.USAGE, f"--raw: {before}{key} is no text and no whole number", code="local_file")
 
 
-def _build_request(ctx: Context, kind: str, file: str, variant: str | None, texts: Mapping[str, str]) -> dict[str, str]:
-    name = file.removeprefix(_SLUG_PREFIX) if file.startswith(_SLUG_PREFIX) else resolve_operator_file(ctx, file)
+def _build_request(
+    ctx: Context, directory: Path, kind: str, file: str, variant: str | None, texts: Mapping[str, str]
+) -> dict[str, str]:
+    name = (
+        file.removeprefix(_SLUG_PREFIX)
+        if file.startswith(_SLUG_PREFIX)
+        else resolve_operator_file(ctx, file, directory)
+    )
     through = {} if variant is None else {"variant": extract_link_name(variant) if "://" in variant else variant}
     return {"kind": kind, "file": name, **through, **{f"set.{key}": text for key, text in texts.items()}}
 

@@ -13,6 +13,7 @@ from docshare.cli.framework.exits import ExitCode, Stop
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
     from docshare.cli.terminal.output import Spec
+    from docshare.server.config import Config
     from docshare.server.store.instance import Owner as Owner
 
 _TIMEOUT_S = 60  # a sweep or a check of a large instance takes a while
@@ -33,7 +34,7 @@ def run_on_directory(directory: Path, command: str, args: dict[str, str]) -> Any
     Parameters: ``command`` as typed behind ``docshare admin``; ``args`` by name. Returns what ``--json`` prints.
     Raises Problem as the command does, Stop (11) when the server that owns the directory does not answer.
     """
-    from docshare.server.config import ConfigError, load
+    from docshare.server.config import ConfigError
     from docshare.server.store.instance import open_instance, owner_of
     from docshare.server.store.lock import AlreadyLocked
     from docshare.server.store.migrations import TooNew
@@ -42,10 +43,7 @@ def run_on_directory(directory: Path, command: str, args: dict[str, str]) -> Any
         require_data(directory)
     last = owner_of(directory) if directory.is_dir() else None
     try:
-        config = load(
-            {"data_dir": directory}, current_context().env, directory, last.base_url if last else _DEFAULT_URL
-        )
-        with translate_data_errors(directory), open_instance(config) as instance:
+        with translate_data_errors(directory), open_instance(_config(directory, last)) as instance:
             from docshare.server.admin import run
 
             return run(instance.rt, command, args)
@@ -53,6 +51,13 @@ def run_on_directory(directory: Path, command: str, args: dict[str, str]) -> Any
         return _delegate_to_server(directory, command, args)
     except (ConfigError, TooNew) as error:
         raise Stop(ExitCode.USAGE, str(error)) from None
+
+
+def _config(directory: Path, last: "Owner | None") -> "Config":
+    """The configuration of ``directory``, whose server was ``last``. Raises ConfigError."""
+    from docshare.server.config import load
+
+    return load({"data_dir": directory}, current_context().env, directory, last.base_url if last else _DEFAULT_URL)
 
 
 @contextmanager
@@ -112,8 +117,20 @@ def _delegate_to_server(directory: Path, command: str, args: dict[str, str]) -> 
         except requests.ConnectionError:
             pass
         if ctx.monotonic() >= give_up:
-            raise Stop(ExitCode.UNREACHABLE, f"the docshare process that uses {directory} does not answer")
+            raise _silent(directory)
         ctx.sleep(0.2)
+
+
+def _silent(directory: Path) -> Stop:
+    """The refusal where a process owns ``directory`` and does not answer at the address that is kept there."""
+    from docshare.server.store import reserve
+
+    hint = ""
+    if reserve.is_spent(directory):
+        hint = (
+            "The disk is full, so the server may not have stored its address. Free disk space and restart the server."
+        )
+    return Stop(ExitCode.UNREACHABLE, f"the docshare process that uses {directory} does not answer", hint=hint)
 
 
 def _post_command(owner: "Owner", order: dict[str, Any]) -> Any:
@@ -205,6 +222,22 @@ def list_origins(directory: Path) -> tuple[str, ...]:
 
     owner = owner_of(directory)
     return () if owner is None else (origin_of(owner.url), origin_of(owner.base_url))
+
+
+def addresses_of(directory: Path) -> tuple[str, ...]:
+    """The addresses that links of the server of a data directory begin with, the public one first; empty where there is
+    no data, or no usable configuration."""
+    from docshare.server.config import ConfigError
+    from docshare.server.store.instance import owner_of
+
+    if not has_data(directory):
+        return ()
+    owner = owner_of(directory)
+    try:
+        configured = _config(directory, owner).base_url
+    except ConfigError:
+        return ()
+    return (configured,) if owner is None else (owner.base_url, configured, owner.url)
 
 
 def find_local_data_dir(context: "Context", data: Path | None) -> Path | None:

@@ -51,23 +51,39 @@ def require_last_upload(context: "Context") -> str:
     return str(last["uuid"])
 
 
-def resolve_operator_file(context: "Context", word: str) -> str:
-    """The UUID or short id that ``word`` means to the operator of an instance, who has no list of files to look a slug
-    up in. Stop (2) if it means none."""
+def resolve_operator_file(context: "Context", word: str, directory: Path) -> str:
+    """The UUID or short id that ``word`` means to the operator of ``directory``, who has no list of files to look a
+    slug up in. Stop (2) if it means none, and for a link of another server."""
     if word == _LAST_UPLOAD:
         return require_last_upload(context)
-    name = extract_link_name(word) if word.startswith(_SCHEMES) else word
+    name = _name_here(word, directory) if word.startswith(_SCHEMES) else word
     if _UUID.fullmatch(name.lower()) or _SHORT_ID.fullmatch(name):
         return name
     raise Stop(ExitCode.USAGE, f"{word!r} names no file", hint=f"A file is given as {OPERATOR_HELP}")
 
 
-def resolve_reported_file(context: "Context", word: str) -> str:
-    """The UUID, short id or link name in ``word``, which may be the whole link that somebody reported; the server
-    looks it up among all files. Stop (2) for ``@last`` where nothing was uploaded."""
+def resolve_reported_file(context: "Context", word: str, directory: Path) -> str:
+    """The UUID, short id or link name in ``word``, which may be the whole link that somebody reported; the server of
+    ``directory`` looks it up among all files. Stop (2) for ``@last`` where nothing was uploaded, and for a link of
+    another server."""
     if word == _LAST_UPLOAD:
         return require_last_upload(context)
-    return extract_link_name(word) if word.startswith(_SCHEMES) else word.removeprefix("slug:")
+    return _name_here(word, directory) if word.startswith(_SCHEMES) else word.removeprefix("slug:")
+
+
+def _name_here(link: str, directory: Path) -> str:
+    """``name_in`` a link of the server of ``directory``. Stop (2) for one of another server."""
+    from docshare.cli.framework.admin_channel import addresses_of
+
+    own = addresses_of(directory)
+    if own and _host_of(link) not in map(_host_of, own):
+        hint = "Name the data directory of that server with --data, or the file by its UUID or short id."
+        raise _foreign(link, own[0], hint)
+    return extract_link_name(link)
+
+
+def _foreign(link: str, own: str, hint: str) -> Stop:
+    return Stop(ExitCode.USAGE, f"{link} is a link of another server than {_host_of(own)}", hint=hint)
 
 
 def _host_of(url: str) -> str:
@@ -143,7 +159,7 @@ class FileResolver:
         own = str(file.get("shareUrl", link))
         if link is not None and _host_of(link) not in (_host_of(own), _host_of(self._client.base_url)):
             hint = "Choose the profile of that server with --profile, or name the file with slug:NAME."
-            raise Stop(ExitCode.USAGE, f"{link} is a link of another server than {_host_of(own)}", hint=hint)
+            raise _foreign(link, own, hint)
         return str(file["uuid"])
 
     def _with_slug(self, slug: str) -> dict[str, Any] | None:

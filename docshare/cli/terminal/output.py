@@ -81,19 +81,25 @@ def get_value(row: Mapping[str, Any], key: str) -> Any:
     return row[key] if key in row else get_nested(row, key)
 
 
-def format_cell(value: Any) -> str:
-    """A value as scripts get it: absent is empty, words and numbers bare, anything deeper as compact JSON."""
+def format_cell(value: Any, *, exact: bool = False) -> str:
+    """Return a value as scripts get it: absent is empty, words and numbers bare, anything deeper as compact JSON.
+    ``exact``: a text is not cleaned for a terminal; only half of a surrogate pair, which no file can hold, is."""
+    show = _storable if exact else clean
     if value is None:
         return ""
     if isinstance(value, str):
-        return clean(value)
+        return show(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
         return str(value)
     import json
 
-    return clean(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    return show(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+def _storable(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 class Emitter:
@@ -238,7 +244,7 @@ class Emitter:
 
     def _line(self, values: Sequence[Any]) -> None:
         if self._format == "csv":
-            self._ctx.print(format_csv_line(values, raw=self._ctx.options.raw_csv))
+            self._ctx.print(format_csv_line(values, raw=self._ctx.options.raw_csv, on_terminal=self._ctx.stdout_tty))
         else:
             self._ctx.print("\t".join(format_cell(value) for value in values))
 
@@ -283,24 +289,26 @@ def _is_encodable(text: str) -> bool:
     return True
 
 
-def format_csv_line(values: Sequence[Any], *, raw: bool) -> str:
-    """One line of CSV. Texts come from readers and may start like a formula; a quote keeps a spreadsheet from running
-    it, unless ``raw``."""
+def format_csv_line(values: Sequence[Any], *, raw: bool, on_terminal: bool = False) -> str:
+    """Return one line of CSV, without its end.
+
+    Texts come from readers and may start like a formula; a quote keeps a spreadsheet from running it, unless ``raw``.
+    ``on_terminal``: characters that could steer a terminal become escapes; in a file every text stays as it is.
+    """
     import csv
     import io
 
     out = io.StringIO()
-    csv.writer(out, lineterminator="").writerow(
-        format_cell(value) if raw else escape_formula(value) for value in values
-    )
-    return out.getvalue()
+    read = format_cell if raw else escape_formula
+    csv.writer(out).writerow(read(value, exact=not on_terminal) for value in values)
+    return out.getvalue().removesuffix("\r\n")  # the writer quotes cells that hold a character of its line end
 
 
-def escape_formula(value: Any) -> str:
-    """A cell whose text a spreadsheet takes for a text, even if it starts like a formula."""
+def escape_formula(value: Any, *, exact: bool = False) -> str:
+    """Return a ``cell`` whose text a spreadsheet takes for a text, even if it starts like a formula."""
     from docshare.contract import sheets
 
-    text = format_cell(value)
+    text = format_cell(value, exact=exact)
     return f"'{text}" if isinstance(value, str) and sheets.starts_formula(value) else text
 
 

@@ -4,10 +4,12 @@ import json
 import math
 import re
 from array import array
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO, Any, NamedTuple, TypeVar
 
+from docshare.contract.lint import CHECKS, LEVELS, Finding
 from docshare.server.pdf.child import BrokenWorkerError, Reply
 
 MAX_PAGES = 50_000  # in one document
@@ -29,6 +31,9 @@ _LARGE, _TALL = 15_000_000, 16_000  # a page image of so many pixels, or so tall
 _JPEG_FRAME, _JPEG_SCAN = b"\xff\xc0", b"\xff\xda"
 _JPEG_PARTS = (b"\xff\xe0", b"\xff\xdb", b"\xff\xc4", _JPEG_FRAME, _JPEG_SCAN)  # and no comment, no foreign block
 _MAX_JPEG_PARTS = 64
+_MAX_LISTED = 1 << 20  # pages of a document that is linted, which may have more than can be shared; pdfium has no more
+_MAX_FINDINGS = 26  # of one check: 25, and one that counts the others
+_MAX_MESSAGE = 1_000  # characters; an honest message quotes five texts of 80
 _COLOUR = re.compile("#[0-9a-f]{6}")
 _T = TypeVar("_T")
 
@@ -150,10 +155,7 @@ def pdf_in(sink: IO[bytes], _: Reply) -> None:
 
 
 def page_text(reply: Reply) -> PageText:
-    # A bracket costs 20 times its size in memory, so they are counted before they are read.
-    if reply.body.count(b"[") + reply.body.count(b"{") > _MAX_BRACKETS:
-        raise ValueError("more than a page can hold")
-    values = json.loads(reply.body)
+    values = _json(reply)
     if len(values["boxes"]) > _MAX_BOXES or len(values["links"]) > _MAX_LINKS:
         raise ValueError("more than a page can hold")
     boxes = [TextBox(*_place(box), _text(box[4]), _angle(box[5])) for box in values["boxes"]]
@@ -161,11 +163,40 @@ def page_text(reply: Reply) -> PageText:
     return PageText(_length(values["width"]), _length(values["height"]), boxes, links)
 
 
+def lint_findings(reply: Reply) -> list[Finding]:
+    values = _json(reply)
+    pages, rows = values["pages"], values["findings"]
+    if type(pages) is not int or not 0 <= pages <= _MAX_LISTED or not isinstance(rows, list):
+        raise ValueError("not the findings about a document")
+    found = [_finding(row, pages) for row in rows]
+    if any(count > _MAX_FINDINGS for count in Counter(each.check for each in found).values()):
+        raise ValueError("more findings than a worker reports")
+    return found
+
+
 def colours(reply: Reply) -> list[str]:
     values = json.loads(reply.body)
     if not isinstance(values, list) or len(values) > MAX_COLOURS or not all(_COLOUR.fullmatch(each) for each in values):
         raise ValueError("not a palette")
     return values
+
+
+def _json(reply: Reply) -> Any:
+    # A bracket costs 20 times its size in memory, so they are counted before they are read.
+    if reply.body.count(b"[") + reply.body.count(b"{") > _MAX_BRACKETS:
+        raise ValueError("more than a document can hold")
+    return json.loads(reply.body)
+
+
+def _finding(row: Any, pages: int) -> Finding:
+    check, level, page, message = row
+    if not isinstance(check, str) or check not in CHECKS or level not in LEVELS:
+        raise ValueError("not a check")
+    if page is not None and (type(page) is not int or not 1 <= page <= pages):
+        raise ValueError("not a page of the document")
+    if len(_text(message)) > _MAX_MESSAGE:
+        raise ValueError("not a message")
+    return Finding(check, level, page, message)
 
 
 def _length(value: Any) -> float:

@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-import docshare
+from docshare.server.pdf import environment
 from docshare.server.pdf.worker.main import MAX_JSON
 
 START_TIMEOUT_S = 10.0  # for each of two attempts: on a busy host one in some hundreds hung
@@ -35,29 +35,8 @@ _EDITING = ("derive", "lint", "clean")  # jobs that need qpdf, which takes as lo
 _BLOCK = 1 << 20
 _PIPE_BYTES = 1 << 20
 _DEMOTED = 15  # niceness
+_IDLE_CPU_S = 0.5  # processor time without a job; an honest worker takes a fraction of it to tidy up
 _PROCESS_CLOCK = 2  # Linux: the clock of a process is its number, inverted, and this
-# glibc gives big buffers back to the system and faults them in again for every page; that doubles the time of a page.
-_MALLOC = {
-    "MALLOC_TRIM_THRESHOLD_": str(256 << 20),
-    "MALLOC_MMAP_THRESHOLD_": str(256 << 20),
-    "MALLOC_ARENA_MAX": "1",
-}
-# Nothing else of the environment is handed on: secrets of the server stay out of the reach of hostile documents.
-_KEPT = ("HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH", "PYTHONHOME", "PYTHONPATH", "PYTHONUSERBASE")
-_PATHS = ("LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH", "PYTHONUSERBASE")
-
-
-def _started_in() -> str:
-    """The working directory, or the root directory where it is gone."""
-    try:
-        return os.getcwd()
-    except OSError:
-        return "/"
-
-
-# Learned while they can be: a working directory may be removed under a server that runs for months.
-_STARTED_IN = _started_in()
-_ROOT = Path(_STARTED_IN, docshare.__file__).resolve().parent.parent
 
 
 class BrokenWorkerError(Exception):
@@ -104,6 +83,7 @@ class Child:
         self.spent_s = 0.0
         self._asked: tuple[float, float] | None = None
         self._cpu_deadline = math.inf
+        self._rested_s = 0.0
         self._is_demoted = False
         self._editor: Child | None = None
         self._new_editor = (
@@ -138,7 +118,7 @@ class Child:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 cwd="/",  # that of the server may be gone, and Python does not start in such a place
-                env=_environment(),
+                env=environment.of_worker(),
                 start_new_session=True,  # Ctrl-C in the terminal is for the server, which then ends its workers
             )
         except OSError as error:
@@ -151,6 +131,7 @@ class Child:
             self._widen_pipe()
             self._jobs.shutdown(socket.SHUT_RD)  # nothing comes back this way, no file either
             self.layers = self._greet(time.monotonic() + START_TIMEOUT_S)
+            self._rested_s = self._cpu_s()
         except BaseException:
             self.kill()
             raise
@@ -200,6 +181,7 @@ class Child:
 
     def _ask(self, job: dict[str, Any], timeout_s: float | None, sink: IO[bytes] | None, cpu_s: float) -> Reply:
         self._require_silence()
+        self._require_rest()
         deadline = time.monotonic() + (self._timeout_s if timeout_s is None else timeout_s)
         self._cpu_deadline = self._cpu_s() + cpu_s
         line = json.dumps({key: value for key, value in job.items() if key != "path"}).encode("ascii") + b"\n"
@@ -216,6 +198,7 @@ class Child:
             os.close(file)
         reply = self._receive(deadline, sink, _MOST.get(job["do"], _MAX_BODY))
         self._require_silence()
+        self._rested_s = self._cpu_s()
         return reply
 
     def spending_s(self) -> float:
@@ -314,7 +297,7 @@ class Child:
             line_end = self._rest.find(b"\n")
         header = _header(bytes(self._rest[:line_end]))
         size = header.pop("size", 0)
-        if not isinstance(size, int) or not 0 <= size <= (most if sink is None else _MAX_FILE):
+        if type(size) is not int or not 0 <= size <= (most if sink is None else _MAX_FILE):
             raise BrokenWorkerError("the answer is too long")
         del self._rest[: line_end + 1]
         return Reply(header, self._body(size, deadline) if sink is None else self._pour(size, deadline, sink))
@@ -347,6 +330,12 @@ class Child:
         poll.register(self._process.stdout, select.POLLIN)
         if self._rest or any(event & select.POLLIN for _, event in poll.poll(0)):
             raise BrokenWorkerError("the worker said more than it was asked")
+
+    def _require_rest(self) -> None:
+        """Raise BrokenWorkerError if the worker has computed since its last job: it does so for a stranger, and nobody
+        has accounted for it."""
+        if self._cpu_s() - self._rested_s > _IDLE_CPU_S:
+            raise BrokenWorkerError("the worker was busy without a job")
 
     def _read(self, deadline: float) -> None:
         assert self._process.stdout is not None
@@ -383,18 +372,3 @@ def _header(line: bytes) -> dict[str, Any]:
     if not isinstance(header, dict):
         raise BrokenWorkerError("the answer is not an object")
     return header
-
-
-def _environment() -> dict[str, str]:
-    """What the worker gets to know: where Python and this package are, and how to use memory. It is started in another
-    directory, so no path is relative."""
-    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
-    kept |= {name: _absolute(kept[name]) for name in _PATHS if kept.get(name)}
-    if _ROOT.name not in ("site-packages", "dist-packages"):  # run from a checkout, not installed
-        kept["PYTHONPATH"] = os.pathsep.join(filter(None, (str(_ROOT), kept.get("PYTHONPATH"))))
-    return {**kept, **_MALLOC}
-
-
-def _absolute(paths: str) -> str:
-    """The list ``paths`` as it was meant in the directory in which this process was started."""
-    return os.pathsep.join(os.path.join(_STARTED_IN, path) for path in paths.split(os.pathsep))

@@ -3,15 +3,18 @@
 The files may come from anywhere, so no byte of them is read in this process (see ``child``, ``confine``).
 """
 
-import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Any, Self, TypeVar
 
 from docshare.contract.lint import CHECKS, LEVELS, Finding
 from docshare.contract.problems import Problem
+from docshare.server.pdf import answers
 from docshare.server.pdf.child import BrokenWorkerError, Child, LateWorkerError, Reply
 
+_T = TypeVar("_T")
 _UNLOCK_HINT = "Remove the password first, for example: qpdf --decrypt --password=SECRET locked.pdf open.pdf"
 _REFUSALS: dict[str, tuple[str, str | None]] = {
     "password": ("The PDF needs a password to be opened.", _UNLOCK_HINT),
@@ -47,11 +50,8 @@ class Linter:
         Raises Problem ``unprocessable`` for a file that cannot be read, needs a password, or takes too much time or
         memory; ``unavailable`` when the worker does not start.
         """
-        reply = self._ask({"do": "lint", "path": str(path.absolute()), "budget_s": self._timeout_s / 2})
-        try:
-            found = [_finding(row) for row in json.loads(reply.body)]
-        except (LookupError, RecursionError, TypeError, ValueError) as error:
-            raise _given_up() from error
+        job = {"do": "lint", "path": str(path.absolute()), "budget_s": self._timeout_s / 2}
+        found = self._ask(job, answers.lint_findings)
         order = list(CHECKS)
         return sorted(found, key=lambda each: (-LEVELS.index(each.level), order.index(each.check), each.page or 0))
 
@@ -61,24 +61,20 @@ class Linter:
         Raises as ``findings``; OSError of ``sink``.
         """
         job = {"do": "clean", "path": str(path.absolute()), "keep_title": keep_title}
-        self._ask(job, sink)
-        sink.seek(0)
-        if sink.read(5) != b"%PDF-":
-            raise _given_up()
+        self._ask(job, partial(answers.pdf_in, sink), sink)
 
-    def _ask(self, job: dict[str, Any], sink: IO[bytes] | None = None) -> Reply:
+    def _ask(self, job: dict[str, Any], read: Callable[[Reply], _T], sink: IO[bytes] | None = None) -> _T:
+        """Return the worker's answer as ``read`` makes it out; a worker that gives another one is ended."""
         try:
-            reply = self._worker().ask(job, sink=sink)
+            return answers.checked(self._worker().ask(job, sink=sink), read)
+        except answers.Refusal as refusal:
+            detail, hint = _REFUSALS.get(refusal.reason, _UNREADABLE)
+            raise Problem("unprocessable", detail, hint=hint) from refusal
         except (BrokenWorkerError, LateWorkerError) as error:
             if self._child is not None:
                 self._child.kill()
                 self._child = None
-            raise _given_up() from error
-        reason = reply.header.get("error")
-        if reason is not None:
-            detail, hint = _REFUSALS.get(str(reason), _UNREADABLE)
-            raise Problem("unprocessable", detail, hint=hint)
-        return reply
+            raise Problem("unprocessable", "Looking into this file takes too much time or memory.") from error
 
     def _worker(self) -> Child:
         if self._child is None:
@@ -89,14 +85,3 @@ class Linter:
             except (BrokenWorkerError, LateWorkerError) as error:
                 raise Problem("unavailable", f"The PDF engine does not start: {error}.") from error
         return self._child
-
-
-def _finding(row: Any) -> Finding:
-    check, level, page, message = row
-    if check not in CHECKS or level not in LEVELS or not isinstance(page, int | None) or not isinstance(message, str):
-        raise ValueError("not a finding")
-    return Finding(check, level, page, message)
-
-
-def _given_up() -> Problem:
-    return Problem("unprocessable", "Looking into this file takes too much time or memory.")

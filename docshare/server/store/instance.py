@@ -4,7 +4,7 @@ import json
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -102,10 +102,12 @@ def announce(instance: Instance, url: str, host: str) -> None:
     """Leave word in the data directory of where its server answers (``url``) and listens (``host``)."""
     rt = instance.rt
     word = {"pid": os.getpid(), "url": url, "host": host, "baseUrl": rt.config.base_url, "startedAt": rt.clock()}
+    path, text = _announcement(rt.config.data_dir), json.dumps(word) + "\n"
     try:
-        _write_private(_announcement(rt.config.data_dir), json.dumps(word) + "\n")
+        _write_private(path, text)
     except OSError as error:
-        faults.log(error, "docshare admin cannot reach this server")
+        if not _overwrite(path, text):
+            faults.log(error, "docshare admin cannot reach this server before its next start")
 
 
 def owner_of(data_dir: Path) -> Owner | None:
@@ -124,8 +126,28 @@ def _announcement(data_dir: Path) -> Path:
 
 def _write_private(path: Path, text: str) -> None:
     partial = path.with_name(f"{path.name}.{os.getpid()}.new")
-    with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
+    try:
+        with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+        raise
+
+
+def _overwrite(path: Path, text: str) -> bool:
+    """Write ``text`` over what an existing file holds, and blanks over the rest; returns whether that was possible.
+
+    A full disk has no room for a new file, but most file systems take new bytes for the ones that are there.
+    """
+    try:
+        with open(os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW), "wb", buffering=0) as file:
+            data = text.encode().ljust(os.fstat(file.fileno()).st_size)
+            written = file.write(data)
+            os.fsync(file.fileno())
+    except OSError:
+        return False
+    return written == len(data)

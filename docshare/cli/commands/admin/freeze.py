@@ -1,10 +1,11 @@
 """``docshare admin freeze`` and ``unfreeze``: links on hold while what they show is being reviewed."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from docshare.cli.framework.admin_channel import Data, run_admin_command, run_change
+from docshare.cli.framework.admin_channel import Data, resolve_data_dir, run_admin_command, run_change
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FILE_HELP, resolve_reported_file
 from docshare.cli.framework.context import current_context
@@ -60,9 +61,7 @@ def freeze(
     if file is None:
         current_context().emit(run_admin_command(context, data, "frozen"), FROZEN_FILES)
         return ExitCode.OK
-    return run_change(
-        context, data, dry_run, FROZEN_FILE, "freeze", file=resolve_reported_file(current_context(), file)
-    )
+    return run_change(context, data, dry_run, FROZEN_FILE, "freeze", file=_meant(context, data, file))
 
 
 @app.command("unfreeze", spec=FROZEN_FILE)
@@ -73,6 +72,8 @@ def unfreeze(context: typer.Context, file: File, data: Data = None, dry_run: Dry
 
       docshare admin unfreeze aB3dE5fG7hJ9
     """
-    return run_change(
-        context, data, dry_run, FROZEN_FILE, "unfreeze", file=resolve_reported_file(current_context(), file)
-    )
+    return run_change(context, data, dry_run, FROZEN_FILE, "unfreeze", file=_meant(context, data, file))
+
+
+def _meant(context: typer.Context, data: Path | None, file: str) -> str:
+    return resolve_reported_file(current_context(), file, resolve_data_dir(context, data))

@@ -1,11 +1,12 @@
 """``docshare admin hotspot``: places on the pages of a file that open an address or play a sound."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from docshare.cli.framework.admin_channel import Data, run_admin_command, run_change
+from docshare.cli.framework.admin_channel import Data, resolve_data_dir, run_admin_command, run_change
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import OPERATOR_HELP, resolve_operator_file
 from docshare.cli.framework.context import current_context
@@ -68,9 +69,7 @@ def add(
     if (link is None) == (audio is None):
         raise Stop(ExitCode.USAGE, "a hotspot needs either --link or --audio")
     wish = {"page": str(page), "rect": rect, "label": label, "link": link, "audio": audio}
-    return run_change(
-        context, data, dry_run, _HOTSPOT, "hotspot add", file=resolve_operator_file(current_context(), file), **wish
-    )
+    return run_change(context, data, dry_run, _HOTSPOT, "hotspot add", file=_meant(context, data, file), **wish)
 
 
 @app.command("list", spec=_HOTSPOT)
@@ -81,9 +80,7 @@ def list_hotspots(context: typer.Context, file: File, data: Data = None) -> None
 
       docshare admin hotspot list aB3dE5fG7hJ9
     """
-    current_context().emit(
-        run_admin_command(context, data, "hotspot list", file=resolve_operator_file(current_context(), file)), _HOTSPOT
-    )
+    current_context().emit(run_admin_command(context, data, "hotspot list", file=_meant(context, data, file)), _HOTSPOT)
 
 
 @app.command("remove", spec=_HOTSPOT)
@@ -100,3 +97,7 @@ def remove(
       docshare admin hotspot remove 6f1c2e9a-3b0d-4d53-9a51-0c8d3f5f8f10
     """
     return run_change(context, data, dry_run, _HOTSPOT, "hotspot remove", uuid=uuid)
+
+
+def _meant(context: typer.Context, data: Path | None, file: str) -> str:
+    return resolve_operator_file(current_context(), file, resolve_data_dir(context, data))

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from docshare.cli.commands.invites import INVITE
-from docshare.cli.framework.admin_channel import Data, run_admin_command, run_change
+from docshare.cli.framework.admin_channel import Data, resolve_data_dir, run_admin_command, run_change
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import OPERATOR_HELP, resolve_operator_file
 from docshare.cli.framework.context import current_context
@@ -105,4 +105,12 @@ def invite(
     """
     ctx = current_context()
     wish = {"email": email, "name": name, "mail": "yes" if mail else "no"}
-    return run_change(context, data, dry_run, INVITE, "invite", file=resolve_operator_file(ctx, file), **wish)
+    return run_change(
+        context,
+        data,
+        dry_run,
+        INVITE,
+        "invite",
+        file=resolve_operator_file(ctx, file, resolve_data_dir(context, data)),
+        **wish,
+    )

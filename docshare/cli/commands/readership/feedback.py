@@ -18,6 +18,7 @@ from docshare.cli.framework.arguments import FileResolver
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Emitter, Spec
+from docshare.cli.terminal.text import clean
 from docshare.contract.rounding import half_up
 
 app = App()
@@ -207,7 +208,7 @@ def _write_csv(ctx: Context, printer: Emitter, output: str | None, force: bool, 
     with explain_forbidden():
         content = fetch()
     if output in (None, _STDOUT):
-        ctx.write(content)
+        ctx.write(_for_terminal(content) if ctx.stdout_tty else content)
     else:
         from docshare.cli.local.storage import replace_file
 
@@ -216,6 +217,10 @@ def _write_csv(ctx: Context, printer: Emitter, output: str | None, force: bool, 
     if ctx.stderr_tty:
         ctx.note(_PRIVACY_NOTE)
     return True
+
+
+def _for_terminal(content: bytes) -> str:
+    return clean(content.decode("utf-8-sig", "replace").replace("\r\n", "\n"), multiline=True)
 
 
 def _print_privacy_note(ctx: Context, rows: Sequence[Row]) -> None:

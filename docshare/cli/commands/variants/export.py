@@ -1,6 +1,6 @@
 """``docshare variants export``: the variants of a file as CSV, with their readership where the plan has it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -57,7 +57,8 @@ def export(
     name = FileResolver(ctx, client).one(file)
     variants = client.variants.list(name)
     reading = _fetch_readership(ctx, client, name) if variants else None
-    text = format_variants_csv(variants, reading, raw=ctx.options.raw_csv)
+    on_terminal = out == _STDOUT and ctx.stdout_tty
+    text = format_variants_csv(variants, reading, raw=ctx.options.raw_csv, on_terminal=on_terminal)
     if out == _STDOUT:
         ctx.write(text)
         return
@@ -80,15 +81,21 @@ def _fetch_readership(ctx: Context, client: "Client", name: str) -> Mapping[str,
         return None
 
 
-def format_variants_csv(variants: list[Row], reading: Mapping[str, Mapping[str, Any]] | None, *, raw: bool) -> str:
-    """The variants as CSV with a header line. ``reading``: of each by UUID, None leaves its columns out; ``raw``: cells
-    that look like formulas stay as they are."""
-    return "".join(f"{line}\n" for line in _format_lines(variants, reading, raw=raw))
+def format_variants_csv(
+    variants: list[Row], reading: Mapping[str, Mapping[str, Any]] | None, *, raw: bool, on_terminal: bool = False
+) -> str:
+    """Return the variants as CSV with a header line.
+
+    Parameters: ``reading`` of each by UUID, None leaves its columns out; ``raw`` and ``on_terminal`` as of
+    ``csv_line``.
+    """
+    lines = _rows(variants, reading)
+    return "".join(f"{format_csv_line(line, raw=raw, on_terminal=on_terminal)}\n" for line in lines)
 
 
-def _format_lines(variants: list[Row], reading: Mapping[str, Mapping[str, Any]] | None, *, raw: bool) -> Iterator[str]:
+def _rows(variants: list[Row], reading: Mapping[str, Mapping[str, Any]] | None) -> Iterator[Sequence[Any]]:
     columns = _COLUMNS if reading is None else (*_COLUMNS, *_READERSHIP_COLUMNS)
-    yield format_csv_line(columns, raw=raw)
+    yield columns
     for variant in variants:
         overrides = variant.get("overrides") or {}
         read = {} if reading is None else reading.get(str(variant.get("uuid")), {})
@@ -98,4 +105,4 @@ def _format_lines(variants: list[Row], reading: Mapping[str, Mapping[str, Any]] 
             "pages": format_page_range(overrides),
             **{key: read.get(key) for key in _READERSHIP_COLUMNS},
         }
-        yield format_csv_line([values.get(column) for column in columns], raw=raw)
+        yield [values.get(column) for column in columns]

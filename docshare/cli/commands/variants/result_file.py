@@ -81,7 +81,7 @@ class ResultFile:
         own = self._columns[len(self._sheet.columns) :]
         for recipient, result in results:
             # The input is the user's own and stays as it was; what a server says could be a formula.
-            writer.writerow((*recipient.cells, *(escape_formula(result.get(key, "")) for key in own)))
+            writer.writerow((*recipient.cells, *(escape_formula(result.get(key, ""), exact=True) for key in own)))
         writer.writerows(self._left_over)
         replace_file(self._path, out.getvalue())
 

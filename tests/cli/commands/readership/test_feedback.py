@@ -212,6 +212,24 @@ def test_an_export_writes_everything(whole: FakeApi, shell: Shell, tmp_path: Pat
     assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
 
 
+def test_an_export_keeps_every_character(whole: FakeApi, shell: Shell, tmp_path: Path) -> None:
+    whole.on(
+        "GET", NOTES, {"notes": [{**NOTES_ANSWER["notes"][0], "body": "zero\u200cwidth\nline\rend"}], "receipts": []}
+    )
+    assert shell("readership", "export", FILE, "-o", tmp_path / "out").code == 0
+    with (tmp_path / "out" / "notes.csv").open(newline="") as table:
+        assert [row["body"] for row in csv.DictReader(table)] == ["zero\u200cwidth\nline\rend"]
+
+
+def test_the_csv_of_the_server_does_not_steer_a_terminal(left: FakeApi, shell: Shell) -> None:
+    sent = "\ufeffpage,identity\r\n1,\x1b[31mann\u202e\r\n"
+    left.on("GET", MARKS, FakeResponse(sent.encode(), 200, {"Content-Type": "text/csv; charset=utf-8"}))
+    line = ("readership", "marks", FILE, "--format", "csv")
+    assert shell(*line).out == sent
+    shell.tty = True
+    assert shell(*line).out == "page,identity\n1,\\x1b[31mann\\u202e\n"
+
+
 def test_an_export_holds_sessions_notes_and_receipts_without_formulas(
     whole: FakeApi, shell: Shell, tmp_path: Path
 ) -> None:

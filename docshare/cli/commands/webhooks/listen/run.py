@@ -170,7 +170,7 @@ def _build_filter(ctx: Context, plan: _ListenConfig, directory: Path) -> dict[st
     """Whose events are wanted, and of which file. Without a credential for that server, those of its owner."""
     connection = ctx.connection
     if connection.token is None or connection.origin not in list_origins(directory):
-        return {} if plan.file is None else {"file": resolve_operator_file(ctx, plan.file)}
+        return {} if plan.file is None else {"file": resolve_operator_file(ctx, plan.file, directory)}
     with ctx.client() as client:
         found = {"account": fetch_account_id(client), "file": _resolve_file_option(ctx, client, plan)}
     return {key: value for key, value in found.items() if value is not None}

@@ -5,7 +5,7 @@ from collections import Counter
 
 from docshare.contract.lint import Finding
 
-_MOST = 25  # findings of one check; a list of hundreds helps nobody
+MOST = 25  # findings of one check; a list of hundreds helps nobody
 _LONGEST = 80  # characters of a text that is quoted
 
 
@@ -21,21 +21,25 @@ class Findings:
     def add(self, check: str, level: str, message: str, page: int | None = None) -> None:
         """Note one finding (see ``docshare.contract.lint.Finding``)."""
         self._counts[check] += 1
-        if self._counts[check] <= _MOST:
+        if self._counts[check] <= MOST:
             self._found.append(Finding(check, level, page, message))
 
     def out_of_time(self) -> bool:
         """Whether the checks have used up their time."""
         return time.monotonic() > self._ends
 
-    def all(self) -> list[Finding]:
-        """Everything found, in the order it was found."""
+    def all(self, pages: int) -> list[Finding]:
+        """Return everything found, in the order it was found, about a document that readers see ``pages`` pages of.
+
+        A damaged file may list more of them, which have no number for readers.
+        """
         more = [
             Finding(check, next(known.level for known in self._found if known.check == check), None,
-                    f"And in {count - _MOST} more places.")
-            for check, count in self._counts.items() if count > _MOST
+                    f"And in {count - MOST} more places.")
+            for check, count in self._counts.items() if count > MOST
         ]  # fmt: skip
-        return [*self._found, *more]
+        found = [each._replace(page=None) if (each.page or 0) > pages else each for each in self._found]
+        return [*found, *more]
 
 
 def quoted(text: str) -> str:

@@ -15,7 +15,7 @@ _MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, Runt
 
 
 def report(documents: Documents, job: dict[str, Any]) -> bytes:
-    """The findings about the ``file`` of ``job`` as JSON, within about ``budget_s`` seconds.
+    """The findings about the ``file`` of ``job`` and its number of pages as JSON, within about ``budget_s`` seconds.
 
     Raises Refused: ``password``, ``protection``, ``broken``, ``missing``.
     """
@@ -28,7 +28,8 @@ def report(documents: Documents, job: dict[str, Any]) -> bytes:
     except (pikepdf.PdfError, *_MALFORMED):
         findings.add("unchecked", "warning", "The file is damaged: nothing but what its pages show was looked at.")
     sight.look(document, findings)
-    return json.dumps(findings.all()).encode("ascii")
+    found = findings.all(document.count)
+    return json.dumps({"pages": document.count, "findings": found}).encode("ascii")
 
 
 def structure(document: Document, findings: Findings) -> None:

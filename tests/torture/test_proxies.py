@@ -1,0 +1,12 @@
+"""The short form of ``proxies``: a document of 3 MB, which nginx does not take without its configuration."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.torture import proxies
+
+
+@pytest.mark.parametrize("proxy", ["nginx", "Caddy"])
+def test_a_document_goes_through_a_proxy_as_it_is(tmp_path: Path, proxy: str) -> None:
+    assert proxies.check_proxy(proxy, tmp_path, 3 << 20)
