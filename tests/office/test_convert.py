@@ -166,6 +166,22 @@ def test_success_is_a_plain_pdf_file_and_nothing_else(
     assert (part.size, list(data.iterdir())) == (0, [])
 
 
+def test_a_sparse_pdf_over_the_limit_is_not_read(
+    build: Build, fake: Callable[[str], Path], put: Put, part: Part, data: Path
+) -> None:
+    converter = build(fake("echo %PDF-1.7 > document.pdf; truncate -s 500M document.pdf"))
+    problem = catch_problem(lambda: converter.convert(put(office.make_docx(), "letter.docx"), "docx", part, 20 << 20))
+    assert (problem.status, problem.code) == (413, "payload_too_large")
+    assert problem.detail == "The PDF made of the document is larger than the limit of 20 MB."
+    assert (part.size, list(data.iterdir())) == (0, [])
+
+
+def test_a_pdf_of_exactly_the_limit_is_taken(build: Build, fake: Callable[[str], Path], put: Put, part: Part) -> None:
+    converter = build(fake("echo %PDF-1.7 > document.pdf; truncate -s 20M document.pdf"))
+    converter.convert(put(office.make_docx(), "letter.docx"), "docx", part, 20 << 20)
+    assert part.size == 20 << 20
+
+
 def test_a_failing_program_that_wrote_its_pdf_has_succeeded(
     build: Build, fake: Callable[[str], Path], put: Put, part: Part
 ) -> None:

@@ -7,6 +7,7 @@ documents that the scan has been made to pass.
 import os
 import re
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pypdfium2
 import pytest
 
 from docshare.server.office import convert as converting
+from docshare.server.office import process
 from docshare.server.office.convert import Converter
 from docshare.server.office.prescan import Linked
 from docshare.server.store.blobs import Part
@@ -104,12 +106,40 @@ def test_it_knows_nothing_of_the_servers_environment(
 
 
 def test_it_is_limited(look: Callable[[str], str]) -> None:
-    seen = dict(re.findall(r"^(Max \w+(?: \w+){1,2}) +(\w+)", look("cat /proc/self/limits"), flags=re.M))
+    seen = dict(re.findall(r"^(Max \w+(?: \w+){0,2}) +(\w+)", look("cat /proc/self/limits"), flags=re.M))
     assert seen["Max address space"] == str(2 << 30)
     assert seen["Max file size"] == str(512 << 20)
     assert seen["Max cpu time"] == "90"
     assert seen["Max open files"] == "512"
     assert seen["Max core file size"] == "0"
+    assert 256 <= int(seen["Max processes"]) < 4096
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give each command a user id of its own")
+def test_a_fork_bomb_does_not_fill_the_process_table(look: Callable[[str], str]) -> None:
+    bomb = "for n in $(seq 600); do (sleep 1000 > /dev/null &) ; done 2> /dev/null; ls -d /proc/[0-9]*"
+    assert 100 < len(re.findall(r"^/proc/\d+$", look(bomb), flags=re.M)) <= 330
+
+
+def test_it_does_not_see_the_working_directory_of_the_server(
+    look: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / CANARY_TEXT).mkdir()
+    monkeypatch.chdir(tmp_path / CANARY_TEXT)
+    seen = look("pwd; readlink /proc/[0-9]*/cwd; cat /proc/[0-9]*/environ; ls -d ../*")
+    assert "/office-" in seen
+    assert CANARY_TEXT not in seen
+
+
+def test_the_launcher_runs_in_the_root_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = "import json, os; print(json.dumps({'exit': 0, 'missing': {'directory': os.getcwd()}}))"
+    monkeypatch.setattr(process, "python", lambda *_: ([sys.executable, "-c", answer], {}))
+    launched = process.Jailed(
+        {"level": "bare", "command": [], "env": {}, "home": str(tmp_path), "programs": [], "limits": {}}
+    )
+    assert launched.wait(30) == 0
+    assert launched.missing == {"directory": "/"}
 
 
 def test_it_starts_with_a_profile_that_trusts_nobody(look: Callable[[str], str]) -> None:
@@ -123,6 +153,22 @@ def test_it_starts_with_a_profile_that_trusts_nobody(look: Callable[[str], str])
 
 def test_a_process_that_hides_from_its_group_ends_with_the_others(look: Callable[[str], str], data: Path) -> None:
     look("setsid sleep 1000 > /dev/null &")
+    assert list_processes(data) == {}
+
+
+@pytest.mark.parametrize("level", ["network", "bare"])
+def test_a_process_that_hides_from_its_group_ends_without_a_process_namespace_too(
+    build: Build,
+    fake: Callable[[str], Path],
+    put: Put,
+    part: Part,
+    data: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    level: str,
+) -> None:
+    monkeypatch.setattr(converting, "LEVELS", (level,))
+    hiding = "(setsid sh -c 'sleep 1000 & sleep 1000' > /dev/null 2>&1 &); sleep 0.3; echo %PDF-1.7 > document.pdf"
+    build(fake(hiding)).convert(put(office.make_docx(), "letter.docx"), "docx", part)
     assert list_processes(data) == {}
 
 

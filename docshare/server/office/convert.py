@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from docshare.contract.media import DOCUMENTS
-from docshare.contract.plans import MB
+from docshare.contract.plans import MB, PLAN_LIMITS
 from docshare.contract.problems import Problem
 from docshare.server.office import environment
 from docshare.server.office.jail import LEVELS, Order
@@ -27,6 +27,7 @@ from docshare.server.office.process import Jailed, LateError, SetupError
 from docshare.server.office.profile import write_profile
 from docshare.server.office.scan import scan
 from docshare.server.office.slots import Slots
+from docshare.server.office.usage import ExcessError
 from docshare.server.store.blobs import Part, remove
 
 MISSING_HINT = (
@@ -40,6 +41,7 @@ _PROBE_S = 20.0
 _MISSING_RETRY_S = 3600
 _BLOCK = 1 << 20
 _PDF = b"%PDF-"
+_LARGEST_PDF = max(limits.stored_bytes for limits in PLAN_LIMITS.values())
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _log = logging.getLogger(__name__)
 
@@ -114,13 +116,14 @@ class Converter:
                 self._level = self._probe()
             return self._level
 
-    def convert(self, source: Path, kind: str, part: Part) -> list[str]:
+    def convert(self, source: Path, kind: str, part: Part, largest: int = _LARGEST_PDF) -> list[str]:
         """Write the PDF of the document at ``source`` into ``part``, which is empty. Returns the addresses of linked
         pictures, which were left out.
 
-        ``kind``: what it really is (``detect.kind_of``). Raises Problem ``payload_too_large`` (over the kind's cap),
-        ``unprocessable`` (refused by the scan, unreadable, longer than the time limit), ``unavailable`` (LibreOffice
-        missing or busy). How many pages the PDF has, and whether it fits the plan, is for the caller to find out.
+        ``kind``: what it really is (``detect.kind_of``); ``largest``: bytes that the PDF may have. Raises Problem
+        ``payload_too_large`` (over the kind's cap, or a PDF over ``largest``), ``unprocessable`` (refused by the scan,
+        unreadable, longer than the time limit, more memory or disk space than allowed), ``unavailable`` (LibreOffice
+        missing or busy). The caller counts the pages of the PDF.
         """
         if not self.available:
             raise Problem(
@@ -143,7 +146,7 @@ class Converter:
                 else:
                     shutil.copyfile(source, document)
                 self._run(level, home, _arguments(document, kind), self._timeout_s)
-                _collect(home / "document.pdf", part)
+                _collect(home / "document.pdf", part, largest)
         return linked.pictures
 
     def close(self) -> None:
@@ -164,7 +167,7 @@ class Converter:
             except SetupError as error:
                 _log.info("level %s: %s", level, error)
                 continue
-            except LateError:
+            except (LateError, ExcessError):
                 break  # says nothing about what the host allows
             if status == 0:
                 self.missing = (*_NOT_APART[level], *missing)
@@ -182,6 +185,9 @@ class Converter:
         except LateError as error:
             _log.warning("a conversion was ended: %s", error)
             raise refusal("Converting the document takes too long.", "Export it as PDF and upload that.") from error
+        except ExcessError as error:
+            _log.warning("a conversion was ended: it takes %s", error)
+            raise refusal(f"Converting the document takes {error}.", "Export it as PDF and upload that.") from error
         except SetupError as error:
             _log.error("LibreOffice cannot be kept apart: %s", error)
             raise _not_starting() from error
@@ -260,8 +266,9 @@ def _arguments(document: Path, kind: str) -> list[str]:
     ]  # fmt: skip
 
 
-def _collect(path: Path, part: Part) -> None:
-    """Copy the PDF at ``path`` into ``part``. Whatever wrote it has read a hostile file: only a plain file counts."""
+def _collect(path: Path, part: Part, largest: int) -> None:
+    """Copy the PDF at ``path``, of at most ``largest`` bytes, into ``part``. Whatever wrote it has read a hostile file:
+    only a plain file counts."""
     with contextlib.ExitStack() as stack:
         try:
             file = stack.enter_context(os.fdopen(os.open(path, _READ), "rb"))
@@ -270,6 +277,9 @@ def _collect(path: Path, part: Part) -> None:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
             raise refusal("The document cannot be converted.")
+        if found.st_size > largest:  # not what is allocated: the holes of a sparse file are read as zeros
+            limit = f"{largest // MB} MB"
+            raise Problem("payload_too_large", f"The PDF made of the document is larger than the limit of {limit}.")
         while block := file.read(_BLOCK):
             if not part.size and not block.startswith(_PDF):
                 raise refusal("The document cannot be converted.")

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import NoReturn, TypedDict
 
 from docshare.server.confinement import kernel, landlock, namespaces, seccomp
+from docshare.server.office import usage
 
 LEVELS = ("jail", "network", "bare")
 """What is kept away from the command: all but programs and its directory; only the network; nothing."""
@@ -31,6 +32,8 @@ _NAMESPACES = {
     "network": namespaces.NETWORK,
 }
 _FIRST_ID = 1_900_000_000  # ids that nobody has: one for each command
+_MORE_PROCESSES = 256  # and threads: LibreOffice has about twenty
+_FIRST_BOUND = 64
 
 # What programs need of a host. Nothing here is private: no passwd, no homes, no /var/lib, no /run.
 _PROGRAMS = (
@@ -104,6 +107,7 @@ def _run(order: Order) -> dict[str, object]:
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     _end_group(child)
+    usage.end_descendants()  # without a process namespace, some may have left the group
     return answer if "setup" in answer else {"exit": status, **answer}
 
 
@@ -128,6 +132,7 @@ def _become(order: Order, report: int, number: int) -> NoReturn:
         for name, value in order["limits"].items():
             _limit(getattr(resource, f"RLIMIT_{name}"), value)
         missing = _give_up_rights(order, _FIRST_ID + number) if kernel.LINUX else {}
+        _limit_processes()
         os.write(report, json.dumps({"missing": missing}).encode() + b"\n")
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGTERM,))
         os.execve(order["command"][0], order["command"], order["env"])  # noqa: S606 - a fixed list
@@ -179,6 +184,27 @@ def _limit(which: int, value: int) -> None:
     bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(which, (bound, bound))
+
+
+def _limit_processes() -> None:
+    """Allow at least ``_MORE_PROCESSES`` more processes and threads than the user of this one has.
+
+    How many that are cannot be read everywhere: a container does not show those of another one, and a user namespace
+    has a count of its own or not, depending on the kernel. So the bound is found by trying. The kernel lets the root
+    user of the host pass it.
+    """
+    hard = resource.getrlimit(resource.RLIMIT_NPROC)[1]
+    bound = _FIRST_BOUND
+    while hard == resource.RLIM_INFINITY or bound < hard:
+        resource.setrlimit(resource.RLIMIT_NPROC, (bound, hard))
+        with contextlib.suppress(BlockingIOError):
+            child = os.fork()
+            if child == 0:
+                os._exit(0)
+            os.waitpid(child, 0)
+            break
+        bound *= 2
+    _limit(resource.RLIMIT_NPROC, bound + _MORE_PROCESSES)
 
 
 def _give_up_rights(order: Order, uid: int) -> dict[str, str]:

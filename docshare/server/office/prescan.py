@@ -17,6 +17,8 @@ from xml.sax.saxutils import quoteattr
 from docshare.server.office import markup
 from docshare.server.office.package import DAMAGED, open_package, read_part, refusal
 
+MAX_PICTURES = 1_000
+"""Linked pictures of one document: each is named to its sender."""
 _XML_NAMES = (".xml", ".rels", ".vml")
 _CONTENT_TYPES = "[content_types].xml"
 _MAIN_TYPES = {
@@ -60,7 +62,8 @@ def prescan(file: BinaryIO, kind: str) -> Linked:
     Returns the linked pictures: a package with any must not be converted before its parts are replaced.
 
     Raises Problem ``unprocessable``: as ``open_package``, and no main part of the kind, macros, a document type
-    declaration, references to other places than plain hyperlinks, DDE fields, documents inside the text.
+    declaration, references to other places than plain hyperlinks, more than ``MAX_PICTURES`` linked pictures, DDE
+    fields, documents inside the text.
     """
     with open_package(file) as package:
         parts = package.infolist()
@@ -77,11 +80,20 @@ def prescan(file: BinaryIO, kind: str) -> Linked:
                 outside[_source(name)] = _relationships(read_part(package, part), pictures, rest)
                 if pictures:
                     linked.pictures.extend(pictures)
+                    _check_count(linked.pictures)
                     linked.parts[part.filename] = f'<Relationships xmlns="{_NAMESPACE}">{"".join(rest)}</Relationships>'
         _check_types(types, kind)
         for part in parts:
             _check_part(package, part, outside)
         return linked
+
+
+def _check_count(pictures: list[str]) -> None:
+    if len(pictures) > MAX_PICTURES:
+        raise refusal(
+            f"The document links to more than {MAX_PICTURES:,} pictures outside of it.",
+            "Embed linked pictures, and send it again.",
+        )
 
 
 def _check_part(package: zipfile.ZipFile, part: zipfile.ZipInfo, outside: dict[str, markup.Outside]) -> None:

@@ -6,11 +6,15 @@ import logging
 import os
 import signal
 import subprocess
+import time
+from pathlib import Path
 
+from docshare.server.office import usage
 from docshare.server.office.environment import python
 from docshare.server.office.jail import Order
 
 _END_S = 5.0
+_CHECK_S = 0.5
 _log = logging.getLogger(__name__)
 
 
@@ -28,6 +32,7 @@ class Jailed:
 
     def __init__(self, order: Order) -> None:
         self.missing: dict[str, str] = {}
+        self._home = Path(order["home"])
         command, environment = python("docshare.server.office.jail", json.dumps(order))
         try:
             self._process = subprocess.Popen(
@@ -45,12 +50,10 @@ class Jailed:
     def wait(self, timeout_s: float) -> int:
         """The exit status of the command, negative for a signal; none of its processes runs any more.
 
-        Raises LateError after ``timeout_s`` seconds, SetupError.
+        Raises LateError after ``timeout_s`` seconds, ExcessError (``usage``), SetupError.
         """
         try:
-            answer, _ = self._process.communicate(timeout=timeout_s)
-        except subprocess.TimeoutExpired as error:
-            raise LateError(f"it ran longer than {timeout_s:g} seconds") from error
+            answer = self._answer(timeout_s)
         finally:
             self._end()
         try:
@@ -59,6 +62,15 @@ class Jailed:
             return int(found["exit"])
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise SetupError(answer.decode("utf-8", "replace").strip() or "it did not start") from error
+
+    def _answer(self, timeout_s: float) -> bytes:
+        """What the launcher says at its end. The usage of the command is checked until then."""
+        ends = time.monotonic() + timeout_s
+        while (left := ends - time.monotonic()) > 0:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return self._process.communicate(timeout=min(left, _CHECK_S))[0]
+            usage.check(self._process.pid, self._home)
+        raise LateError(f"it ran longer than {timeout_s:g} seconds")
 
     def interrupt(self) -> None:
         """End the command from another thread; the one that waits sees it end."""

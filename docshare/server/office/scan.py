@@ -22,7 +22,7 @@ from typing import IO
 from docshare.contract.problems import Problem
 from docshare.server.office.environment import python
 from docshare.server.office.package import refusal
-from docshare.server.office.prescan import Linked, prescan
+from docshare.server.office.prescan import MAX_PICTURES, Linked, prescan
 from docshare.server.pdf.worker.confine import LAYERS, allow_seconds, confine, enter_process_namespace
 
 TIMEOUT_S = 20.0
@@ -30,7 +30,6 @@ _MEMORY_BYTES = 1 << 30
 _MAX_ANSWER = 4 << 20
 _LONGEST_REASON = 1_000  # bytes
 _LONGEST_NAME = 1_000  # of a part of the document
-_MOST_PICTURES = 1_000  # that the sender is told of
 # Loaded before the confinement: of names in archives, and of XML that is neither UTF-8 nor UTF-16.
 _CODECS = (
     "cp437",
@@ -60,7 +59,7 @@ def scan(path: Path, kind: str, *, required: bool = False) -> Linked:
             raise OSError(f"the check cannot be confined: {names or 'a layer is missing'}")
         if "detail" not in answer:
             parts = {_text(name, _LONGEST_NAME): _text(text) for name, text in answer["parts"].items()}
-            return Linked([_text(address) for address in answer["pictures"][:_MOST_PICTURES]], parts)
+            return Linked(_addresses(answer["pictures"]), parts)
         reasons = [_text(answer[key], _LONGEST_REASON) for key in ("detail", "hint")]
     except OSError as error:
         _log.error("an office document was not checked: %s", error)
@@ -106,6 +105,13 @@ def _answer(command: list[str], environment: dict[str, str], document: IO[bytes]
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
     return bytes(said)
+
+
+def _addresses(pictures: list[object]) -> list[str]:
+    """``pictures`` if they are texts, no more than ``prescan`` lets pass. Raises TypeError and ValueError."""
+    if len(pictures) > MAX_PICTURES:
+        raise ValueError("too many pictures")
+    return [_text(address) for address in pictures]
 
 
 def _text(value: object, longest: int = _MAX_ANSWER) -> str:

@@ -91,15 +91,15 @@ def store(rt: Runtime, plan: Plan, received: ReceivedFile, owner: str) -> Docume
     rules.require_kind_size(plan, kind, part.size)
     made = rt.blobs.part()
     try:
-        left_out = _convert(rt, part, kind, made)
+        left_out = _convert(rt, part, kind, made, rules.max_stored(plan))
         return replace(_store_pdf(rt, plan, name, made, owner), left_out=tuple(left_out))
     finally:
         made.discard()
 
 
-def _convert(rt: Runtime, source: Part, kind: str, made: Part) -> list[str]:
+def _convert(rt: Runtime, source: Part, kind: str, made: Part, largest: int) -> list[str]:
     try:
-        return rt.converter.convert(source.path, kind, made)
+        return rt.converter.convert(source.path, kind, made, largest)
     except OSError as error:
         raise rules.no_room() from error  # disk or process table are full: in both cases not now
 

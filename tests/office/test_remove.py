@@ -1,0 +1,65 @@
+"""Removing what a conversion left: a part that cannot be removed keeps nothing else."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from docshare.server.store import blobs
+from docshare.server.store.blobs import remove
+
+
+def left_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A directory with files in directories of several depths; some are named ``held`` and ``mounted``."""
+    top = tmp_path / "office-x"
+    for folder in ("a", "b/c/d", "e/mounted/f", "g"):
+        (top / folder).mkdir(parents=True)
+        for name in ("first", "held" if folder in ("a", "b/c/d") else "second", "third"):
+            (top / folder / name).touch()
+    return top
+
+
+def test_what_cannot_be_removed_keeps_nothing_else(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    unlink = os.unlink
+
+    def refuse(name: str, **where: int) -> None:
+        if name == "held":
+            raise PermissionError("not yours")
+        unlink(name, **where)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(blobs.os, "unlink", refuse)
+        assert not remove(tree)
+        assert left_in(tree) == ["held", "held"]
+    assert remove(tree)
+    assert not tree.exists()
+
+
+@pytest.mark.parametrize("number", ["EACCES", "ENOSPC"])
+def test_a_directory_that_cannot_be_moved_is_emptied_in_place(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, number: str
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(getattr(blobs.errno, number), "no")
+
+    monkeypatch.setattr(blobs.os, "rename", refuse)
+    assert remove(tree)
+    assert not tree.exists()
+
+
+def test_what_is_mounted_in_a_directory_is_left_alone(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rename = os.rename
+
+    def refuse(name: str, new: str, **where: int) -> None:
+        if name == "mounted":
+            raise OSError(blobs.errno.EBUSY, "mounted")
+        rename(name, new, **where)
+
+    monkeypatch.setattr(blobs.os, "rename", refuse)
+    assert not remove(tree)
+    assert left_in(tree) == ["first", "second", "third"]

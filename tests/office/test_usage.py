@@ -1,0 +1,135 @@
+"""What a conversion may take from the host. A program in the place of LibreOffice takes memory, space and processes."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from docshare.contract.problems import Problem
+from docshare.server.office import convert as converting
+from docshare.server.office import usage
+from docshare.server.office.convert import Converter
+from docshare.server.store.blobs import Part
+from tests.office.conftest import catch_problem, list_processes
+from tests.support import office
+
+MB = 1 << 20
+DISK = "Converting the document takes too much disk space."
+MEMORY = "Converting the document takes too much memory."
+THREADS = "Converting the document takes too many processes."
+
+Run = Callable[[str], None]
+
+
+@pytest.fixture
+def run(
+    build: Callable[..., Converter], fake: Callable[[str], Path], put: Callable[[bytes, str], Path], part: Part
+) -> Run:
+    """A function that converts a document by a shell script."""
+    source = put(office.make_docx(), "letter.docx")
+    return lambda script: build(fake(script)).convert(source, "docx", part) and None
+
+
+def ended(run: Run, script: str) -> Problem:
+    """The refusal of a document whose conversion takes what ``script`` takes, and does not end by itself."""
+    start = time.monotonic()
+    problem = catch_problem(lambda: run(f"{script}; sleep 1000"))
+    assert time.monotonic() - start < 30  # the time limit is 60 seconds
+    return problem
+
+
+WRITING = {
+    "one file": "head -c 40M /dev/zero > x",
+    "many files": "for n in $(seq 40); do head -c 1M /dev/zero > x$n; done",
+    "a directory": "mkdir -p a/b/c; head -c 40M /dev/zero > a/b/c/x",
+    "a directory without rights": "mkdir a; head -c 40M /dev/zero > a/x; chmod 0 a",
+    "a deleted file": "exec 7> x; rm x; head -c 40M /dev/zero >&7",
+    "deep directories": "for n in $(seq 100); do mkdir d; cd d; done",
+}
+
+
+@pytest.mark.parametrize("level", ["jail", "bare"])
+@pytest.mark.parametrize("name", WRITING)
+def test_a_conversion_that_fills_the_disk_is_ended(
+    run: Run, data: Path, part: Part, monkeypatch: pytest.MonkeyPatch, name: str, level: str
+) -> None:
+    monkeypatch.setattr(usage, "DISK_BYTES", 20 * MB)
+    monkeypatch.setattr(converting, "LEVELS", (level,))
+    problem = ended(run, WRITING[name])
+    assert (problem.status, problem.code, problem.detail) == (422, "unprocessable", DISK)
+    assert (list_processes(data), list(data.iterdir()), part.size) == ({}, [], 0)
+
+
+def test_a_conversion_that_makes_too_many_files_is_ended(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(usage, "MAX_FILES", 200)
+    assert ended(run, "for n in $(seq 300); do : > x$n; done").detail == DISK
+
+
+def test_the_holes_of_a_sparse_file_take_no_disk_space(run: Run, part: Part, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(usage, "DISK_BYTES", 20 * MB)
+    run("truncate -s 400M x; sleep 1.5; echo %PDF-1.7 > document.pdf")
+    assert part.size == 9
+
+
+HOLDING = "(head -c 30M /dev/zero; sleep 1000) | tail -c 30M > /dev/null"  # tail keeps all of it in memory
+
+
+@pytest.mark.parametrize(
+    ("script", "limit"), [(HOLDING, 35), (f"for n in 1 2 3; do ({HOLDING}) & done", 80)], ids=["one", "several"]
+)
+def test_a_conversion_that_takes_too_much_memory_is_ended(
+    run: Run, data: Path, monkeypatch: pytest.MonkeyPatch, script: str, limit: int
+) -> None:
+    monkeypatch.setattr(usage, "MEMORY_BYTES", limit * MB)
+    problem = ended(run, script)
+    assert (problem.status, problem.code, problem.detail) == (422, "unprocessable", MEMORY)
+    assert (list_processes(data), list(data.iterdir())) == ({}, [])
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> Iterator[Callable[[str], int]]:
+    """A function that starts a Python script and returns its process id once it has printed a line."""
+    with contextlib.ExitStack() as stack:
+
+        def start(script: str) -> int:
+            command = [sys.executable, "-c", f"import os, time; {script}; print(flush=True); time.sleep(1000)"]
+            started = stack.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True))
+            stack.callback(os.killpg, started.pid, signal.SIGKILL)
+            assert started.stdout is not None
+            started.stdout.readline()
+            return started.pid
+
+        yield start
+
+
+def test_a_file_without_a_name_in_memory_counts_as_memory(
+    python: Callable[[str], int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number = python("f = os.memfd_create('x'); [os.write(f, b'x' * (1 << 20)) for _ in range(90)]")
+    usage.check(number, tmp_path)
+    monkeypatch.setattr(usage, "MEMORY_BYTES", 80 * MB)
+    with pytest.raises(usage.ExcessError, match=r"^too much memory$"):
+        usage.check(number, tmp_path)
+
+
+def test_memory_that_processes_share_counts_once(
+    python: Callable[[str], int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number = python("b = b'x' * (60 << 20); [os.fork() or time.sleep(1000) for _ in '123']")
+    everything = [number, *usage.descendants(number)]
+    assert len(everything) == 4
+    assert usage._resident(everything) > 240 * MB
+    monkeypatch.setattr(usage, "MEMORY_BYTES", 150 * MB)
+    usage.check(number, tmp_path)
+
+
+def test_a_conversion_with_too_many_processes_is_ended(run: Run, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(usage, "MAX_THREADS", 50)
+    assert ended(run, "for n in $(seq 100); do sleep 1000 & done").detail == THREADS
+    assert list_processes(data) == {}
