@@ -1,7 +1,7 @@
 # bash completion for docshare; written by: python -m docshare.cli.reference
 
 _docshare_reply() {
-    # Offer those of the words that begin with what was typed. Readline replaces only what follows the last : or =.
+    # Offer the words that begin with what was typed. Readline replaces only the part after the last : or =.
     local word
     for word; do
         [[ $word == "$typed"* ]] || continue
@@ -226,7 +226,7 @@ _docshare() {
         'files download|--output'|'files download|-o') _docshare_local; return ;;
         'files replace|--name') :; return ;;
         'files wait|--views') :; return ;;
-        'files wait|--state') :; return ;;
+        'files wait|--state') _docshare_reply queued delivered abandoned; return ;;
         'files wait|--timeout') :; return ;;
         'files wait|--interval') :; return ;;
         'files wait|--give-up-after') :; return ;;
@@ -425,7 +425,7 @@ _docshare() {
         'serve|--base-url') :; return ;;
         'serve|--tier') :; return ;;
         'serve|--exec') :; return ;;
-        'serve|--log') :; return ;;
+        'serve|--log') _docshare_reply table plain csv tsv json jsonl ids; return ;;
         'serve|--threads') :; return ;;
         'serve|--ready-file') _docshare_cached files; return ;;
         'dashboard|--email') :; return ;;
@@ -756,7 +756,7 @@ _docshare() {
             'config unset') _docshare_reply profile url format timeout retries max_wait allow_http ca_bundle client_id token_command complete_online ;;
             'api') _docshare_reply GET HEAD POST PUT PATCH DELETE OPTIONS ;;
             'completion') _docshare_reply bash zsh fish powershell ;;
-            'help') _docshare_reply apply backup ci cursors documents environment exit-codes files formatting gates global library looks mail measuring plans privacy proxy query systemd webhooks ;;
+            'help') _docshare_reply apply backup ci contributing cursors documents environment exit-codes files formatting gates global library looks mail measuring plans privacy proxy query systemd webhooks ;;
         esac
     fi
 }

@@ -353,7 +353,7 @@ Register-ArgumentCompleter -Native -CommandName docshare -ScriptBlock {
         'import|--print' = @()
         'files replace|--name' = @()
         'files wait|--views' = @()
-        'files wait|--state' = @()
+        'files wait|--state' = @('queued', 'delivered', 'abandoned')
         'files wait|--timeout' = @()
         'files wait|--interval' = @()
         'files wait|--give-up-after' = @()
@@ -524,7 +524,7 @@ Register-ArgumentCompleter -Native -CommandName docshare -ScriptBlock {
         'serve|--base-url' = @()
         'serve|--tier' = @()
         'serve|--exec' = @()
-        'serve|--log' = @()
+        'serve|--log' = @('table', 'plain', 'csv', 'tsv', 'json', 'jsonl', 'ids')
         'serve|--threads' = @()
         'serve|--ready-file' = @('<files>')
         'dashboard|--email' = @()
@@ -630,7 +630,7 @@ Register-ArgumentCompleter -Native -CommandName docshare -ScriptBlock {
         'config unset' = @('profile', 'url', 'format', 'timeout', 'retries', 'max_wait', 'allow_http', 'ca_bundle', 'client_id', 'token_command', 'complete_online')
         'api' = @('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS')
         'completion' = @('bash', 'zsh', 'fish', 'powershell')
-        'help' = @('apply', 'backup', 'ci', 'cursors', 'documents', 'environment', 'exit-codes', 'files', 'formatting', 'gates', 'global', 'library', 'looks', 'mail', 'measuring', 'plans', 'privacy', 'proxy', 'query', 'systemd', 'webhooks')
+        'help' = @('apply', 'backup', 'ci', 'contributing', 'cursors', 'documents', 'environment', 'exit-codes', 'files', 'formatting', 'gates', 'global', 'library', 'looks', 'mail', 'measuring', 'plans', 'privacy', 'proxy', 'query', 'systemd', 'webhooks')
     }
     $current = ''
     $before = ''

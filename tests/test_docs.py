@@ -54,8 +54,8 @@ def test_a_command_of_the_documents_is_understood(line: str) -> None:
             known |= list_flags(command)
 
 
-def test_the_house_tour_names_what_stands() -> None:
-    section = README.split("## The house")[1]
+def test_the_files_named_by_the_architecture_section_exist() -> None:
+    section = README.split("## Architecture")[1]
     for name in re.findall(r"`((?:docshare|tests|man|completions)[\w/.]*)`", section):
         assert (ROOT / name).exists(), name
 
@@ -97,11 +97,11 @@ def test_the_plans_of_the_readme_are_those_of_the_program() -> None:
     }
     free, basic, pro = PLAN_LIMITS.values()
     sizes = [f"{limits.stored_bytes // 1024**2} MB" for limits in (free, basic)] + [f"{pro.stored_bytes // 1024**3} GB"]
-    assert rows["A link for a document of up to"] == sizes
-    assert rows["Files at a time"] == [str(free.file_slots), str(basic.file_slots), "any number"]
+    assert rows["Largest document"] == sizes
+    assert rows["Active files"] == [str(free.file_slots), str(basic.file_slots), "unlimited"]
     assert (free.trash_ms, pro.file_slots) == (None, None)
     days = [f"{(limits.trash_ms or 0) // 86_400_000} days" for limits in (basic, pro)]
-    assert rows["Deleted files come back for"] == ["never", *days]
+    assert rows["Deleted files can be restored for"] == ["never", *days]
 
 
 def test_the_largest_upload_is_the_one_that_the_readme_tells_proxies() -> None:
@@ -115,5 +115,5 @@ def test_the_test_command_is_the_one_that_ci_runs() -> None:
 
 
 def test_access_tokens_live_as_long_as_the_readme_says() -> None:
-    assert "Access tokens live an hour" in README
+    assert "Access tokens are valid for one hour" in README
     assert ACCESS_TOKEN_MS == 3_600_000

@@ -1,13 +1,15 @@
-"""The root of the command line: the registry, the global options, and the one boundary around every command.
+"""The root of the command line: command registry, global options, and the error boundary around every command.
 
-How to add a command: its module below ``docshare/cli/commands`` holds ``app = App(help=...)``
-(``framework.app.App``, for groups inside groups too) and registers functions with ``@app.command()``. One function and
-no callback make a command, several make a group. ``REGISTRY`` names the module below ``docshare.cli.commands`` with a
-one-line summary, which must equal the first line of the real help. The docstring of a command is its help: that line,
-paragraphs, then ``Examples:`` and an indented block. A command takes ``ctx = current_context()``, prints through
-``ctx``, and returns None or an exit code; it fails by raising ``Stop``. Modules import requests, the server, imaging
-and the like inside functions only. Commands that change something take ``--dry-run`` (``framework/dry_run.py``), and
-every command has a row in ``tests/cli/tree/command_table.py``, by which it is tried.
+To add a command, write a module below ``docshare/cli/commands`` that holds ``app = App(help=...)``
+(``framework.app.App``, also for groups inside groups) and registers functions with ``@app.command()``. An app with one
+function and no callback is a command; any other app is a group. Add a ``Stub`` to ``REGISTRY`` with the module
+(relative to ``docshare.cli.commands``) and a one-line summary, which must equal the first line of the command's help.
+
+The docstring of a command is its help: the summary line, paragraphs, then ``Examples:`` and an indented block. A
+command calls ``current_context()``, prints through the context, and returns None or an exit code. It fails by raising
+``Stop``. Modules import requests, the server, imaging and similar packages inside functions only, which keeps startup
+fast. A command that changes something takes ``--dry-run`` (``framework/dry_run.py``). Every command has a row in
+``tests/cli/tree/command_table.py``, which the tests use to run it.
 """
 
 import gc
@@ -28,50 +30,50 @@ from docshare.cli.terminal.text import parse_duration
 _SHARE, _WATCH, _SERVER, _SETUP = "Share", "Watch", "Server", "Set up and learn"
 
 REGISTRY = (
-    Stub("upload", "upload.command", _SHARE, "Share documents: upload them and print their links."),
-    Stub("import", "imports", _SHARE, "Share a PDF that the server fetches, and print its link."),
+    Stub("upload", "upload.command", _SHARE, "Upload documents and print their share links."),
+    Stub("import", "imports", _SHARE, "Share a PDF that the server downloads, and print its link."),
     Stub("files", "files.group", _SHARE, "List, show, download, replace, delete and restore files."),
-    Stub("settings", "settings.group", _SHARE, "Settings of a file: password, expiry, link name, viewer."),
+    Stub("settings", "settings.group", _SHARE, "Show and change the settings of a file."),
     Stub("ls", "files.group", _SHARE, "List the files of the account.", inner="list"),
     Stub("show", "files.group", _SHARE, "Show one file.", inner="show"),
     Stub("rm", "files.group", _SHARE, "Delete files.", inner="delete"),
     Stub("download", "files.group", _SHARE, "Download the stored PDF of a file.", inner="download"),
-    Stub("replace", "files.group", _SHARE, "Put another document behind a link.", inner="replace"),
+    Stub("replace", "files.group", _SHARE, "Replace the document behind a link.", inner="replace"),
     Stub("claim", "claim", _SHARE, "Take over a file that was shared without an account."),
-    Stub("variants", "variants.group", _SHARE, "Links for single recipients: make, revoke, redact them."),
-    Stub("invites", "invites", _SHARE, "Invite people by e-mail, each with a link of their own."),
+    Stub("variants", "variants.group", _SHARE, "Create, redact and revoke links for single recipients."),
+    Stub("invites", "invites", _SHARE, "Invite people by email, each with a link of their own."),
     Stub("assets", "assets", _SHARE, "Logos, backgrounds and sounds of a share page."),
-    Stub("design", "design", _SHARE, "Designs of a design tool: share them without an account."),
+    Stub("design", "design", _SHARE, "Share designs of a design tool without an account."),
     Stub("qr", "qr", _SHARE, "Show or save the QR code of a share link."),
-    Stub("push", "push.command", _SHARE, "Share a document under a fixed name: the same line for every build."),
-    Stub("apply", "apply.command", _SHARE, "Bring files, settings, links and webhooks to what a YAML file says."),
-    Stub("lint", "lint.command", _SHARE, "Look into PDFs for what should not be shared."),
-    Stub("public", "public.group", _SHARE, "What needs no account: facts of a link, sharing where that is allowed."),
+    Stub("push", "push.command", _SHARE, "Create or update a document under a stable link."),
+    Stub("apply", "apply.command", _SHARE, "Apply a share.yaml: files, settings, links, webhooks."),
+    Stub("lint", "lint.command", _SHARE, "Check PDFs for metadata and hidden content before sharing."),
+    Stub("public", "public.group", _SHARE, "Commands that need no account."),
     Stub("open", "browse", _SHARE, "Open a share link in the browser."),
     Stub("events", "events.group", _WATCH, "See who viewed and downloaded, once or live."),
-    Stub("gate", "gate", _WATCH, "See what readers filled into gate forms, once or live."),
+    Stub("gate", "gate", _WATCH, "See what readers entered into gate forms, once or live."),
     Stub("readership", "readership.group", _WATCH, "See who read a file, and how."),
-    Stub("pending", "pending", _WATCH, "List who got a link of their own and has not read yet."),
-    Stub("wait", "wait", _WATCH, "Wait until somebody has read a file, and print the session."),
-    Stub("explain", "explain.command", _WATCH, "Explain how the time and the class of a session came about."),
-    Stub("webhooks", "webhooks.group", _WATCH, "Webhooks: have a server of yours, or Slack, told of events."),
+    Stub("pending", "pending", _WATCH, "List recipients who have not read the document."),
+    Stub("wait", "wait", _WATCH, "Wait until someone has read a file, and print the session."),
+    Stub("explain", "explain.command", _WATCH, "Explain how a session was measured and classified."),
+    Stub("webhooks", "webhooks.group", _WATCH, "Send events to your server or to Slack."),
     Stub("whoami", "whoami", _WATCH, "Show the account behind the credential."),
     Stub("serve", "serve.command", _SERVER, "Run the bundled server.", rest="--exec"),
     Stub("dashboard", "dashboard", _SERVER, "Open your pages in the browser: files, webhooks, account."),
-    Stub("trigger", "trigger", _SERVER, "Cause an event on a file, on a server on this machine."),
-    Stub("admin", "admin.group", _SERVER, "Look after the bundled server: accounts, keys, storage."),
-    Stub("auth", "auth.group", _SETUP, "Sign in to a server, see by what, and sign out."),
-    Stub("profile", "profile", _SETUP, "Servers and credentials by name."),
-    Stub("config", "config.group", _SETUP, "Settings of the command line: show, change and explain them."),
-    Stub("discover", "discover", _SETUP, "Show what the server says of itself: version, addresses."),
-    Stub("api", "api.command", _SETUP, "Send any request, and print the body of the answer as it came."),
-    Stub("doctor", "doctor.command", _SETUP, "Check this program, its settings, and the way to the server."),
+    Stub("trigger", "trigger", _SERVER, "Cause an event on a server on this machine."),
+    Stub("admin", "admin.group", _SERVER, "Manage the bundled server: accounts, keys, storage."),
+    Stub("auth", "auth.group", _SETUP, "Log in and out, and show the active credential."),
+    Stub("profile", "profile", _SETUP, "Manage servers and credentials by name."),
+    Stub("config", "config.group", _SETUP, "Show, change and explain the settings of the command line."),
+    Stub("discover", "discover", _SETUP, "Show what a server says about itself."),
+    Stub("api", "api.command", _SETUP, "Send any request and print the response body."),
+    Stub("doctor", "doctor.command", _SETUP, "Check this program, its settings and the server."),
     Stub("completion", "completion", _SETUP, "Print the completion script of a shell."),
     Stub("help", "help", _SETUP, "Explain a topic or a command."),
 )
 
 
-# What newcomers try first.
+# Words that new users try first, with the command to suggest.
 _SUGGESTIONS = {
     "share": "upload", "send": "upload", "list": "ls", "delete": "rm", "remove": "rm", "undelete": "files restore",
     "stats": "readership", "report": "readership report", "revoke": "variants revoke", "login": "auth login",
@@ -87,7 +89,7 @@ class Root(LazyGroup):
     spoken: ClassVar = _SUGGESTIONS
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Commands first: most who ask look for one of them."""
+        """Write the commands before the options: most users who ask for help look for a command."""
         self.format_commands(ctx, formatter)
         rows = [param.get_help_record(ctx) for param in self.get_params(ctx)]
         with formatter.section("Global options"):
@@ -117,46 +119,57 @@ def _print_version(value: bool) -> None:
 @app.callback()
 def root(
     profile: Annotated[str | None, typer.Option(metavar="PROFILE", help="Use this profile.")] = None,
-    url: Annotated[str | None, typer.Option(metavar="URL", help="Talk to this server.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON as the API sent it.")] = False,
+    url: Annotated[str | None, typer.Option(metavar="URL", help="Use the server at this URL.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON with the keys of the API.")] = False,
     format_: Annotated[
         str | None,
         typer.Option(
-            "--format", metavar="FORMAT", callback=_make_choice_check(FORMATS), help=f"One of {', '.join(FORMATS)}."
+            "--format",
+            metavar="FORMAT",
+            callback=_make_choice_check(FORMATS),
+            help=f"Output format: {', '.join(FORMATS)}.",
         ),
     ] = None,
     fields: Annotated[str | None, typer.Option(metavar="A,B.C", help="Print these fields; '?' lists them.")] = None,
-    query: Annotated[str | None, typer.Option(metavar="EXPR", help="Select from the JSON by JMESPath.")] = None,
+    query: Annotated[str | None, typer.Option(metavar="EXPR", help="Filter the JSON with JMESPath.")] = None,
     template: Annotated[str | None, typer.Option(metavar="TEXT", help="Print one line per row: '{shortId}'.")] = None,
     header: Annotated[bool | None, typer.Option("--header/--no-header", help="Print a header line.")] = None,
-    raw_csv: Annotated[bool, typer.Option("--raw-csv", help="Leave CSV cells that look like formulas alone.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")] = False,
+    raw_csv: Annotated[
+        bool, typer.Option("--raw-csv", help="Do not escape CSV cells that look like formulas.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Suppress progress and notes.")] = False,
     verbose: Annotated[
         int, typer.Option("--verbose", "-v", count=True, show_default=False, help="Show requests; -vv headers.")
     ] = 0,
     color: Annotated[
         str | None,
         typer.Option(
-            metavar="WHEN", callback=_make_choice_check(COLOR_MODES), help=f"One of {', '.join(COLOR_MODES)}."
+            metavar="WHEN", callback=_make_choice_check(COLOR_MODES), help=f"Use color: {', '.join(COLOR_MODES)}."
         ),
     ] = None,
-    no_color: Annotated[bool, typer.Option("--no-color", help="The same as --color=never.")] = False,
+    no_color: Annotated[bool, typer.Option("--no-color", help="Same as --color=never.")] = False,
     progress: Annotated[
         str,
         typer.Option(
-            metavar="HOW", callback=_make_choice_check(PROGRESS_MODES), help=f"One of {', '.join(PROGRESS_MODES)}."
+            metavar="HOW",
+            callback=_make_choice_check(PROGRESS_MODES),
+            help=f"Show progress: {', '.join(PROGRESS_MODES)}.",
         ),
     ] = "auto",
-    no_input: Annotated[bool, typer.Option("--no-input", help="Never ask; fail instead.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Answer yes to questions.")] = False,
-    timeout: Annotated[str | None, duration_option("Give up on a silent server.")] = None,
-    deadline: Annotated[str | None, duration_option("End the whole command after this time.")] = None,
-    retries: Annotated[int | None, typer.Option(min=0, metavar="N", help="Repeat failed calls this often.")] = None,
-    max_wait: Annotated[str | None, duration_option("Wait this long for a rate limit.")] = None,
-    allow_http: Annotated[bool, typer.Option("--allow-http", help="Send the credential over plain http.")] = False,
-    ca_bundle: Annotated[str | None, typer.Option(metavar="FILE", help="Trust these certificates.")] = None,
-    version: Annotated[  # noqa: ARG001 - its callback has answered before
-        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and end.")
+    no_input: Annotated[bool, typer.Option("--no-input", help="Fail instead of prompting.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip confirmation prompts.")] = False,
+    timeout: Annotated[str | None, duration_option("Time to wait for a response.")] = None,
+    deadline: Annotated[str | None, duration_option("Time limit of the whole command.")] = None,
+    retries: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Number of retries of a failed request.")
+    ] = None,
+    max_wait: Annotated[str | None, duration_option("Longest wait for a rate limit.")] = None,
+    allow_http: Annotated[bool, typer.Option("--allow-http", help="Send the credential over plain HTTP.")] = False,
+    ca_bundle: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Trust the CA certificates in this file.")
+    ] = None,
+    version: Annotated[  # noqa: ARG001 - the callback has already printed it
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Share documents as links and see who read them."""
@@ -195,7 +208,7 @@ def _parse_optional_duration(text: str | None) -> float | None:
 def main(argv: Sequence[str], context: Context | None = None) -> int:
     """Run one command line (without the program's name) and return its exit code.
 
-    This is the only place where an exception becomes an exit code and words on standard error.
+    Only this function turns exceptions into exit codes and error messages.
     """
     alone = context is None
     context = context or make_system_context()
@@ -203,7 +216,7 @@ def main(argv: Sequence[str], context: Context | None = None) -> int:
         try:
             code = _run(argv, context, alone)
             context.flush()
-        except BaseException as error:  # noqa: BLE001 - the boundary: nothing may leave it as a traceback
+        except BaseException as error:  # noqa: BLE001 - no exception may leave the program as a traceback
             code = errors.report(context, error)
     return int(code)
 
@@ -211,12 +224,12 @@ def main(argv: Sequence[str], context: Context | None = None) -> int:
 def _run(argv: Sequence[str], context: Context, alone: bool) -> int:
     command = build_command(app)
     line = hoist(command, argv)
-    if alone:  # the command is loaded: what is here now stays, and garbage is collected from here on
+    if alone:  # the command is loaded and its objects stay: exclude them from garbage collection
         gc.freeze()
         gc.enable()
     context.options, context.words = errors.parse_early_options(line.front), line.rest
     with command.make_context("docshare", [*line.front, *line.rest]) as parsed:
         code = command.invoke(parsed)
-    if code is ExitCode.DEADLINE:  # and not 124 from a program that was run
-        raise Stop(code, "the time is over: what was waited for did not come")
+    if code is ExitCode.DEADLINE:  # but not a 124 that a child program returned
+        raise Stop(code, "timed out before the condition was met")
     return code or 0

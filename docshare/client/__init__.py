@@ -1,6 +1,6 @@
-"""The library: ``Client(base_url, token).files``, ``.events``, ``.account``.
+"""The Python library: ``Client(base_url, token).files``, ``.events``, ``.account``.
 
-Importing this package is cheap: ``requests`` is loaded by the first call that needs the network.
+Importing this package is fast: ``requests`` is loaded by the first call that uses the network.
 """
 
 from typing import TYPE_CHECKING, Any

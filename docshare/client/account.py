@@ -1,4 +1,4 @@
-"""The account behind a credential (section Account record)."""
+"""The account of a credential."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -15,5 +15,5 @@ class Account:
         self._transport = transport
 
     def show(self) -> dict[str, Any]:
-        """``GET /api/v1/user``: the account and its plan, as sent. Problems: unauthorized, insufficient_scope."""
+        """Return the account and its plan (``GET /api/v1/user``). Problems: unauthorized, insufficient_scope."""
         return self._transport.json_object(Call("GET", "/user"))

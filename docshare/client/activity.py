@@ -1,4 +1,4 @@
-"""Everything that happened to an owner's files, in one feed (an addition of docshare)."""
+"""The activity feed: all events of an owner's files. Other servers of this API may not have it."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -13,17 +13,17 @@ _PATH = "/activity"
 
 
 class Activity:
-    """``client.activity``. Rows are ``{id, event, timestamp, data}``: a delivery's envelope and an id.
+    """``client.activity``. Rows are ``{id, event, timestamp, data}``: the envelope of a webhook delivery and an id.
 
-    ``kinds`` are the kinds of event to be shown, all of them if empty. The ids are the same whatever is shown. Rows of
-    gate.completed are shown on Pro only. An instance without the addition has no such route: the problem not_found.
+    ``kinds`` selects kinds of events (empty: all); it does not affect the ids. Rows of gate.completed are included on
+    Pro only. A server without this feed answers with the problem not_found.
     """
 
     def __init__(self, transport: "Transport") -> None:
         self._transport = transport
 
     def feed(self, kinds: Sequence[str] = ()) -> Feed:
-        """``GET /activity``, narrowed to ``kinds``."""
+        """Return the feed of ``GET /activity`` with the given ``kinds``."""
         return Feed(self._transport, _PATH, {"kind": ",".join(kinds)} if kinds else {})
 
     def page(
@@ -33,13 +33,13 @@ class Activity:
         file: str | None = None,
         kinds: Sequence[str] = (),
     ) -> list[Row]:
-        """One page; see ``Feed.page``. Problems: bad_request (an unknown kind), not_found (no such route)."""
+        """Return one page; see ``Feed.page``. Problems: bad_request (unknown kind), not_found (no such route)."""
         return self.feed(kinds).page(since, limit, file)
 
     def newest(self, count: int, file: str | None = None, kinds: Sequence[str] = ()) -> list[Row]:
-        """The newest ``count`` rows, newest first; see ``Feed.newest``."""
+        """Return the newest ``count`` rows, newest first; see ``Feed.newest``."""
         return self.feed(kinds).newest(count, file)
 
     def rows_after(self, cursor: int | None, file: str | None = None, kinds: Sequence[str] = ()) -> Iterator[Row]:
-        """Every row with an id above ``cursor``, ascending; see ``Feed.rows_after``."""
+        """Yield every row with an id above ``cursor``, ascending; see ``Feed.rows_after``."""
         return self.feed(kinds).rows_after(cursor, file)

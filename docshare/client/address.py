@@ -1,4 +1,4 @@
-"""Base addresses and origins (design note: the token is bound to its origin)."""
+"""Base addresses and origins. A credential is bound to the origin of its base address."""
 
 from ipaddress import ip_address
 from typing import NamedTuple
@@ -10,15 +10,15 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class Address(NamedTuple):
-    """``base``: the address without a slash at its end; ``origin``: scheme, host and any unusual port."""
+    """``base``: the address without a trailing slash; ``origin``: scheme, host, and port unless it is the default."""
 
     base: str
     origin: str
 
 
 def parse_address(base_url: str, *, with_token: bool, allow_http: bool) -> Address:
-    """Read a base URL. Raises ``BadAddress`` if it is not an http(s) address, carries a login, query or fragment, or if
-    a token would leave this machine unencrypted without ``allow_http``."""
+    """Parse a base URL. Raise ``BadAddress`` if it is not an http(s) address, contains userinfo, a query, or a
+    fragment, or if a token would leave this machine unencrypted without ``allow_http``."""
     text = base_url.strip()
     try:
         parts = urlsplit(text)
@@ -31,13 +31,13 @@ def parse_address(base_url: str, *, with_token: bool, allow_http: bool) -> Addre
     if with_token and parts.scheme == "http" and not allow_http and not is_loopback(parts.hostname or ""):
         raise BadAddress(
             f"the credential would travel unencrypted to {parts.hostname}",
-            hint="Use https, or allow plain http on purpose with --allow-http.",
+            hint="Use https, or pass --allow-http to send it over plain http.",
         )
     return Address(base=origin + parts.path.rstrip("/"), origin=origin)
 
 
 def origin_of(url: str) -> str:
-    """Scheme, host and unusual port of a URL; empty if it has none."""
+    """Return the scheme, host, and non-default port of a URL; empty if it has none."""
     try:
         return _origin(urlsplit(url))
     except ValueError:
@@ -57,7 +57,7 @@ def _origin(parts: SplitResult) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether ``host``, without brackets, names this machine."""
+    """Return whether ``host`` (without brackets) is this machine."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:

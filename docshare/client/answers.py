@@ -1,4 +1,4 @@
-"""Error answers of a server, as ``Refused`` (section Errors)."""
+"""Error responses of a server as ``Refused``."""
 
 import json
 from collections.abc import Mapping
@@ -8,14 +8,15 @@ from docshare.client.errors import RateLimited, Refused
 from docshare.client.pacing import Budget, read_budget, read_retry_after
 from docshare.contract.problems import PROBLEMS
 
-_LONGEST_TEXT = 300  # characters of a plain-text answer that become the detail
+_LONGEST_TEXT = 300  # characters of a plain-text response that become the detail
 _MEMBERS = {"type", "title", "status", "code", "detail", "hint"}
 
 
 def refused(status: int, headers: Mapping[str, str], body: bytes, *, method: str, path: str, wall: float) -> Refused:
-    """The refusal that an answer of ``status`` 400 or more means; ``wall`` is now in seconds since 1970.
+    """Return the error of a response with ``status`` 400 or more; ``wall`` is the current time in seconds since 1970.
 
-    Clients branch on status and code, so an answer without a code (a proxy's, plain text) gets the code of its status.
+    Callers branch on status and code, so a response without a code (from a proxy, or plain text) gets that of its
+    status.
     """
     document = _document(body)
     code, detail, hint = (_text(document, member) for member in ("code", "detail", "hint"))
@@ -56,7 +57,7 @@ def _plain_text(headers: Mapping[str, str], body: bytes) -> str:
 
 
 def _code_of(status: int) -> str:
-    # Where a status has several codes, the plainest: a bare 403 must not promise that a better plan would help.
+    # A status with several codes gets the most general one: a bare 403 must not suggest that another plan would help.
     if status == 403:
         return "forbidden"
     named = next((code for code, row in PROBLEMS.items() if row.status == status), None)

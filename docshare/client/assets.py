@@ -1,4 +1,4 @@
-"""Assets of a file: its logo, its background, sounds of its hotspots (section Files)."""
+"""Assets of a file: its logo, its background, and sounds of its hotspots."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -21,17 +21,18 @@ class Assets:
     def add(
         self, file: str, source: "Source", name: str, kind: str, *, progress: Callable[[int], None] | None = None
     ) -> dict[str, Any]:
-        """``POST /files/{id}/assets``: ``{assetId, kind, mimeType, size}``.
+        """Upload an asset (``POST /files/{id}/assets``) and return ``{assetId, kind, mimeType, size}``.
 
         Parameters:
             file: a UUID or a short id.
             source: a seekable binary file: PNG, JPEG or WebP up to 5 MB, or MP3 up to 10 MB.
             name: the file name to send.
             kind: a key of ``contract.media.ASSET_KINDS``; a second logo or background replaces the first.
-            progress: called with the bytes of the file sent so far.
+            progress: called with the number of bytes sent so far.
 
-        A sound whose answer is lost is not sent again, since it could then be there twice. Problems: bad_request (no
-        such type, or 10 assets stand), plan_required (below Basic), not_found, payload_too_large.
+        If the response to the upload of a sound is lost, it is not retried, because that could create a duplicate.
+        Problems: bad_request (wrong type, or the file has 10 assets), plan_required (below Basic), not_found,
+        payload_too_large.
         """
         from docshare.client.body import MultipartFile
 

@@ -1,8 +1,7 @@
 """A multipart body that streams one file of known length.
 
-``requests`` sends any object with ``__len__`` and ``__iter__`` with a Content-Length and block by block. It must not
-have ``read``: http.client would then ask for 16 KiB at a time. The object can be sent
-again: each iteration starts anew.
+``requests`` sends an object with ``__len__`` and ``__iter__`` block by block with a Content-Length. The object must not
+have ``read``, because http.client would then request 16 KiB at a time. It can be sent again: each iteration restarts.
 """
 
 import hashlib
@@ -15,12 +14,12 @@ from typing import Protocol
 from docshare.client.errors import LocalFileError
 
 BLOCK = 256 * 1024  # bytes
-# In a form these stand for a quotation mark and a line break; the coded name beside it says which is meant.
+# In a form these are the escapes of a quotation mark and a line break; filename* resolves the ambiguity.
 _AMBIGUOUS = re.compile(r"%(?:22|0d|0a)", re.IGNORECASE)
 
 
 class Source(Protocol):
-    """A seekable binary file; opened unbuffered, it is read straight into the block that is sent."""
+    """A seekable binary file; if opened unbuffered, it is read directly into the block that is sent."""
 
     def seek(self, offset: int, whence: int = 0, /) -> int: ...
     def readinto(self, buffer: memoryview, /) -> int | None: ...
@@ -30,15 +29,15 @@ class MultipartFile:
     """``multipart/form-data`` with one file.
 
     Parameters:
-        source: the file; its length is taken now.
-        filename: name to send; a path is not cut here.
-        fields: plain parts that stand before the file, by name.
-        progress: called with the file's bytes handed over so far, after each block and with 0 at each start.
-        digest: compute the SHA-256 of the file on the way.
-        part: the name of the file's part.
+        source: the file; its length is determined now.
+        filename: name to send, unchanged.
+        fields: text parts before the file, by name.
+        progress: called with the number of bytes sent so far, after each block, and with 0 at each start.
+        digest: compute the SHA-256 of the file while sending it.
+        part: the name of the part with the file.
 
-    ``started``: a byte was handed over in the current sending; ``exhausted``: the last one was about to be, so that the
-    server may have the whole request. Iterating raises ``LocalFileError`` if the file cannot be read or changes size.
+    ``started``: sending has begun; ``exhausted``: the last block is being sent, so the server may have the whole
+    request. Iterating raises ``LocalFileError`` if the file cannot be read or changes its size.
     """
 
     def __init__(
@@ -75,11 +74,11 @@ class MultipartFile:
         yield self._tail
 
     def sha256(self) -> str | None:
-        """Hex digest of the file as it was sent last; None unless asked for and sent to its end."""
+        """Return the hex digest of the file as last sent; None unless ``digest`` is set and the file was sent whole."""
         return self._hash.hexdigest() if self._digest and self.exhausted else None
 
     def hash_source(self) -> str:
-        """Hex digest of the file as it is now, read once more unless it was computed on the way."""
+        """Return the hex digest of the file; read the file again unless the digest was computed while sending."""
         on_the_way = self.sha256()
         if on_the_way is None:
             self._source.seek(0)
@@ -97,7 +96,7 @@ class MultipartFile:
         self._report(0)
 
     def _blocks(self) -> Iterator[memoryview]:
-        # One buffer for the whole file: sendall has copied a block before the next is asked for.
+        # One buffer for the whole file: sendall has sent a block before the next one is requested.
         buffer = memoryview(bytearray(BLOCK))
         sent = 0
         while sent < self.size:
@@ -118,7 +117,7 @@ class MultipartFile:
             self._progress(sent)
 
     def _read(self, into: memoryview) -> int:
-        # Not an OSError any more: requests would take that for a broken connection.
+        # Do not let an OSError through: requests would report it as a broken connection.
         try:
             return self._source.readinto(into) or 0
         except OSError as error:
@@ -126,7 +125,7 @@ class MultipartFile:
 
 
 def _quoted(text: str) -> str:
-    # The form-data escapes of the HTML standard, which browsers and servers agree on.
+    # The form-data escapes of the HTML standard.
     return text.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
 
 
@@ -138,7 +137,7 @@ def _field_parts(boundary: str, fields: Mapping[str, str]) -> bytes:
 
 
 def _file_head(boundary: str, part: str, filename: str) -> bytes:
-    # A name that is not UTF-8 on disk arrives with lone surrogates, which no server accepts.
+    # A name that is not UTF-8 on disk contains lone surrogates, which no server accepts.
     shown = os.fsencode(filename).decode("utf-8", "replace")
     disposition = f'form-data; name="{_quoted(part)}"; filename="{_quoted(shown)}"'
     if _AMBIGUOUS.search(shown):

@@ -1,4 +1,4 @@
-"""The client: one credential on one origin, and the nouns of the API."""
+"""The client: one credential for one origin, with one attribute per noun of the API."""
 
 import sys
 from collections.abc import Callable
@@ -35,22 +35,22 @@ USER_AGENT = f"docshare/{__version__} (python; {sys.platform})"
 
 
 class Client:
-    """A server of this API.
+    """A client of one server.
 
     Parameters:
-        base_url: address of the service without ``/api/v1``.
-        token: API key or access token; a callable is asked before every request; None sends no credential.
-        user_agent: the header's value.
-        timeout: seconds without a byte from the server after which a call gives up.
-        retries: how often a call is repeated where that is safe; 0 turns every repetition and waiting off.
-        max_wait: most seconds that one call waits in total for a rate limit or a busy server.
-        on_wait: called as ``on_wait(reason, seconds)`` before each such wait.
-        on_exchange: called with an ``Exchange`` after each answer (for ``-v`` and deprecation notes).
+        base_url: address of the server without ``/api/v1``.
+        token: API key or access token, or a function that returns one before every request; None: no credential.
+        user_agent: value of the User-Agent header.
+        timeout: seconds without data from the server after which a request fails.
+        retries: number of retries where they are safe; 0 turns off all retries and waits.
+        max_wait: total seconds that one call may wait for a rate limit or a busy server.
+        on_wait: called as ``on_wait(reason, seconds)`` before each wait.
+        on_exchange: called with an ``Exchange`` after each response.
         verify: True, False, or the path of a CA bundle.
-        allow_http: lets the token travel over plain http to another machine.
+        allow_http: allow sending the token over plain http to another machine.
         clock: replaced in tests.
 
-    Raises ``BadAddress`` for a base URL that cannot be used. One thread at a time; ``fork`` makes one for another.
+    Raise ``BadAddress`` for an invalid base URL. Use a client in one thread only; ``fork`` creates one for another.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Client:
     @cached_property
     def files(self) -> "Files":
         """Files: list, show, upload, download, delete, QR code."""
-        from docshare.client.files import Files  # here and below: a command needs one noun, and waits for no other
+        from docshare.client.files import Files  # here and below: a command loads only the nouns it uses
 
         return Files(self._transport, self._uploaded)
 
@@ -97,7 +97,7 @@ class Client:
 
     @cached_property
     def invites(self) -> "Invites":
-        """Invitations: personal links by e-mail."""
+        """Invitations: personal links by email."""
         from docshare.client.invites import Invites
 
         return Invites(self._transport)
@@ -111,14 +111,14 @@ class Client:
 
     @cached_property
     def events(self) -> "Events":
-        """The polling feed."""
+        """The event feed."""
         from docshare.client.events import Events
 
         return Events(self._transport)
 
     @cached_property
     def activity(self) -> "Activity":
-        """All events of all kinds, by one cursor."""
+        """The activity feed: events of all kinds with one cursor."""
         from docshare.client.activity import Activity
 
         return Activity(self._transport)
@@ -132,42 +132,42 @@ class Client:
 
     @cached_property
     def account(self) -> "Account":
-        """The account behind the credential."""
+        """The account of the credential."""
         from docshare.client.account import Account
 
         return Account(self._transport)
 
     @cached_property
     def public(self) -> "Public":
-        """What anybody may know of share links; needs no credential."""
+        """Public data of share links; needs no credential."""
         from docshare.client.public import Public
 
         return Public(self._transport)
 
     @cached_property
     def raw(self) -> "Raw":
-        """Any request at all."""
+        """Arbitrary requests."""
         from docshare.client.raw import Raw
 
         return Raw(self._transport)
 
     @cached_property
     def oauth(self) -> "OAuth":
-        """Signing in by OAuth; needs no credential."""
+        """OAuth sign-in; needs no credential."""
         from docshare.client.oauth import OAuth
 
         return OAuth(self._transport)
 
     @cached_property
     def imports(self) -> "Imports":
-        """Documents that the server fetches."""
+        """Documents that the server fetches from other hosts."""
         from docshare.client.imports import Imports
 
         return Imports(self._transport)
 
     @cached_property
     def design(self) -> "Design":
-        """Designs of the design tool; the credential is a user token of it."""
+        """Designs of a design tool; the credential is a user token of that tool."""
         from docshare.client.design import Design
 
         return Design(self._transport)
@@ -181,31 +181,31 @@ class Client:
 
     @property
     def origin(self) -> str:
-        """Scheme, host and port, for example ``https://docs.example`` (default ports left out)."""
+        """Scheme, host, and non-default port, such as ``https://docs.example``."""
         return self._address.origin
 
     @property
     def base_url(self) -> str:
-        """The base address without a slash at its end."""
+        """The base address without a trailing slash."""
         return self._address.base
 
     @property
     def on_this_host(self) -> bool:
-        """Whether the server runs on this host and its operator is the one who asks: then no request limit holds."""
+        """Whether the server runs on this host and the caller is its operator, who has no rate limit."""
         return self._options.door is not None
 
     @property
     def clock(self) -> Clock:
-        """The clock that the client waits by."""
+        """The clock that the client uses."""
         return self._options.clock
 
     def discover(self) -> dict[str, Any]:
-        """The discovery document of ``GET /api/v1``; needs no credential."""
+        """Return the discovery document (``GET /api/v1``); needs no credential."""
         return self._transport.json_object(Call("GET", ""))
 
     def fork(self, *, retries: int | None = None) -> Self:
-        """A client with connections of its own, for another thread or (``retries=0``) for a caller that does its own
-        waiting. What one of them learns about the rate limit, the others know."""
+        """Return a client with its own connections, for another thread or (``retries=0``) for a caller that waits
+        itself. The clients share their knowledge of the rate limit."""
         twin = object.__new__(type(self))
         twin._address, twin._token, twin._meter, twin._uploaded = (
             self._address, self._token, self._meter, self._uploaded,
@@ -214,20 +214,20 @@ class Client:
         return twin
 
     def pace(self, *, quiet: bool = False) -> None:
-        """Wait, if needed, so that a fifth of the rate limit stays free for other processes of this token. ``quiet``:
-        without a word to ``on_wait``, for callers who said before how long it takes."""
+        """Wait if needed to leave a fifth of the rate limit to other processes with this token. ``quiet``: do not call
+        ``on_wait``."""
         self._transport.pace(quiet=quiet)
 
     def duration(self, requests: int) -> float:
-        """Seconds that so many paced requests will take as far as the rate limit goes; 0 while it is unknown."""
+        """Return the seconds that ``requests`` paced requests take because of the rate limit; 0 if it is unknown."""
         return self._meter.duration(requests)
 
     def spacing(self) -> float:
-        """Seconds that should lie between two requests now; 0 while the rate limit is far."""
+        """Return the seconds to leave between two requests; 0 while the rate limit is not close."""
         return self._meter.spacing()
 
     def close(self) -> None:
-        """Close the connections; a later call makes new ones."""
+        """Close the connections; a later call opens new ones."""
         if "_transport" in self.__dict__:
             self._transport.close()
 
@@ -239,6 +239,6 @@ class Client:
 
     @cached_property
     def _transport(self) -> "Transport":
-        from docshare.client.transport import Transport  # loads requests, which takes longer than all the rest
+        from docshare.client.transport import Transport  # loads requests, the slowest import
 
         return Transport(self._address, self._token, self._options, self._meter)

@@ -1,4 +1,4 @@
-"""Time and chance as the client sees them, so that tests wait for nothing."""
+"""Time and random numbers for the client, so that tests do not wait."""
 
 import random
 import time
@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 
 class Clock(NamedTuple):
-    """``wall``: seconds since 1970; ``monotonic``: seconds since some start, never going back; ``sleep``: waits that
-    many seconds; ``chance``: a number from 0 up to 1, for jitter."""
+    """``wall``: seconds since 1970; ``monotonic``: seconds since an arbitrary start, never decreasing; ``sleep``: wait
+    that many seconds; ``chance``: a random number from 0 to 1, for jitter."""
 
     wall: Callable[[], float] = time.time
     monotonic: Callable[[], float] = time.monotonic

@@ -1,4 +1,4 @@
-"""The lane of the design tool (section Design-tool lane): the client's credential is a user token of it, a JWT."""
+"""The design-tool routes: the credential of the client is a user token (JWT) of the design tool."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -22,18 +22,19 @@ class Design:
         self._transport = transport
 
     def publish(self, url: str, name: str | None = None, *, design_token: str | None = None) -> dict[str, Any]:
-        """``POST /design-tool/import``: share a design without an account, or put it behind the link that the same user
-        has for it; the import result with ``claimToken`` and ``manageToken``, shown this once.
+        """Share a design without an account, or replace the document behind the link that the user has for it
+        (``POST /design-tool/import``). Return the import result with ``claimToken`` and ``manageToken``, shown once.
 
-        Parameters: ``url`` and ``name`` as in ``imports.create``; ``design_token`` which design it is. Raises as that
-        does; problems besides: unauthorized, forbidden (claimed, frozen, updates off), rate_limited (the day's budget).
+        Parameters: ``url`` and ``name`` as in ``imports.create``; ``design_token`` identifies the design. Raise the
+        same errors; additional problems: unauthorized, forbidden (claimed, frozen, updates turned off), rate_limited
+        (the daily limit).
         """
         body = {"url": url, "filename": name, "designToken": design_token}
         return fetched(self._transport, _IMPORT, present(body), _LOOK)
 
     def status(self, design_token: str, *, access_token: str | None = None) -> dict[str, Any]:
-        """``POST /design-tool/design/status``: what became of the design; ``access_token`` an API key or access token
-        that shows whether the link belongs to that account. Problems: unauthorized, unavailable.
+        """Return the status of a design (``POST /design-tool/design/status``). ``access_token``: an API key or access
+        token; the status then tells whether the link belongs to its account. Problems: unauthorized, unavailable.
         """
         body = {"designToken": design_token, "accessToken": access_token}
         return self._transport.json_object(Call("POST", _STATUS, body=JsonBody(present(body))))

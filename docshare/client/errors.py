@@ -1,19 +1,19 @@
-"""What a call can end with, besides a result.
+"""The exceptions of the client.
 
 ::
 
-    Problem                 the server refused (contract.problems)
-    └── Refused             ... as heard by this client: knows the call and the server's pacing
-        └── RateLimited     429, still after waiting as long as allowed
+    Problem                 the server rejected the request (contract.problems)
+    └── Refused             ... with the request and the rate limit of the response
+        └── RateLimited     still 429 after the maximum wait
     ClientError
-    ├── BadAddress          the base URL cannot be used as it stands
-    ├── LocalFileError      the file to be sent cannot be read, or changed while it was sent
-    └── TransportError      no usable answer
+    ├── BadAddress          the base URL is invalid
+    ├── LocalFileError      the file to send cannot be read, or changed while it was sent
+    └── TransportError      no usable response
         ├── NotConnected    nothing of the request left this machine
-        ├── ConnectionLost  the connection broke after the request began to leave
-        ├── TimedOut        the server took longer than allowed
-        ├── Redirected      a 3xx: never followed, since the credential belongs to one origin
-        ├── NotAnApi        an answer that no server of this API gives
+        ├── ConnectionLost  the connection broke after part of the request was sent
+        ├── TimedOut        the server did not respond in time
+        ├── Redirected      a 3xx; not followed, because the credential belongs to one origin
+        ├── NotAnApi        not a response of this API
         └── UnknownOutcome  a write may or may not have happened
 """
 
@@ -24,9 +24,9 @@ from docshare.contract.problems import Problem
 
 
 class Refused(Problem):
-    """A refusal as heard: ``method`` and ``path`` of the call, ``retry_after`` in seconds (None: not said), ``plain``:
-    the body was no problem document, and ``body``: its first 64 KiB as they came. ``at_file_limit`` is for callers to
-    set who found out that a plain ``forbidden`` was about the plan's file slots."""
+    """A problem received from a server: ``method`` and ``path`` of the request, ``retry_after`` in seconds (None: not
+    given), ``plain`` (the body was not a problem document), and ``body`` (its first 64 KiB, unchanged). Callers set
+    ``at_file_limit`` if they find out that the cause of a ``forbidden`` is the file limit of the plan."""
 
     def __init__(
         self,
@@ -53,11 +53,11 @@ class Refused(Problem):
 
 
 class RateLimited(Refused):
-    """429 although the client waited; ``retry_after`` says how long the server still asks for."""
+    """Still 429 after waiting; ``retry_after`` is the remaining wait in seconds."""
 
 
 class ClientError(Exception):
-    """An end without an answer: ``detail`` says what, ``hint`` what to do, ``method`` and ``path`` of which call."""
+    """A call without a usable response: ``detail`` what failed, ``hint`` what to do, ``method`` and ``path``."""
 
     def __init__(self, detail: str, *, hint: str = "", method: str = "", path: str = "") -> None:
         super().__init__(detail)
@@ -68,19 +68,19 @@ class ClientError(Exception):
 
 
 class BadAddress(ClientError):
-    """The base URL is malformed, or would send the credential unencrypted over a network."""
+    """The base URL is malformed, or would send the credential unencrypted over the network."""
 
 
 class LocalFileError(ClientError):
-    """The file to be sent cannot be read, or changed while it was sent."""
+    """The file to send cannot be read, or changed while it was sent."""
 
 
 class TransportError(ClientError):
-    """No usable answer came."""
+    """No usable response."""
 
 
 class NotConnected(TransportError):
-    """Name not found, refused, unreachable or no TLS: nothing of the request left. ``final``: repeating is useless."""
+    """No connection: unknown host, refused, unreachable, or no TLS. ``final``: a retry cannot succeed."""
 
     def __init__(self, detail: str, *, hint: str = "", method: str = "", path: str = "", final: bool = False) -> None:
         super().__init__(detail, hint=hint, method=method, path=path)
@@ -88,23 +88,23 @@ class NotConnected(TransportError):
 
 
 class ConnectionLost(TransportError):
-    """The connection broke after the request began to leave."""
+    """The connection broke after part of the request was sent."""
 
 
 class TimedOut(TransportError):
-    """The server stayed silent for longer than allowed."""
+    """The server did not respond in time."""
 
 
 class Redirected(TransportError):
-    """The answer was a redirect."""
+    """The response was a redirect."""
 
 
 class NotAnApi(TransportError):
-    """The answer is not what a server of this API says at this address."""
+    """The response is not one of this API."""
 
 
 class UnknownOutcome(TransportError):
-    """A write whose answer was lost; ``candidates`` are the File objects that could be its result."""
+    """A write whose response was lost; ``candidates`` are the objects that could be its result."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Exceptions of ``requests`` as the client's own."""
+"""Translation of exceptions of ``requests``."""
 
 import ssl
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ _SILENT = (requests.Timeout, pool.ReadTimeoutError, TimeoutError)
 
 
 def translated(error: requests.RequestException, call: Call, origin: str) -> TransportError:
-    """The ``TransportError`` that an exception of ``requests`` means for ``call`` to ``origin``."""
+    """Return the ``TransportError`` for an exception of ``requests`` during ``call`` to ``origin``."""
     failure = _failure(error, list(_causes(error)), call, origin)
     failure.method, failure.path = call.method, call.whole_path
     return failure
@@ -30,11 +30,11 @@ def translated(error: requests.RequestException, call: Call, origin: str) -> Tra
 def _failure(error: requests.RequestException, causes: list[BaseException], call: Call, origin: str) -> TransportError:
     sending = call.body is not None and call.body.started
     if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
-        # Repeating cannot help, unlike with every other failure to connect.
-        hint = "Check the address; for a private certificate authority name its bundle with --ca-bundle."
+        # A retry cannot succeed, unlike for other failures to connect.
+        hint = "Check the address. For a private certificate authority, pass its bundle with --ca-bundle."
         return NotConnected(f"the certificate of {origin} is not trusted: {_words(causes)}", hint=hint, final=True)
     if any(isinstance(cause, ssl.SSLError) and cause.reason in _NOT_TLS for cause in causes):
-        hint = "Write http:// if it is meant to be plain, or name the port that speaks TLS."
+        hint = "Use http://, or the port that serves TLS."
         return NotConnected(f"{origin} speaks plain http on this port, not https", hint=hint, final=True)
     if not sending and any(isinstance(cause, _NEVER_CONNECTED) for cause in causes):
         hint = "Check the address and that the server is running."
@@ -48,7 +48,7 @@ def _failure(error: requests.RequestException, causes: list[BaseException], call
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error and everything that it was made from, outermost first."""
+    """Yield the error and all its causes, outermost first."""
     waiting, seen = [error], set[int]()
     while waiting:
         cause = waiting.pop(0)
@@ -61,7 +61,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _words(causes: list[BaseException]) -> str:
-    """The innermost plain reason, as the system words it."""
+    """Return the innermost reason in the words of the operating system."""
     for cause in reversed(causes):
         if isinstance(cause, OSError) and cause.strerror:
             return cause.strerror.lower()

@@ -1,4 +1,4 @@
-"""Files (section Endpoints, Files)."""
+"""Files: list, show, upload, replace, download, delete, restore, claim."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -20,8 +20,8 @@ _DOWNLOAD_BLOCK = 256 * 1024  # bytes
 
 
 class Content(NamedTuple):
-    """A stored PDF on its way: ``blocks`` of its bytes, the ``filename`` the server names (None: it names none), its
-    ``length`` in bytes (None: not told) and its media ``type`` in lower case, without parameters (empty: not told)."""
+    """A download in progress: ``blocks`` of bytes, and, as far as the server sends them, ``filename``, ``length`` in
+    bytes, and the media ``type`` in lower case without parameters (otherwise None, None, and empty)."""
 
     blocks: Iterator[bytes]
     filename: str | None
@@ -30,29 +30,30 @@ class Content(NamedTuple):
 
 
 class Files:
-    """``client.files``. Every ``file`` is a UUID or a short id; File objects are the server's JSON as it was sent."""
+    """``client.files``. Every ``file`` is a UUID or a short id; File objects are the JSON of the server, unchanged."""
 
     def __init__(self, transport: "Transport", uploaded: set[str]) -> None:
         self._transport = transport
         self._uploaded = uploaded
 
     def list(self) -> list[dict[str, Any]]:
-        """``GET /files``: the active files, newest first. Problems: unauthorized, insufficient_scope."""
+        """Return the active files, newest first (``GET /files``). Problems: unauthorized, insufficient_scope."""
         return self._transport.json_rows(Call("GET", "/files"))
 
     def show(self, file: str) -> dict[str, Any]:
-        """``GET /files/{id}``: one File with its ``revisions``. Problems: not_found (also for a foreign file)."""
+        """Return one File with its ``revisions`` (``GET /files/{id}``). Problems: not_found (also for files of other
+        accounts)."""
         return self._transport.json_object(Call("GET", file_path(file)))
 
     def delete(self, file: str, purge: bool = False) -> dict[str, Any]:
-        """``DELETE /files/{id}``: ``{trashed, trashedAt?, purgeAt?}``; with ``purge`` for good. Problems: forbidden,
-        not_found."""
+        """Delete a file (``DELETE /files/{id}``) and return ``{trashed, trashedAt?, purgeAt?}``; ``purge``: bypass the
+        trash. Problems: forbidden, not_found."""
         return self._transport.json_object(Call("DELETE", file_path(file), {"purge": 1} if purge else {}))
 
     def content(self, file: str) -> Content:
-        """``GET /files/{id}/content``: the stored bytes. Reading ``blocks`` may raise ``TransportError``; closing it
-        closes the connection. Problems: not_found, gone (a burned link)."""
-        # Compressed on the way, the length told would not be that of the file.
+        """Download the stored PDF (``GET /files/{id}/content``). Reading ``blocks`` may raise ``TransportError``;
+        closing it closes the connection. Problems: not_found, gone (a burned link)."""
+        # In a compressed response, Content-Length would not be the length of the file.
         call = Call("GET", file_path(file) + "/content", encoding="identity", stream=True)
         response = self._transport.send(call)
         length = response.headers.get("Content-Length", "")
@@ -64,7 +65,7 @@ class Files:
         )
 
     def qr(self, file: str) -> bytes:
-        """``GET /files/{id}/qr-code``: a PNG that shows the share link. Problems: not_found."""
+        """Return the QR code of the share link as PNG (``GET /files/{id}/qr-code``). Problems: not_found."""
         return self._transport.send(Call("GET", file_path(file) + "/qr-code")).content
 
     def upload(
@@ -75,18 +76,20 @@ class Files:
         progress: Callable[[int], None] | None = None,
         digest: bool = False,
     ) -> dict[str, Any]:
-        """``POST /files``: the upload result ``{uuid, shortId, shareUrl, message}``, with ``sha256`` if ``digest``.
+        """Upload a document (``POST /files``) and return ``{uuid, shortId, shareUrl, message}``, with ``sha256`` if
+        ``digest``.
 
         Parameters:
-            source: a seekable binary file; opened unbuffered it is sent without another copy.
-            name: the file name that readers will see.
-            progress: called with the bytes of the file sent so far; back to 0 when the file is sent again.
-            digest: compute the SHA-256 on the way.
+            source: a seekable binary file; if opened unbuffered, it is sent without another copy.
+            name: the file name that readers see.
+            progress: called with the number of bytes sent so far; starts at 0 again for a retry.
+            digest: compute the SHA-256 while sending.
 
-        The API knows no idempotency key. When the answer is lost after the server may have had everything, the list of
-        files decides: one new file of that name and size is the result (``"recovered": true``), none means that it is
-        sent once more, and anything else raises ``UnknownOutcome``. Problems: bad_request, forbidden (file limit),
-        payload_too_large, unprocessable, unavailable. Raises ``LocalFileError`` if the file changes while it is sent.
+        The API has no idempotency keys. If the response is lost after the server may have received everything, the
+        client reads the list of files: exactly one new file of that name and size is the result
+        (``"recovered": true``); if there is none, the client retries once; anything else raises ``UnknownOutcome``.
+        Problems: bad_request, forbidden (file limit), payload_too_large, unprocessable, unavailable. Raise
+        ``LocalFileError`` if the file changes while it is sent.
         """
         from docshare.client.body import MultipartFile
         from docshare.client.recovery import UploadProbe
@@ -107,15 +110,15 @@ class Files:
         progress: Callable[[int], None] | None = None,
         digest: bool = False,
     ) -> dict[str, Any]:
-        """``POST /files/{id}/content``: put another document behind the link; the replace result
+        """Replace the document behind the link (``POST /files/{id}/content``) and return
         ``{uuid, contentVersion, originalName, size, anchorsCleared, clearedHotspots, clearedNotes, clearedMarks,
-        clearedAnnotations, message}``, with ``pageRangeEmpty`` and ``emptyVariants`` where links show no pages now.
+        clearedAnnotations, message}``, with ``pageRangeEmpty`` and ``emptyVariants`` if links now show no pages.
 
-        ``source``, ``name``, ``progress`` and ``digest`` as of ``upload``; ``keep_anchors`` leaves what is on the
-        pages.
-        When the answer is lost, the revisions of the file decide as the list of files does there (a recovered result
-        does not know what was cleared). Problems: not_found, forbidden (another account's), plan_required, gone
-        (expired), conflict (changed meanwhile), payload_too_large, unprocessable, unavailable.
+        ``source``, ``name``, ``progress``, and ``digest`` are as in ``upload``; ``keep_anchors`` keeps hotspots, notes,
+        marks, and annotations. If the response is lost, the client recovers as in ``upload`` from the revisions of the
+        file; a recovered result does not contain what was cleared. Problems: not_found, forbidden (file of another
+        account), plan_required, gone (expired), conflict (changed meanwhile), payload_too_large, unprocessable,
+        unavailable.
         """
         from docshare.client.body import MultipartFile
         from docshare.client.recovery import ReplaceProbe
@@ -128,33 +131,33 @@ class Files:
         return {**result, "sha256": body.sha256()} if digest else result
 
     def restore(self, file: str) -> dict[str, Any]:
-        """``POST /files/{id}/restore``: the File, out of the trash. An addition of docshare. Problems: not_found,
-        forbidden (no free slot)."""
+        """Restore a file from the trash and return it (``POST /files/{id}/restore``). Problems: not_found, forbidden
+        (no free slot)."""
         return self._transport.json_object(Call("POST", f"{file_path(file)}/restore", repeatable=False))
 
     def claim(self, token: str) -> dict[str, Any]:
-        """``POST /files/claim``: take over the file of a claim token; ``{uuid, shortId, shareUrl, message}``. Again is
-        the same. Problems: unauthorized (also for the token), forbidden (no free slot), not_found, conflict (another
-        account's), payload_too_large."""
+        """Move the file of a claim token to this account (``POST /files/claim``) and return ``{uuid, shortId, shareUrl,
+        message}``. Idempotent. Problems: unauthorized (also for the token), forbidden (no free slot), not_found,
+        conflict (claimed by another account), payload_too_large."""
         from docshare.client.json_body import JsonBody
 
         return self._transport.json_object(Call("POST", "/files/claim", body=JsonBody({"claimToken": token})))
 
 
 def file_path(file: str) -> str:
-    """The path of a file below ``/api/v1``. Problems: not_found for what is no id."""
-    # An id that is none must not become part of the path: "..", for one, would name another resource.
+    """Return the path of a file below ``/api/v1``. Problems: not_found for a malformed id."""
+    # A malformed id must not become part of the path: ".." would address another resource.
     if not _FILE_ID.fullmatch(file):
         raise Problem("not_found", f"'{file}' is neither a UUID nor a short id")
     return f"/files/{file}"
 
 
 def _disposition_name(value: str) -> str | None:
-    # HTTP headers arrive decoded as Latin-1, whatever the server wrote.
+    # requests decodes HTTP headers as Latin-1, whatever the server sent.
     with suppress(UnicodeError):
         value = value.encode("latin-1").decode()
     extended = _EXTENDED_NAME.search(value)
-    if extended:  # where both stand, this one is the name and the other a fallback (RFC 6266)
+    if extended:  # if both are present, this is the name and the other a fallback (RFC 6266)
         return unquote(extended.group(1)) or None
     from email.message import Message
 

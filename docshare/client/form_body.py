@@ -1,4 +1,4 @@
-"""A form as the body of a request."""
+"""A form as a request body."""
 
 from collections.abc import Mapping
 from urllib.parse import urlencode
@@ -7,7 +7,7 @@ from docshare.client.whole_body import WholeBody
 
 
 class FormBody(WholeBody):
-    """``values`` as an HTML form sends them."""
+    """``values`` encoded like an HTML form."""
 
     content_type = "application/x-www-form-urlencoded"
 

@@ -1,4 +1,4 @@
-"""Imports (section Endpoints, Files): the server fetches a PDF by itself."""
+"""Imports: the server fetches a PDF from another host."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from docshare.client.transport import Transport
 
 _PATH = "/files/import"
-# Spec: Endpoints. 409 is the server's word that nothing happened and to try again; a source may hiccup once.
+# files.import answers 409 if nothing happened and the caller should retry; a source may fail once (502).
 _AGAIN = {409: 2, 502: 1}
-_GATEWAY_TIMEOUT = 504  # of a proxy that waits for less time than an import may take
-_LOOK = "Look at the list of files before you try again."
+_GATEWAY_TIMEOUT = 504  # from a proxy whose timeout is shorter than an import
+_LOOK = "Check the list of files before you try again."
 
 
 class Imports:
@@ -32,25 +32,25 @@ class Imports:
         design_user_token: str | None = None,
         design_token: str | None = None,
     ) -> dict[str, Any]:
-        """``POST /files/import``: the import result ``{uuid, shortId, shareUrl}``, and ``palette`` where the first page
-        has images; with two good tokens of the design tool also ``republished`` and ``contentVersion``.
+        """Import a PDF (``POST /files/import``) and return ``{uuid, shortId, shareUrl}``, with ``palette`` if the first
+        page has images, and with ``republished`` and ``contentVersion`` for two valid tokens of the design tool.
 
         Parameters:
-            url: an https address on a host that the server's operator allows.
-            name: the file name that readers will see; None leaves it to the server.
-            design_user_token, design_token: who publishes which design; together they bind the file to it, and replace
-                the document of one that is bound already. Tokens that are not good count for nothing.
+            url: an https address on a host that the operator of the server allows.
+            name: the file name that readers see; None: the server chooses it.
+            design_user_token, design_token: the user and the design; together they bind the file to the design, or
+                replace the document of the file that is already bound to it. Invalid tokens are ignored.
 
-        The API knows no idempotency key, and a server whose answer is lost may still be fetching: then nothing is sent
-        again and ``UnknownOutcome`` is raised. Problems: bad_request (also: not a PDF), forbidden (host, file limit,
-        updates switched off), conflict, payload_too_large, bad_gateway (the source), unavailable.
+        The API has no idempotency keys, and a server whose response is lost may still be fetching. The client then does
+        not retry, but raises ``UnknownOutcome``. Problems: bad_request (also: not a PDF), forbidden (host, file limit,
+        updates turned off), conflict, payload_too_large, bad_gateway (the source), unavailable.
         """
         tokens = {"designToolUserToken": design_user_token, "designToken": design_token}
         return fetched(self._transport, _PATH, present({"url": url, "filename": name, **tokens}), _LOOK)
 
 
 def fetched(transport: "Transport", path: str, body: dict[str, Any], look: str) -> dict[str, Any]:
-    """The answer of the import at ``path``; ``look``: what to do first when it is lost. Raises as ``create``."""
+    """Return the response to the import at ``path``; ``look``: the hint if it is lost. Raise as ``create`` does."""
     call = Call("POST", path, body=JsonBody(body), repeatable=False, read_timeout=UPLOAD_TIMEOUT, again=_AGAIN)
     try:
         return transport.json_object(call)

@@ -1,4 +1,4 @@
-"""Invitations to a file: a personal link for each address (additions of this product)."""
+"""Invitations to a file: one personal link per email address."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -19,19 +19,19 @@ class Invites:
         self._transport = transport
 
     def list(self, file: str) -> list[Row]:
-        """``GET /files/{id}/invites``: rows ``{uuid, email, name, url, createdAt, viewedAt}``, newest first; ``name``
-        and ``viewedAt`` only where known. Problems: plan_required (below Pro), not_found."""
+        """Return the invitations, newest first (``GET /files/{id}/invites``): ``{uuid, email, name, url, createdAt,
+        viewedAt}``; ``name`` and ``viewedAt`` only if known. Problems: plan_required (below Pro), not_found."""
         return self._transport.json_rows(Call("GET", _path(file)))
 
     def create(self, file: str, email: str, name: str | None = None, *, mail: bool = True) -> Row:
-        """``POST /files/{id}/invites``: the invitation of ``email``, new or standing.
+        """Create the invitation of ``email``, or return the existing one (``POST /files/{id}/invites``).
 
         Parameters:
-            name: of the person, up to 120 characters.
-            mail: whether the server writes to them.
+            name: name of the person, up to 120 characters.
+            mail: whether the server sends the invitation by email.
 
-        An address has one invitation of a file, so a lost answer is asked for again. Problems: bad_request (no address,
-        or 1000 stand), plan_required (below Pro), not_found.
+        A file has at most one invitation per address, so the call can be retried. Problems: bad_request (malformed
+        address, or the file has 1000), plan_required (below Pro), not_found.
         """
         sent: Row = {"email": email, "mail": mail}
         if name:

@@ -1,4 +1,4 @@
-"""A JSON body of a request."""
+"""JSON as a request body."""
 
 import json
 
@@ -6,7 +6,7 @@ from docshare.client.whole_body import WholeBody
 
 
 class JsonBody(WholeBody):
-    """``value`` as UTF-8 JSON."""
+    """``value`` encoded as UTF-8 JSON."""
 
     content_type = "application/json"
 

@@ -1,4 +1,4 @@
-"""Signing in by OAuth 2.0 with PKCE, as a public client (section OAuth 2.0 and embedding; RFC 6749, 7636, 8414)."""
+"""Sign-in by OAuth 2.0 with PKCE as a public client (RFC 6749, 7636, 8414)."""
 
 import base64
 import hashlib
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 _METADATA = "/.well-known/oauth-authorization-server"
 _REVOKE_SECONDS = 5.0
-_ASSUMED_LIFETIME = 3600  # seconds; where the server says nothing
+_ASSUMED_LIFETIME = 3600  # seconds; if the server does not send expires_in
 
 
 class Tokens(NamedTuple):
-    """What a server gave: ``refresh`` None where it gives none, ``expires_in`` seconds, ``scopes`` separated by
-    spaces."""
+    """Tokens of a server: ``refresh`` is None if the server sends none, ``expires_in`` is in seconds, ``scopes`` are
+    separated by spaces."""
 
     access: str
     refresh: str | None
@@ -39,7 +39,7 @@ class Server(NamedTuple):
     says_issuer: bool
 
     def consent_address(self, client_id: str, redirect_uri: str, scopes: str, state: str, verifier: str) -> str:
-        """Where to send the browser of whoever is to approve; ``verifier`` stays here, its SHA-256 goes along."""
+        """Return the address of the consent page; it contains the SHA-256 of ``verifier``, not ``verifier`` itself."""
         digest = hashlib.sha256(verifier.encode()).digest()
         asked = {
             "response_type": "code",
@@ -60,18 +60,18 @@ class OAuth:
         self._transport = transport
 
     def metadata(self) -> dict[str, Any]:
-        """``GET /.well-known/oauth-authorization-server`` as the server sent it. Problems: not_found where it has no
-        sign-in of this kind."""
+        """Return ``GET /.well-known/oauth-authorization-server`` unchanged. Problems: not_found if the server has no
+        OAuth."""
         return self._transport.json_object(Call("GET", _METADATA, root=""))
 
     def server(self) -> Server:
-        """What the server tells of its sign-in. Problems: not_found where it has none; ``NotAnApi`` where what it tells
-        is unusable, or would send secrets to another origin."""
+        """Return the OAuth endpoints of the server. Problems: not_found if it has none. Raise ``NotAnApi`` if they are
+        malformed or belong to another origin, to which secrets would be sent."""
         told = self.metadata()
         home = self._transport.address.origin
         places = [told.get(f"{name}_endpoint") for name in ("authorization", "token")]
         revoke, issuer = told.get("revocation_endpoint"), told.get("issuer")
-        # RFC 8414, 3.3. By the name of another issuer, a server could pass an answer of that one off as its own.
+        # RFC 8414, 3.3: with the name of another issuer, a server could present a response of that issuer as its own.
         for place in (issuer, *places, *([revoke] if revoke is not None else [])):
             if not isinstance(place, str) or origin_of(place) != home:
                 raise NotAnApi(f"{home} names a sign-in address of another server", method="GET", path=_METADATA)
@@ -79,17 +79,17 @@ class OAuth:
         return Server(str(issuer), str(places[0]), str(places[1]), revoke, says)
 
     def exchange(self, server: Server, client_id: str, code: str, redirect_uri: str, verifier: str) -> Tokens:
-        """Tokens for a ``code``. Problems: bad_request (what the server says of it), unauthorized."""
+        """Exchange a ``code`` for tokens. Problems: bad_request (with the reason of the server), unauthorized."""
         form = {"grant_type": "authorization_code", "code": code, "redirect_uri": redirect_uri}
         return self._tokens(server, {**form, "client_id": client_id, "code_verifier": verifier}, "")
 
     def refresh(self, server: Server, client_id: str, refresh_token: str) -> Tokens:
-        """New tokens for a refresh token, which is worth nothing afterwards. Problems as for ``exchange``."""
+        """Exchange a refresh token for new tokens; it is invalid afterwards. Problems: as ``exchange``."""
         form = {"grant_type": "refresh_token", "refresh_token": refresh_token, "client_id": client_id}
         return self._tokens(server, form, refresh_token)
 
     def revoke(self, server: Server, client_id: str, token: str) -> None:
-        """End a token, with a refresh token everything that hangs on it. Problems as for ``exchange``."""
+        """Revoke a token; a refresh token with all tokens of its grant. Problems: as ``exchange``."""
         if server.revoke is not None:
             self._send(server.revoke, {"token": token, "client_id": client_id}, read_timeout=_REVOKE_SECONDS)
 
@@ -102,11 +102,11 @@ class OAuth:
         return Tokens(access, str(refresh) if refresh else None, lifetime, str(told.get("scope", "")))
 
     def _send(self, url: str, form: Mapping[str, str], read_timeout: float | None = None) -> dict[str, Any]:
-        # Below the base address, which may have a path of its own.
+        # The base address may have a path.
         path = url.removeprefix(self._transport.address.base)
         if path == url:
             path = url.removeprefix(self._transport.address.origin)
-        # Never repeated once it may have arrived: a code or a refresh token sent twice ends what it stands for.
+        # Not retried once it may have arrived: reusing a code or a refresh token revokes the grant.
         call = Call("POST", path, body=FormBody(form), root="", repeatable=False, read_timeout=read_timeout)
         try:
             return self._transport.json_object(call)

@@ -1,4 +1,4 @@
-"""How a client behaves, as one value that forks can share or vary."""
+"""Options of a client, as one value that forks share."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -10,7 +10,7 @@ UPLOAD_TIMEOUT = 600.0  # seconds; the server may be converting a Word or PowerP
 
 
 class Exchange(NamedTuple):
-    """One answered request, for logs: ``seconds`` from the first byte out to the headers of the answer."""
+    """One request with its response, for logs: ``seconds`` from the first byte sent to the response headers."""
 
     method: str
     url: str
@@ -31,4 +31,4 @@ class Options(NamedTuple):
     on_exchange: Callable[[Exchange], None] | None
     verify: bool | str
     clock: Clock
-    door: "tuple[str, str] | None" = None  # of a server on this host: its loopback address, and its instance key
+    door: "tuple[str, str] | None" = None  # for a server on this host: its loopback address and its instance key

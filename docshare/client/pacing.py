@@ -1,4 +1,4 @@
-"""What servers say about rate limits, and how to stay clear of them (section Limits)."""
+"""Rate limits: reading them from response headers, and pacing requests to stay below them."""
 
 import re
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from docshare.contract.patterns import Pattern
 
-RESERVE = 0.2  # this share of the limit is left to other processes that use the same token
+RESERVE = 0.2  # the share of the limit that is left to other processes with the same token
 
 _NAMED = re.compile(r'("(?:[^"\\]|\\.)*")((?:\s*;\s*[a-z*][a-z0-9_.*-]*(?:=[^;,]*)?)*)')
 _PAIR = re.compile(r"([a-z]+)\s*=\s*(\d{1,12})")
@@ -26,22 +26,22 @@ class Budget(NamedTuple):
     window: float
 
     def spacing(self) -> float:
-        """Seconds to leave before the next request: 0 above the reserve, else what spreads the rest evenly."""
+        """Return the seconds to leave before the next request: 0 above the reserve, otherwise spread evenly."""
         if self.remaining > self.limit * RESERVE:
             return 0.0
         return max(self.reset / max(self.remaining, 1), self.window / self.limit)
 
     def duration(self, requests: int) -> float:
-        """Seconds that so many requests take when they keep this spacing."""
+        """Return the seconds that ``requests`` requests take with this spacing."""
         unhindered = max(self.remaining - int(self.limit * RESERVE), 0)
         return max(requests - unhindered, 0) * self.window / self.limit
 
 
 def read_budget(headers: Mapping[str, str], wall: float) -> Budget | None:
-    """The tightest budget that the headers (any case) tell, or None. ``wall``: now in seconds since 1970.
+    """Return the tightest budget in the headers (in any case), or None. ``wall``: the time in seconds since 1970.
 
-    Understood are ``RateLimit: "name";r=50;t=30`` with ``RateLimit-Policy: "name";q=120;w=60``, the older
-    ``RateLimit: limit=, remaining=, reset=`` and the ``RateLimit-*`` and ``X-RateLimit-*`` triples.
+    Supported are ``RateLimit: "name";r=50;t=30`` with ``RateLimit-Policy: "name";q=120;w=60``, the older
+    ``RateLimit: limit=, remaining=, reset=``, and the ``RateLimit-*`` and ``X-RateLimit-*`` triples.
     """
     low = {key.lower(): value for key, value in headers.items()}
     found = (
@@ -51,7 +51,7 @@ def read_budget(headers: Mapping[str, str], wall: float) -> Budget | None:
 
 
 def read_retry_after(headers: Mapping[str, str], wall: float) -> float | None:
-    """Seconds that ``Retry-After`` asks for (it may be a number or a date), or None."""
+    """Return the seconds in ``Retry-After`` (a number or a date), or None."""
     text = {key.lower(): value for key, value in headers.items()}.get("retry-after", "").strip()
     if text.isascii() and text.isdigit():
         return float(text[:9])
@@ -60,7 +60,7 @@ def read_retry_after(headers: Mapping[str, str], wall: float) -> float | None:
 
 
 def read_date(headers: Mapping[str, str]) -> float | None:
-    """The server's clock as its ``Date`` header shows it (seconds since 1970), or None."""
+    """Return the time of the server in its ``Date`` header (seconds since 1970), or None."""
     return _http_date({key.lower(): value for key, value in headers.items()}.get("date", ""))
 
 
@@ -109,7 +109,7 @@ def _triple(low: Mapping[str, str], prefix: str, wall: float) -> list[Budget]:
 
 
 def _budget(remaining: str, reset: float, limit: str | None, window: str | None) -> Budget:
-    if limit is None or window is None:  # what the server leaves open is as the specification says
+    if limit is None or window is None:  # the defaults of the API
         from docshare.contract.limits import REQUESTS
 
         limit, window = limit or str(REQUESTS.limit), window or str(REQUESTS.window_ms / 1000)
@@ -117,7 +117,7 @@ def _budget(remaining: str, reset: float, limit: str | None, window: str | None)
 
 
 class Meter:
-    """The last budget heard, shared by every connection of one credential. Safe to use from several threads."""
+    """The last received budget, shared by all connections of one credential. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -125,23 +125,23 @@ class Meter:
         self._heard = 0.0
 
     def note(self, headers: Mapping[str, str], wall: float, now: float) -> None:
-        """Remember what an answer's headers say; ``now`` is the monotonic clock in seconds."""
+        """Store the budget in the headers of a response; ``now`` is the monotonic time in seconds."""
         budget = read_budget(headers, wall)
         if budget is not None:
             with self._lock:
                 self._budget, self._heard = budget, now
 
     def spacing(self) -> float:
-        """Seconds that should lie between two requests; 0 while the limit is far or unknown."""
+        """Return the seconds to leave between two requests; 0 while the limit is not close or unknown."""
         budget = self._budget
         return 0.0 if budget is None else budget.spacing()
 
     def duration(self, requests: int) -> float:
-        """Seconds that so many requests take; 0 while no limit is known."""
+        """Return the seconds that ``requests`` requests take; 0 while no limit is known."""
         budget = self._budget
         return 0.0 if budget is None else budget.duration(requests)
 
     def due(self, now: float) -> float:
-        """Seconds from ``now`` (monotonic) until the next request should leave."""
+        """Return the seconds from ``now`` (monotonic) until the next request should be sent."""
         with self._lock:
             return max(self._heard + self.spacing() - now, 0.0)

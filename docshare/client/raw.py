@@ -1,4 +1,4 @@
-"""Any request at all, for what has no method of its own."""
+"""Arbitrary requests, for routes without a method of their own."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 _GATE_PATHS = ("/api/v1/events", "/api/v1/gate-responses")
 _BLOCK = 256 * 1024  # bytes
-# RFC 9110, 9.2.2: to do these twice is the same as to do them once.
+# RFC 9110, 9.2.2
 _IDEMPOTENT = {"GET", "HEAD", "OPTIONS", "PUT", "DELETE"}
 
 
 class Answer(NamedTuple):
-    """An answer of status 2xx: its headers, and ``blocks`` of its body, which is still on its way."""
+    """A 2xx response: its headers, and ``blocks`` of its body, which is read as it arrives."""
 
     status: int
     headers: Mapping[str, str]
@@ -28,7 +28,7 @@ class Answer(NamedTuple):
 
 
 class RawBody(WholeBody):
-    """The bytes ``raw``, said to be of the media type ``content_type``."""
+    """The bytes ``raw`` with the media type ``content_type``."""
 
     def __init__(self, raw: bytes, content_type: str) -> None:
         super().__init__(raw)
@@ -50,11 +50,11 @@ class Raw:
         body: "MultipartFile | WholeBody | None" = None,
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
-        """Send one request below the base address and return the answer.
+        """Send one request below the base address and return the response.
 
-        Parameters: ``method`` in capitals; ``path`` from its slash on, such as ``/api/v1/files``; ``params`` of the
-        query; ``headers`` besides the usual ones. A POST or PATCH is not repeated once it may have arrived. Raises
-        ``Refused``, whose ``body`` is what the server said, and ``TransportError``.
+        Parameters: ``method`` in upper case; ``path`` with its leading slash, such as ``/api/v1/files``; ``params`` the
+        query; ``headers`` additional headers. A POST or PATCH is not retried once it may have arrived. Raise
+        ``Refused``, whose ``body`` is that of the response, and ``TransportError``.
         """
         from docshare.client.body import MultipartFile
 
@@ -72,7 +72,7 @@ class Raw:
         try:
             response = self._transport.send(call)
         except Refused as refusal:
-            # Spec: Errors; below Pro the gate stream answers 403 in plain text.
+            # Below Pro, the gate stream answers 403 in plain text.
             if refusal.status == 403 and refusal.plain and path.partition("?")[0] in _GATE_PATHS:
                 from docshare.client.events import plan_required
 
@@ -81,5 +81,5 @@ class Raw:
         return Answer(response.status_code, response.headers, self._transport.blocks(response, call, _BLOCK))
 
     def rows_after(self, path: str, cursor: int, params: Mapping[str, str]) -> Iterator[Row]:
-        """Every row of the feed at ``path`` (below ``/api/v1``) with an id above ``cursor``, ascending; 0: all."""
+        """Yield the rows of the feed at ``path`` (below ``/api/v1``) with ids above ``cursor``, ascending; 0: all."""
         return Feed(self._transport, path, params).rows_after(cursor)

@@ -1,4 +1,4 @@
-"""For programs that receive webhooks: is a delivery genuine?"""
+"""Verification of webhook deliveries, for programs that receive them."""
 
 from docshare.client.clock import SYSTEM_CLOCK, Clock
 from docshare.contract.limits import SECOND
@@ -13,15 +13,15 @@ def verify_signature(
     window: float = REPLAY_WINDOW_MS / SECOND,
     clock: Clock = SYSTEM_CLOCK,
 ) -> Verdict:
-    """Judge a delivery by its ``X-Service-Signature`` (section Authentication 7); never raises.
+    """Verify the ``X-Service-Signature`` of a delivery and return the verdict; never raise.
 
     Parameters:
-        secret: the whole secret of the webhook, with its ``whsec_``.
-        body: the raw bytes of the request, before anything has parsed them.
+        secret: the whole secret of the webhook, including ``whsec_``.
+        body: the raw bytes of the request, before any parsing.
         header: the value of the header; None if the request has none.
-        window: seconds that the signing time may lie before or after now.
+        window: maximum distance of the signing time from now, in seconds.
         clock: replaced in tests.
 
-    The verdict is true only for ``Verdict.GENUINE``; the value of every other one says what is wrong.
+    Only ``Verdict.GENUINE`` is true; the value of every other verdict is the reason.
     """
     return verify(secret, body, header or "", round(clock.wall() * SECOND), round(window * SECOND))

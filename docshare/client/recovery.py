@@ -1,4 +1,5 @@
-"""What became of a write whose answer was lost. The API has no idempotency key, so a list must tell."""
+"""Recovery of writes whose response was lost. The API has no idempotency keys, so the client looks for the result in
+the list of resources."""
 
 import os
 import unicodedata
@@ -16,13 +17,14 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-_LOOKS = (0.0, 2.0, 5.0)  # seconds before each look; a server may still be storing what it received
+_LOOKS = (0.0, 2.0, 5.0)  # seconds before each look; the server may still be storing the request
 _SLACK = 2.0  # seconds; the Date header has no fractions
 
 
 class Probe(ABC):
-    """Sends one ``call`` that makes something and, if its answer is lost, finds out. ``known``: UUIDs that other calls
-    made. ``what`` it makes, ``kind`` of thing, and the ``place`` where those are listed, in words."""
+    """Send one ``call`` that creates a resource and, if its response is lost, look for the resource. ``known``: UUIDs
+    of resources that other calls created. For messages: ``what`` the call does, the ``kind`` of resource, and the
+    ``place`` where it is listed."""
 
     what: ClassVar[str]
     kind: ClassVar[str]
@@ -37,21 +39,21 @@ class Probe(ABC):
 
     @abstractmethod
     def rows(self) -> list[Row]:
-        """The list that tells."""
+        """Return the list in which to look."""
 
     @abstractmethod
     def fits(self, row: Row) -> bool:
-        """Whether ``row``, which is new, is what the call was to make."""
+        """Return whether ``row``, which is new, is what the call should have created."""
 
     @abstractmethod
     def result(self, row: Row) -> Row:
-        """``row`` as the call would have answered it."""
+        """Return ``row`` in the format of the response to the call."""
 
     def guard(self) -> Row:
-        """The answer to the call, or that of what it turns out to have made (then with ``recovered``).
+        """Return the response to the call, or the resource found in the list (with ``recovered``).
 
-        Sends a second time only if the connection broke and nothing appeared. Raises ``UnknownOutcome`` where the list
-        does not settle it, and whatever sending raises for a failure that is certain.
+        Retry once, only if the connection broke and no new resource appeared. Raise ``UnknownOutcome`` if the list does
+        not show what happened, and the error of the call if it certainly failed.
         """
         first = self._attempt()
         if isinstance(first, dict):
@@ -64,7 +66,7 @@ class Probe(ABC):
         raise self._unknown(f"no such {self.kind} has appeared", [], first) from first
 
     def _attempt(self) -> Row | TransportError | Refused:
-        """The answer, the one thing found in its place, or the error after which nothing was found."""
+        """Return the response, the one resource found instead, or the error after which nothing was found."""
         try:
             return self._transport.json_object(self._call)
         except (TransportError, Refused) as error:
@@ -77,7 +79,7 @@ class Probe(ABC):
 
     def _is_ambiguous(self, error: TransportError | Refused) -> bool:
         if isinstance(error, Refused):
-            return error.status in (502, 504)  # a gateway's: the server behind it may have finished
+            return error.status in (502, 504)  # from a gateway: the server behind it may have finished
         return isinstance(error, ConnectionLost | TimedOut | NotAnApi) and self._call.may_have_arrived()
 
     def _look(self, error: TransportError | Refused) -> list[Row]:
@@ -102,7 +104,7 @@ class Probe(ABC):
     def _unknown(self, why: str, candidates: list[Row], error: TransportError | Refused) -> UnknownOutcome:
         return UnknownOutcome(
             f"the answer to the {self.what} was lost ({error}), and {why}",
-            hint=f"Look at {self.place} before you try again.",
+            hint=f"Check {self.place} before you try again.",
             method="POST",
             path=self._call.whole_path,
             candidates=candidates,
@@ -110,7 +112,7 @@ class Probe(ABC):
 
 
 class UploadProbe(Probe):
-    """The probe of an upload: a new file of the same bytes or, where that is not told, of the same name and size."""
+    """Look for a new file of the same bytes or, if the server sends no digest, of the same name and size."""
 
     what, kind, place = "upload", "file", "the list of files"
 
@@ -122,22 +124,22 @@ class UploadProbe(Probe):
         self._name = name
 
     def rows(self) -> list[Row]:
-        """The files of the account."""
+        """Return the files of the account."""
         return self._transport.json_rows(Call("GET", "/files"))
 
     def fits(self, row: Row) -> bool:
-        """Whether the file is the one that was sent."""
+        """Return whether the file is the one that was sent."""
         return _holds(row, self._body, self._name)
 
     def result(self, row: Row) -> Row:
-        """The upload result."""
+        """Return the upload result."""
         link = row.get("shareUrl") or f"{self._transport.address.base}/{row.get('shortId') or row['uuid']}"
         result: Row = {key: row[key] for key in ("uuid", "shortId") if key in row}
         return {**result, "shareUrl": link}
 
 
 class ReplaceProbe(Probe):
-    """The probe of a replacement: a new revision of the file ``path``, told as those of uploads are."""
+    """Look for a new revision of the file ``path``, like ``UploadProbe``."""
 
     what, kind, place = "replacement", "revision", "the file"
 
@@ -149,25 +151,25 @@ class ReplaceProbe(Probe):
         self._uuid = ""
 
     def rows(self) -> list[Row]:
-        """The newest revision of the file: one that another has replaced since is nobody's result any more."""
+        """Return the newest revision of the file; an older one has been replaced by another call."""
         file = self._transport.json_object(Call("GET", self._path))
         self._uuid = str(file.get("uuid"))
         revisions: list[Row] = file.get("revisions") or []
         return revisions[:1]
 
     def fits(self, row: Row) -> bool:
-        """Whether the revision is what was sent."""
+        """Return whether the revision is the document that was sent."""
         return _holds(row, self._body, self._name)
 
     def result(self, row: Row) -> Row:
-        """The replace result, without what only its answer told."""
+        """Return the replace result, without the keys that only the lost response contained."""
         kept: Row = {key: row[key] for key in ("contentVersion", "originalName", "size") if key in row}
         return {"uuid": self._uuid, **kept}
 
 
 def _holds(row: Row, body: "MultipartFile", name: str) -> bool:
-    """Whether ``row``, a file or a revision, is the document of ``body``, which was sent as ``name``."""
-    # Spec gap: sha256 is an addition of docshare; where it is missing, name and size must do.
+    """Return whether ``row``, a file or a revision, is the document ``body`` that was sent as ``name``."""
+    # Other servers of this API do not send sha256; then compare name and size.
     if row.get("sha256") == body.hash_source():
         return True
     stored = str(row.get("originalName"))
@@ -177,7 +179,7 @@ def _holds(row: Row, body: "MultipartFile", name: str) -> bool:
 
 
 def _is_broken(error: TransportError | Refused) -> bool:
-    # Silence is different: the server may still be at work on it, and a second upload would make a second file.
+    # Not after a timeout: the server may still be working on it, and a retry would create a second file.
     return isinstance(error, ConnectionLost) or (isinstance(error, Refused) and error.status == 502)
 
 

@@ -1,4 +1,4 @@
-"""Which failed calls are repeated, and after how long."""
+"""Which failed calls are retried, and after what delay."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -18,8 +18,8 @@ _SHORTEST_LIMIT_WAIT = 0.5  # seconds; a Retry-After of 0 must not turn into a b
 
 
 class Call(NamedTuple):
-    """One request. ``path`` is below ``root``; ``repeatable``: doing it twice is the same as doing it once; ``again``:
-    after which status it is repeated all the same, and how often, because the server then did nothing."""
+    """One request. ``path`` is relative to ``root``; ``repeatable``: the request is idempotent; ``again``: statuses
+    after which it is retried in any case, and how often, because the server then did nothing."""
 
     method: str
     path: str
@@ -27,11 +27,11 @@ class Call(NamedTuple):
     body: "MultipartFile | WholeBody | None" = None
     repeatable: bool = True
     read_timeout: float | None = None  # seconds; None: the client's
-    encoding: str | None = None  # Accept-Encoding, where the default is not wanted
+    encoding: str | None = None  # Accept-Encoding; None: the default
     stream: bool = False
     again: Mapping[int, int] = _NOTHING
     root: str = "/api/v1"
-    headers: Mapping[str, str] = _NOTHING  # besides those that every request has
+    headers: Mapping[str, str] = _NOTHING  # in addition to those of every request
 
     @property
     def whole_path(self) -> str:
@@ -39,12 +39,12 @@ class Call(NamedTuple):
         return self.root + self.path
 
     def may_have_arrived(self) -> bool:
-        """Whether the server can have the whole request, once sending it began."""
+        """Return whether the server may have received the whole request."""
         return self.body is None or self.body.exhausted
 
 
 class Patience:
-    """The waiting of one call: how often it was tried and how long it waited in total."""
+    """The retries of one call: their number, and the total wait."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
@@ -53,7 +53,7 @@ class Patience:
         self._waited = 0.0
 
     def pause(self, call: Call, error: Refused | TransportError) -> float | None:
-        """Seconds to wait before the call is repeated; None if it must not be, or would have to wait too long."""
+        """Return the seconds to wait before a retry; None if the call must not be retried or would wait too long."""
         if not self._repeats(call, error):
             return None
         seconds = self._seconds(error)
@@ -92,7 +92,7 @@ class Patience:
 
 
 def reason(error: Refused | TransportError) -> str:
-    """A few words for people: why a call waits."""
+    """Return a short reason why a call waits."""
     if isinstance(error, Refused):
         return "rate limited" if error.status == 429 else f"the server answered {error.status}"
     return error.detail

@@ -1,4 +1,4 @@
-"""Settings of files (section File settings)."""
+"""Settings of files."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 
 class Settings:
-    """``client.settings``. The current values stand in the File object: ``client.files.show``."""
+    """``client.settings``. The File object contains the current values: ``client.files.show``."""
 
     def __init__(self, transport: "Transport") -> None:
         self._transport = transport
 
     def write(self, file: str, values: Mapping[str, Any]) -> None:
-        """``PUT /files/{id}/settings``: change the settings of a file, all of them or none.
+        """Change settings of a file, all of them or none (``PUT /files/{id}/settings``).
 
         Parameters:
             file: a UUID or a short id.
-            values: the fields to change, as section File settings names them. Fields left out keep their value, but
+            values: the fields to change, named as in openapi.yaml. Omitted fields keep their values, but
                 ``viewerSettings`` replaces the whole stored object.
 
         Problems: bad_request, plan_required, not_found, conflict (the slug is taken), gone (an expired or burned link),

@@ -34,15 +34,15 @@ class _SecurePool(HTTPSConnectionPool):
 
 
 class SlowUplinkAdapter(HTTPAdapter):
-    """The adapter of ``requests`` over those connections, with and without an HTTP proxy."""
+    """The adapter of ``requests`` for these connections, with and without an HTTP proxy."""
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        """Build the pool manager; parameters as in ``HTTPAdapter``."""
+        """Create the pool manager; parameters as in ``HTTPAdapter``."""
         super().init_poolmanager(*args, **kwargs)
         _use_slow_uplinks(self.poolmanager)
 
     def proxy_manager_for(self, proxy: str, **kwargs: Any) -> PoolManager:
-        """The pool manager of a proxy; parameters as in ``HTTPAdapter``. SOCKS proxies keep their own connections."""
+        """Return the pool manager of a proxy; parameters as in ``HTTPAdapter``. SOCKS proxies are not changed."""
         manager: PoolManager = super().proxy_manager_for(proxy, **kwargs)
         if isinstance(manager, ProxyManager):
             _use_slow_uplinks(manager)

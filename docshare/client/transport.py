@@ -1,4 +1,4 @@
-"""The only HTTP call of the client: credential, retries, pacing, and answers turned into values or errors."""
+"""The only HTTP call of the client: credential, retries, pacing, and translation of responses to values or errors."""
 
 import json
 import re
@@ -19,14 +19,14 @@ from docshare.client.retries import Call, Patience, reason
 from docshare.client.sockets import SlowUplinkAdapter
 from docshare.contract.problems import MEDIA_TYPE, Problem
 
-_ERROR_BODY = 64 * 1024  # bytes of an error answer that are read
+_ERROR_BODY = 64 * 1024  # bytes of an error response that are read
 _TOKEN = re.compile(r"[\x21-\x7e]+")
 _WORTH_SAYING = 2.0  # seconds of pacing that a person would notice
 
 
 class Bearer(AuthBase):
-    """Sets the credential, and only for its origin. An auth object, even one that sets nothing, also keeps requests
-    from taking a login for the host out of ``~/.netrc`` and putting it in the place of a hand-set header."""
+    """Set the credential, only for its origin. An auth object, even one that sets nothing, also prevents requests from
+    replacing the header with a login from ``~/.netrc``."""
 
     def __init__(self, token: str | Callable[[], str] | None, origin: str, instance_key: str = "") -> None:
         self._token = token
@@ -38,9 +38,9 @@ class Bearer(AuthBase):
         if token is None:
             return request
         if origin_of(request.url or "") != self._origin:
-            raise Problem("forbidden", f"the credential belongs to {self._origin} and is sent nowhere else")
+            raise Problem("forbidden", f"the credential belongs to {self._origin} and is not sent to other servers")
         if not _TOKEN.fullmatch(token):
-            raise Problem("unauthorized", "the credential holds characters that no credential has (a line break?)")
+            raise Problem("unauthorized", "the credential contains invalid characters, such as a line break")
         request.headers["Authorization"] = f"Bearer {token}"
         if self._instance_key:
             from docshare.contract.local import HEADER, prove
@@ -50,7 +50,7 @@ class Bearer(AuthBase):
 
 
 class Transport:
-    """Sends calls to one address with one credential. One thread at a time; ``fork`` makes one for another thread."""
+    """Sends calls to one address with one credential, in one thread only."""
 
     def __init__(self, address: Address, token: str | Callable[[], str] | None, options: Options, meter: Meter) -> None:
         self.address = address
@@ -62,21 +62,21 @@ class Transport:
         self._session = _session(Bearer(token, origin_of(self._base), key), options)
 
     def json_object(self, call: Call) -> dict[str, Any]:
-        """The JSON object that answers ``call``; raises as ``send`` does, and ``NotAnApi`` for anything else."""
+        """Send ``call`` and return its JSON object; raise as ``send`` does, and ``NotAnApi`` for anything else."""
         value = self.json_value(call)
         if not isinstance(value, dict):
             raise self._not_an_api(call, "a JSON object")
         return value
 
     def json_rows(self, call: Call) -> list[dict[str, Any]]:
-        """The JSON array of objects that answers ``call``; raises as ``json_object`` does."""
+        """Send ``call`` and return its JSON array of objects; raise as ``json_object`` does."""
         value = self.json_value(call)
         if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
             raise self._not_an_api(call, "a JSON array of objects")
         return value
 
     def json_value(self, call: Call) -> Any:
-        """The JSON that answers ``call``, whatever it is; raises as ``send`` does, and ``NotAnApi`` if it is none."""
+        """Send ``call`` and return its JSON value; raise as ``send`` does, and ``NotAnApi`` for anything else."""
         response = self.send(call)
         try:
             return json.loads(response.content)
@@ -84,10 +84,10 @@ class Transport:
             raise self._not_an_api(call, "JSON") from error
 
     def send(self, call: Call) -> requests.Response:
-        """The answer of status 2xx to ``call``, after as many repetitions as its kind allows.
+        """Send ``call``, with as many retries as it allows, and return the 2xx response.
 
-        Raises ``Refused`` (``RateLimited`` for 429) for a status of 400 or more, ``Redirected`` for 3xx, and the other
-        ``TransportError`` where no answer came. With ``call.stream`` the body is left to be read.
+        Raise ``Refused`` (``RateLimited`` for 429) for a status of 400 or more, ``Redirected`` for 3xx, and another
+        ``TransportError`` if there is no response. With ``call.stream``, the caller reads the body.
         """
         patience = Patience(self.options)
         while True:
@@ -100,7 +100,7 @@ class Transport:
                 self._wait(reason(error), pause)
 
     def blocks(self, response: requests.Response, call: Call, size: int) -> Iterator[bytes]:
-        """The body of a streamed answer in blocks of up to ``size`` bytes; raises ``TransportError`` if it breaks."""
+        """Yield the body of a streamed response in blocks of up to ``size`` bytes; raise ``TransportError``."""
         try:
             with response:
                 yield from response.iter_content(size)
@@ -108,14 +108,14 @@ class Transport:
             raise translated(error, call, self.address.origin) from error
 
     def server_time(self) -> float:
-        """Now by the server's clock, as its last answer showed it, in seconds since 1970."""
+        """Return the current time of the server, based on its last response, in seconds since 1970."""
         return self.options.clock.wall() + self._skew
 
     def pace(self, *, quiet: bool = False) -> None:
-        """Wait until the next request keeps clear of the rate limit; ``quiet`` says nothing about it."""
+        """Wait until the next request stays below the rate limit; ``quiet``: do not call ``on_wait``."""
         due = self._meter.due(self.options.clock.monotonic())
         if due > 0:
-            self._wait("keeping clear of the rate limit", due, quiet=quiet or due < _WORTH_SAYING)
+            self._wait("staying below the rate limit", due, quiet=quiet or due < _WORTH_SAYING)
 
     def close(self) -> None:
         """Close every open connection; a later call opens a new one."""
@@ -125,7 +125,7 @@ class Transport:
         try:
             response = self._request(call)
             if response.status_code < 300 and not call.stream:
-                _ = response.content  # read here, so that a broken answer is a failed attempt
+                _ = response.content  # read here, so that a broken response is a failed attempt
         except requests.RequestException as error:
             raise translated(error, call, self.address.origin) from error
         if response.status_code >= 400:
@@ -173,7 +173,7 @@ class Transport:
         target = response.headers.get("Location", "an address it does not name")
         return Redirected(
             f"{self.address.origin} redirects to {target}",
-            hint="Is the base URL http instead of https? Redirects are not followed, to keep the credential here.",
+            hint="Check whether the base URL must be https. Redirects are not followed, to protect the credential.",
             method=call.method,
             path=call.whole_path,
         )
@@ -181,7 +181,7 @@ class Transport:
     def _not_an_api(self, call: Call, wanted: str) -> NotAnApi:
         return NotAnApi(
             f"{self.address.base} did not answer with {wanted}",
-            hint="Is this the base URL of a docshare server?",
+            hint="Check that this is the base URL of a docshare server.",
             method=call.method,
             path=call.whole_path,
         )
@@ -194,7 +194,7 @@ class Transport:
 
 def _session(auth: AuthBase, options: Options) -> requests.Session:
     session = requests.Session()
-    session.trust_env = options.door is None  # a loopback address is reached through no proxy
+    session.trust_env = options.door is None  # use no proxy for a loopback address
     session.auth = auth
     session.headers.update({"User-Agent": options.user_agent, "Accept": f"application/json, {MEDIA_TYPE}, */*;q=0.5"})
     session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
@@ -204,7 +204,7 @@ def _session(auth: AuthBase, options: Options) -> requests.Session:
 
 
 def _beginning(response: requests.Response) -> bytes:
-    """The first bytes of an error answer; its status counts even if the rest never arrives."""
+    """Return the first bytes of an error response; its status is valid even if the body never arrives."""
     body = b""
     try:
         with response:

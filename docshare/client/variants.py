@@ -1,4 +1,4 @@
-"""Variants of a file's link, one per recipient (section Variants)."""
+"""Variants of the link of a file, one per recipient."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -19,15 +19,15 @@ Row = dict[str, Any]
 
 class Variants:
     """``client.variants``. A ``file`` is a UUID or a short id, a ``variant`` always its UUID; Variant objects are the
-    server's JSON as it was sent."""
+    JSON of the server, unchanged."""
 
     def __init__(self, transport: "Transport") -> None:
         self._transport = transport
         self._made: set[str] = set()
 
     def list(self, file: str) -> list[Row]:
-        """``GET /files/{id}/variants``: all of a file, newest first, revoked and redacted ones too. Problems:
-        plan_required (below Pro), not_found."""
+        """Return all variants of a file, including revoked and redacted ones, newest first
+        (``GET /files/{id}/variants``). Problems: plan_required (below Pro), not_found."""
         return _rows(self._transport, file)
 
     def create(
@@ -38,17 +38,17 @@ class Variants:
         *,
         known: Iterable[str] = (),
     ) -> Row:
-        """``POST /files/{id}/variants``: the new Variant.
+        """Create a variant (``POST /files/{id}/variants``) and return it.
 
         Parameters:
             file: a UUID or a short id.
-            label: who it is for, up to 200 characters; None for nobody in particular.
-            overrides: ``allowDownload`` and ``pageRange``, where they differ from the file's.
-            known: UUIDs of variants that were there before.
+            label: the recipient, up to 200 characters; None: no label.
+            overrides: ``allowDownload`` and ``pageRange``, if they differ from those of the file.
+            known: UUIDs of existing variants.
 
-        The API knows no idempotency key. When the answer is lost after the server may have made the variant, the list
-        decides: one new variant of that label and those overrides, which is not ``known``, is the result
-        (``"recovered": true``), none means that it is sent once more, and anything else raises ``UnknownOutcome``.
+        The API has no idempotency keys. If the response is lost after the server may have created the variant, the
+        client reads the list of variants: exactly one new variant with this label and these overrides is the result
+        (``"recovered": true``); if there is none, the client retries once; anything else raises ``UnknownOutcome``.
         Problems: bad_request (malformed, or the file has 200), plan_required, not_found, payload_too_large.
         """
         sent: Row = {} if label is None else {"label": label}
@@ -60,30 +60,30 @@ class Variants:
         return variant
 
     def update(self, file: str, variant: str, changes: Mapping[str, Any]) -> Row:
-        """``PUT /files/{id}/variants/{uuid}``: the Variant after ``changes`` to ``label`` (``""`` clears),
-        ``overrides`` (replaced as a whole) and ``revoked``. Problems: bad_request, not_found, conflict (the label was
+        """Change ``label`` (``""`` clears it), ``overrides`` (replaced as a whole), or ``revoked``, and return the
+        Variant (``PUT /files/{id}/variants/{uuid}``). Problems: bad_request, not_found, conflict (the label was
         redacted)."""
         return self._transport.json_object(Call("PUT", _path(file, variant), body=JsonBody(dict(changes))))
 
     def delete(self, file: str, variant: str) -> None:
-        """``DELETE /files/{id}/variants/{uuid}``: the link dies, its sessions stay unattributed. Problems:
-        not_found."""
+        """Delete a variant (``DELETE /files/{id}/variants/{uuid}``); its sessions remain, without a recipient.
+        Problems: not_found."""
         self._transport.send(Call("DELETE", _path(file, variant)))
 
     def redact(self, file: str, variant: str) -> None:
-        """``DELETE ...?redact=1``: erase the label for good; the link goes on working. Problems: not_found."""
+        """Erase the label permanently (``DELETE ...?redact=1``); the link keeps working. Problems: not_found."""
         self._transport.send(Call("DELETE", _path(file, variant), {"redact": 1}))
 
     def reading(self, file: str) -> dict[str, Row]:
-        """The ``variants`` of ``GET /files/{id}/readership`` by UUID: ``{uuid, sessions, avgTimeMs, ...}``; empty where
-        the plan has no such section. Problems: insufficient_scope, forbidden, not_found."""
+        """Return the section ``variants`` of ``GET /files/{id}/readership`` by UUID: ``{uuid, sessions, avgTimeMs,
+        ...}``; empty if the plan does not include it. Problems: insufficient_scope, forbidden, not_found."""
         report = self._transport.json_object(Call("GET", f"{file_path(file)}/readership"))
         rows = report.get("variants")
         return {str(row["uuid"]): row for row in rows if "uuid" in row} if isinstance(rows, list) else {}
 
 
 class _VariantProbe(Probe):
-    """The probe of a create: a new variant of the same label and the same overrides."""
+    """Look for a new variant with the same label and overrides."""
 
     what, kind, place = "creation of a variant", "variant", "the list of variants"
 
@@ -93,17 +93,17 @@ class _VariantProbe(Probe):
         self._sent = sent
 
     def rows(self) -> list[Row]:
-        """The variants of the file."""
+        """Return the variants of the file."""
         return _rows(self._transport, self._file)
 
     def fits(self, row: Row) -> bool:
-        """Whether the variant is for the same recipient and allows the same."""
-        # Spec gap: labels are trimmed, so they come back without the blanks around them.
+        """Return whether label and overrides are the same."""
+        # The server trims labels.
         wanted = (self._sent.get("label", "").strip(), self._sent.get("overrides", {}))
         return (row.get("label", ""), row.get("overrides") or {}) == wanted
 
     def result(self, row: Row) -> Row:
-        """The Variant as it is listed."""
+        """Return the Variant as listed."""
         return row
 
 
@@ -121,7 +121,7 @@ def _rows(transport: "Transport", file: str) -> list[Row]:
 def _path(file: str, variant: str | None = None) -> str:
     if variant is None:
         return f"{file_path(file)}/variants"
-    # Spec: Variants. Paths take the UUID only; anything else must not become part of one.
+    # variants.update and variants.delete take the UUID only; anything else must not become part of the path.
     if not is_uuid(variant):
-        raise Problem("not_found", f"'{variant}' is no UUID of a variant")
+        raise Problem("not_found", f"'{variant}' is not the UUID of a variant")
     return f"{file_path(file)}/variants/{variant}"

@@ -1,7 +1,7 @@
-"""Feeds that are read by a cursor: pages, and walks that lose nothing (section Events feed).
+"""Feeds that are read with a cursor: single pages, and complete walks.
 
-``since=0`` does not mean "from the start" but "newest first", so the ascending walk can begin at ``since=1`` only and
-never shows a row with id 1. ``Feed.rows_after`` is the one place that knows this.
+``since=0`` means "newest first", not "from the start", so an ascending walk can only start at ``since=1``, which omits
+a row with id 1. ``Feed.rows_after`` handles this.
 """
 
 from collections import deque
@@ -21,9 +21,9 @@ _FIRST_SINCE = 1
 
 
 class Feed:
-    """One sequence of rows with ids of its own. Rows are the server's JSON objects, untouched.
+    """One sequence of rows with its own ids. Rows are the JSON objects of the server, unchanged.
 
-    Parameters: ``path`` below ``/api/v1``; ``params`` what every request says besides the cursor.
+    Parameters: ``path`` below ``/api/v1``; ``params`` of every request besides the cursor.
     """
 
     def __init__(self, transport: "Transport", path: str, params: Mapping[str, str]) -> None:
@@ -32,10 +32,10 @@ class Feed:
         self._params = params
 
     def page(self, since: int | None = None, limit: int = LIMIT_DEFAULT, file: str | None = None) -> list[Row]:
-        """One page.
+        """Return one page.
 
-        Parameters: ``since`` None or 0 for the newest rows, newest first, or an id after which rows come ascending;
-        ``limit`` 1 to 100 rows; ``file`` a UUID or short id (unknown ones have no rows). Problems: bad_request,
+        Parameters: ``since`` None or 0 for the newest rows, newest first, or an id for the rows after it, ascending;
+        ``limit`` 1 to 100 rows; ``file`` a UUID or short id (an unknown file has no rows). Problems: bad_request,
         insufficient_scope, and those of the feed.
         """
         params: dict[str, str | int] = {**self._params, "limit": limit}
@@ -49,7 +49,7 @@ class Feed:
         return rows
 
     def newest(self, count: int, file: str | None = None) -> list[Row]:
-        """The newest ``count`` rows, newest first. More than a page is found by walking all of the feed."""
+        """Return the newest ``count`` rows, newest first. More than one page requires a walk of the whole feed."""
         if count <= 0:
             return []
         if count <= LIMIT_MAX:
@@ -57,11 +57,10 @@ class Feed:
         return list(deque(self.rows_after(None, file), maxlen=count))[::-1]
 
     def rows_after(self, cursor: int | None, file: str | None = None) -> Iterator[Row]:
-        """Every row with an id above ``cursor``, ascending, up to the row that is the newest by then; None or 0: from
-        the first row on.
+        """Yield every row with an id above ``cursor``, ascending, up to the newest one; None or 0: from the first row.
 
-        From the start, the newest page is read first: short of a full page it is the whole history, and the only way
-        to see a row with id 1. A full one only shows that there is more, which ``since=1`` walks.
+        A walk from the start reads the newest page first. If that page is not full, it is the whole history, and the
+        only way to get a row with id 1. If it is full, there is more, and the walk starts at ``since=1``.
         """
         if cursor is None or cursor < _FIRST_SINCE:
             page = sorted(self.page(None, LIMIT_MAX, file), key=_id)

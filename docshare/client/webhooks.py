@@ -1,4 +1,4 @@
-"""Webhooks: who is told about events, and how the telling went (section Webhooks)."""
+"""Webhooks and their deliveries."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -19,16 +19,16 @@ _ROOT = "/webhooks"
 
 
 class Webhooks:
-    """``client.webhooks``. A ``webhook`` is always its UUID; Webhook and delivery objects are the server's JSON as it
-    was sent."""
+    """``client.webhooks``. A ``webhook`` is always its UUID; Webhook and delivery objects are the JSON of the server,
+    unchanged."""
 
     def __init__(self, transport: "Transport") -> None:
         self._transport = transport
         self._made: set[str] = set()
 
     def list(self) -> list[Row]:
-        """``GET /webhooks``: all of the account, newest first, with their health; never with a secret. Problems:
-        insufficient_scope."""
+        """Return all webhooks of the account, newest first, with their status and without secrets (``GET /webhooks``).
+        Problems: insufficient_scope."""
         return _rows(self._transport)
 
     def create(
@@ -40,20 +40,20 @@ class Webhooks:
         *,
         known: Iterable[str] = (),
     ) -> Row:
-        """``POST /webhooks``: ``{webhook, secret}``. The secret is told here and never again.
+        """Create a webhook (``POST /webhooks``) and return ``{webhook, secret}``. The secret is returned only here.
 
         Parameters:
             url: an https address, up to 2048 characters.
             events: one or more of the nine kinds.
             format: ``json`` (signed) or ``slack``.
             file: the UUID or short id of the only file whose events are sent; None for all files.
-            known: UUIDs of webhooks that were there before.
+            known: UUIDs of existing webhooks.
 
-        The API knows no idempotency key. When the answer is lost after the server may have made the webhook, the list
-        decides: one new webhook of that address, kinds, format and scope is the result. It then comes with
-        ``"recovered": true`` and without its secret, which was lost with the answer. None means that it is sent once
-        more, and anything else raises ``UnknownOutcome``. Problems: bad_request (the address, the kinds, or the account
-        has 25), not_found (the file), insufficient_scope.
+        The API has no idempotency keys. If the response is lost after the server may have created the webhook, the
+        client reads the list of webhooks: exactly one new webhook with this address, kinds, format, and file is the
+        result, with ``"recovered": true`` and without its secret, which was lost with the response. If there is none,
+        the client retries once; anything else raises ``UnknownOutcome``. Problems: bad_request (the address, the kinds,
+        or the account has 25), not_found (the file), insufficient_scope.
         """
         sent: Row = {"url": url, "events": [*events], "format": format}
         if file is not None:
@@ -67,34 +67,35 @@ class Webhooks:
         return answer
 
     def delete(self, webhook: str) -> None:
-        """``DELETE /webhooks/{uuid}``: nothing is sent any more, not even what waits. Problems: not_found."""
+        """Delete a webhook and drop its queued deliveries (``DELETE /webhooks/{uuid}``). Problems: not_found."""
         self._transport.send(Call("DELETE", _path(webhook)))
 
     def test(self, webhook: str) -> Row:
-        """``POST /webhooks/{uuid}/test``: sends one ``webhook.test`` now; ``{delivered, status, latencyMs}``. Problems:
-        not_found, rate_limited (10 a minute)."""
+        """Send one ``webhook.test`` now and return ``{delivered, status, latencyMs}``
+        (``POST /webhooks/{uuid}/test``). Problems: not_found, rate_limited (10 a minute)."""
         return self._transport.json_object(Call("POST", f"{_path(webhook)}/test", repeatable=False))
 
     def enable(self, webhook: str) -> Row:
-        """``POST /webhooks/{uuid}/enable``: the Webhook, active again and with a failure count of 0. Problems:
+        """Enable a webhook, reset its failure count, and return it (``POST /webhooks/{uuid}/enable``). Problems:
         not_found."""
         return self._transport.json_object(Call("POST", f"{_path(webhook)}/enable"))
 
     def deliveries(self, webhook: str) -> Feed:
-        """``GET /webhooks/{uuid}/deliveries``: the delivery log, read as the event feed is: ``page``, ``newest`` and
-        ``rows_after``. Rows: ``{id, event, createdAt, state, nextAttemptAt, attempts}``. Problems: not_found."""
+        """Return the delivery log as a feed (``GET /webhooks/{uuid}/deliveries``). Rows: ``{id, event, createdAt,
+        state, nextAttemptAt, attempts}``. Problems: not_found."""
         return Feed(self._transport, f"{_path(webhook)}/deliveries", {})
 
     def redeliver(self, webhook: str, delivery: int) -> Row:
-        """``POST /webhooks/{uuid}/deliveries/{id}/redeliver``: the row, queued for a new round of attempts. Problems:
-        not_found, conflict (it is still queued, or the webhook is disabled)."""
+        """Queue a delivery for a new round of attempts and return its row
+        (``POST /webhooks/{uuid}/deliveries/{id}/redeliver``). Problems: not_found, conflict (the webhook is
+        disabled)."""
         return self._transport.json_object(
             Call("POST", f"{_path(webhook)}/deliveries/{delivery}/redeliver", repeatable=False)
         )
 
 
 class _WebhookProbe(Probe):
-    """The probe of a create: a new webhook of the same address, kinds, format and scope."""
+    """Look for a new webhook with the same address, kinds, format, and file."""
 
     what, kind, place = "creation of a webhook", "webhook", "the list of webhooks"
 
@@ -103,12 +104,12 @@ class _WebhookProbe(Probe):
         self._sent = sent
 
     def rows(self) -> list[Row]:
-        """The webhooks of the account."""
+        """Return the webhooks of the account."""
         return _rows(self._transport)
 
     def fits(self, row: Row) -> bool:
-        """Whether the webhook would be sent the same, to the same address. Its scope is told as a UUID, whatever named
-        the file, so only that there is one can be compared."""
+        """Return whether address, kinds, and format are the same. The list shows the file as a UUID, whatever id was
+        sent, so compare only whether there is one."""
         same = all(row.get(key) == self._sent[key] for key in ("url", "format"))
         kinds = row.get("events")
         return (
@@ -119,12 +120,12 @@ class _WebhookProbe(Probe):
         )
 
     def result(self, row: Row) -> Row:
-        """The answer without the secret, which only the server and the lost answer knew."""
+        """Return the webhook without its secret, which was in the lost response only."""
         return {"webhook": row}
 
 
 def _rows(transport: "Transport") -> list[Row]:
-    # Spec gap: the list is an object; an array, which another server may send, is understood too.
+    # The list is an object; other servers of this API may send an array.
     call = Call("GET", _ROOT)
     answer = transport.json_value(call)
     rows = answer.get("webhooks") if isinstance(answer, dict) else answer
@@ -140,5 +141,5 @@ def _rows(transport: "Transport") -> list[Row]:
 def _path(webhook: str) -> str:
     # Anything but a UUID must not become part of a path.
     if not is_uuid(webhook):
-        raise Problem("not_found", f"'{webhook}' is no UUID of a webhook")
+        raise Problem("not_found", f"'{webhook}' is not the UUID of a webhook")
     return f"{_ROOT}/{webhook}"

@@ -1,10 +1,10 @@
-"""A body that is sent in one piece, as ``body.MultipartFile`` is sent: with its length known, and again if need be."""
+"""A request body that is sent in one piece, with the interface of ``body.MultipartFile``."""
 
 from collections.abc import Iterator
 
 
 class WholeBody:
-    """The bytes ``raw``. ``started`` and ``exhausted``: whether any of it, and all of it, was handed over."""
+    """The bytes ``raw``. ``started`` and ``exhausted``: whether some of it, and all of it, was sent."""
 
     content_type: str
 

@@ -1,1 +1,1 @@
-"""The specification as data. Standard library only; server, client and command line all read it."""
+"""The specification as data, read by the server, the client, and the command line. Standard library only."""

@@ -1,6 +1,6 @@
-"""Values of an event's data as people type them behind ``key=``: readers that say what a value must be.
+"""Parsers of the values of ``docshare trigger --set key=value``.
 
-A reader takes the text and returns the value, or raises ValueError whose words complete "is not ...".
+A parser takes the text and returns the value, or raises a ValueError whose message completes "is not ...".
 """
 
 import re
@@ -16,12 +16,12 @@ _WHOLE = re.compile("0|[1-9][0-9]{0,14}", re.ASCII)
 
 
 def text(value: str) -> str:
-    """Any text, as it is."""
+    """Return ``value`` unchanged."""
     return value
 
 
 def whole(low: int, high: int | None = None) -> Reader:
-    """A reader of whole numbers from ``low`` to ``high``, both included; None for no end."""
+    """Return a parser of whole numbers from ``low`` to ``high`` (inclusive; None: no upper bound)."""
     bounds = f" from {low}" + ("" if high is None else f" to {high}")
 
     def read(value: str) -> int:
@@ -33,7 +33,7 @@ def whole(low: int, high: int | None = None) -> Reader:
 
 
 def word(*words: str) -> Reader:
-    """A reader of one of ``words``."""
+    """Return a parser that accepts one of ``words``."""
 
     def read(value: str) -> str:
         if value not in words:
@@ -44,14 +44,14 @@ def word(*words: str) -> Reader:
 
 
 def uuid(value: str) -> str:
-    """A UUID, in lower case."""
+    """Return a UUID in lower case."""
     if not is_uuid(value):
         raise ValueError("a UUID")
     return value.lower()
 
 
 def moment(value: str) -> str:
-    """An RFC 3339 time, as it is."""
+    """Return an RFC 3339 time unchanged."""
     if parse_instant(value) is None:
         raise ValueError("a time such as 2026-11-21T09:00:00.000Z")
     return value

@@ -1,7 +1,7 @@
-"""What needs which plan: operations, feed streams and the parts of the readership report.
+"""The plans that operations and the parts of the readership report require.
 
-Operations carry the names of ``scopes.OPERATIONS``; one that is not listed is open to every plan. Gates of single
-settings stand in ``settings`` and ``viewer``.
+Operations have the names of ``scopes.OPERATIONS``; every plan may call those that are not listed. The plans of single
+settings are in ``settings`` and ``viewer``.
 """
 
 from docshare.contract.plans import Plan
@@ -10,7 +10,7 @@ from docshare.contract.problems import Problem
 OPERATION_PLANS: dict[str, Plan] = {
     "files.replace": Plan.PRO,
     "assets.create": Plan.BASIC,
-    # Spec: Variants. Only list and create name a plan, so a downgraded owner can still revoke and redact.
+    # Update and delete require no plan, so that an owner can still revoke and redact variants after a downgrade.
     "variants.list": Plan.PRO,
     "variants.create": Plan.PRO,
     "readership.pages": Plan.BASIC,
@@ -64,18 +64,18 @@ REPORT_SECTIONS: dict[str, Plan] = {
     "variants": Plan.PRO,
     "contacts": Plan.PRO,
 }
-"""Top-level keys of the report, in order; ``effectivePages`` stands only while a page range is active."""
+"""Top-level keys of the report, in order; ``effectivePages`` is present only while a page range is active."""
 
 
 def operation_plan(operation: str) -> Plan:
-    """The lowest plan that may call ``operation`` (a key of ``scopes.OPERATIONS``)."""
+    """Return the lowest plan that may call ``operation`` (a key of ``scopes.OPERATIONS``)."""
     return OPERATION_PLANS.get(operation, Plan.FREE)
 
 
 def plan_problem(needed: Plan, what: str) -> Problem:
-    """The refusal of ``what`` (a noun phrase in the singular that starts the sentence) below the plan ``needed``.
+    """Return the problem that rejects ``what`` (a singular noun phrase that starts the sentence) below plan ``needed``.
 
-    Its detail holds the pinned words "requires the <tier> plan", by which clients know it (section Errors).
+    Clients recognize it by the words "requires the <tier> plan" in its detail.
     """
     return Problem("plan_required", f"{what} requires the {needed.tier} plan or higher.")
 
@@ -88,5 +88,5 @@ def require_plan(plan: Plan, operation: str, what: str) -> None:
 
 
 def keys_for(table: dict[str, Plan], plan: Plan) -> tuple[str, ...]:
-    """The keys of ``REPORT_SUMMARY`` or ``REPORT_SECTIONS`` that ``plan`` may see, in order."""
+    """Return the keys of ``REPORT_SUMMARY`` or ``REPORT_SECTIONS`` that ``plan`` may see, in order."""
     return tuple(key for key, needed in table.items() if plan >= needed)

@@ -1,8 +1,8 @@
-"""The small strict parsers that the tables are made of.
+"""Strict parsers of single fields, which the other tables use.
 
-A parser takes the name of the field and the value as ``json.loads`` gave it, and returns the value to keep or raises
-``Problem('bad_request')`` whose detail names the field. Parsers look at types first, never recurse into what they do
-not know, and read digits and letters as ASCII only, so no input makes them raise anything else.
+A parser takes the name of the field and its value from ``json.loads``, and returns the value to store or raises
+``Problem('bad_request')`` whose detail names the field. Parsers check types first, never recurse into unknown values,
+and accept only ASCII digits and letters, so no input makes them raise anything else.
 """
 
 import math
@@ -24,15 +24,15 @@ _COLOUR = Pattern("#[0-9A-Fa-f]{6}")
 _MEASUREMENT = Pattern("G-[A-Z0-9]{10}")
 _SLUG = Pattern(f"[a-z0-9-]{{1,{limits.SLUG_CHARS}}}")
 _GATE_KEY = Pattern(f"[a-z][a-z0-9_]{{0,{limits.GATE_KEY_CHARS - 1}}}")
-# Letters of every script, but nothing that ends an address or a line, not even as an encoded word: an address is put
-# into mails and pages.
+# Letters of every script, but no character or encoded word that could end an address or a line, because addresses are
+# written into mails and pages.
 _EMAIL = Pattern(
     r"(?!.*=\?)[^@\s\"'(),:;<>\[\\\]\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,64}"
     r"@(?:[\w-]{1,63}\.)*[\w-]{1,63}"
 )
 _EMAIL_CHARS = 254
 _DOMAIN = Pattern(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+")
-# The authority is matched whole, so userinfo, a backslash or a second reading of the host cannot hide in it.
+# The pattern matches the whole authority, so that it cannot contain userinfo, a backslash, or an ambiguous host.
 _WEB_URL = Pattern(
     r"https?://(?:[a-z0-9][a-z0-9._-]*|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?(?:[/?#][!#-;=?-\[\]^_a-z{|}~]*)?",
     re.IGNORECASE | re.ASCII,
@@ -62,30 +62,30 @@ ROUTE_WORDS = frozenset(
         "webhooks",
     }
 )
-"""First path segments that the server itself answers; no slug may be one of them."""
+"""First path segments of the server's own routes; a slug cannot be one of them."""
 
 GATE_TYPES = ("text", "email", "phone", "company")
 
 
 def refusal(name: str, rule: str) -> Problem:
-    """The problem of a field ``name`` that breaks ``rule`` (what it must be, without a full stop)."""
+    """Return the problem of a field ``name`` that violates ``rule`` (what it must be, without a period)."""
     return Problem("bad_request", f"{name} must be {rule}.")
 
 
 def is_integer(value: object) -> TypeGuard[int]:
-    """Whether ``value`` is a JSON integer; ``true`` is not one, although Python thinks so."""
+    """Return whether ``value`` is a JSON integer (in Python ``True`` is an ``int``; in JSON it is not)."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def boolean(name: str, value: object) -> bool:
-    """A JSON boolean; 0, 1 and words are refused."""
+    """Return a JSON boolean; reject 0, 1, and strings."""
     if not isinstance(value, bool):
         raise refusal(name, "true or false")
     return value
 
 
 def integer(low: int, high: int) -> Parser[int]:
-    """A parser of JSON integers from ``low`` to ``high``, both included."""
+    """Return a parser of JSON integers from ``low`` to ``high`` (inclusive)."""
 
     def parse(name: str, value: object) -> int:
         if not is_integer(value) or not low <= value <= high:
@@ -96,9 +96,9 @@ def integer(low: int, high: int) -> Parser[int]:
 
 
 def clamped(value: object, low: float, high: float) -> float | None:
-    """The number nearest to ``value`` between ``low`` and ``high``; None for what is no finite number.
+    """Return ``value`` limited to the range from ``low`` to ``high``; None if it is not a finite number.
 
-    Between integer bounds the result is an integer (a fraction is rounded).
+    If both bounds are integers, the result is rounded to an integer.
     """
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not _finite(value):
         return None
@@ -107,12 +107,12 @@ def clamped(value: object, low: float, high: float) -> float | None:
 
 
 def _finite(value: float) -> bool:
-    # math.isfinite turns an integer into a float first, which overflows on a huge one.
+    # math.isfinite converts an integer to a float first, which overflows for huge integers.
     return isinstance(value, int) or math.isfinite(value)
 
 
 def text(low: int, high: int) -> Parser[str]:
-    """A parser of one line of text, trimmed, of ``low`` to ``high`` characters (code points), without controls."""
+    """Return a parser of one trimmed line of ``low`` to ``high`` code points without control characters."""
 
     def parse(name: str, value: object) -> str:
         trimmed = _string(name, value).strip()
@@ -126,16 +126,16 @@ def text(low: int, high: int) -> Parser[str]:
 
 
 def email(name: str, value: object) -> str:
-    """One e-mail address as people have them, trimmed: a local part of up to 64 characters without spaces, quotes,
-    brackets, commas or the like, ``@``, and a domain. It can stand in the header of a mail as it is."""
+    """Return a trimmed email address: a local part of up to 64 characters without spaces, quotes, brackets, commas or
+    similar characters, ``@``, and a domain. It is safe in mail headers without escaping."""
     trimmed = _string(name, value).strip()
     if len(trimmed) > _EMAIL_CHARS or not _EMAIL.fullmatch(trimmed):
-        raise refusal(name, "an e-mail address such as ada@example.com")
+        raise refusal(name, "an email address such as ada@example.com")
     return trimmed
 
 
 def word(*words: str) -> Parser[str]:
-    """A parser of one of ``words``."""
+    """Return a parser that accepts one of ``words``."""
 
     def parse(name: str, value: object) -> str:
         if not isinstance(value, str) or value not in words:
@@ -146,7 +146,7 @@ def word(*words: str) -> Parser[str]:
 
 
 def instant(name: str, value: object) -> int:
-    """An RFC 3339 datetime with any offset and fraction, as milliseconds since 1970 (UTC)."""
+    """Return an RFC 3339 datetime with any offset and fraction as milliseconds since 1970 (UTC)."""
     millis = wire.parse_instant(value) if isinstance(value, str) else None
     if millis is None:
         raise refusal(name, "an ISO 8601 datetime with a time zone, such as 2030-01-31T18:00:00Z")
@@ -154,19 +154,19 @@ def instant(name: str, value: object) -> int:
 
 
 def colour(name: str, value: object) -> str:
-    """A colour ``#RRGGBB``, kept in the case it was sent in."""
-    return _match(_COLOUR, name, value, "a colour of the form #RRGGBB")
+    """Return a color ``#RRGGBB`` in its original case."""
+    return _match(_COLOUR, name, value, "a color of the form #RRGGBB")
 
 
 def measurement(name: str, value: object) -> str:
-    """An analytics measurement id of the form ``G-XXXXXXXXXX``."""
+    """Return a Google Analytics measurement id of the form ``G-XXXXXXXXXX``."""
     return _match(_MEASUREMENT, name, value, "a measurement id of the form G-XXXXXXXXXX")
 
 
 def https_url(name: str, value: object, most: int = limits.URL_CHARS) -> str:
-    """An ``https://`` address of at most ``most`` printable ASCII characters without user name, as sent.
+    """Return an ``https://`` address of at most ``most`` printable ASCII characters without userinfo, unchanged.
 
-    Where it points to is not judged here (see the server's rules for webhook targets).
+    The host is not checked here; ``docshare.server.rules.webhook_url`` does that.
     """
     url = _string(name, value)
     if not url.lower().startswith("https:") or not _is_web_url(url, most):
@@ -176,7 +176,7 @@ def https_url(name: str, value: object, most: int = limits.URL_CHARS) -> str:
 
 
 def web_url(name: str, value: object, most: int = limits.URL_CHARS) -> str:
-    """As ``https_url``, but ``http://`` will do."""
+    """Return an ``http://`` or ``https://`` address; otherwise like ``https_url``."""
     url = _string(name, value)
     if not _is_web_url(url, most):
         rule = "an http:// or https:// address without user name, spaces or unescaped characters"
@@ -190,51 +190,51 @@ def _is_web_url(url: str, most: int) -> bool:
 
 
 def slug(name: str, value: object) -> str:
-    """A custom link name, or ``""`` (which clears). Route words and what looks like a UUID are refused.
+    """Return a slug, or ``""``, which clears it. Reject route names and UUIDs, which have a meaning as first segment.
 
-    Whether it is taken (409) is decided where the files are known. Spec gap: shape and reserved words.
+    Whether another file uses the slug (409) is checked by the service, which knows the files.
     """
     if value == "":
         return ""
     found = _match(_SLUG, name, value, f"1 to {limits.SLUG_CHARS} lowercase letters, digits or hyphens")
     if is_uuid(found) or found in ROUTE_WORDS:
-        raise refusal(name, f"another word: '{found}' has a meaning of its own in addresses")
+        raise refusal(name, f"a different word: '{found}' is reserved in addresses of this server")
     return found
 
 
 def password(name: str, value: object) -> str:
-    """A share password, as sent (not trimmed): 1 to 128 bytes of UTF-8 without CR, LF, TAB and NUL; ``""`` clears."""
+    """Return a share password, untrimmed: 1 to 128 bytes of UTF-8 without CR, LF, TAB, and NUL; ``""`` clears it."""
     secret = _string(name, value)
     try:
         size = len(secret.encode())
     except UnicodeEncodeError:
         size = limits.PASSWORD_BYTES + 1
     if size > limits.PASSWORD_BYTES or any(mark in secret for mark in "\r\n\t\0"):
-        raise refusal(name, f"1 to {limits.PASSWORD_BYTES} bytes without line breaks, tabs and NUL, or empty to clear")
+        raise refusal(name, f"1 to {limits.PASSWORD_BYTES} bytes without line breaks, tabs, and NUL, or empty to clear")
     return secret
 
 
 def is_uuid(value: object) -> bool:
-    """Whether ``value`` is the text of a UUID, in either case."""
+    """Return whether ``value`` is the text of a UUID, in either case."""
     return isinstance(value, str) and _UUID.fullmatch(value) is not None
 
 
 def is_short_id(value: object) -> bool:
-    """Whether ``value`` has the shape of a short id: 12 characters of base62, where case matters."""
+    """Return whether ``value`` has the shape of a short id: 12 case-sensitive characters of base62."""
     return isinstance(value, str) and _SHORT_ID.fullmatch(value) is not None
 
 
 def uuid(name: str, value: object) -> str:
-    """A UUID in either case, returned in lower case."""
+    """Return a UUID (accepted in either case) in lower case."""
     return _match(_UUID, name, value, "a UUID").lower()
 
 
 asset_id = uuid
-"""The id that an asset upload answered with. Whether it belongs to the file is decided where the assets are known."""
+"""The ``assetId`` of an uploaded asset. Whether it belongs to the file is checked by the service."""
 
 
 def page_range(name: str, value: object) -> dict[str, int]:
-    """``{"from", "to"}`` with ``1 <= from <= to``, or both 0. The file's last page is checked where it is known."""
+    """Return ``{"from", "to"}`` with ``1 <= from <= to``, or both 0. The service checks ``to`` against the file."""
     rule = "an object {from, to} of integers with 1 <= from <= to, or {from: 0, to: 0}"
     if not isinstance(value, dict):
         raise refusal(name, rule)
@@ -247,7 +247,7 @@ def page_range(name: str, value: object) -> dict[str, int]:
 
 
 def domains(name: str, value: object) -> list[str]:
-    """Up to 20 host names with a dot, in lower case and each once; the empty list clears."""
+    """Return up to 20 distinct host names with a dot, in lower case; an empty list clears them."""
     if not isinstance(value, list) or len(value) > limits.GATE_DOMAINS:
         raise refusal(name, f"a list of up to {limits.GATE_DOMAINS} domains")
     return list(dict.fromkeys(_domain(f"{name}[{at}]", item) for at, item in enumerate(value)))
@@ -255,7 +255,7 @@ def domains(name: str, value: object) -> list[str]:
 
 def _domain(name: str, value: object) -> str:
     host = _string(name, value)
-    # Only ASCII is lowered: the Kelvin sign and its like would become ordinary letters.
+    # Lower-case ASCII only: lower() would turn the Kelvin sign and similar characters into ASCII letters.
     lowered = host.lower() if host.isascii() else ""
     if len(host) > limits.DOMAIN_CHARS or not _DOMAIN.fullmatch(lowered):
         raise refusal(name, "a bare domain such as example.com")
@@ -263,10 +263,9 @@ def _domain(name: str, value: object) -> str:
 
 
 def gate_form(name: str, value: object) -> list[dict[str, Any]]:
-    """A lead form of 1 to 5 ``{key, label, type, required}``, normalised; null and ``[]`` (which clear) give ``[]``.
+    """Return a normalized form of 1 to 5 ``{key, label, type, required}``; ``[]`` for null and ``[]``, which clear it.
 
-    Exactly one field has the type ``email``; it comes back required whatever was sent. A missing ``required`` is
-    false. Spec gap: gateFields.
+    Exactly one field has the type ``email``; it is always required. A missing ``required`` is false.
     """
     if value is None:
         return []
@@ -274,7 +273,7 @@ def gate_form(name: str, value: object) -> list[dict[str, Any]]:
         raise refusal(name, f"a list of 1 to {limits.GATE_FIELDS} fields, or empty to clear")
     form = [_gate_field(f"{name}[{at}]", item) for at, item in enumerate(value)]
     if len({entry["key"] for entry in form}) < len(form):
-        raise refusal(name, "a list of fields whose keys differ")
+        raise refusal(name, "a list of fields with different keys")
     if form and [entry["type"] for entry in form].count("email") != 1:
         raise refusal(name, "a list with exactly one field of type email")
     return form

@@ -1,4 +1,4 @@
-"""What a check of ``docshare doctor`` found, said alike by the command line and by the server it asks."""
+"""The results of the checks of ``docshare doctor``, which run in the command line and in the server."""
 
 import queue
 import threading
@@ -9,8 +9,8 @@ ERROR, WARNING, INFO = "error", "warning", "info"
 
 
 class Finding(NamedTuple):
-    """``ok``: None where the check does not apply; ``detail``: what was found, in one sentence; ``fix``: what to do if
-    it is not ok; ``level``: how bad that is, ``error`` or ``warning``, else ``info``."""
+    """The result of one check: ``ok`` (None: the check does not apply), ``detail`` (the result in one sentence),
+    ``fix`` (what to do if it is not ok), and ``level`` (``error``, ``warning``, or ``info``)."""
 
     ok: bool | None
     detail: str
@@ -18,41 +18,41 @@ class Finding(NamedTuple):
     level: str = INFO
 
     def row(self, check: str) -> dict[str, Any]:
-        """As JSON, under the name ``check``."""
+        """Return the finding as a JSON row of the check ``check``."""
         return {"check": check, "ok": self.ok, "level": self.level, "detail": self.detail, "fix": self.fix}
 
 
 def fine(detail: str) -> Finding:
-    """All is well."""
+    """Return a finding of a check that passed."""
     return Finding(True, detail)
 
 
 def absent(detail: str) -> Finding:
-    """The check does not apply; ``detail`` says why."""
+    """Return a finding of a check that does not apply; ``detail`` says why."""
     return Finding(None, detail)
 
 
 def doubtful(detail: str, fix: str) -> Finding:
-    """It works, but not as it should."""
+    """Return a warning."""
     return Finding(False, detail, fix, WARNING)
 
 
 def broken(detail: str, fix: str) -> Finding:
-    """It does not work."""
+    """Return an error."""
     return Finding(False, detail, fix, ERROR)
 
 
 def found_within(seconds: float, check: Callable[[], Finding], fix: str = "") -> Finding:
-    """What ``check`` finds, in a thread of its own: one that fails or hangs takes no other down with it.
+    """Run ``check`` in a separate thread and return its finding, so that a check that fails or hangs affects no other.
 
-    Parameters: ``seconds`` how long it may take; ``fix`` what helps where it takes longer.
+    Parameters: ``seconds`` the time limit; ``fix`` the fix to report if the check exceeds it.
     """
     found: queue.SimpleQueue[Finding] = queue.SimpleQueue()
 
     def work() -> None:
         try:
             found.put(check())
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is what was found
+        except Exception as error:  # noqa: BLE001 - any exception is reported as a finding
             found.put(broken(_words(error), getattr(error, "hint", None) or fix))
 
     threading.Thread(target=work, name="check", daemon=True).start()

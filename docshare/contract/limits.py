@@ -1,7 +1,7 @@
-"""Limits, lifetimes and rate policies that are the same on every plan (section Limits).
+"""Limits, lifetimes, and rate policies that are the same on every plan.
 
-Times are milliseconds, sizes binary bytes. What differs by plan stands in ``plans``, what belongs to one table in
-that table's own module (``webhooks``, ``streams``, ``media``).
+Durations are in milliseconds, sizes in bytes (MB is 1024 * 1024). Limits that differ by plan are in ``plans``, those of
+one table in its module (``webhooks``, ``streams``, ``media``).
 """
 
 from typing import NamedTuple
@@ -14,8 +14,8 @@ HOUR = 60 * MINUTE
 
 
 class RatePolicy(NamedTuple):
-    """At most ``limit`` requests in any ``window_ms``, counted apart for each ``per``: an Authorization header value
-    (``token``), a network ``address`` or a design-tool ``user``."""
+    """At most ``limit`` requests in any ``window_ms``, counted separately per Authorization header value (``token``),
+    per network ``address``, or per ``user`` of the design tool."""
 
     name: str
     limit: int
@@ -23,16 +23,16 @@ class RatePolicy(NamedTuple):
     per: str
 
 
-# Rates. Spec gap: the window moves, so the limit holds in any window and not only from minute to minute.
+# Rates. The window moves: the limit holds in any 60 seconds, not only per calendar minute.
 REQUESTS = RatePolicy("default", 120, MINUTE, "token")
 WEBHOOK_TEST = RatePolicy("webhook-test", 10, MINUTE, "token")
 SESSION_WEBHOOK_TEST = RatePolicy("webhook-test", 10, MINUTE, "address")
 PUBLIC_QR = RatePolicy("public-qr", 60, MINUTE, "address")
-# Spec gap: failed credentials and unknown links are counted by address, or a new token for each guess would be free.
+# Failed credentials and unknown links are counted per address; otherwise each guess with a new token would be free.
 ADDRESS = RatePolicy("address", 60, MINUTE, "address")
-# Spec gap: every upload without an account costs disk, so an address gets only so many.
+# Anonymous uploads use disk space, so they are limited per address.
 ANONYMOUS_UPLOADS = RatePolicy("anonymous-uploads", 20, HOUR, "address")
-# Spec gap: the values of the design lane are not shown.
+# Defaults of settings of the server.
 DESIGN_USER = RatePolicy("design-user", 60, MINUTE, "user")
 DESIGN_ADDRESS = RatePolicy("design-address", 60, MINUTE, "address")
 DESIGN_UPLOADS = RatePolicy("design-uploads", 30, DAY, "user")
@@ -56,7 +56,7 @@ RATE_HEADERS: tuple[str, ...] = (
     "X-RateLimit-Reset",
 )
 
-# Lifetimes of credentials. Spec gap: those of OAuth are not shown.
+# Lifetimes of credentials
 MANAGE_TOKEN_MS = 30 * DAY
 CLAIM_TOKEN_MS = 30 * DAY
 ACCESS_TOKEN_MS = HOUR
@@ -66,20 +66,20 @@ REFRESH_GRACE_MS = 10 * SECOND
 LOGIN_LINK_MS = 10 * MINUTE
 
 # Lifetimes of files
-MANAGE_EXPIRY_MS = 7 * DAY  # the furthest deleteAt that a manage token can set
+MANAGE_EXPIRY_MS = 7 * DAY  # from now: the latest deleteAt that a manage token can set
 DESIGN_EXPIRY_MS = 365 * DAY
-ANONYMOUS_EXPIRY_MS = 7 * DAY  # Spec gap: anonymous uploads of the share site
-BURN_DELAY_MS = 30 * MINUTE  # from the moment the view limit is reached to the sweep of the bytes
-UNCLAIMED_KEPT_MS = 7 * DAY  # Spec gap: how long an expired file without an owner can still be claimed
+ANONYMOUS_EXPIRY_MS = 7 * DAY
+BURN_DELAY_MS = 30 * MINUTE  # from reaching the view limit to destroying the bytes
+UNCLAIMED_KEPT_MS = 7 * DAY  # how long an expired file without an owner can still be claimed
 
 # Counts and lengths
 VARIANTS_PER_FILE = 200
 VARIANT_LABEL_CHARS = 200
 ASSETS_PER_FILE = 10
-INVITES_PER_FILE = 1_000  # Spec gap: the routes of invitations are additions
+INVITES_PER_FILE = 1_000
 INVITE_NAME_CHARS = 120
 PASSWORD_BYTES = 128
-ACCOUNT_PASSWORD_CHARS = 10  # Spec gap: at least; of the account itself, not of a link
+ACCOUNT_PASSWORD_CHARS = 10  # minimum, for passwords of accounts (not of links)
 SLUG_CHARS = 64
 VIEW_LIMIT_MAX = 1_000_000
 GATE_FIELDS = 5
@@ -90,7 +90,7 @@ GATE_DOMAINS = 20
 DOMAIN_CHARS = 253
 CTA_LABEL_CHARS = 40
 URL_CHARS = 2048
-IMPORT_URL_CHARS = 8192  # Spec gap: signed export addresses are longer than what a webhook may have
+IMPORT_URL_CHARS = 8192  # signed export addresses are longer than the addresses of webhooks
 PALETTE_COLOURS = 6
 
 # Sizes
@@ -103,12 +103,12 @@ REPORT_SESSIONS = 50
 ACTIVE_READER_MS = 60 * SECOND
 READER_SALT_MS = 30 * DAY
 ACTIVITY_KEPT_MS = 90 * DAY
-UNCOUNTED_KEPT_MS = 90 * DAY  # Spec gap: sessions of programs, scanners and prefetchers, for whoever asks why
-BEACONS_KEPT_MS = 90 * DAY  # Spec gap: what a counted session was computed from, from its end on
+UNCOUNTED_KEPT_MS = 90 * DAY  # sessions that were not counted; docshare explain reads them
+BEACONS_KEPT_MS = 90 * DAY  # after the end of the session; docshare explain reads them
 REPORT_REFERRERS = 100
-REPORT_CONTACTS = 1_000  # Spec gap: the newest; the gate stream has all of them
+REPORT_CONTACTS = 1_000  # the newest ones; the gate stream has all of them
 DENIED_COALESCE_MS = MINUTE
-DENIED_COUNT_MOST = 1_000  # Spec gap: of one access.denied; that many or more
+DENIED_COUNT_MOST = 1_000  # the highest count of one access.denied event: this many or more
 
 # Versioning
 DEPRECATION_NOTICE_MS = 180 * DAY

@@ -1,6 +1,6 @@
-"""How a command on the server's own host shows that it may read the data directory, without sending what is in it.
+"""A proof that a command on the host of the server can read the data directory, without sending the instance key.
 
-The proof holds for one credential and for nothing else: it opens no admin channel, and who sees it learns no key.
+The proof is valid for one credential only. It gives no access to the admin channel and does not reveal the key.
 """
 
 import hmac
@@ -10,11 +10,11 @@ _PURPOSE = "docshare local request"
 
 
 def prove(instance_key: str, authorization: str) -> str:
-    """The value of ``HEADER`` beside an ``Authorization`` header of that value."""
+    """Return the value of ``HEADER`` for a request with this ``Authorization`` header."""
     said = f"{_PURPOSE}\n{authorization}".encode("utf-8", "replace")
     return hmac.digest(instance_key.encode(), said, "sha256").hex()
 
 
 def is_proof(value: str, instance_key: str, authorization: str) -> bool:
-    """Whether whoever sent ``value`` beside that ``Authorization`` header knows the key."""
+    """Return whether ``value`` proves that the sender of this ``Authorization`` header knows the key."""
     return hmac.compare_digest(value.encode("utf-8", "replace"), prove(instance_key, authorization).encode())

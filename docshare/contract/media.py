@@ -1,19 +1,19 @@
-"""Input documents and assets: how they are known by their bytes, and their caps (sections Endpoints and Limits)."""
+"""Input documents and assets: how to detect them by their bytes, and their size limits."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from docshare.contract.plans import MB, PLAN_LIMITS, Plan
 
-HEAD_BYTES = 1024  # what the detection looks at
+HEAD_BYTES = 1024  # the bytes that detection reads
 STORED_TYPE = "application/pdf"  # every stored document is a PDF
 IMPORT_NAME = "design.pdf"
 DESIGN_IMPORT_NAME = "design-tool-design.pdf"
 
 
 class Document(NamedTuple):
-    """An input that is taken: its media ``type``, file ``extension``, ``cap`` in bytes on every plan (None: the plan's
-    size of a stored PDF), and whether it is ``converted`` to PDF first."""
+    """An accepted input: its media ``type``, file ``extension``, ``cap`` in bytes on every plan (None: the limit of the
+    plan for stored PDFs), and whether it is ``converted`` to PDF first."""
 
     type: str
     extension: str
@@ -32,7 +32,7 @@ DOCUMENTS: dict[str, Document] = {
 
 
 class AssetKind(NamedTuple):
-    """What may be uploaded as this kind: media ``types``, ``cap`` in bytes, and whether a file has only one of it."""
+    """An asset kind: accepted media ``types``, ``cap`` in bytes, and whether a file has at most one (``singleton``)."""
 
     types: tuple[str, ...]
     cap: int
@@ -51,7 +51,7 @@ _PDF = b"%PDF-"
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _OLE_STREAMS = {"doc": "WordDocument".encode("utf-16-le"), "ppt": "PowerPoint Document".encode("utf-16-le")}
 _OLE_HEADER_BYTES = 512
-# How the main stream begins, which writers usually put right after the header.
+# The first bytes of the main stream, which most writers put right after the header.
 _OLE_STARTS = {b"\xec\xa5": "doc", b"\x00\x6e\x1e\xf0": "ppt", b"\x0f\x00\xe8\x03": "ppt", b"\xa0\x46\x1d\xf0": "ppt"}
 _ZIP_ENTRY = b"PK\x03\x04"
 _ZIP_ENTRY_BYTES = 30  # of a local file header before the name; its bytes 26 and 27 are the name's length
@@ -59,11 +59,12 @@ _ZIP_FOLDERS = {"word/": "docx", "ppt/": "pptx"}
 
 
 def detect_document(head: bytes) -> str | None:
-    """What a document is, by its first ``HEAD_BYTES`` bytes: ``pdf``, ``docx``, ``pptx``, ``ppt``, ``doc`` (known only
-    to be refused), ``zip`` or ``ole`` for a container whose content the head does not show, None for anything else.
+    """Return the type of a document by its first ``HEAD_BYTES`` bytes: ``pdf``, ``docx``, ``pptx``, ``ppt``, ``doc``
+    (detected only to reject it), ``zip`` or ``ole`` for a container whose content is not visible in these bytes, or
+    None for anything else.
 
-    Names and declared types do not count. What a container really holds stands in its directory, which lies beyond the
-    head; reading it is part of the conversion, so an answer about one is a first look and not the last word.
+    File names and declared types are ignored. The result for a container is preliminary: its directory lies beyond
+    these bytes and is read during the conversion.
     """
     head = head[:HEAD_BYTES]
     if _PDF in head:
@@ -74,13 +75,13 @@ def detect_document(head: bytes) -> str | None:
 
 
 def zip_kind(names: Iterable[str]) -> str | None:
-    """``docx`` or ``pptx`` by the entry ``names`` of a zip file; None for neither and for both."""
+    """Return ``docx`` or ``pptx`` by the entry ``names`` of a zip file; None for neither and for both."""
     kinds = {kind for name in names for folder, kind in _ZIP_FOLDERS.items() if name.startswith(folder)}
     return kinds.pop() if len(kinds) == 1 else None
 
 
 def detect_asset(head: bytes) -> str | None:
-    """The media type of an asset by its first bytes (16 are enough); None for what is not taken, such as SVG."""
+    """Return the media type of an asset by its first 16 bytes; None if it is not accepted, such as SVG."""
     if head.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if head.startswith(b"\xff\xd8\xff"):
@@ -91,16 +92,16 @@ def detect_asset(head: bytes) -> str | None:
 
 
 def input_cap(kind: str, plan: Plan) -> int:
-    """The most bytes of an input document of ``kind`` (a key of ``DOCUMENTS``) that ``plan`` may send.
+    """Return the maximum size in bytes of an input document of ``kind`` (a key of ``DOCUMENTS``) on ``plan``.
 
-    An office file may be larger than the plan's PDF size; the PDF made of it may not.
+    An office file may exceed the plan's limit for PDFs; the PDF converted from it may not.
     """
     cap = DOCUMENTS[kind].cap
     return PLAN_LIMITS[plan].stored_bytes if cap is None else cap
 
 
 def largest_input(plan: Plan) -> int:
-    """The most bytes of any input document that ``plan`` may send: all that can be judged before the first byte."""
+    """Return the maximum size of any input document on ``plan``: the only limit known before the first byte."""
     return max(input_cap(kind, plan) for kind in DOCUMENTS)
 
 
@@ -113,7 +114,7 @@ def _ole_kind(head: bytes) -> str:
 
 
 def _zip_names(head: bytes) -> list[str]:
-    """The names of the entries whose local headers lie in ``head``; a cut name keeps its beginning."""
+    """Return the names of the entries whose local headers lie in ``head``; the last name may be truncated."""
     names = []
     at = head.find(_ZIP_ENTRY)
     while at >= 0:
@@ -125,7 +126,7 @@ def _zip_names(head: bytes) -> list[str]:
 
 
 def _is_mp3_frame(head: bytes) -> bool:
-    """Whether ``head`` starts with the frame header of MPEG audio layer III whose fields are all allowed."""
+    """Return whether ``head`` starts with a valid frame header of MPEG audio layer III."""
     if len(head) < 3 or head[0] != 0xFF or head[1] & 0xE0 != 0xE0:
         return False
     version, layer = head[1] >> 3 & 3, head[1] >> 1 & 3

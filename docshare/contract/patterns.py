@@ -1,11 +1,11 @@
-"""Regular expressions that are compiled when they are first used: most commands need few of those that there are."""
+"""Regular expressions that are compiled on first use, because most commands use few of them."""
 
 import re
 from functools import cached_property
 
 
 class Pattern:
-    """As ``re.compile(text, flags)``, without the time that takes until something is to be matched."""
+    """A lazy ``re.compile(text, flags)``."""
 
     def __init__(self, text: str, flags: int = 0) -> None:
         self._text, self._flags = text, flags
@@ -15,9 +15,9 @@ class Pattern:
         return re.compile(self._text, self._flags)
 
     def fullmatch(self, text: str) -> re.Match[str] | None:
-        """The match of the whole ``text``, or None."""
+        """Return the match of the whole ``text``, or None."""
         return self._compiled.fullmatch(text)
 
     def search(self, text: str) -> re.Match[str] | None:
-        """The first match anywhere in ``text``, or None."""
+        """Return the first match anywhere in ``text``, or None."""
         return self._compiled.search(text)

@@ -1,4 +1,4 @@
-"""Plans and what each allows (sections Conventions and Limits)."""
+"""Subscription plans and their limits."""
 
 from enum import IntEnum
 from typing import NamedTuple
@@ -9,7 +9,7 @@ DAY = 24 * 60 * 60 * 1000  # milliseconds
 
 
 class Plan(IntEnum):
-    """The three plans, ordered, so that every gate reads ``caller.plan >= row.plan``."""
+    """The three plans, ordered, so that every check reads ``caller.plan >= row.plan``."""
 
     FREE = 0
     BASIC = 1
@@ -17,18 +17,18 @@ class Plan(IntEnum):
 
     @property
     def tier(self) -> str:
-        """The plan's name on the wire: ``free``, ``basic`` or ``pro``."""
+        """Return the name of the plan on the wire: ``free``, ``basic``, or ``pro``."""
         return self.name.lower()
 
     @classmethod
     def of(cls, tier: str) -> "Plan":
-        """The plan of that wire name; KeyError for any other word."""
+        """Return the plan with the wire name ``tier``; raise KeyError for any other word."""
         return cls[tier.upper()]
 
 
 class PlanLimits(NamedTuple):
-    """``file_slots``: active files, None without limit; ``stored_bytes``: largest stored PDF; ``trash_ms``: how long
-    a deleted file can be restored, None where delete is final."""
+    """``file_slots``: maximum number of active files (None: unlimited); ``stored_bytes``: maximum size of a stored PDF;
+    ``trash_ms``: how long a deleted file can be restored (None: deletion is final)."""
 
     file_slots: int | None
     stored_bytes: int

@@ -1,4 +1,4 @@
-"""Scopes, credential lanes, and every operation with the scope it asks for (sections Endpoints and Authentication)."""
+"""Scopes, kinds of credentials, and all operations with the scope that each requires."""
 
 from collections.abc import Iterable
 from enum import Enum
@@ -20,14 +20,14 @@ SCOPES: dict[str, str] = {
     WEBHOOKS_MANAGE: "Create, list, test and delete your webhooks",
     PROFILE: "See your account and plan",
 }
-"""Scope -> what a person grants with it, for the consent page."""
+"""Scope -> its description on the consent page."""
 
 CREDENTIAL_CHARS = 32  # random base62 characters after the prefix; more than 128 bits
-CHALLENGE = "Bearer"  # Spec: Authentication 8
+CHALLENGE = "Bearer"  # the WWW-Authenticate header of every 401 and 403
 
 
 class Lane(Enum):
-    """The kinds of credential a caller can show."""
+    """The kinds of credentials."""
 
     API_KEY = "api-key"
     OAUTH = "oauth"
@@ -39,9 +39,9 @@ class Lane(Enum):
 
 
 class LaneRow(NamedTuple):
-    """``prefix``: how the token starts (scanners find it so), None where it is not ours to shape; ``bearer``: whether
-    it stands in an Authorization header; ``scopes``: what it may hold at most; ``granted``: True where it holds only
-    what was granted to it, False where it holds all of ``scopes``; ``lifetime_ms``: None where it has no fixed end."""
+    """``prefix``: the start of the token, for secret scanners (None: issued by others); ``bearer``: whether it is sent
+    in the Authorization header; ``scopes``: the scopes it can have; ``granted``: True if it has only the scopes granted
+    to it, False if it has all of ``scopes``; ``lifetime_ms``: None if it does not expire."""
 
     prefix: str | None
     bearer: bool
@@ -50,7 +50,7 @@ class LaneRow(NamedTuple):
     lifetime_ms: int | None = None
 
 
-_ALL = frozenset(SCOPES)  # Spec: Authentication 3. API keys hold future scopes: a new row reaches them by itself.
+_ALL = frozenset(SCOPES)  # API keys have all scopes, including those added later
 _NONE: frozenset[str] = frozenset()
 
 LANES: dict[Lane, LaneRow] = {
@@ -64,7 +64,7 @@ LANES: dict[Lane, LaneRow] = {
 }
 
 BEARER = frozenset({Lane.API_KEY, Lane.OAUTH})
-_OR_MANAGE = BEARER | {Lane.MANAGE}  # on the content route it is known only to be refused with 403
+_OR_MANAGE = BEARER | {Lane.MANAGE}  # files.replace recognizes a manage token only to reject it with 403
 _OR_SESSION = BEARER | {Lane.SESSION}
 _SESSION = frozenset({Lane.SESSION})
 _DESIGN = frozenset({Lane.DESIGN})
@@ -72,8 +72,8 @@ _PUBLIC: frozenset[Lane] = frozenset()
 
 
 class Operation(NamedTuple):
-    """One route: ``scope`` None where none is asked for; ``lanes`` the credentials it knows (empty: callable without);
-    ``addition``: not part of the specification but of this product, marked ``x-addition`` in the OpenAPI file."""
+    """One route: the required ``scope`` (None: no scope), the accepted ``lanes`` of credentials (empty: no credential
+    needed), and ``addition`` for routes marked ``x-addition`` in openapi.yaml, which other servers may not have."""
 
     method: str
     path: str
@@ -128,12 +128,12 @@ OPERATIONS: dict[str, Operation] = {
     "webhooks.enable": Operation("POST", _HOOK + "/enable", WEBHOOKS_MANAGE, addition=True),
     "webhooks.deliveries": Operation("GET", _HOOK + "/deliveries", WEBHOOKS_MANAGE, addition=True),
     "webhooks.redeliver": Operation("POST", _HOOK + "/deliveries/{id}/redeliver", WEBHOOKS_MANAGE, addition=True),
-    # Spec gap: the session routes take the cookie with its CSRF token, or a bearer.
+    # The session routes accept the session cookie with its CSRF token, or a bearer credential.
     "session.webhooks.create": Operation("POST", "/api/webhooks", WEBHOOKS_MANAGE, _OR_SESSION),
     "session.webhooks.list": Operation("GET", "/api/webhooks", WEBHOOKS_MANAGE, _OR_SESSION),
     "session.webhooks.delete": Operation("DELETE", "/api/webhooks/{uuid}", WEBHOOKS_MANAGE, _OR_SESSION),
     "session.webhooks.test": Operation("POST", "/api/webhooks/{uuid}/test", WEBHOOKS_MANAGE, _OR_SESSION),
-    # What the owner's pages send by script, with progress; whoever holds a key has the routes above.
+    # The scripts of the owner's pages use these routes; API keys use the routes above.
     "session.files.upload": Operation("POST", "/api/account/files", FILES_WRITE, _SESSION, addition=True),
     "session.files.replace": Operation("POST", _OWN_FILE + "/content", FILES_WRITE, _SESSION, addition=True),
     "session.assets.create": Operation("POST", _OWN_FILE + "/assets", FILES_WRITE, _SESSION, addition=True),
@@ -147,24 +147,24 @@ OPERATIONS: dict[str, Operation] = {
     "oauth.server": Operation("GET", "/.well-known/oauth-authorization-server", lanes=_PUBLIC),
     "oauth.resource": Operation("GET", "/.well-known/oauth-protected-resource", lanes=_PUBLIC, addition=True),
 }
-"""Operation -> its route. Paths are written as in the specification."""
+"""Operation -> its route. Paths are written as in openapi.yaml."""
 
 
 def held_scopes(lane: Lane, granted: Iterable[str] = ()) -> frozenset[str]:
-    """The scopes a credential of ``lane`` holds; ``granted`` is what was granted to it and counts for OAuth only."""
+    """Return the scopes of a credential of ``lane``; ``granted``, the scopes granted to it, matters for OAuth only."""
     row = LANES[lane]
     return row.scopes & frozenset(granted) if row.granted else row.scopes
 
 
 def known_scopes(asked: str | None) -> str | None:
-    """The scopes in ``asked`` (separated by spaces), each once and in the order of ``SCOPES``; None when it names none,
-    or one that does not exist. Spec gap: an app says what it wants, there is no default."""
+    """Return the space-separated scopes of ``asked`` without duplicates in the order of ``SCOPES``; None if it is empty
+    or contains an unknown scope. There is no default: an app must name the scopes it wants."""
     words = set((asked or "").split())
     return " ".join(scope for scope in SCOPES if scope in words) if words and SCOPES.keys() >= words else None
 
 
 def scope_problem(scope: str) -> Problem:
-    """The refusal of a credential without ``scope``, with the challenge that names it (section Errors)."""
+    """Return the problem of a credential without ``scope``, with the challenge that names the scope."""
     challenge = f'{CHALLENGE} error="insufficient_scope", scope="{scope}"'
     detail = f"This credential lacks the scope '{scope}'."
     return Problem("insufficient_scope", detail, headers={"WWW-Authenticate": challenge})

@@ -1,4 +1,4 @@
-"""The settings of a file, and the keys of the File object that shows them (sections File and File settings)."""
+"""The settings of a file, and the keys of the File object that shows them."""
 
 from typing import Any, NamedTuple
 
@@ -8,9 +8,9 @@ from docshare.contract.problems import Problem
 
 
 class Setting(NamedTuple):
-    """One field of the settings body: its ``parse``, the ``plan`` that setting it needs, the wire values that clear
-    it (``clears``), the ``default`` a new file has (None: unset), and how the File object ``shown`` it: ``always``,
-    when ``set``, or ``never`` under this name."""
+    """One field of the settings body: its parser, the ``plan`` that it requires, the wire values that clear it
+    (``clears``), the ``default`` of a new file (None: unset), and when the File object contains it (``shown``):
+    ``always``, if it is ``set``, or ``never`` under this name."""
 
     name: str
     parse: fields.Parser[Any]
@@ -74,7 +74,7 @@ FILE_KEYS: tuple[str, ...] = (
     "notifyOnView",
     "contentVersion",
     "revisions",
-    # Spec gap: the remaining fields of the record.
+    # The keys above come first; newer keys are appended.
     "totalPages",
     "updatedAt",
     "viewsConsumed",
@@ -96,21 +96,21 @@ FILE_KEYS: tuple[str, ...] = (
     "shareUrl",
     "sha256",
 )
-"""Keys of the File object in the order they are written."""
+"""Keys of the File object, in the order of the response."""
 
 FILE_OPTIONAL = frozenset(
     {"shortId", "slug", "deleteAt", "revisions", "viewLimit", "burnedAt", "gateFields", "gateDomains", "pageRange"}
 )
-"""Keys of the File object that are absent when unset; ``revisions`` stands on the detail and never in the list."""
+"""Keys of the File object that are absent when unset; ``revisions`` is in the detail only, never in the list."""
 
 REVISION_KEYS: tuple[str, ...] = ("contentVersion", "originalName", "size", "totalPages", "sha256", "createdAt")
 
 
 def parse_settings(body: object) -> dict[str, Any]:
-    """Read the body of a settings write: the known keys that were sent, in table order, with the values to store.
+    """Return the known keys in the body of a settings write, in table order, with the values to store; None clears.
 
-    None stands for "clear". Unknown keys are ignored. Raises ``bad_request`` for a body that is no object and for the
-    first field that is malformed; nothing is decided here about plans, the file or fields that exclude each other.
+    Unknown keys are ignored. Raise ``bad_request`` if the body is not an object, and for the first malformed field.
+    Plans, the state of the file, and mutually exclusive fields are checked by ``docshare.server.rules.settings``.
     """
     if not isinstance(body, dict):
         raise Problem("bad_request", "The body must be a JSON object.")
@@ -118,21 +118,20 @@ def parse_settings(body: object) -> dict[str, Any]:
 
 
 def parse_value(name: str, value: object) -> Any:
-    """Read one field of a settings write (``name`` a key of ``SETTINGS``); None stands for "clear".
+    """Return the value to store in the setting ``name`` (a key of ``SETTINGS``); None clears it.
 
-    Raises ``bad_request`` naming the field.
+    Raise ``bad_request`` that names the field if the value is malformed.
     """
     row = SETTINGS[name]
     parsed = row.parse(name, value)
-    # The parsed value is compared, not the sent one: Python holds false for 0 and would clear a view limit by it.
+    # Compare the parsed value, not the sent one: False == 0 in Python, and would clear a view limit.
     return None if row.default is None and parsed in row.clears else parsed
 
 
 def plan_needed(name: str, value: object) -> Plan:
-    """The lowest plan that may store the parsed ``value`` in the setting ``name``.
+    """Return the lowest plan that may store the parsed ``value`` in the setting ``name``.
 
-    Spec gap: what equals the default needs none, so that a downgraded owner can clear and switch off everything; for
-    ``pageRange`` and ``gateFields`` the specification says so itself.
+    The default is allowed on every plan, so that an owner can clear and turn off everything after a downgrade.
     """
     row = SETTINGS[name]
     if value == row.default:

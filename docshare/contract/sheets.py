@@ -1,15 +1,15 @@
-"""Cells of sheets (CSV), written by the server and by the command line."""
+"""Escaping of CSV cells, for the server and the command line."""
 
 import unicodedata
 
-_ALWAYS = ("\t", "\r", "\n", "\0")  # some programs drop them and look at the character behind
+_ALWAYS = ("\t", "\r", "\n", "\0")  # some programs drop them and interpret the character after them
 _TRIGGERS = frozenset("=+-@\u2212")
 _UNSEEN = frozenset({"Cc", "Cf", "Co", "Cn", "Zs", "Zl", "Zp", "Mn", "Me"})
-_BLANK = frozenset("\u115f\u1160\u3164\uffa0\u2800")  # letters and a symbol that draw nothing
+_BLANK = frozenset("\u115f\u1160\u3164\uffa0\u2800")  # letters and a symbol without a visible glyph
 
 
 def neutral(text: str) -> str:
-    """Return ``text`` as a spreadsheet keeps it: one that it may take for a formula begins with a quote."""
+    """Return ``text``, with a quote in front if a spreadsheet could interpret it as a formula."""
     return f"'{text}" if starts_formula(text) else text
 
 

@@ -1,4 +1,4 @@
-"""The signature of webhook deliveries: one definition for the sender and for receivers (section Authentication 7)."""
+"""The signature of webhook deliveries, for the sender and for receivers."""
 
 import hashlib
 import hmac
@@ -13,11 +13,11 @@ _HEADER = re.compile("t=([0-9]{1,15}),v1=([0-9a-f]{64})")
 
 
 class Verdict(Enum):
-    """What ``verify`` found; true only when genuine, and the value says why not."""
+    """The result of ``verify``; true only if genuine, otherwise the value is the reason."""
 
     GENUINE = "The signature is genuine."
     MALFORMED = "The signature header is not of the form t=<digits>,v1=<64 lowercase hex characters>."
-    MISMATCH = "The signature does not fit: another secret, or the body is not the raw bytes that were sent."
+    MISMATCH = "The signature does not match: the secret differs, or the body is not the raw bytes that were sent."
     TOO_OLD = "The signature is genuine but too old: a replay, or the clocks differ."
     FROM_THE_FUTURE = "The signature is genuine but from the future: the clocks differ."
 
@@ -26,16 +26,16 @@ class Verdict(Enum):
 
 
 def sign(secret: str, body: bytes, now: int) -> str:
-    """The header value for the raw ``body`` sent at ``now`` (milliseconds): ``t=<seconds>,v1=<hex>``.
+    """Return the header value ``t=<seconds>,v1=<hex>`` for the raw ``body`` sent at ``now`` (milliseconds).
 
-    The key is the whole ``secret`` with its ``whsec_`` prefix, as UTF-8 and not hex-decoded.
+    The key is the whole ``secret`` as UTF-8, including ``whsec_``, not hex-decoded.
     """
     seconds = now // SECOND
     return f"t={seconds},v1={_digest(secret, body, str(seconds))}"
 
 
 def verify(secret: str, body: bytes, header: str, now: int, window: int = REPLAY_WINDOW_MS) -> Verdict:
-    """Judge the ``header`` that came with the raw ``body``; never raises.
+    """Return the verdict on the ``header`` of a delivery with the raw ``body``; never raise.
 
     ``now`` and ``window`` are milliseconds; the signing time may lie up to ``window`` before or after ``now``.
     """
@@ -43,10 +43,10 @@ def verify(secret: str, body: bytes, header: str, now: int, window: int = REPLAY
     if match is None:
         return Verdict.MALFORMED
     seconds, signature = match.groups()
-    # Bytes, since compare_digest refuses text that is not ASCII.
+    # Bytes, because compare_digest raises for text that is not ASCII.
     if not hmac.compare_digest(_digest(secret, body, seconds).encode(), signature.encode()):
         return Verdict.MISMATCH
-    # In whole seconds, as the signing time is.
+    # In whole seconds, like the signing time.
     age = now // SECOND - int(seconds)
     if age * SECOND > window:
         return Verdict.TOO_OLD
@@ -54,6 +54,6 @@ def verify(secret: str, body: bytes, header: str, now: int, window: int = REPLAY
 
 
 def _digest(secret: str, body: bytes, seconds: str) -> str:
-    # A secret typed at a shell can hold lone surrogates; it then simply does not fit.
+    # A secret from a command line can contain lone surrogates; then it must not match, rather than raise.
     key = secret.encode("utf-8", "surrogatepass")
     return hmac.new(key, seconds.encode() + b"." + body, hashlib.sha256).hexdigest()

@@ -1,8 +1,7 @@
-"""An event as a Slack message (section Delivery envelope; gap choices: a ``blocks`` message plus a ``text`` fallback).
+"""Events as Slack messages: ``blocks`` plus a ``text`` fallback.
 
-Readers write much of what stands in it (hardening M37). It goes into plain text objects, where Slack knows no markup,
-on one line, so that no value can pass for another field, and with ``&``, ``<`` and ``>`` escaped, without which there
-are no mentions and no links. The one link is made here.
+Readers write many of the values. To keep them from injecting markup, mentions, links, or fake fields, every value goes
+into a plain-text object, on one line, with ``&``, ``<`` and ``>`` escaped. The only link is created here.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,7 +10,7 @@ from typing import Any
 
 from docshare.contract.wire import spoken
 
-# What Slack takes, in characters.
+# Limits of Slack, in characters.
 _HEADER = 150
 _FIELD = 2_000
 _FIELDS = 10  # in one section
@@ -31,7 +30,7 @@ _TITLES = {
     "file.burned": "View limit reached, document destroyed",
     "content.replaced": "Document replaced",
     "invite.viewed": "Invitation opened",
-    "proofing.updated": "Proofing begun",
+    "proofing.updated": "Proofing started",
     "webhook.test": "Test delivery",
 }
 _LABELS = {
@@ -41,7 +40,7 @@ _LABELS = {
     "variantUuid": "Variant",
     "variantLabel": "Variant label",
     "source": "Source",
-    "email": "E-mail",
+    "email": "Email",
     "author": "Author",
     "body": "Note",
     "pageNumber": "Page",
@@ -53,10 +52,10 @@ _LABELS = {
 
 
 def message(envelope: Mapping[str, Any], base_url: str) -> dict[str, Any]:
-    """The body of a Slack delivery.
+    """Return the body of a Slack delivery.
 
-    Parameters: ``envelope`` as in the json format, ``event``, ``timestamp`` and ``data``, of a kind or of the test;
-    ``base_url`` under which the owner reaches this instance.
+    Parameters: ``envelope`` the delivery in the json format (``event``, ``timestamp``, ``data``); ``base_url`` the
+    address of this instance.
     """
     data = dict(envelope["data"])
     uuid, name = data.pop("fileUuid", None), data.pop("fileName", None)
@@ -68,14 +67,14 @@ def message(envelope: Mapping[str, Any], base_url: str) -> dict[str, Any]:
     fields = [_plain(field) for field in _fields(data)][: _FIELDS * _SECTIONS]
     blocks += [{"type": "section", "fields": fields[at : at + _FIELDS]} for at in range(0, len(fields), _FIELDS)]
     if uuid is not None:
-        link = f"<{_escape(base_url)}/readership/{_one_line(uuid, _LABEL)}|Who read what>"
+        link = f"<{_escape(base_url)}/readership/{_one_line(uuid, _LABEL)}|Open the readership report>"
         blocks.append({"type": "section", "text": {"type": "mrkdwn", "text": link, "verbatim": True}})
     text = title if name is None else _join(f"{title}: ", name, _TEXT)
     return {"text": text, "mrkdwn": False, "blocks": blocks}
 
 
 def _fields(data: Mapping[str, Any]) -> Iterator[str]:
-    """Label and value of every extra; the answers of a form one by one."""
+    """Yield the label and value of each key of ``data``; the form responses one by one."""
     for key, value in data.items():
         if isinstance(value, Mapping):
             yield from (_field(name, answer) for name, answer in value.items())
@@ -96,8 +95,8 @@ def _plain(text: str) -> dict[str, Any]:
 
 
 def _one_line(value: object, most: int) -> str:
-    """``value`` on one line, escaped, at most ``most`` characters as Slack counts them: a whole escape or none. Slack
-    takes no empty text."""
+    """Return ``value`` on one line, escaped, with at most ``most`` characters as Slack counts them, without truncating
+    an escape; "-" for an empty value, because Slack rejects empty text."""
     words = "".join(character if character.isprintable() else " " for character in str(value)).split()
     escaped = [_ESCAPED.get(character, character) for character in " ".join(words)]
     lengths = list(accumulate(_units(piece) for piece in escaped))
@@ -110,7 +109,7 @@ def _one_line(value: object, most: int) -> str:
 
 
 def _units(piece: str) -> int:
-    """UTF-16 units, the most that anybody counts for a character."""
+    """Return the length in UTF-16 units, the largest of the ways to count characters."""
     return len(piece) + sum(character > "\uffff" for character in piece)
 
 

@@ -1,4 +1,4 @@
-"""The streams of the event feed, their rows and their cursor rules (sections Event feed row and Events feed)."""
+"""The streams of the event feed: their rows and the rules of their cursors."""
 
 import re
 from typing import NamedTuple
@@ -11,8 +11,8 @@ INT64_MAX = 2**63 - 1
 
 
 class Stream(NamedTuple):
-    """``plan`` its readers need, the ``largest`` cursor (greater ones are clamped), the row's ``keys`` in order and
-    the ``optional`` ones among them, which are absent when there is nothing to show."""
+    """The required ``plan``, the ``largest`` cursor (greater ones are clamped), and the ``keys`` of a row in order;
+    ``optional`` keys are absent if they have no value."""
 
     plan: Plan
     largest: int
@@ -42,10 +42,10 @@ STREAMS: dict[str, Stream] = {
 }
 DEFAULT_STREAM = "view"
 
-# Spec gap: an addition with the cursor rules of the gate stream; its gate.completed rows need the gate stream's plan.
+# The cursor rules are those of the gate stream; gate.completed rows require the plan of the gate stream.
 ACTIVITY = Stream(Plan.FREE, INT64_MAX, ("id", "event", "timestamp", "data"), frozenset())
 
-# Spec gap: an addition; the counted sessions of one file in the order in which they ended, always ascending.
+# The counted sessions of one file in the order in which they ended, always ascending.
 SESSIONS = Stream(
     Plan.PRO,
     INT64_MAX,
@@ -71,18 +71,18 @@ SESSIONS = Stream(
     frozenset({"country", "email", "name", "inviteUuid", "variantUuid"}),
 )
 
-FIRST_ID = 2  # Spec gap: so that since=1 walks the whole history
+FIRST_ID = 2  # so that since=1 returns the whole history; since=0 means newest first
 LIMIT_DEFAULT = 50
 LIMIT_MIN = 1
 LIMIT_MAX = 100
-GATE_REFUSAL = "This feature requires the pro plan or higher"  # the plain text of the 403 below Pro
+GATE_REFUSAL = "This feature requires the pro plan or higher"  # the 403 response below Pro, as plain text
 
 _NUMBER = re.compile("(-?)0*([0-9]+)")
 _LONGEST = len(str(INT64_MAX))
 
 
 def parse_type(text: str | None) -> str:
-    """The stream that the parameter ``type`` names (None: not sent); ``bad_request`` for any other word."""
+    """Return the stream named by the parameter ``type`` (None: the default); raise ``bad_request`` if unknown."""
     name = DEFAULT_STREAM if text is None else text
     if name not in STREAMS:
         raise Problem("bad_request", "type must be one of " + ", ".join(STREAMS) + ".")
@@ -90,9 +90,9 @@ def parse_type(text: str | None) -> str:
 
 
 def parse_kinds(text: str | None) -> tuple[str, ...]:
-    """The kinds of event that the parameter ``kind`` names, with commas between several (not sent: none, which means
-    all); ``bad_request`` for any other word. Spec gap: parameters of the activity feed."""
-    from docshare.contract.webhooks import ACTIVITY_KINDS  # here: whoever reads a feed loads this module
+    """Return the kinds in the comma-separated parameter ``kind`` of the activity feed (None: an empty tuple, which
+    means all kinds); raise ``bad_request`` if one is unknown."""
+    from docshare.contract.webhooks import ACTIVITY_KINDS  # here, to keep the import of this module fast
 
     kinds = () if text is None else tuple(dict.fromkeys(text.split(",")))
     if not set(kinds) <= set(ACTIVITY_KINDS):
@@ -101,25 +101,22 @@ def parse_kinds(text: str | None) -> tuple[str, ...]:
 
 
 def parse_since(text: str | None, largest: int) -> int:
-    """The cursor of ``since``, clamped to ``largest``; 0 ("newest first") when omitted or unparseable.
-
-    Spec gap: a negative number counts as unparseable.
-    """
+    """Return the cursor ``since``, clamped to ``largest``; 0 (newest first) if omitted, negative, or malformed."""
     return min(max(_number(text) or 0, 0), largest)
 
 
 def parse_limit(text: str | None) -> int:
-    """The page size of ``limit``, clamped to 1 to 100; 50 when omitted or unparseable."""
+    """Return the page size ``limit``, clamped to 1 to 100; 50 if it is omitted or malformed."""
     number = _number(text)
     return LIMIT_DEFAULT if number is None else min(max(number, LIMIT_MIN), LIMIT_MAX)
 
 
 def _number(text: str | None) -> int | None:
-    """A number of ASCII digits; above 64 bits any one that is at least as great. None when it is no number."""
+    """Return a number of ASCII digits, at most ``INT64_MAX``; None if the text is not a number."""
     match = _NUMBER.fullmatch(text or "")
     if match is None:
         return None
     sign, digits = match.groups()
-    # Python refuses to read thousands of digits, and beyond 64 bits the value no longer matters.
+    # Python does not convert thousands of digits, and beyond 64 bits the exact value does not matter.
     size = int(digits) if len(digits) <= _LONGEST else INT64_MAX
     return -size if sign else size

@@ -1,5 +1,7 @@
-"""What can be said about an event that is caused on purpose: ``docshare trigger KIND --set key=value`` (gap choices:
-Additions). What is not here is decided by the server and the settings of the file, as for any reader."""
+"""The values that ``docshare trigger KIND --set key=value`` can set.
+
+The server and the settings of the file determine all other values, as for a real reader.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -29,19 +31,19 @@ SETTABLE: dict[str, dict[str, Reader]] = {
     "invite.viewed": {"email": text, "name": text},
     "proofing.updated": {"kind": word(*PROOFING_KINDS), "pageNumber": whole(1)},
 }
-"""The keys of each kind that can be set; those of ``FORM`` one by one, as ``fields.company``."""
+"""The keys of each kind that can be set; form fields are set one by one, such as ``fields.company``."""
 
 DESTRUCTIVE: dict[str, str] = {
     "file.burned": "uses up the view limit and destroys the document",
     "content.replaced": "makes the document its own next version",
 }
-"""The kinds that cannot be had without changing the file, and how they do."""
+"""The kinds that change the file, and how."""
 
 
 def read_values(kind: str, given: Mapping[str, str]) -> dict[str, Any]:
-    """The values of ``given`` (texts by key) for an event of ``kind``; those of a form under ``FORM``.
+    """Return the parsed values of ``given`` (texts by key) for an event of ``kind``; form fields under ``FORM``.
 
-    Raises ``bad_request`` for an unknown kind, and for a key or value that there is not; its hint lists the keys.
+    Raise ``bad_request`` for an unknown kind, an unknown key, or a malformed value; the hint lists the keys.
     """
     known = SETTABLE.get(kind)
     if known is None:

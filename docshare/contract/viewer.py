@@ -1,4 +1,4 @@
-"""Viewer modes and the blocks of ``viewerSettings`` (section File settings)."""
+"""Viewer modes and the blocks of ``viewerSettings``."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -14,8 +14,8 @@ PRESETS = ("dusk", "sand", "slate", "forest", "blush", "mono")
 
 class ViewerField:
     """One field: ``kind`` (``boolean``, ``integer``, ``number``, ``word``, ``colour``, ``url``, ``asset``,
-    ``measurement`` or ``label``), the ``plan`` a deviation from ``default`` needs, the ``words`` or the range from
-    ``low`` to ``high`` it allows, an older ``alias`` of its key, and whether its block must have it."""
+    ``measurement``, or ``label``), the ``plan`` required for any value but ``default``, the allowed ``words`` or the
+    range from ``low`` to ``high``, an older ``alias`` of its key, and whether its block requires it."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ VIEWER_BLOCKS: dict[str, Block | ViewerField] = {
     "background": {
         "type": _word("solid", "solid", "gradient", "image"),
         "color": ViewerField("colour", default="#ffffff"),
-        "preset": _word(None, *PRESETS, alias="gradient"),  # Spec gap: the alias
+        "preset": _word(None, *PRESETS, alias="gradient"),
         "assetId": ViewerField("asset"),
         "fit": _word("cover", "cover", "contain"),
         "blur": _integer(0, 0, 20),
@@ -102,7 +102,7 @@ VIEWER_BLOCKS: dict[str, Block | ViewerField] = {
         "label": ViewerField("label", Plan.PRO, low=1, high=limits.CTA_LABEL_CHARS, required=True),
         "url": ViewerField("url", Plan.PRO, required=True),
         "style": _word("solid", "solid", "outline", plan=Plan.PRO),
-        "color": ViewerField("colour", Plan.PRO),  # without one the accent colour is used
+        "color": ViewerField("colour", Plan.PRO),  # default: the accent color
         "position": _word("br", *CORNERS, "bar", plan=Plan.PRO),
     },
     "watermarkStyle": {
@@ -110,23 +110,23 @@ VIEWER_BLOCKS: dict[str, Block | ViewerField] = {
         "density": _word("normal", "sparse", "normal", "dense", plan=Plan.PRO),
     },
 }
-"""Key of ``viewerSettings`` -> its fields, or the one field it is (``ga4Id``)."""
+"""Key of ``viewerSettings`` -> the fields of its block, or the field itself (``ga4Id``)."""
 
 
 class Normalised(NamedTuple):
-    """``values``: what deviates from the defaults, in table order; ``plan``: the lowest plan that may have it all."""
+    """``values``: the deviations from the defaults, in table order; ``plan``: the lowest plan that allows them all."""
 
     values: dict[str, Any]
     plan: Plan
 
 
 def normalise(value: object) -> Normalised:
-    """Read a ``viewerSettings`` object of a settings write.
+    """Return the normalized ``viewerSettings`` object of a settings write.
 
-    Unknown keys, unknown words and wrong types inside are dropped, numbers clamped, and what equals its default is
-    left out. ``[]`` means ``{}``, outside and as a block.
+    Unknown keys, unknown words, wrong types, and defaults are dropped; numbers are clamped. ``[]`` means ``{}``, for
+    the whole object and for a block.
 
-    Raises ``bad_request`` where ``value`` is no object, for a malformed colour, address, asset id or measurement id,
+    Raise ``bad_request`` if ``value`` is not an object, for a malformed color, address, asset id, or measurement id,
     and for a ``cta`` without ``label`` or ``url``.
     """
     blocks = _object(value)
@@ -148,11 +148,11 @@ def _object(value: object) -> dict[str, object]:
 
 
 def _read(name: str, table: Block | ViewerField, value: object) -> tuple[Any, Plan]:
-    """The deviation that ``value`` makes, None for none, and the plan it needs."""
+    """Return the deviation of ``value`` from the defaults (None: no deviation), and the plan it requires."""
     if isinstance(table, ViewerField):
         found = _deviation(name, table, value)
         return found, table.plan
-    # Spec gap: an empty block is one that is not set, also where fields are required.
+    # An empty block means that the block is not set, even if it has required fields.
     if not isinstance(value, dict) or not value:
         return None, Plan.FREE
     deviations = {key: _deviation(f"{name}.{key}", row, _sent(key, row, value)) for key, row in table.items()}
@@ -169,13 +169,13 @@ def _sent(key: str, row: ViewerField, block: dict[str, object]) -> object:
 
 def _deviation(name: str, row: ViewerField, value: object) -> object:
     found = _value(name, row, value)
-    # Colours compare without case; the default is in lower case.
+    # Colors are compared case-insensitively; the defaults are in lower case.
     compared = found.lower() if row.kind == "colour" and isinstance(found, str) else found
     return None if compared == row.default else found
 
 
 def _value(name: str, row: ViewerField, value: object) -> object:
-    """``value`` as the field takes it; None where it is dropped."""
+    """Return ``value`` as the field stores it; None if it is dropped."""
     match row.kind:
         case "boolean":
             return value if isinstance(value, bool) else None

@@ -1,4 +1,4 @@
-"""Webhook kinds, formats, the retry schedule, caps and headers (sections Webhook and Events)."""
+"""Webhook kinds, formats, the retry schedule, limits, and headers."""
 
 from typing import NamedTuple
 
@@ -8,9 +8,9 @@ from docshare.contract.plans import Plan
 
 
 class Kind(NamedTuple):
-    """One subscribable kind: the sentence of when it ``fires``, the keys of ``data`` that are ``always`` there beside
-    ``DATA_KEYS``, those that stand only ``when`` they apply, whether a ``visitor`` causes it (then an acting owner
-    does not), and the owner's ``plan`` at event time without which no delivery is queued."""
+    """One subscribable kind: when it ``fires``, as a sentence; the keys of ``data`` besides ``DATA_KEYS`` that are
+    ``always`` present, or present ``when`` they apply; whether only a ``visitor`` causes it, not the signed-in owner;
+    and the ``plan`` that the owner must have at the time of the event for a delivery to be queued."""
 
     fires: str
     always: tuple[str, ...] = ()
@@ -22,9 +22,9 @@ class Kind(NamedTuple):
 _VARIANT = ("variantUuid", "variantLabel")
 
 KINDS: dict[str, Kind] = {
-    "file.viewed": Kind("a reader has left the document", ("pagesViewed", "timeMs", "sessionId"), _VARIANT),
+    "file.viewed": Kind("a reader finishes reading the document", ("pagesViewed", "timeMs", "sessionId"), _VARIANT),
     "file.downloaded": Kind("a reader downloads the PDF from the share page", when=_VARIANT),
-    "gate.completed": Kind("a reader passes the e-mail or form gate", ("source",), ("email", "fields"), plan=Plan.PRO),
+    "gate.completed": Kind("a reader passes the email or form gate", ("source",), ("email", "fields"), plan=Plan.PRO),
     "note.created": Kind("a reader leaves a public note", ("author", "body"), ("pageNumber",)),
     "receipt.confirmed": Kind("a reader marks the document as received", ("name",)),
     "file.burned": Kind("the view limit is used up and the document is destroyed", visitor=False),
@@ -32,16 +32,16 @@ KINDS: dict[str, Kind] = {
     "invite.viewed": Kind("an invitee opens the document for the first time", ("email", "name")),
     "proofing.updated": Kind("a reader makes their first mark or annotation", ("kind", "pageNumber", "viewer")),
 }
-"""The nine kinds that can be subscribed to."""
+"""The nine kinds that webhooks can subscribe to."""
 
-TEST_KIND = "webhook.test"  # sent by the test endpoint only
-DENIED_KIND = "access.denied"  # Spec gap: an addition, shown in the activity feed only
+TEST_KIND = "webhook.test"  # sent by webhooks.test only
+DENIED_KIND = "access.denied"  # in the activity feed only
 DENIED_ALWAYS = ("reason", "count")
 DENIED_WHEN = ("variantUuid",)
 DENIED_REASONS = ("password", "domain", "revoked", "expired", "burned")
 ACTIVITY_KINDS: tuple[str, ...] = (*KINDS, DENIED_KIND)
 
-GATE_SOURCES = ("form", "email")  # Spec gap: values of ``source`` in gate.completed
+GATE_SOURCES = ("form", "email")  # values of ``source`` in gate.completed
 PROOFING_KINDS = ("mark", "annotation")
 
 ENVELOPE_KEYS = ("event", "timestamp", "data")
@@ -57,17 +57,17 @@ DELIVERY_STATES = ("queued", "delivered", "abandoned")
 ATTEMPT_KEYS = ("at", "status", "latencyMs", "error")
 TEST_RESULT_KEYS = ("delivered", "status", "latencyMs")
 
-SECRET_PREFIX = "whsec_"  # noqa: S105 - the public start of every secret
+SECRET_PREFIX = "whsec_"  # noqa: S105 - the public prefix of every secret
 SECRET_HEX_CHARS = 64
 
-RETRY_MS: tuple[int, ...] = (MINUTE, 10 * MINUTE, HOUR, HOUR)  # the wait after failure 1, 2, 3 and 4
+RETRY_MS: tuple[int, ...] = (MINUTE, 10 * MINUTE, HOUR, HOUR)  # the delay after failures 1, 2, 3, and 4
 ATTEMPTS = len(RETRY_MS) + 1
 TIMEOUT_MS = 10 * SECOND  # of the whole attempt
 DISPATCH_MS = 5 * SECOND
 DISABLE_AFTER = 20  # consecutive abandoned deliveries
 WEBHOOKS_PER_ACCOUNT = 25
 
-# Spec gap: the first two are defaults; a deployment may use its own names.
+# The first two are defaults, which an operator can change.
 SIGNATURE_HEADER = "X-Service-Signature"  # json format only
 USER_AGENT = "Service-Webhooks/1.0"
 CONTENT_TYPE = "application/json"
@@ -77,7 +77,7 @@ ATTEMPT_HEADER = "Webhook-Attempt"
 
 
 def event_kinds(name: str, value: object) -> list[str]:
-    """A list of one or more subscribable kinds, each once, in the order sent; raises ``bad_request`` otherwise."""
+    """Return a list of one or more distinct kinds in the order sent; raise ``bad_request`` for anything else."""
     if not isinstance(value, list) or not value:
         raise fields.refusal(name, "a list of one or more event kinds")
     kind = fields.word(*KINDS)
@@ -85,14 +85,14 @@ def event_kinds(name: str, value: object) -> list[str]:
 
 
 def is_queued(kind: str, plan: Plan, *, by_owner: bool) -> bool:
-    """Whether an event of ``kind`` is queued for the webhooks of an owner who has ``plan`` now.
+    """Return whether an event of ``kind`` is queued for the webhooks of an owner who is on ``plan`` now.
 
-    ``by_owner``: the acting user is the file's owner (section Webhook event kinds).
+    ``by_owner``: the owner of the file caused the event.
     """
     row = KINDS[kind]
     return plan >= row.plan and not (by_owner and row.visitor)
 
 
 def retry_delay(failures: int) -> int | None:
-    """Milliseconds from failure number ``failures`` (1 for the first) to the next attempt; None: abandoned."""
+    """Return the milliseconds from failure number ``failures`` (1: the first) to the next attempt; None: abandon."""
     return RETRY_MS[failures - 1] if failures <= len(RETRY_MS) else None

@@ -1,4 +1,4 @@
-"""How values look on the wire: instants, and "absent is not null" (section Resources and their fields)."""
+"""Values on the wire: instants as RFC 3339, and absent keys instead of ``null``."""
 
 import re
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ _INSTANT = Pattern(
 
 
 def instant(millis: int) -> str:
-    """Draw ``millis`` (milliseconds since 1970, UTC) as RFC 3339 with milliseconds and ``Z``."""
+    """Return ``millis`` (milliseconds since 1970, UTC) as RFC 3339 with milliseconds and ``Z``."""
     days, rest = divmod(millis, _DAY)
     seconds, fraction = divmod(rest, 1000)
     minutes, second = divmod(seconds, 60)
@@ -26,18 +26,18 @@ def instant(millis: int) -> str:
 
 @lru_cache(maxsize=512)
 def _date(days: int) -> str:
-    """The day that is ``days`` after the first of 1970. Remembered: a list holds many instants of few days."""
+    """Return the ISO date ``days`` after 1970-01-01. Cached, because a list contains many instants of few days."""
     # Not strftime: its %Y does not pad years before 1000.
     return (_EPOCH + timedelta(days=days)).date().isoformat()
 
 
 def parse_instant(text: str) -> int | None:
-    """Read an RFC 3339 datetime with any offset and fraction; returns milliseconds since 1970, or None."""
+    """Return an RFC 3339 datetime with any offset and fraction as milliseconds since 1970; None if malformed."""
     match = _INSTANT.fullmatch(text)
     if match is None:
         return None
     year, month, day, hour, minute, second, fraction, zone = match.groups()
-    # A leap second does not exist here: it is read as the second before.
+    # Python has no leap seconds: read one as the second before.
     seconds = 59 if second == "60" else int(second or 0)
     try:
         local = datetime(int(year), int(month), int(day), int(hour), int(minute), seconds, tzinfo=_zone(zone))
@@ -48,7 +48,7 @@ def parse_instant(text: str) -> int | None:
 
 
 def _zone(text: str) -> timezone:
-    """The time zone of ``Z``, ``+hh:mm`` or ``-hhmm``; ValueError beyond 23:59."""
+    """Return the time zone of ``Z``, ``+hh:mm``, or ``-hhmm``; raise ValueError beyond 23:59."""
     if text in "Zz":
         return UTC
     hours, minutes = int(text[1:3]), int(text[-2:])
@@ -59,7 +59,7 @@ def _zone(text: str) -> timezone:
 
 
 def spoken(seconds: int) -> str:
-    """A duration as people say it: ``42s``, ``1m 42s``, ``2h 05m``, ``3d 4h``, at most two units."""
+    """Return a duration in at most two units: ``42s``, ``1m 42s``, ``2h 05m``, ``3d 4h``."""
     if seconds < 60:
         return f"{seconds}s"
     if seconds < 3_600:
@@ -70,5 +70,5 @@ def spoken(seconds: int) -> str:
 
 
 def present(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Drop the keys whose value is None: a value that is not set is an absent key, never ``null``."""
+    """Return ``values`` without the keys whose value is None: unset values are absent, never ``null``."""
     return {key: value for key, value in values.items() if value is not None}

@@ -1,7 +1,7 @@
-"""The readership report as a page: the JSON of the API in, HTML with server-made SVG out.
+"""The readership report: JSON of the API in, HTML with SVG charts out.
 
-Pure drawing, so that the page of the bundled server and the file that ``docshare readership report`` writes are the
-same. What it draws may come from any server and quotes strangers: every value is checked in ``values`` and escaped.
+The page of the server and the file of ``docshare readership report`` use the same code, without side effects. The JSON
+can come from any server and contains text of strangers: ``values`` checks every value, and the templates escape it.
 """
 
 from docshare.report.drawing import STATIC, Material, draw, is_empty, pictured_pages

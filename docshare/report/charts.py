@@ -1,4 +1,4 @@
-"""The charts: columns, a map of hours, bars. Each takes numbers that are already checked."""
+"""The charts: columns, a heat map of hours, and bars. Callers check the numbers."""
 
 import math
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ HEAT_STEPS = 5
 _TOPS = (4, 8, 20, 40, 60, 120, 240, 600, 1_200, 2_400, 3_600, 7_200, 14_400, 86_400)  # seconds
 _Kind = TypeVar("_Kind")
 _MOST_COLUMNS = 120
-_NARROW = 20  # so many columns that a word in the middle of the outer ones would stand out
+_NARROW = 20  # with more columns, centered labels of the outer ones would extend beyond the chart
 _GRID = (0.0, 25.0, 50.0, 75.0)  # percent from the top
 
 
 @dataclass(frozen=True)
 class Column:
-    """``share``: its height in percent of the chart; ``tip``: what it says; ``label``: on the axis, if it has one, a
-    ``minor`` one only where there is room; ``strong``: stands out."""
+    """``share``: height in percent of the chart; ``tip``: tooltip; ``label``: label on the axis, if any, shown on wide
+    screens only if ``minor``; ``strong``: highlighted."""
 
     share: float
     tip: str
@@ -32,8 +32,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Chart:
-    """``plot`` and ``axis``: drawings that stand one above the other; ``scale``: words beside the plot, from the top
-    down."""
+    """``plot`` and the ``axis`` below it; ``scale``: labels beside the plot, from top to bottom."""
 
     plot: Markup
     axis: Markup
@@ -42,7 +41,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart with its heading, a sentence about what it shows, and the same as a table: ``head`` and ``lines``."""
+    """A chart with its heading, a sentence that summarizes it, and the same data as a table (``head``, ``lines``)."""
 
     key: str
     title: str
@@ -53,18 +52,18 @@ class Figure:
 
 
 def thinned(found: Sequence[_Kind]) -> Sequence[_Kind]:
-    """At most as many as a chart has room for, evenly spread."""
+    """Return evenly spaced items of ``found``, at most as many as a chart has columns."""
     return found[:: max(1, -(-len(found) // _MOST_COLUMNS))]
 
 
 def numbered(place: int, count: int, page: str, share: float, said: str) -> Column:
-    """The column of a page that stands at ``place`` of ``count``, some of which have their number beneath."""
+    """Return the column of a page at ``place`` of ``count`` columns; about every twelfth has its number as label."""
     each = max(1, -(-count // 12))
     return Column(share, said, page if place % each == 0 else "", minor=place % (each * 2) != 0)
 
 
 def columns(key: str, title: str, description: str, found: Sequence[Column], scale: tuple[str, ...]) -> Chart:
-    """Columns side by side over a grid; ``scale``: what stands beside it, from the top down."""
+    """Return a column chart over a grid; ``scale``: labels beside it, from top to bottom."""
     step = 100 / max(len(found), 1)
     gap = min(step * 0.22, 0.7)
     drawn = [_column(number * step, step, gap, column) for number, column in enumerate(found)]
@@ -77,7 +76,7 @@ def _grid() -> list[Markup]:
 
 
 def _column(x: float, step: float, gap: float, column: Column) -> Markup:
-    # What is not nothing must be seen.
+    # A value above zero must be visible.
     height = max(column.share, 0.8) if column.share > 0 else 0
     bar = element(
         "rect", x=percent(x + gap), y=percent(100 - height), width=percent(step - 2 * gap), height=percent(height),
@@ -103,7 +102,7 @@ def _axis(found: Sequence[Column], step: float) -> Markup:
 
 
 def rounded_top(highest: int) -> int:
-    """The top of a scale for counts: 4, 8, 20, 40, 80, 200, ..., so that its quarters are whole."""
+    """Return the top of a scale for counts: 4, 8, 20, 40, 80, 200, ..., so that its quarters are integers."""
     unit = 1
     while unit * 20 < highest:
         unit *= 10
@@ -111,12 +110,12 @@ def rounded_top(highest: int) -> int:
 
 
 def rounded_time(longest: int) -> int:
-    """The top of a scale for durations of up to ``longest``, in milliseconds like it, with quarters that read well."""
+    """Return the top of a scale for durations of up to ``longest`` (both in ms), so that its quarters are round."""
     return next((top * 1_000 for top in _TOPS if top * 1_000 >= longest), longest)
 
 
 def heat_map(key: str, title: str, description: str, cells: Sequence[Sequence[int]], names: Sequence[str]) -> Chart:
-    """Rows of 24 hours, named ``names``; the darker, the more, and the count stands in it where there is room."""
+    """Return a heat map with rows of 24 hours, labeled ``names``; darker cells have higher counts."""
     highest = max((count for row in cells for count in row), default=0)
     height = 100 / len(cells)
     drawn = []
@@ -151,18 +150,18 @@ def _cell(x: float, y: float, height: float, found: int, highest: int, said: str
 
 
 def heat(found: int, highest: int) -> int:
-    """The step of ``found`` on the way to ``highest``: 0 for nothing, up to ``HEAT_STEPS``."""
+    """Return the heat level of ``found`` relative to ``highest``: 0 for no views, up to ``HEAT_STEPS``."""
     return math.ceil(found / highest * HEAT_STEPS) if highest and found else 0
 
 
 def bar(share: float, class_: str = "") -> Markup:
-    """One bar of ``share`` percent on its track."""
+    """Return one bar of ``share`` percent on its track."""
     fill = element("rect", width=percent(share), height="100%", rx="3", class_="bar")
     return ornament(fill, class_=f"track {class_}".strip())
 
 
 def stack(parts: Sequence[tuple[str, int]]) -> Markup:
-    """Parts of a whole, ``(class, number)``, one behind the other."""
+    """Return a stacked bar of parts ``(class, number)``."""
     whole = sum(found for _, found in parts) or 1
     drawn, x = [], 0.0
     for class_, found in parts:

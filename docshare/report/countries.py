@@ -1,4 +1,4 @@
-"""Names of the countries by their two-letter codes (ISO 3166-1)."""
+"""Names of countries by their two-letter codes (ISO 3166-1)."""
 
 _TABLE = """
 AD Andorra|AE United Arab Emirates|AF Afghanistan|AG Antigua and Barbuda|AI Anguilla|AL Albania|AM Armenia|AO Angola
@@ -37,5 +37,5 @@ _NAMES = {entry[:2]: entry[3:] for line in _TABLE.strip().splitlines() for entry
 
 
 def name_of(code: str) -> str:
-    """The country's English name; an unknown code stays as it is."""
+    """Return the English name of a country; return an unknown code unchanged."""
     return _NAMES.get(code, code)

@@ -1,4 +1,4 @@
-"""From the answers of the API to the page: gathers every section and hands them to the templates."""
+"""Rendering of the report: collect the data of all sections and pass it to the templates."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,22 +16,21 @@ from docshare.report.values import Row, block, moment, number, text, web_address
 
 STATIC = Path(__file__).with_name("static")
 _TEMPLATES = Path(__file__).with_name("templates")
-# What a plan adds to the report, for owners of a lower one.
+# The sections that a plan adds, shown to owners on a lower plan.
 _PARTS = {
     Plan.BASIC: "views over time, how far they read, time per page, peak times, and where readers came from",
-    Plan.PRO: "who reads right now, single sessions with the names and addresses readers gave, contacts, links per "
-    "recipient, taps, marks, annotations, notes and receipts",
+    Plan.PRO: "who is reading now, sessions with names and email addresses of readers, contacts, links per recipient, "
+    "taps, marks, annotations, notes, and receipts",
 }
 
 
 @dataclass(frozen=True)
 class Material:
-    """What a report is drawn from: the JSON of the API as it was sent. None where the plan or the server has no such
-    answer.
+    """The input of a report: unchanged JSON of the API; None if the plan or the server does not provide it.
 
-    ``report``, ``pages``, ``marks``, ``annotations``, ``feedback``: of the routes readership, readership/pages,
-    page-marks, annotations and feedback; ``pictures``: small pictures of pages by number; ``code``: address of the
-    picture of the QR code, or None; ``made_at``: milliseconds.
+    ``report``, ``pages``, ``marks``, ``annotations``, and ``feedback`` are the responses of readership,
+    readership/pages, page-marks, annotations, and feedback; ``pictures``: thumbnails by page number; ``code``: address
+    of the image of the QR code, or None; ``made_at``: time of creation in milliseconds.
     """
 
     report: Row
@@ -45,34 +44,34 @@ class Material:
 
     @property
     def name(self) -> str:
-        """The document's name."""
+        """The name of the document."""
         return text(block(self.report.get("file")).get("originalName")) or "Document"
 
     @property
     def made(self) -> str:
-        """When it was drawn, in words, in UTC."""
+        """The time of creation as text, in UTC."""
         return words.moment(self.made_at)
 
 
 def draw(material: Material) -> Markup:
-    """The report as the content of a page, from its ``header`` to its ``footer``."""
+    """Return the report as the content of a page, from its ``header`` to its ``footer``."""
     return Markup(_environment().get_template("report.html").render(facts(material)))  # noqa: S704 - escaped there
 
 
 def page(name: str, values: Mapping[str, Any]) -> str:
-    """The template ``name`` of this package, drawn with ``values``."""
+    """Render the template ``name`` of this package with ``values``."""
     return _environment().get_template(name).render(values)
 
 
 def pictured_pages(material: Material) -> list[int]:
-    """The numbers of the pages that the drawing wants pictures of, in order."""
+    """Return the numbers of the pages for which the report shows thumbnails, in order."""
     read = None if is_empty(material.report) else material.pages
     leaves = pages.first_pages(read, _window(block(material.report.get("file"))))
     return sorted({*leaves, *feedback.proofed_pages(material.marks, material.annotations)[: pages.SHOWN]})
 
 
 def facts(material: Material) -> dict[str, Any]:
-    """Everything that the templates draw."""
+    """Return the variables of the templates."""
     report, file = material.report, block(material.report.get("file"))
     seen = _window(file)
     total = number(file.get("totalPages"))
@@ -111,20 +110,20 @@ def facts(material: Material) -> dict[str, Any]:
 
 
 def _window(file: Row) -> tuple[int, int] | None:
-    """The first and the last page that readers see, where a page range stands."""
+    """Return the first and the last page of the page range; None without a page range."""
     window = block(file.get("pageRange"))
     first, last = number(window.get("from")), number(window.get("to"))
     return (first, last) if 0 < first <= last else None
 
 
 def is_empty(report: Row) -> bool:
-    """Whether nobody has read the document yet."""
+    """Return whether nobody has read the document yet."""
     summary = block(report.get("summary"))
     return not any(number(summary.get(key)) for key in ("totalViews", "totalSessions", "activeReaders", "downloads"))
 
 
 def _about(file: Row, total: int) -> list[str]:
-    """A few words about the document."""
+    """Return short facts about the document."""
     found = [words.plural(total, "page")] if total else []
     if (version := number(file.get("contentVersion"))) > 1:
         found.append(f"version {version}")
@@ -135,23 +134,23 @@ def _about(file: Row, total: int) -> list[str]:
 
 
 def _state(file: Row) -> str:
-    """What limits the link now, in a sentence; empty where nothing does."""
+    """Return sentences about the current limits of the link; empty if there are none."""
     burned, ends = moment(file.get("burnedAt")), moment(file.get("deleteAt"))
     if burned is not None:
-        return f"The view limit was reached on {words.moment(burned)} UTC: the link is closed, the readership stays."
+        return f"The view limit was reached on {words.moment(burned)} UTC. The link is closed; readership is kept."
     said = []
     if file.get("pageRangeEmpty"):
         first, last = number(block(file.get("pageRange")).get("from")), number(block(file.get("pageRange")).get("to"))
-        said.append(f"Readers see no pages: this version has none of the shared {words.pages(first, last)}.")
+        said.append(f"Readers see no pages: this version does not contain the shared {words.pages(first, last)}.")
     if limit := number(file.get("viewLimit")):
-        said.append(f"{words.count(number(file.get('viewsConsumed')))} of {words.plural(limit, 'view')} are used up.")
+        said.append(f"{words.count(number(file.get('viewsConsumed')))} of {words.plural(limit, 'view')} are used.")
     if ends is not None:
         said.append(f"The link ends on {words.moment(ends)} UTC.")
     return " ".join(said)
 
 
 def _hidden(tier: str) -> list[tuple[str, str]]:
-    """The higher plans with what each adds: ``(name, words)``."""
+    """Return the higher plans with the sections that each adds: ``(name, words)``."""
     plans = {plan.tier: plan for plan in Plan}
     if tier not in plans:
         return []

@@ -1,4 +1,4 @@
-"""What readers left: marks, annotations over pictures of the pages, notes, receipts."""
+"""Feedback of readers: marks, annotations over thumbnails of the pages, notes, and receipts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _LETTERS = {"pick": "✓", "maybe": "?", "reject": "✗"}
 
 @dataclass(frozen=True)
 class Remark:
-    """One annotation; ``number``: the one that stands on the picture."""
+    """One annotation; ``number``: its number on the thumbnail."""
 
     number: int
     author: str
@@ -27,7 +27,7 @@ class Remark:
 
 @dataclass(frozen=True)
 class Proof:
-    """One page with what readers put on it: its picture, rectangles over it, marks as a bar and in words."""
+    """One page with its feedback: thumbnail, rectangles over it, and marks as a bar and as text."""
 
     page: int
     picture: Picture | None
@@ -39,7 +39,7 @@ class Proof:
 
 @dataclass(frozen=True)
 class Note:
-    """A note of a reader, to the owner or to everybody: ``author`` as they signed it, ``viewer`` who they are."""
+    """A note of a reader to the owner or to everyone: ``author`` the name they entered, ``viewer`` their identity."""
 
     author: str
     viewer: str
@@ -51,7 +51,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Receipt:
-    """Somebody's word that they have received the document."""
+    """A reader's confirmation of receipt."""
 
     name: str
     viewer: str
@@ -60,7 +60,7 @@ class Receipt:
 
 
 def proofs(marks: Row | None, annotations: Row | None, pictures: Mapping[int, Picture]) -> list[Proof]:
-    """The pages that have a mark or an annotation, in order."""
+    """Return the pages that have a mark or an annotation, in order."""
     marked = {number(row.get("page")): row for row in rows(block(marks).get("pages")) if _marks(row)}
     told = {number(row.get("page")): rows(row.get("annotations")) for row in rows(block(annotations).get("pages"))}
     told = {page: found for page, found in told.items() if found}
@@ -68,7 +68,7 @@ def proofs(marks: Row | None, annotations: Row | None, pictures: Mapping[int, Pi
 
 
 def proofed_pages(marks: Row | None, annotations: Row | None) -> list[int]:
-    """The numbers of these pages."""
+    """Return the numbers of the pages that have a mark or an annotation."""
     return [proof.page for proof in proofs(marks, annotations, {})]
 
 
@@ -94,7 +94,7 @@ def _marks(row: Row) -> list[tuple[str, int]]:
 
 
 def _box(place: int, rect: Row) -> list[Markup]:
-    """The rectangle of an annotation and its number; nothing of it lies outside of the page."""
+    """Return the rectangle of an annotation, clipped to the page, and its number."""
     x, y = min(amount(rect.get("x")), 1.0), min(amount(rect.get("y")), 1.0)
     width, height = min(amount(rect.get("width")), 1 - x), min(amount(rect.get("height")), 1 - y)
     if width <= 0 or height <= 0:
@@ -109,13 +109,13 @@ def _box(place: int, rect: Row) -> list[Markup]:
 
 
 def totals(marks: Row | None) -> tuple[tuple[str, str], ...]:
-    """How often each mark was given in all: ``(kind, words)``."""
+    """Return the total of each kind of mark: ``(kind, words)``."""
     found = block(block(marks).get("totals"))
     return tuple((kind, f"{_LETTERS[kind]} {words.count(number(found.get(kind)))} {kind}") for kind in MARKS)
 
 
 def who_marked(marks: Row | None) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
-    """Each reader with the marks they gave: ``(kind, words)``."""
+    """Return each reader with their marks: ``(kind, words)``."""
     told = []
     for row in rows(block(marks).get("viewers")):
         given = [
@@ -129,7 +129,7 @@ def who_marked(marks: Row | None) -> tuple[tuple[str, tuple[tuple[str, str], ...
 
 
 def notes(feedback: Row | None) -> list[Note]:
-    """The notes of readers, the newest first."""
+    """Return the notes of readers, newest first."""
     return [
         Note(
             text(row.get("author")) or "A reader",
@@ -144,7 +144,7 @@ def notes(feedback: Row | None) -> list[Note]:
 
 
 def receipts(feedback: Row | None) -> list[Receipt]:
-    """The receipts, the newest first."""
+    """Return the receipts, newest first."""
     return [
         Receipt(
             text(row.get("name")) or "A reader",

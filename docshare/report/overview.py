@@ -1,4 +1,4 @@
-"""The sections about the whole document: figures, views over time, read-through, peak times, breakdowns."""
+"""The sections about the whole document: key figures, views over time, funnel, peak times, breakdowns."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ _SHOWN_LABELS = 8
 # Key of the report, heading.
 _BREAKDOWNS = (
     ("countries", "Countries"),
-    ("sources", "How they came"),
+    ("sources", "Sources"),
     ("devices", "Devices"),
     ("browsers", "Browsers"),
-    ("referrers", "Pages that led here"),
+    ("referrers", "Referrers"),
     ("viewerModes", "Viewer modes"),
 )
 _NAMED: dict[str, Callable[[str], str]] = {"countries": countries.name_of, "viewerModes": str.capitalize}
@@ -28,7 +28,7 @@ _WEEK = (1, 2, 3, 4, 5, 6, 0)
 
 @dataclass(frozen=True)
 class Tile:
-    """One figure: its name, the figure, and a ``note`` beneath. ``live``: scripts keep it up to date."""
+    """One key figure: its name, its value, and a ``note`` below. ``live``: scripts keep it up to date."""
 
     name: str
     figure: str
@@ -48,7 +48,7 @@ class Label:
 
 @dataclass(frozen=True)
 class Breakdown:
-    """One breakdown: the longest bars at once, the ``rest`` on demand."""
+    """One breakdown: the longest bars are visible, the ``rest`` is collapsed."""
 
     key: str
     title: str
@@ -57,7 +57,7 @@ class Breakdown:
 
 
 def tiles(report: Row) -> list[Tile]:
-    """The figures that everybody looks for, as far as the plan shows them."""
+    """Return the key figures that the plan includes."""
     summary = block(report.get("summary"))
     found = [
         Tile("Views", words.count(number(summary.get("totalViews"))), _sessions_note(summary)),
@@ -81,19 +81,19 @@ def _sessions_note(summary: Row) -> str:
     return f"in {words.plural(number(summary.get('totalSessions')), 'finished session')}"
 
 
-# Class of the report, words behind the number.
+# Class of the session -> text after the number.
 _CLASSES = {
     "unconfirmed": "opened it without touching anything",
-    "burst": "came in bursts too short and too many to be readers",
+    "burst": "were part of a burst of short sessions",
     "scanner": "left at once",
-    "preview": "drew link previews",
-    "tool": "were programs that name themselves",
-    "prefetch": "were loaded ahead and never looked at",
+    "preview": "were link previews",
+    "tool": "were programs that identify themselves",
+    "prefetch": "were prefetched and never viewed",
 }
 
 
 def uncounted_note(report: Row) -> str:
-    """Return a sentence about the sessions that are in no figure; empty where there are none."""
+    """Return a sentence about the sessions that were not counted; empty if there are none."""
     found = [(text(row.get("label")), number(row.get("count"))) for row in rows(report.get("uncounted"))]
     if "uncounted" not in report:  # the plan shows the sum only
         found = [("unconfirmed", number(block(report.get("summary")).get("unconfirmedSessions")))]
@@ -113,13 +113,13 @@ def _median_note(summary: Row) -> str:
 
 
 def reading_now(report: Row) -> int | None:
-    """How many are reading at this moment; None where the plan does not say."""
+    """Return the number of people who are reading now; None if the plan does not include it."""
     summary = block(report.get("summary"))
     return number(summary["activeReaders"]) if "activeReaders" in summary else None
 
 
 def views(report: Row) -> Figure | None:
-    """Views per day; None where the plan does not show them."""
+    """Return the chart of views per day; None if the plan does not include it."""
     if "viewsOverTime" not in report:
         return None
     days = [(text(row.get("day")), number(row.get("count"))) for row in rows(report["viewsOverTime"])]
@@ -134,7 +134,7 @@ def views(report: Row) -> Figure | None:
 
 
 def _day(day: str, found: int, top: int, before: int, after: int) -> Column:
-    """The column of one day that has ``before`` days on its left and ``after`` on its right."""
+    """Return the column of one day with ``before`` days on its left and ``after`` on its right."""
     outer = not before or not after
     labelled = outer or (after % 7 == 0 and before > 3)
     return Column(
@@ -154,7 +154,7 @@ def _busiest(days: Sequence[tuple[str, int]]) -> str:
 
 
 def _none_yet(report: Row, words_of_none: str) -> str:
-    """Why a chart of finished sessions is empty: somebody is reading, or else ``words_of_none``."""
+    """Return why a chart of finished sessions is empty: somebody is reading, or else ``words_of_none``."""
     summary = block(report.get("summary"))
     begun = number(summary.get("totalViews")) and not number(summary.get("totalSessions"))
     if begun or reading_now(report):
@@ -163,7 +163,7 @@ def _none_yet(report: Row, words_of_none: str) -> str:
 
 
 def funnel(report: Row) -> Figure | None:
-    """How far readers get; None where the plan does not show it."""
+    """Return the funnel; None if the plan does not include it."""
     if "funnel" not in report:
         return None
     steps = [
@@ -191,8 +191,8 @@ _Step = tuple[int, int, float]  # page, sessions that reached it, their share
 
 
 def _saw_the_same(report: Row) -> bool:
-    """Whether the sessions in ``report`` were all shown the pages that the funnel has: others end where their link
-    does, and nobody has stopped there."""
+    """Return whether all sessions in ``report`` could see all pages of the funnel. Otherwise a drop can be the end of a
+    page range rather than readers who stop."""
     pages = len(rows(report["funnel"]))
     return all(number(row.get("shownPages")) in (0, pages) for row in rows(report.get("sessions")))
 
@@ -210,7 +210,7 @@ def _furthest(steps: Sequence[_Step], report: Row) -> str:
 
 
 def peak_times(report: Row) -> Figure | None:
-    """Views by day of the week and hour; None where the plan does not show them."""
+    """Return the heat map of views by day of the week and hour; None if the plan does not include it."""
     if "peakTimes" not in report:
         return None
     cells = [[0] * 24 for _ in range(7)]
@@ -238,7 +238,7 @@ def _peak(week: Sequence[Sequence[int]], names: Sequence[str]) -> str:
 
 
 def breakdowns(report: Row) -> list[Breakdown]:
-    """The breakdowns that the plan shows and that have something in them."""
+    """Return the breakdowns that the plan includes and that are not empty."""
     found = []
     for key, title in _BREAKDOWNS:
         counted = [(text(row.get("label")) or "Unknown", number(row.get("count"))) for row in rows(report.get(key))]

@@ -1,4 +1,4 @@
-"""The pages of the document: how long each was looked at, over small pictures of them."""
+"""The pages of the document: the reading time of each, with thumbnails."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from docshare.report import charts, words
 from docshare.report.charts import Figure
 from docshare.report.values import Row, block, number, rows
 
-SHOWN = 60  # pages with a picture; of longer documents the others stand in a table
+SHOWN = 60  # pages with a thumbnail; a table lists the others
 _LISTED = 2_000
 _LAST = 10**6  # no document has so many pages
 HEAD = ("Page", "Time on average", "Views", "By turning back")
@@ -17,7 +17,7 @@ HEAD = ("Page", "Time on average", "Views", "By turning back")
 
 @dataclass(frozen=True)
 class Picture:
-    """A small picture of a page: its address (``data:`` too) and its size in pixels, or in anything of that shape."""
+    """A thumbnail of a page: its address (``data:`` is allowed) and its size, of which only the ratio matters."""
 
     src: str
     width: int
@@ -26,8 +26,8 @@ class Picture:
 
 @dataclass(frozen=True)
 class Leaf:
-    """One page: its number, the average time on it as words and as a bar, what else is known of it; ``longest``: of all
-    pages the one that was looked at longest."""
+    """One page: its number, its average time as text and as a bar, its views, and the views by turning back;
+    ``longest``: it has the longest average time of all pages."""
 
     number: int
     time: str
@@ -40,9 +40,9 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Pages:
-    """``leaves``: the first ones, with pictures; ``more``: the rest as lines of a table; ``unlisted``: how many pages
-    of a very long document stand nowhere; ``insight``: a sentence about them all; ``chart``: what stands there instead
-    of leaves without any pictures."""
+    """``leaves``: the first pages, with thumbnails; ``more``: the rest, as lines of a table; ``unlisted``: the number
+    of pages beyond that; ``insight``: a sentence about all pages; ``chart``: replaces the leaves if there are no
+    thumbnails."""
 
     leaves: tuple[Leaf, ...]
     more: tuple[tuple[str, ...], ...]
@@ -52,8 +52,8 @@ class Pages:
 
 
 def pages(answer: Row | None, pictures: Mapping[int, Picture], seen: tuple[int, int] | None) -> Pages | None:
-    """The pages of ``GET .../readership/pages``; None without it. ``seen``: the first and the last page that readers
-    see, where they do not see all."""
+    """Return the pages of ``GET .../readership/pages``; None without it. ``seen``: the first and the last page of the
+    page range, if there is one."""
     told = _told(answer, seen)
     if not told:
         return None
@@ -68,14 +68,14 @@ def pages(answer: Row | None, pictures: Mapping[int, Picture], seen: tuple[int, 
 
 
 def first_pages(answer: Row | None, seen: tuple[int, int] | None) -> list[int]:
-    """The numbers of the pages that would have a picture each."""
+    """Return the numbers of the pages with a thumbnail."""
     return [number(row.get("pageNumber")) for row in _told(answer, seen)[:SHOWN]]
 
 
 def _told(answer: Row | None, seen: tuple[int, int] | None) -> list[Row]:
     first, last = seen or (1, _LAST)
     told = rows(block(answer).get("pages"))
-    # A page outside may have been read all the same: before the range stood, or through a link that shows more.
+    # A page outside the range may have been read before the range was set, or through a link that shows more.
     return [row for row in told if first <= number(row.get("pageNumber")) <= last or number(row.get("views"))]
 
 
@@ -104,7 +104,7 @@ def _chart(told: list[Row], longest: int, insight: str, lines: tuple[tuple[str, 
 
 
 def _facts(row: Row) -> tuple[str, str, str]:
-    """Average time, views, and how many of these went backward."""
+    """Return the average time, the views, and the views by turning back."""
     return (
         words.duration(number(row.get("avgDurationMs"))),
         words.count(number(row.get("views"))),
@@ -114,11 +114,11 @@ def _facts(row: Row) -> tuple[str, str, str]:
 
 def _insight(told: list[Row], longest: int) -> str:
     if not longest:
-        return "No page has been looked at yet."
+        return "No page has been viewed yet."
     first = next(row for row in told if number(row.get("avgDurationMs")) == longest)
     page = words.count(number(first.get("pageNumber")))
     said = f"Readers stay longest on page {page}: {words.duration(longest)} on average."
     unseen = sum(1 for row in told if not number(row.get("views")))
     if not unseen:
         return said
-    return f"{said} {words.plural(unseen, 'page has', 'pages have')} not been seen by anybody."
+    return f"{said} {words.plural(unseen, 'page has', 'pages have')} not been viewed."

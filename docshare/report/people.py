@@ -1,4 +1,4 @@
-"""The sections about single readers: sessions, contacts, links for recipients, taps."""
+"""The sections about readers: sessions, contacts, recipient links, and taps."""
 
 from dataclasses import dataclass
 
@@ -7,13 +7,13 @@ from markupsafe import Markup
 from docshare.report import charts, countries, words
 from docshare.report.values import Row, block, moment, number, rows, text
 
-SHOWN = 20  # lines that stand open; the others on demand
-_FIELDS = 8  # columns of contacts; what a form cannot have more of, whatever a server sends
+SHOWN = 20  # visible lines; the others are collapsed
+_FIELDS = 8  # maximum number of columns of contacts, whatever a server sends
 
 
 @dataclass(frozen=True)
 class Moment:
-    """An instant: ``machine`` for programs, ``human`` for people."""
+    """An instant: ``machine`` for programs, ``human`` as text."""
 
     machine: str
     human: str
@@ -21,8 +21,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class Session:
-    """One reading: who (``known``: by a name or an address), where from, when, how long, and how much of the
-    document."""
+    """One session: the reader (``known``: by name or email address), country and device, start, duration, and pages."""
 
     who: str
     known: bool
@@ -36,7 +35,7 @@ class Session:
 
 @dataclass(frozen=True)
 class Contacts:
-    """What the lead form collected: the labels of its fields and one line for each who filled it in."""
+    """The form responses: the keys of the fields, and one line per response."""
 
     head: tuple[str, ...]
     lines: tuple[tuple[tuple[str, ...], Moment | None], ...]
@@ -44,7 +43,7 @@ class Contacts:
 
 @dataclass(frozen=True)
 class Recipient:
-    """One link of its own: its label, what became of it, and how much was read through it."""
+    """One variant: its label, its state, and its sessions."""
 
     label: str
     state: str
@@ -55,7 +54,7 @@ class Recipient:
 
 @dataclass(frozen=True)
 class Tap:
-    """A place of the document that readers tapped."""
+    """A hotspot or button that readers tapped."""
 
     name: str
     place: str
@@ -64,14 +63,14 @@ class Tap:
 
 
 def when(value: object) -> Moment | None:
-    """An instant of the report; None for what is none."""
+    """Return an instant of the report; None if it is malformed."""
     millis = moment(value)
     return None if millis is None else Moment(text(value), words.moment(millis))
 
 
 def sessions(report: Row, pages: int) -> list[Session] | None:
-    """The newest sessions, of a document with ``pages`` pages for readers whose own number is not told; None where the
-    plan does not show them."""
+    """Return the newest sessions; None if the plan does not include them. ``pages``: the number of pages for sessions
+    that do not contain their own."""
     if "sessions" not in report:
         return None
     labels = {text(row.get("uuid")): text(row.get("label")) for row in rows(report.get("variants"))}
@@ -99,12 +98,12 @@ def _session(row: Row, pages: int, labels: dict[str, str], current: int) -> Sess
 def _tags(row: Row, labels: dict[str, str], current: int) -> list[str]:
     found = []
     if row.get("returning") is True:
-        found.append("came back")
+        found.append("returning")
     if row.get("fromInvite") is True:
         found.append("invited")
     variant = text(row.get("variantUuid"))
     if variant:
-        found.append(f"link of {labels[variant]}" if labels.get(variant) else "a link of its own")
+        found.append(f"link of {labels[variant]}" if labels.get(variant) else "recipient link")
     version = number(row.get("contentVersion"))
     if version and version != current:
         found.append(f"version {version}")
@@ -112,7 +111,7 @@ def _tags(row: Row, labels: dict[str, str], current: int) -> list[str]:
 
 
 def contacts(report: Row) -> Contacts | None:
-    """What the lead form collected; None where the plan does not show it."""
+    """Return the form responses; None if the plan does not include them."""
     if "contacts" not in report:
         return None
     told = rows(report["contacts"])
@@ -125,7 +124,7 @@ def contacts(report: Row) -> Contacts | None:
 
 
 def recipients(report: Row) -> list[Recipient] | None:
-    """The links for single recipients, the most read first; None where the plan does not show them."""
+    """Return the variants, those with most sessions first; None if the plan does not include them."""
     if "variants" not in report:
         return None
     told = sorted(rows(report["variants"]), key=lambda row: -number(row.get("sessions")))
@@ -143,7 +142,7 @@ def recipients(report: Row) -> list[Recipient] | None:
 
 
 def taps(report: Row) -> list[Tap] | None:
-    """Taps on hotspots and on the call to action; None where the plan does not show them."""
+    """Return the taps on hotspots and on the call to action; None if the plan does not include them."""
     if "hotspotTaps" not in report and "ctaTaps" not in report:
         return None
     told = [

@@ -1,4 +1,4 @@
-"""The report as one file: style and pictures inside, no script, and a policy that loads nothing from anywhere."""
+"""The report as one file: with embedded styles and images, without scripts and external resources."""
 
 import base64
 import hashlib
@@ -11,14 +11,14 @@ from markupsafe import Markup
 from docshare.report.drawing import STATIC, Material, draw, page
 
 _POLICY = "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'"
-# The design system of the share pages, so that there is one; the server's package is where it stands.
+# The stylesheet of the share pages, which is part of the server package.
 _DESIGN = Path(__file__).parents[1] / "server" / "web" / "static" / "design.css"
 _STYLES = ("report.css", "tables.css", "feedback.css", "screens.css")
 _TYPEFACE = re.compile(r"@font-face \{.*?\n\}\n", re.DOTALL)
 
 
 def document(material: Material, instance: str) -> str:
-    """The whole file. ``instance``: address of the server it was made from."""
+    """Return the whole file. ``instance``: address of the server."""
     digest = base64.b64encode(hashlib.sha256(_style().encode()).digest()).decode()
     values = {
         "policy": f"{_POLICY}; style-src 'sha256-{digest}'",
@@ -33,6 +33,6 @@ def document(material: Material, instance: str) -> str:
 
 @cache
 def _style() -> str:
-    """Everything but the typeface, which would be fetched: the system's own takes its place."""
+    """Return all styles without the web font, which would be loaded from the server; the system font replaces it."""
     design = _TYPEFACE.sub("", _DESIGN.read_text(encoding="utf-8"))
     return "\n".join((design, *((STATIC / name).read_text(encoding="utf-8") for name in _STYLES)))

@@ -1,13 +1,13 @@
-"""SVG elements as text. Charts have no view box: their places are percentages, so that they grow with the page while
-their words keep their size. No ``style`` attribute: the policy of the pages forbids it; classes do the rest."""
+"""SVG elements as text. Charts have no view box: positions are percentages, so that charts grow with the page while
+text keeps its size. Elements use classes, because the content security policy forbids ``style`` attributes."""
 
 from markupsafe import Markup, escape
 
 
 def element(name: str, *content: str, **attributes: object) -> Markup:
-    """One element. Content that is not ``Markup`` is escaped; ``text_anchor`` becomes ``text-anchor`` and ``class_``
-    ``class``; what is None is left out."""
-    # Not Markup.format: a chart has hundreds of these, and that takes five times as long.
+    """Return one element. Content that is not ``Markup`` is escaped; ``text_anchor`` becomes ``text-anchor`` and
+    ``class_`` becomes ``class``; attributes that are None are omitted."""
+    # Markup.format takes five times as long, and a chart has hundreds of elements.
     written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"'
         for key, value in attributes.items()
@@ -17,17 +17,17 @@ def element(name: str, *content: str, **attributes: object) -> Markup:
 
 
 def percent(value: float) -> str:
-    """A place or a length: ``12.5%``."""
+    """Return a position or length: ``12.5%``."""
     return f"{value:.3f}".rstrip("0").rstrip(".") + "%"
 
 
 def tip(words: str) -> Markup:
-    """What a pointer learns of the element it stands in."""
+    """Return the tooltip of an element."""
     return element("title", words)
 
 
 def picture(key: str, title: str, description: str, *content: str, class_: str) -> Markup:
-    """A drawing that a screen reader announces by ``title`` and ``description``; ``key`` is unique on the page."""
+    """Return an image that screen readers announce by ``title`` and ``description``; ``key`` is unique on the page."""
     return element(
         "svg",
         element("title", title, id=f"{key}-title"),
@@ -40,5 +40,5 @@ def picture(key: str, title: str, description: str, *content: str, class_: str) 
 
 
 def ornament(*content: str, class_: str) -> Markup:
-    """A drawing that repeats what stands in words beside it."""
+    """Return an image that screen readers skip, because the text beside it has the same information."""
     return element("svg", *content, class_=class_, aria_hidden="true", focusable="false")

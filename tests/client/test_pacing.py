@@ -74,7 +74,7 @@ def test_a_bulk_command_slows_down_before_the_wall(
     time.passed += 1
     client.pace()
     assert time.slept == [3.0]
-    assert said == [("keeping clear of the rate limit", 3.0)]
+    assert said == [("staying below the rate limit", 3.0)]
 
 
 def test_what_one_connection_hears_about_the_limit_its_forks_know(api: FakeApi, client: Client) -> None:

@@ -73,7 +73,7 @@ def test_a_redirect_is_an_error_and_the_token_goes_nowhere_else(api: FakeApi, cl
             client.account.show()
         assert other.heard == []
         assert other.url in caught.value.detail
-        assert "http instead of https" in caught.value.hint
+        assert "must be https" in caught.value.hint
 
 
 @pytest.mark.parametrize("base", ["http://docs.example", "http://192.0.2.1:8080"])

@@ -157,7 +157,7 @@ def test_a_sign_in_link_without_a_server_says_that_none_runs(tmp_path: Path, env
         running = run_docshare("admin", "login-link", "owner@example.com", env=env)
     alone = run_docshare("admin", "login-link", "owner@example.com", env=env)
     assert (running.returncode, alone.returncode) == (0, 0)
-    assert ("no server runs" in running.stderr, "no server runs" in alone.stderr) == (False, True)
+    assert ("no server is running" in running.stderr, "no server is running" in alone.stderr) == (False, True)
 
 
 def test_a_reported_link_is_frozen_as_it_was_reported(tmp_path: Path, env: dict[str, str]) -> None:

@@ -80,7 +80,7 @@ def test_a_link_of_another_server_names_no_file_here(
     env, file = public
     link = f"https://other.example/{path.format(**file)}"
     done = run_docshare(*(link if word == "FILE" else word for word in COMMANDS[command]), env=env)
-    said = f"{link} is a link of another server than docs.example"
+    said = f"{link} belongs to another server, not docs.example"
     assert (done.returncode, done.stdout, said in done.stderr) == (2, "", True), done.stderr
     assert run_admin(env, "freeze", "--list") == []
 

@@ -121,10 +121,10 @@ def test_a_refusal_in_the_browser_saves_nothing(
     server: ServerProcess, browser: requests.Session, env: dict[str, str]
 ) -> None:
     process, address = begin_sign_in(server, env)
-    assert "Nothing was granted" in requests.get(press_consent_button(browser, address, "deny"), timeout=10).text
+    assert "Access was denied" in requests.get(press_consent_button(browser, address, "deny"), timeout=10).text
     _, err = process.communicate(timeout=30)
     assert process.returncode == 4
-    assert "access was not granted" in err
+    assert "access was denied" in err
     assert not (Path(env["DOCSHARE_CONFIG_DIR"]) / "credentials.json").exists()
 
 
@@ -151,7 +151,7 @@ def test_an_answer_that_names_another_server_is_not_taken(
     requests.get(re.sub(r"iss=[^&]+", "iss=https%3A%2F%2Fevil.example.com", back), timeout=10)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 4
-    assert "another server" in err
+    assert "a different server" in err
 
 
 def test_the_address_of_a_browser_on_another_machine_can_be_pasted(
@@ -159,11 +159,11 @@ def test_the_address_of_a_browser_on_another_machine_can_be_pasted(
 ) -> None:
     argv = [*COMMAND, "auth", "login", "--url", server.url, "--no-browser"]
     with Terminal(argv, {**env, "CI": ""}, columns=600) as terminal:
-        shown = terminal.until("paste the address")
+        shown = terminal.until("paste the URL")
         address = re.search(r"http\S+/oauth/authorize\?\S+", shown)
         assert address is not None
         terminal.type("https://docs.example.com/callback?code=x&state=y\n")
-        terminal.until("Paste it whole")
+        terminal.until("Paste the whole URL")
         terminal.type(press_consent_button(browser, address[0]) + "\n")
         assert terminal.end().code == 0
     assert run_docshare("whoami", env=env).returncode == 0
@@ -220,7 +220,7 @@ def test_signing_out_ends_it_on_the_server_too(
     token = read_credentials(env)["token"]
     done = run_docshare("auth", "logout", env=env)
     assert done.returncode == 0
-    assert "the server was not told" not in done.stderr
+    assert "the server could not be notified" not in done.stderr
     answer = requests.get(f"{server.url}/api/v1/files", headers={"Authorization": f"Bearer {token}"}, timeout=10)
     assert answer.status_code == 401
     assert run_docshare("files", "list", env=env).returncode == 4
@@ -234,7 +234,7 @@ def test_signing_out_works_where_the_server_is_gone(
     change_credentials(env, origin="http://127.0.0.1:9")
     done = run_docshare("auth", "logout", env=env)
     assert done.returncode == 0
-    assert "the server was not told" in done.stderr
+    assert "the server could not be notified" in done.stderr
 
 
 def test_a_key_on_stdin_is_checked_before_it_is_kept(server: ServerProcess, env: dict[str, str]) -> None:
@@ -249,7 +249,7 @@ def test_a_key_on_stdin_is_checked_before_it_is_kept(server: ServerProcess, env:
     renewed = run_docshare("auth", "refresh", env=env)
     assert renewed.returncode == 2
     out = run_docshare("auth", "logout", env=env)
-    assert "the API key itself stays valid" in out.stderr
+    assert "the API key stays valid" in out.stderr
 
 
 def test_the_environment_wins_and_status_says_so(
@@ -296,5 +296,5 @@ def test_a_server_without_sign_in_wants_a_key(env: dict[str, str]) -> None:
         done = run_docshare("auth", "login", "--url", f"http://127.0.0.1:{port[1]}", env=env)
         other.terminate()
     assert done.returncode == 2
-    assert "offers no sign-in in the browser" in done.stderr
+    assert "does not support OAuth" in done.stderr
     assert "--with-token" in done.stderr

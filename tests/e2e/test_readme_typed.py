@@ -22,7 +22,9 @@ _ANSWERS = {"variants revoke": "--yes", "variants redact": "--yes"}  # a person 
 
 
 def readme_blocks(kind: str) -> list[str]:
-    return re.findall(rf"```{kind}\n(.*?)```", README.split("\n## How to: share\n")[1].split("\n## The house")[0], re.S)
+    return re.findall(
+        rf"```{kind}\n(.*?)```", README.split("\n## How to: share\n")[1].split("\n## Architecture")[0], re.S
+    )
 
 
 def typed_lines() -> list[str]:

@@ -28,7 +28,7 @@ def test_a_person_is_told_what_to_type_and_it_works(env: dict[str, str], tmp_pat
         "docshare wait @last",
         "docshare readership show @last",
         "docshare dashboard",
-        "readers and settings stay",
+        "readers and settings are kept",
     ):
         assert words in shown
     assert json.loads(found.stdout)["originalName"] == "report.pdf"
@@ -45,7 +45,7 @@ def test_what_an_ephemeral_server_shares_is_not_the_last_upload_of_another(env: 
         shown = server.until("Readers appear here")
         server.type("\x03")
         server.end()
-    assert "nothing of it stays" in shown
+    assert "all data is deleted" in shown
     assert "@last" not in shown, "from another terminal it means something else"
     assert not (tmp_path / "state" / "last.json").exists()
 

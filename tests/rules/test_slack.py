@@ -11,14 +11,14 @@ from docshare.contract import slack
 
 BASE = "https://docs.example"
 UUID = "5e03cf21-0a27-416c-a508-128377fde76a"
-LINK = f"<{BASE}/readership/{UUID}|Who read what>"
+LINK = f"<{BASE}/readership/{UUID}|Open the readership report>"
 FILE = {"fileUuid": UUID, "fileName": "Q3.pdf"}
 
 # What Slack acts on: mentions, channels, commands, links and dates all stand between < and >.
 PAYLOADS = (
     "<!channel>", "<!here>", "<!everyone>", "<!subteam^S012AB3CD>", "<!subteam^S012AB3CD|@ops>", "<@U012AB3CD>",
     "<@W012AB3CD|boss>", "<#C012AB3CD>", "<#C012AB3CD|general>", "<http://evil.example|Q3.pdf>",
-    "<https://evil.example|Who read what>", "<mailto:a@evil.example|write>", "<tel:+1900|call>",
+    "<https://evil.example|Open the readership report>", "<mailto:a@evil.example|write>", "<tel:+1900|call>",
     "<!date^1392734382^{date}|x>", "<!date^1^{date}^https://evil.example|x>", "<slack://open|x>", "<|>", "<>",
     "<<!here>>",
     "&lt;!channel&gt;", "&amp;lt;!channel&amp;gt;", "&#60;!channel&#62;", ">quoted", "> <!here>", "a\n<!channel>\nb",
@@ -85,7 +85,7 @@ def test_an_event_without_extras_has_no_fields() -> None:
         ("file.burned", "View limit reached, document destroyed"),
         ("content.replaced", "Document replaced"),
         ("invite.viewed", "Invitation opened"),
-        ("proofing.updated", "Proofing begun"),
+        ("proofing.updated", "Proofing started"),
         ("webhook.test", "Test delivery"),
         ("file.renamed", "file.renamed"),
     ],
@@ -110,7 +110,7 @@ def test_the_answers_of_a_form_are_fields_of_their_own() -> None:
     assert [len(fields) for fields in sections] == [10, 4]
     assert [field["text"] for field in sections[0]][:3] == [
         "Source:\nform",
-        "E-mail:\nada@a.example",
+        "Email:\nada@a.example",
         "Question 0:\nanswer 0",
     ]
     assert sections[1][-1]["text"] == "Question 11:\nanswer 11"

@@ -99,7 +99,7 @@ def test_all_nine_kinds_are_offered_with_when_they_fire(pia: FlaskClient) -> Non
         "file.viewed", "file.downloaded", "gate.completed", "note.created", "receipt.confirmed", "file.burned",
         "content.replaced", "invite.viewed", "proofing.updated",
     ]  # fmt: skip
-    assert "When a reader has left the document." in get_webhooks_page(pia)
+    assert "When a reader finishes reading the document." in get_webhooks_page(pia)
 
 
 def test_a_kind_that_the_plan_lacks_says_which_plan_it_needs(world: World, pia: FlaskClient) -> None:

@@ -52,8 +52,8 @@ def test_a_free_owner_sees_the_figures_and_what_higher_plans_add() -> None:
 def test_a_basic_owner_sees_charts_and_breakdowns() -> None:
     page = render_report(Material(reports.basic_report(), reports.MADE_AT, pages=reports.pages_report()))
     assert page_headings(page) == [
-        "Overview", "The last 30 days", "How far they read", "When they read", "Countries", "How they came", "Devices",
-        "Browsers", "Pages that led here", "Viewer modes", "Time per page", "Average time on each page",
+        "Overview", "The last 30 days", "How far they read", "When they read", "Countries", "Sources", "Devices",
+        "Browsers", "Referrers", "Viewer modes", "Time per page", "Average time on each page",
         "More with a higher plan",
     ]  # fmt: skip
     shown = tiles_by_name(page)
@@ -67,7 +67,7 @@ def test_a_basic_owner_sees_charts_and_breakdowns() -> None:
 def test_a_pro_owner_sees_everything_and_nothing_about_plans() -> None:
     page = render_report(full_material())
     found = page_headings(page)
-    for title in ("Latest sessions", "Contacts", "Links per recipient", "Taps", "Notes", "Confirmed as received"):
+    for title in ("Latest sessions", "Contacts", "Links per recipient", "Taps", "Notes", "Receipts"):
         assert title in found
     assert found[-1] == "Marks and annotations"
     assert "higher plan" not in page.words
@@ -213,11 +213,11 @@ def test_a_page_range_is_named_and_hides_pages_that_nobody_read() -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"viewLimit": 50, "viewsConsumed": 12}, "12 of 50 views are used up."),
+        ({"viewLimit": 50, "viewsConsumed": 12}, "12 of 50 views are used."),
         ({"deleteAt": "2026-12-31T23:00:00.000Z"}, "The link ends on 31 Dec 2026, 23:00 UTC."),
         (
             {"viewLimit": 3, "viewsConsumed": 3, "burnedAt": "2026-09-01T08:00:00.000Z"},
-            "The view limit was reached on 1 Sep 2026, 08:00 UTC: the link is closed, the readership stays.",
+            "The view limit was reached on 1 Sep 2026, 08:00 UTC. The link is closed; readership is kept.",
         ),
     ],
 )
@@ -244,7 +244,7 @@ def test_sessions_say_who_where_when_and_how_much() -> None:
     lines = table_rows(table)
     assert len(lines) == 20
     assert lines[0][0].startswith("Ann Lee (ann@northwind.example)")
-    assert "Germany · Desktop · Chrome came back invited" in lines[0][0]
+    assert "Germany · Desktop · Chrome returning invited" in lines[0][0]
     assert lines[0][1:] == ["21 Sep 2026, 13:00", "31s", "1 of 12"]
     assert "link of Chi Wen, Blue Harbour" in lines[2][0]  # the variants of these reports share one UUID
     assert lines[4][0].startswith("A reader")
@@ -257,7 +257,7 @@ def test_sessions_of_an_older_version_say_so() -> None:
 
 def test_contacts_have_a_column_for_each_field() -> None:
     section = render_report(full_material()).one("section", **{"aria-labelledby": "contacts-heading"})
-    assert [node.words for node in section.one("thead").all("th")] == ["email", "company", "Given"]
+    assert [node.words for node in section.one("thead").all("th")] == ["email", "company", "Submitted"]
     assert table_rows(section)[1] == ["bob@ray.example", "Ray & Sons", "18 Sep 2026, 16:40"]
 
 
@@ -316,7 +316,7 @@ def test_notes_and_receipts_come_newest_first() -> None:
     page = render_report(full_material())
     notes = page.one("ol", class_="notes").all("li")
     assert [note.one("b").words for note in notes] == ["Reader", "Ann Lee"]
-    assert [tag.words for tag in notes[1].all("span", class_="tag")] == ["page 4", "for you"]
+    assert [tag.words for tag in notes[1].all("span", class_="tag")] == ["page 4", "private"]
     assert notes[1].one("span", class_="soft").words == "Reader 7F3A"  # beside the name that they chose
     section = page.one("section", **{"aria-labelledby": "receipts-heading"})
     assert section.one("li").words == "Ann Lee ann@northwind.example20 Sep 2026, 10:15 · version 2"

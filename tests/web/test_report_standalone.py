@@ -13,7 +13,7 @@ def test_the_file_that_stands_alone_loads_nothing_and_says_when_and_where_it_was
     assert page.all("script") == []
     assert page.all("link") == []
     assert page.one("head").one("title").words == "Series A deck – autumn 2026.pdf · Readership"
-    assert page.one("footer").words.startswith("Made on 21 Sep 2026, 14:13 UTC from https://docs.example.com.")
+    assert page.one("footer").words.startswith("Created on 21 Sep 2026, 14:13 UTC from https://docs.example.com.")
 
 
 def test_the_file_that_stands_alone_has_the_design_of_the_pages_without_its_typeface() -> None:

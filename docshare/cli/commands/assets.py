@@ -1,4 +1,4 @@
-"""``docshare assets``: the logo, the background and the sounds of a file."""
+"""``docshare assets``: the logo, background and sounds of a file."""
 
 import io
 import os
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
 app = App("Logos, backgrounds and sounds of a share page.")
 
-# What makes the share page show an asset of this kind; sounds are chosen where a hotspot is made.
+# The settings that make the share page show an asset. Sounds have none: hotspots refer to them.
 _SETTINGS_BY_KIND = {
     "logo": {"logo.assetId": "{}"},
     "background": {"background.type": "image", "background.assetId": "{}"},
 }
-_HEAD_BYTES = 16  # what the type is known by
+_HEAD_BYTES = 16  # enough to detect the type
 
 
 def _render_row(row: Mapping[str, Any], context: Context) -> Iterator[str]:
     screen = context.out_screen
     facts = [str(row.get("mimeType", "")), format_size(int(row.get("size", 0)))]
     facts += ["applied"] if row.get("applied") else []
-    told = f" {screen.glyph('·')} ".join(clean(fact) for fact in facts if fact)
-    yield f"{clean(str(row['kind']))} {screen.paint('id', clean(str(row['assetId'])))} {screen.paint('dim', told)}"
+    details = f" {screen.glyph('·')} ".join(clean(fact) for fact in facts if fact)
+    yield f"{clean(str(row['kind']))} {screen.paint('id', clean(str(row['assetId'])))} {screen.paint('dim', details)}"
 
 
 _ASSET_SPEC = Spec(plain=("assetId",), fields=("kind", "mimeType", "size", "applied"), id="assetId", human=_render_row)
@@ -48,7 +48,7 @@ def _check_kind(value: str) -> str:
     return value
 
 
-# With a callback "assets" stays a group, although it has one command.
+# The callback keeps "assets" a group although it has a single command.
 @app.callback()
 def _group() -> None:
     """Logos, backgrounds and sounds of a share page."""
@@ -59,15 +59,15 @@ def add(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
     path: Annotated[Path, typer.Argument(metavar="PATH", help="PNG, JPEG or WebP up to 5 MB; MP3 up to 10 MB.")],
     kind: Annotated[
-        str, typer.Option(metavar="|".join(ASSET_KINDS), callback=_check_kind, help="What the asset is for.")
+        str, typer.Option(metavar="|".join(ASSET_KINDS), callback=_check_kind, help="Purpose of the asset.")
     ],
-    apply: Annotated[bool, typer.Option("--apply", help="Show it on the share page at once.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Also change the settings to show the asset.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Print the requests without sending them.")] = False,
 ) -> ExitCode:
     """Add a logo, a background or a sound to a file.
 
-    [Basic] A second logo or background takes the place of the first; a file has at most 10 assets. A pipe gets the id
-    of the asset. With --apply the settings of the share page name it too, and keep everything else they say.
+    [Basic] A new logo or background replaces the previous one; a file has at most 10 assets. Piped output is the id of
+    the asset. --apply also points the settings of the share page to the asset and leaves all other settings unchanged.
 
     Examples:
 
@@ -77,7 +77,7 @@ def add(
     """
     ctx = current_context()
     if apply and kind not in _SETTINGS_BY_KIND:
-        raise Stop(ExitCode.USAGE, f"--apply: no setting of the share page names a {kind}")
+        raise Stop(ExitCode.USAGE, f"--apply does not work with {kind}: no setting refers to one")
     _check_asset(path, kind)
     printer = ctx.emitter(_ASSET_SPEC)
     client = ctx.client()
@@ -94,7 +94,7 @@ def add(
 
 
 def _check_asset(path: Path, kind: str) -> None:
-    """Stop (2) for a file that no server would take as an asset of that kind."""
+    """Raise Stop (2) for a file that every server would reject as an asset of ``kind``."""
     rule = ASSET_KINDS[kind]
     try:
         with io.FileIO(path, "rb") as source:
@@ -103,11 +103,13 @@ def _check_asset(path: Path, kind: str) -> None:
         raise Stop(ExitCode.USAGE, f"cannot read {path}: {error.strerror or error}", code="local_file") from error
     if found not in rule.types:
         wanted = " or ".join(rule.types)
-        raise Stop(ExitCode.USAGE, f"{path} is {found or 'of no known type'}; a {kind} is {wanted}", code="local_file")
+        raise Stop(
+            ExitCode.USAGE, f"{path} is {found or 'not a known type'}; a {kind} must be {wanted}", code="local_file"
+        )
     if size > rule.cap:
         have, most = format_distinct_sizes(size, rule.cap)
-        told = f"{path} has {have}; a {kind} may have {most}"
-        raise Stop(ExitCode.USAGE, told, code="local_file")
+        message = f"{path} is {have}; the limit for a {kind} is {most}"
+        raise Stop(ExitCode.USAGE, message, code="local_file")
 
 
 def _preview_requests(ctx: Context, name: str, path: Path, kind: str, *, apply: bool) -> ExitCode:
@@ -125,7 +127,7 @@ def _format_assignments(kind: str, asset: str) -> list[str]:
 
 
 def _apply_asset(ctx: Context, client: "Client", name: str, asset: dict[str, Any]) -> tuple[dict[str, Any], ExitCode]:
-    """The asset with the news that the settings name it, or the reason why not on stderr and 12: it is stored."""
+    """Change the settings to show the asset, which is already stored. On failure print why and return exit code 12."""
     from docshare.cli.commands.settings.changes import SettingChanges
     from docshare.cli.commands.settings.write import SettingsWriter, WriteOptions
     from docshare.cli.framework import errors

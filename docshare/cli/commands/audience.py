@@ -1,7 +1,7 @@
-"""Those who got a link of their own (variants and invitations), and how far each has read. Nothing here asks a server.
+"""The recipients of a file (variants and invitations), and how far each has read. This module sends no requests.
 
-A session belongs to the variant or the invitation whose link it came by. What a reader types into a gate proves
-nothing: anybody can name an address that was invited. Page numbers are those of the document.
+A session belongs to the variant or invitation whose link was opened. The email address entered into a gate form is
+ignored, because anyone can enter the address of an invitee. Page numbers are those of the full document.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,8 +19,8 @@ NEVER, STOPPED_EARLY, OLD_VERSION = "never", "stopped_early", "old_version"
 
 
 class LinkRecipient(NamedTuple):
-    """A recipient: of the ``kind`` variant or invite; ``pages`` of the document that their link shows; ``opened_at``:
-    when they first did, in ms, where the server tells."""
+    """A recipient. ``kind`` is "variant" or "invite", ``pages`` are the pages their link shows; ``opened_at`` is the
+    time of their first view in ms, if the server reports it."""
 
     kind: str
     uuid: str
@@ -32,18 +32,21 @@ class LinkRecipient(NamedTuple):
 
     @property
     def marks(self) -> frozenset[IdentityKey]:
-        """What a session of theirs bears, any of it."""
+        """The keys that identify a session of this recipient; one match is enough."""
         link = (self.kind, self.uuid.casefold())
         return frozenset({link, ("address", self.email.casefold())} if self.email else {link})
 
     def owns(self, session: Row) -> bool:
-        """Whether they read in ``session``."""
+        """Return whether ``session`` belongs to this recipient."""
         return not self.marks.isdisjoint(_list_session_keys(session))
 
 
 def _list_session_keys(session: Row) -> Iterator[IdentityKey]:
-    """By what ``session`` is known to belong to somebody. A server that does not tell the invitation it was opened
-    through at least tells that there was one; the address is then the invited one."""
+    """Yield the keys by which ``session`` belongs to a recipient.
+
+    A server that does not report the invitation may still report ``fromInvite``; then the email address is the invited
+    one.
+    """
     known = {"variant": session.get("variantUuid"), "invite": session.get("inviteUuid")}
     if not known["invite"] and session.get("fromInvite") is True:
         known["address"] = session.get("email")
@@ -51,7 +54,7 @@ def _list_session_keys(session: Row) -> Iterator[IdentityKey]:
 
 
 def list_recipients(file: Row, variants: Iterable[Row], invites: Iterable[Row]) -> list[LinkRecipient]:
-    """Everybody whose link works: variants that are not revoked, then invitations."""
+    """Return the recipients whose links work: variants that are not revoked, then invitations."""
     by_link = [
         LinkRecipient(
             "variant",
@@ -79,26 +82,26 @@ def list_recipients(file: Row, variants: Iterable[Row], invites: Iterable[Row]) 
 
 
 def visible_pages(file: Row, variant: Row | None = None) -> range:
-    """The pages of the document that a link shows: of the file, or of a variant with its own range."""
+    """Return the pages that the link of the file, or of ``variant``, shows."""
     total = int(read_number(file, "totalPages"))
     overrides = (variant or {}).get("overrides")
     own = overrides.get("pageRange") if isinstance(overrides, Mapping) else None
     chosen = file.get("pageRange") if own is None else own
     last = int(read_number(chosen, "to")) if isinstance(chosen, Mapping) else 0
-    if not isinstance(chosen, Mapping) or last < 1:  # Spec: Variant. {0, 0} serves the full document.
+    if not isinstance(chosen, Mapping) or last < 1:  # A range of {0, 0} shows the full document.
         return range(1, total + 1)
     return range(max(1, int(read_number(chosen, "from"))), min(last, total) + 1)
 
 
 def page_time(session: Row, page: int) -> float:
-    """Milliseconds that ``session`` spent on ``page``."""
+    """Return the milliseconds that ``session`` spent on ``page``."""
     return sum(read_number(row, "timeMs") for row in read_objects(session, "pages") if row.get("page") == page)
 
 
 @dataclass
 class ReadingProgress:
-    """How far somebody got, in the sessions added so far. Times in ms; ``version`` the newest they read in,
-    ``last_at`` when their last session began; pages and times are those of the versions that count."""
+    """How far a recipient got in the sessions added so far, times in ms. ``version`` is the newest version they read,
+    ``last_at`` the start of their last session. Pages and times include only the versions that count."""
 
     version: int = 0
     last_at: int | None = None
@@ -106,7 +109,7 @@ class ReadingProgress:
     page_ms: dict[int, float] = field(default_factory=dict)
 
     def add(self, session: Row, from_version: int) -> None:
-        """Add one session; what was read in a version before ``from_version`` counts as no page."""
+        """Add one session. Pages read in a version before ``from_version`` do not count."""
         version = int(read_number(session, "contentVersion"))
         began = parse_instant(str(session.get("startedAt", "")))
         self.version = max(self.version, version)
@@ -119,13 +122,13 @@ class ReadingProgress:
             self.page_ms[page] = self.page_ms.get(page, 0) + read_number(row, "timeMs")
 
     def seen(self, pages: range) -> int:
-        """How many of ``pages`` were seen."""
+        """Return how many of ``pages`` were seen."""
         return sum(self.page_ms.get(page, 0) >= SEEN_MS for page in pages)
 
 
 class ReadCriteria(NamedTuple):
-    """What counts as having read: ``page`` for ``min_ms``; without a page the ``share`` (0 to 1) of the pages shown,
-    and ``min_ms`` altogether; in ``version`` or a later one."""
+    """What counts as read: ``page`` for ``min_ms``, or without a page the ``share`` (0 to 1) of the pages shown and
+    ``min_ms`` in total; both in ``version`` or a later one."""
 
     page: int | None
     min_ms: float
@@ -133,8 +136,8 @@ class ReadCriteria(NamedTuple):
     version: int
 
     def lacking(self, person: LinkRecipient, progress: ReadingProgress) -> str | None:
-        """Why ``person`` has not read yet: never, old_version, stopped_early; None if they have."""
-        if not progress.version:  # a first reading may still go on
+        """Return why ``person`` has not read the file (never, old_version, stopped_early), or None if they have."""
+        if not progress.version:  # the first session may not have ended yet
             return NEVER if person.opened_at is None else STOPPED_EARLY
         if progress.version < self.version:
             return OLD_VERSION
@@ -143,7 +146,7 @@ class ReadCriteria(NamedTuple):
     def _met(self, person: LinkRecipient, progress: ReadingProgress) -> bool:
         if self.page is not None:
             return progress.page_ms.get(self.page, 0) >= max(self.min_ms, SEEN_MS)
-        # As a number of pages, so that two thirds of three pages are two, whatever floats make of it.
+        # In whole pages, so that two thirds of three pages are two despite floating-point rounding.
         wanted = -(-round(self.share * 10_000) * len(person.pages) // 10_000)
         return bool(person.pages) and progress.seen(person.pages) >= wanted and progress.time_ms >= self.min_ms
 
@@ -151,7 +154,7 @@ class ReadCriteria(NamedTuple):
 def measure_progress(
     everybody: Iterable[LinkRecipient], sessions: Iterable[Row], from_version: int
 ) -> dict[str, ReadingProgress]:
-    """How far each got, by UUID, from one walk over all ``sessions``."""
+    """Return the progress of each recipient by UUID, in one pass over ``sessions``."""
     found: dict[str, ReadingProgress] = {}
     owners: dict[IdentityKey, list[ReadingProgress]] = {}
     for person in everybody:

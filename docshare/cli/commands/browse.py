@@ -1,4 +1,4 @@
-"""``docshare open``: a share link in the browser."""
+"""``docshare open``: open a share link in the browser."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -28,12 +28,12 @@ _OPEN_SPEC = Spec(plain=("url",), fields=("opened",), id="url", human=_render_ro
 def open_link(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
     readership: Annotated[
-        bool, typer.Option("--readership", help="Open the report of who read it; asks you to sign in.")
+        bool, typer.Option("--readership", help="Open the readership report (requires sign-in).")
     ] = False,
 ) -> None:
     """Open a share link in the browser.
 
-    The link is printed too. Over SSH, in CI and in a pipe nothing is opened. BROWSER names the browser.
+    The link is also printed. Over SSH, in CI and in a pipe, no browser is opened. BROWSER selects the browser.
 
     Examples:
 
@@ -51,7 +51,7 @@ def open_link(
 
 
 def require_share_link(file: Mapping[str, Any]) -> str:
-    """The share link of a File; Stop (11) if the server sent none, or one that a browser should not be given."""
+    """Return the share link of a file. Raise Stop (11) if it is missing or not an http(s) URL."""
     link = str(file.get("shareUrl", ""))
     if urlsplit(link).scheme not in ("http", "https"):
         raise Stop(ExitCode.UNREACHABLE, "the server sent no share link for this file")
@@ -59,8 +59,8 @@ def require_share_link(file: Mapping[str, Any]) -> str:
 
 
 def may_open(ctx: Context, *, stream_tty: bool | None = None) -> bool:
-    """Whether there is somebody to see a browser, and a desktop for it. ``stream_tty``: what shows that somebody is
-    there, unless it is standard output."""
+    """Return whether a browser can be opened: a person is present and there is a desktop. Standard output being a
+    terminal shows that a person is present, unless ``stream_tty`` says so for another stream."""
     watched = ctx.stdout_tty if stream_tty is None else stream_tty
     if not watched or ctx.in_ci or ctx.env.get("SSH_CONNECTION") or ctx.env.get("SSH_TTY"):
         return False

@@ -36,9 +36,9 @@ def claim(
 ) -> ExitCode:
     """Take over a file that was shared without an account.
 
-    The claim token came with the anonymous upload and is valid for 30 days. Link, content and expiry stay; the file
-    needs a free slot of the account. Claiming a file that is yours already changes nothing. The token is read from a
-    file, so that it stands in no list of processes and no history.
+    The anonymous upload returned the claim token, which is valid for 30 days. Link, content and expiry do not change.
+    The file counts toward the file limit of the account. Claiming a file that you already own changes nothing. The
+    token is read from a file because command-line arguments appear in process lists and in the shell history.
 
     Examples:
 
@@ -47,7 +47,7 @@ def claim(
     """
     ctx = current_context()
     if token_file is None:
-        raise Stop(ExitCode.USAGE, "which token?", hint="Give --token-file F, or - for stdin.")
+        raise Stop(ExitCode.USAGE, "--token-file is required", hint="Use --token-file F, or - for stdin.")
     token = _read_claim_token(ctx, token_file)
     if dry_run:
         return preview_request(ctx, "POST", "/api/v1/files/claim", {"claimToken": HIDDEN})
@@ -62,5 +62,5 @@ def _read_claim_token(ctx: Context, source: str) -> str:
     token = read_token(ctx, source, "--token-file")
     manage = LANES[Lane.MANAGE].prefix
     if manage is not None and token.startswith(manage):
-        raise Stop(ExitCode.USAGE, "this is a manage token; a claim needs the claim token")
+        raise Stop(ExitCode.USAGE, "this is a manage token; claiming requires the claim token")
     return token

@@ -1,4 +1,4 @@
-"""``docshare completion``: the script that makes a shell complete docshare's words."""
+"""``docshare completion``: print the completion script of a shell."""
 
 from pathlib import Path
 from typing import Annotated
@@ -20,7 +20,7 @@ SCRIPTS = {
     "powershell": "docshare.ps1",
 }
 
-# In a wheel the scripts lie inside the package, in a source tree beside it.
+# A wheel has the scripts inside the package; a source tree has them next to it.
 _SCRIPT_DIRS = (Path(docshare.__file__).parent / "completions", Path(docshare.__file__).parent.parent / "completions")
 
 
@@ -30,9 +30,9 @@ def completion(
 ) -> None:
     """Print the completion script of a shell.
 
-    Nothing is installed and no start-up file is changed: where the output goes is yours to say. Ids of files come from
-    what docshare files list showed last; pressing TAB asks no server, unless docshare config set complete_online true
-    allowed it for a profile: then what is older than a minute is asked for anew, for at most 800 ms.
+    The command installs nothing and changes no startup file; redirect its output to the right place. File ids are
+    completed from the last output of docshare files list, without a request. With docshare config set complete_online
+    true, pressing TAB fetches ids again when they are older than a minute, for at most 800 ms.
 
     Examples:
 
@@ -43,7 +43,7 @@ def completion(
     """
     ctx = current_context()
     if shell not in SCRIPTS:
-        raise Stop(ExitCode.USAGE, f"no completion for {shell!r}", hint=f"Shells: {', '.join(SCRIPTS)}.")
+        raise Stop(ExitCode.USAGE, f"shell {shell!r} is not supported", hint=f"Shells: {', '.join(SCRIPTS)}.")
     script = next((place / SCRIPTS[shell] for place in _SCRIPT_DIRS if (place / SCRIPTS[shell]).is_file()), None)
     if script is None:
         raise Stop(ExitCode.ERROR, "the completion scripts are missing from this installation")

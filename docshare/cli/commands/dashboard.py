@@ -1,4 +1,4 @@
-"""``docshare dashboard``: the owner's pages in the browser."""
+"""``docshare dashboard``: open the pages of the account in the browser."""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
@@ -30,17 +30,17 @@ _DASHBOARD_SPEC = Spec(plain=("url",), fields=("opened", "account"), id="url", h
 @app.command("dashboard", spec=_DASHBOARD_SPEC)
 def dashboard(
     email: Annotated[
-        str | None, typer.Option("--email", metavar="EMAIL", help="Sign in as this account; else as the first one.")
+        str | None, typer.Option("--email", metavar="EMAIL", help="Account to sign in as (default: the oldest one).")
     ] = None,
-    print_only: Annotated[bool, typer.Option("--print", help="Print the address; open nothing.")] = False,
+    print_only: Annotated[bool, typer.Option("--print", help="Print the address without opening it.")] = False,
     data: Data = None,
     dry_run: DryRun = False,
 ) -> ExitCode:
     """Open your pages in the browser: files, webhooks, account.
 
-    On a server on this machine it signs you in: the address is a sign-in link that works once, for ten minutes, so give
-    it to nobody. Of a server elsewhere it opens the library, which asks you to sign in. The address is printed too.
-    Over SSH, in CI and in a pipe nothing is opened. BROWSER names the browser.
+    For a server on this machine, the address is a sign-in link that works once within ten minutes; keep it secret. For
+    a server elsewhere, the address is that of the library, where you sign in. The address is also printed. Over SSH, in
+    CI and in a pipe, no browser is opened. BROWSER selects the browser.
 
     Examples:
 
@@ -57,12 +57,12 @@ def dashboard(
             return preview_request(ctx, "POST", "/_admin", {"command": "login-link", "args": {"email": account}})
         row = {**server.tell("login-link", {"email": account}), "account": account}
     elif email is None:
-        # Nothing is sent there from here, so plain http is the browser's business.
+        # This program sends nothing to the address, so plain http is allowed.
         base = parse_address(str(ctx.connection.url.value), with_token=False, allow_http=True).base
         row = {"url": base + _LIBRARY_PATH}
     else:
-        hint = f"Ask whoever runs {ctx.connection.origin} for a sign-in link. A server on this machine: --data DIR."
-        raise Stop(ExitCode.USAGE, "only a server on this machine signs in whom --email names", hint=hint)
+        hint = f"Ask the operator of {ctx.connection.origin} for a sign-in link. If it is local, use --data DIR."
+        raise Stop(ExitCode.USAGE, "--email requires a server on this machine", hint=hint)
     opened = not (print_only or dry_run) and may_open(ctx) and ctx.open_browser(row["url"])
     ctx.emit({**row, "opened": opened}, _DASHBOARD_SPEC)
     return ExitCode.OK

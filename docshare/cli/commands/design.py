@@ -1,4 +1,4 @@
-"""``docshare design``: the lane of the design tool, with its tokens instead of a credential of the server."""
+"""``docshare design``: share designs with tokens of the design tool instead of a credential of the server."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -27,7 +27,7 @@ from docshare.contract.wire import present
 if TYPE_CHECKING:
     from docshare.client import Client
 
-app = App("Designs of a design tool: share them without an account.")
+app = App("Share designs of a design tool without an account.")
 
 _JWT_VARIABLE = "DOCSHARE_DESIGN_JWT"
 _DEFAULT_NAME = "design-tool-design.pdf"
@@ -37,11 +37,12 @@ _TOKEN_USES = ("to take it over", "to change its settings")
 JwtFile = Annotated[
     str | None,
     typer.Option(
-        "--jwt-file", metavar="F", help=f"Your token of the design tool; '-' is stdin. [env: {_JWT_VARIABLE}]"
+        "--jwt-file", metavar="F", help=f"File with your design-tool token; '-' is stdin. [env: {_JWT_VARIABLE}]"
     ),
 ]
 DesignTokenFile = Annotated[
-    str | None, typer.Option("--design-token-file", metavar="F", help="The token of the design; '-' is stdin.")
+    str | None,
+    typer.Option("--design-token-file", metavar="F", help="File with the token of the design; '-' is stdin."),
 ]
 
 
@@ -49,13 +50,13 @@ def _render_row(row: Mapping[str, Any], context: Context) -> Iterator[str]:
     screen = context.out_screen
     yield screen.paint("bold", clean(str(row["shareUrl"])))
     if not context.options.quiet:
-        again = "the same link, " if row.get("republished") else ""
-        yield screen.paint("dim", clean(f"{again}version {row.get('contentVersion')}"))
+        prefix = "same link, " if row.get("republished") else ""
+        yield screen.paint("dim", clean(f"{prefix}version {row.get('contentVersion')}"))
     for name, use in zip(_TOKENS, _TOKEN_USES, strict=True):
         if name in row:
             yield f"{screen.paint('dim', f'{use}:')} {clean(str(row[name]))}"
     if _TOKENS[0] in row and not context.options.quiet:
-        yield screen.paint("warn", "The two tokens are shown this once.")
+        yield screen.paint("warn", "These two tokens are shown only once.")
 
 
 DESIGN_SPEC = Spec(
@@ -69,8 +70,8 @@ DESIGN_STATUS_SPEC = Spec(
     table=(
         Column("shareUrl", "link", role="bold"),
         Column("claimed", "claimed", kind="flag"),
-        Column("connectedAccountIsOwner", "by this account", kind="flag"),
-        Column("publishedByOther", "published by others too", kind="flag"),
+        Column("connectedAccountIsOwner", "owned by this account", kind="flag"),
+        Column("publishedByOther", "also published by others", kind="flag"),
         Column("contentVersion", "version"),
         Column("viewCount", "views"),
         Column("claimToken", "claim token"),
@@ -88,17 +89,17 @@ def import_(
     design_token_file: DesignTokenFile = None,
     filename: Annotated[str | None, typer.Option("--filename", metavar="TEXT", help="Name that readers see.")] = None,
     tokens_out: Annotated[
-        Path | None, typer.Option("--tokens-out", metavar="F", help="Write both tokens to this new file, as JSON.")
+        Path | None, typer.Option("--tokens-out", metavar="F", help="Write both tokens to a new JSON file.")
     ] = None,
     dry_run: DryRunSend = False,
 ) -> ExitCode:
     """Share a design without an account, and print its link.
 
-    The server must know the design tool (DOCSHARE_DESIGN_USER_JWKS_URL) and allow the host of the address. The link
-    works for 365 days. With the token of the design, the next import of it puts the new document behind the same link,
-    until somebody claims it. The claim token takes the file over into an account (docshare claim), the manage token
-    changes its settings (docshare settings set --manage-token-file). Both are shown this once; --tokens-out keeps them
-    in a file (mode 0600) and out of sight.
+    The server must be configured for the design tool (DOCSHARE_DESIGN_USER_JWKS_URL) and allow the host of the address.
+    The link works for 365 days. With the token of the design, the next import of the design replaces the document
+    behind the link until someone claims the file. Use the claim token to claim the file for an account (docshare claim)
+    and the manage token to change its settings (docshare settings set --manage-token-file). Both are shown only once;
+    --tokens-out writes them to a file (mode 0600) instead.
 
     Examples:
 
@@ -121,7 +122,7 @@ def import_(
             return preview_request(ctx, "POST", "/api/v1/design-tool/import", body)
         kept = held.enter_context(create_secret_file(tokens_out)) if tokens_out else None
         bar = held.enter_context(progress.show_progress(ctx, filename or _DEFAULT_NAME, None))
-        bar.stage("the server fetches it")
+        bar.stage("the server downloads the PDF")
         result = client.design.publish(url, filename, design_token=design)
         if kept is not None:
             kept.keep(json.dumps({token: result[token] for token in _TOKENS}))
@@ -137,13 +138,15 @@ def status(
     design_token_file: DesignTokenFile = None,
     access_token_file: Annotated[
         str | None,
-        typer.Option("--access-token-file", metavar="F", help="An API key or access token; is its account the owner?"),
+        typer.Option(
+            "--access-token-file", metavar="F", help="File with a credential of the account to compare with the owner."
+        ),
     ] = None,
 ) -> None:
-    """Show what became of a design: its link, whether it was claimed, how often it was opened.
+    """Show the link, claim status and views of a design.
 
-    Of a link that belongs to an account only the addresses are told, unless the access token is that account's. A link
-    that nobody has claimed comes with a fresh claim token.
+    If the file belongs to an account, only its addresses are shown, unless the access token belongs to that account. If
+    nobody has claimed the file, the output includes a new claim token.
 
     Examples:
 
@@ -153,7 +156,7 @@ def status(
     ctx = current_context()
     printer = ctx.emitter(DESIGN_STATUS_SPEC)
     if design_token_file is None:
-        raise Stop(ExitCode.USAGE, "which design?", hint="Give --design-token-file F, or - for stdin.")
+        raise Stop(ExitCode.USAGE, "--design-token-file is required", hint="Use --design-token-file F, or - for stdin.")
     require_one_stdin(jwt_file, design_token_file, access_token_file)
     design = read_token(ctx, design_token_file, "--design-token-file")
     account = None if access_token_file is None else read_token(ctx, access_token_file, "--access-token-file")
@@ -162,14 +165,12 @@ def status(
 
 
 def _make_client(ctx: Context, jwt_file: str | None) -> "Client":
-    """A client of the server in effect that shows the token in ``jwt_file``, or in the environment. Stop (2)."""
+    """Return a client with the design-tool token from ``jwt_file`` or the environment. Raise Stop (2) without one."""
     given = ctx.env.get(_JWT_VARIABLE, "").strip()
     if jwt_file is not None:
         token = read_token(ctx, jwt_file, "--jwt-file")
     elif given:
         token = keep_secret(ctx, given)
     else:
-        raise Stop(
-            ExitCode.USAGE, "who are you at the design tool?", hint=f"Give --jwt-file F, or set {_JWT_VARIABLE}."
-        )
+        raise Stop(ExitCode.USAGE, "no design-tool token given", hint=f"Use --jwt-file F, or set {_JWT_VARIABLE}.")
     return make_token_client(ctx, str(resolve_setting(ctx, "url").value), token)

@@ -1,4 +1,4 @@
-"""``docshare discover``: what a server says of itself. No credential is looked for and none is sent."""
+"""``docshare discover``: fetch the discovery documents of a server, without reading or sending a credential."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -27,7 +27,7 @@ def _format_endpoints(row: Mapping[str, Any]) -> str:
 
 
 def _make_list_column(key: str) -> Column:
-    """A column of a list of words, under the last part of its key."""
+    """Return the column of a list of strings, with a heading made from its key."""
     return Column(key, key.removesuffix("_supported").replace("_", " "), show=lambda row: _join_words(row.get(key)))
 
 
@@ -35,7 +35,7 @@ def _join_words(value: Any) -> str:
     return clean(" ".join(map(str, value))) if isinstance(value, list) else ""
 
 
-# Spec gap: Discovery document; the keys as the bundled server sends them.
+# The keys that the bundled server sends.
 _ROOT = Spec(
     table=(
         Column("name", "name", role="bold"),
@@ -56,13 +56,13 @@ _ROOT = Spec(
     id="name",
 )  # fmt: skip
 
-# RFC 8414, section 2: what a server may say, in its order.
+# The metadata fields of RFC 8414, section 2, in its order.
 _OAUTH = Spec(
     table=(
         Column("issuer", "issuer", role="bold"),
-        Column("authorization_endpoint", "asks people", role="id"),
-        Column("token_endpoint", "gives tokens", role="id"),
-        Column("revocation_endpoint", "ends tokens", role="id"),
+        Column("authorization_endpoint", "authorization", role="id"),
+        Column("token_endpoint", "token", role="id"),
+        Column("revocation_endpoint", "revocation", role="id"),
         _make_list_column("scopes_supported"),
         _make_list_column("grant_types_supported"),
         _make_list_column("code_challenge_methods_supported"),
@@ -82,12 +82,13 @@ _COMBINED = Spec(fields=(*_ROOT.known_fields(), *_OAUTH.known_fields()), id="nam
 
 @app.command("discover", spec=_COMBINED)
 def discover(
-    oauth: Annotated[bool, typer.Option("--oauth", help="Show how to sign in by OAuth instead.")] = False,
+    oauth: Annotated[bool, typer.Option("--oauth", help="Show the OAuth server metadata instead.")] = False,
 ) -> None:
-    """Show what the server says of itself: version, addresses.
+    """Show what a server says about itself.
 
-    No credential is needed and none is sent: this is the first thing to ask of an address. A pipe gets one line per
-    field; --json is the document as it was sent. A server without OAuth ends --oauth with exit code 3.
+    The output includes the version, the API operations and the accepted credentials. The command needs no credential
+    and sends none. Piped output has one line per field; --json prints the document as received. With --oauth, the exit
+    code is 3 if the server does not support OAuth.
 
     Examples:
 
@@ -107,6 +108,6 @@ def _fetch_oauth_metadata(ask: Any) -> dict[str, Any]:
         found: dict[str, Any] = ask()
     except Refused as refusal:
         if refusal.status == 404:
-            refusal.hint = "This server has no sign-in by OAuth; use an API key: docshare auth login --with-token"
+            refusal.hint = "This server does not support OAuth; use an API key: docshare auth login --with-token"
         raise
     return found

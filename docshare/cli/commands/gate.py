@@ -1,4 +1,4 @@
-"""``docshare gate``: what readers filled into gate forms. The gate stream of ``events`` by the address of its own."""
+"""``docshare gate``: the responses to gate forms, which have an endpoint of their own besides the events feed."""
 
 from docshare.cli.commands.events.list import ListOptions, print_rows
 from docshare.cli.commands.events.options import TailOptions
@@ -8,17 +8,17 @@ from docshare.cli.framework.app import App
 from docshare.cli.framework.exits import ExitCode
 from docshare.cli.framework.option_groups import add_options
 
-app = App("See what readers filled into gate forms, once or live.")
+app = App("See what readers entered into gate forms, once or live.")
 
 
 @app.command("list", spec=build_feed_spec(GATE_RESPONSES))
 @add_options(ListOptions)
 def list_responses(given: ListOptions) -> None:
-    """List the answers to gate forms.
+    """List the responses to gate forms.
 
-    For Pro. Newest first; after an id (--since 5123) ascending. The same rows as 'docshare events list --type gate'.
+    [Pro] Newest first; with --since ID, oldest first. The rows are those of 'docshare events list --type gate'.
 
-    A pipe gets tab-separated type, id, readAt, fileUuid, fileName, three empty columns, and fields as JSON.
+    Piped output is tab-separated: type, id, readAt, fileUuid, fileName, three empty columns, and fields as JSON.
 
     Examples:
 
@@ -31,9 +31,9 @@ def list_responses(given: ListOptions) -> None:
 @app.command("tail", spec=build_feed_spec(GATE_RESPONSES))
 @add_options(TailOptions)
 def tail(given: TailOptions) -> ExitCode:
-    """Follow the answers to gate forms as they come.
+    """Follow the responses to gate forms as they arrive.
 
-    For Pro. The same rows, options and cursors as of 'docshare events tail --type gate'.
+    [Pro] Rows, options and cursors are those of 'docshare events tail --type gate'.
 
     Examples:
 

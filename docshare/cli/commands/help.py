@@ -1,4 +1,4 @@
-"""``docshare help``: topics, and commands by another way."""
+"""``docshare help``: print help topics and the help of commands."""
 
 from typing import Annotated
 
@@ -15,13 +15,11 @@ app = App()
 
 @app.command("help")
 def show_help(
-    words: Annotated[
-        list[str] | None, typer.Argument(metavar="[TOPIC]", help="A topic, or the words of a command.")
-    ] = None,
+    words: Annotated[list[str] | None, typer.Argument(metavar="[TOPIC]", help="A topic or a command.")] = None,
 ) -> None:
     """Explain a topic or a command.
 
-    Without a topic, lists the topics. The same texts are manual pages: man docshare-exit-codes
+    Without an argument, lists the topics. Each topic is also a manual page, such as man docshare-exit-codes.
 
     Examples:
 
@@ -74,6 +72,6 @@ def _print_command(ctx: Context, words: list[str]) -> None:
 
 
 def _suggest_topics(words: str) -> str:
-    """Topics that speak of ``words``; where none does, all there are."""
-    telling = [topic for topic in topics.TOPICS if words.casefold() in topics.load(topic).casefold()]
-    return f"Topics that speak of it: {', '.join(telling)}." if telling else f"Topics: {', '.join(topics.TOPICS)}."
+    """Return a hint with the topics that mention ``words``, or with all topics if none does."""
+    matching = [topic for topic in topics.TOPICS if words.casefold() in topics.load(topic).casefold()]
+    return f"Topics that mention it: {', '.join(matching)}." if matching else f"Topics: {', '.join(topics.TOPICS)}."

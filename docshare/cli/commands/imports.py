@@ -1,4 +1,4 @@
-"""``docshare import``: let the server fetch a PDF from a host that its operator allows."""
+"""``docshare import``: have the server download a PDF from a host that its operator allows."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -30,8 +30,10 @@ app = App()
 
 _DEFAULT_NAME = "design.pdf"
 _COLOR = re.compile("#[0-9a-f]{6}", re.IGNORECASE | re.ASCII)
-_SLOT_LIMIT = re.compile(r"\b(slots?|limit)\b", re.IGNORECASE)  # how a refusal says that the plan holds no more files
-_FETCH_STAGE = "the server fetches it"
+_SLOT_LIMIT = re.compile(
+    r"\b(slots?|limit)\b", re.IGNORECASE
+)  # matches a rejection because the plan allows no more files
+_FETCH_STAGE = "the server downloads the PDF"
 
 
 def _render_row(row: Mapping[str, Any], context: Context) -> Iterator[str]:
@@ -43,14 +45,14 @@ def _render_row(row: Mapping[str, Any], context: Context) -> Iterator[str]:
     if row.get("republished"):
         facts.append(f"version {row.get('contentVersion')} of the same link")
     else:
-        facts += ["never expires", "no password"]  # Spec: States and transitions, of what is new
+        facts += ["never expires", "no password"]  # defaults of a new file
     yield screen.paint("dim", f" {screen.glyph('·')} ".join(map(clean, facts)))
     if row.get("palette"):
         yield "  ".join(_draw_swatch(screen, str(colour)) for colour in row["palette"])
 
 
 def _draw_swatch(screen: Screen, colour: str) -> str:
-    """The colour as a patch and in hex; only in hex where the terminal shows no colours."""
+    """Return the color as a swatch and in hex, or only in hex if the terminal shows no colors."""
     if not screen.color or not _COLOR.fullmatch(colour):
         return clean(colour)
     red, green, blue = bytes.fromhex(colour[1:])
@@ -71,29 +73,31 @@ def import_(
     url: Annotated[str, typer.Argument(metavar="URL", help="The https address of a PDF.")],
     name: Annotated[str | None, typer.Option(metavar="TEXT", help="Name that readers see.")] = None,
     printed: Annotated[
-        str, typer.Option("--print", metavar="url|id|uuid", callback=validate_print_field, help="What a pipe gets.")
+        str,
+        typer.Option("--print", metavar="url|id|uuid", callback=validate_print_field, help="Value to print in a pipe."),
     ] = "url",
     qr: Annotated[bool, typer.Option("--qr", help="Draw the QR code of the link.")] = False,
     copy: Annotated[bool, typer.Option("--copy", help="Copy the link to the clipboard.")] = False,
     open_: Annotated[bool, typer.Option("--open", help="Open the link in the browser.")] = False,
     user_token_file: Annotated[
         str | None,
-        typer.Option("--design-user-token-file", metavar="F", help="Your token of the design tool; '-' is stdin."),
+        typer.Option("--design-user-token-file", metavar="F", help="File with your design-tool token; '-' is stdin."),
     ] = None,
     token_file: Annotated[
-        str | None, typer.Option("--design-token-file", metavar="F", help="The token of the design; '-' is stdin.")
+        str | None,
+        typer.Option("--design-token-file", metavar="F", help="File with the token of the design; '-' is stdin."),
     ] = None,
     dry_run: DryRunSend = False,
 ) -> ExitCode:
-    """Share a PDF that the server fetches, and print its link.
+    """Share a PDF that the server downloads, and print its link.
 
-    The address must lie on a host that the server's operator allows (DOCSHARE_IMPORT_HOSTS). Redirects are not followed
-    and only PDF is taken. A pipe gets exactly one line, the link; --json also has the colours of the first page's
-    images, most dominant first.
+    The operator of the server must allow the host of the address (DOCSHARE_IMPORT_HOSTS). The server does not follow
+    redirects and accepts only PDF. Piped output is exactly one line, the link; --json adds the colors of the images on
+    the first page, most dominant first.
 
-    With both tokens of the design tool the file is bound to the design: the next import with them replaces the document
-    behind the same link, unless designToolUpdatesEnabled is off. Tokens that the server cannot verify count for nothing
-    and make a new file each time, which is said.
+    With both tokens of the design tool, the file is linked to the design: the next import with the same tokens replaces
+    the document behind the link, unless designToolUpdatesEnabled is off. If the server cannot verify the tokens, each
+    import creates a new file and prints a warning.
 
     Examples:
 
@@ -115,7 +119,7 @@ def import_(
     with ctx.client() as client:
         result = _import_document(ctx, client, url, name, tokens)
     if tokens and "republished" not in result:
-        ctx.warn("the server could not verify the tokens of the design tool; this is a file of its own")
+        ctx.warn("the server could not verify the design-tool tokens; a new file was created")
     cache.remember_last_upload(ctx, result)
     printer.emit({**result, "name": name or _DEFAULT_NAME} if printer.for_people else result)
     follow_up.present_links(ctx, [str(result["shareUrl"])], qr=qr, copy=copy, open_link=open_)
@@ -123,12 +127,12 @@ def import_(
 
 
 def _read_tokens(ctx: Context, user_file: str | None, design_file: str | None) -> dict[str, str]:
-    """Both tokens of the design tool by the client's names, or nothing. Stop (2) for one alone."""
+    """Return both design-tool tokens as arguments of the client, or nothing. Raise Stop (2) if only one is given."""
     if user_file is None and design_file is None:
         return {}
     if user_file is None or design_file is None:
-        why = "--design-user-token-file and --design-token-file go together"
-        raise Stop(ExitCode.USAGE, why, hint="One alone counts for nothing.")
+        why = "--design-user-token-file and --design-token-file require each other"
+        raise Stop(ExitCode.USAGE, why, hint="Use both or neither.")
     require_one_stdin(user_file, design_file)
     return {
         "design_user_token": read_token(ctx, user_file, "--design-user-token-file"),
@@ -144,7 +148,7 @@ def _import_document(
         try:
             return client.imports.create(url, name, **tokens)
         except Refused as refusal:
-            # With tokens it may also mean that the design takes no updates, whatever the account holds.
+            # With tokens, the rejection may also mean that updates of the design are turned off.
             if refusal.code == "forbidden" and (not tokens or _SLOT_LIMIT.search(refusal.detail)):
                 from docshare.cli.commands.upload.send import is_at_file_limit
 

@@ -1,4 +1,4 @@
-"""``docshare invites``: personal links for e-mail addresses."""
+"""``docshare invites``: personal links for email addresses."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -16,11 +16,11 @@ from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean
 from docshare.contract.wire import present
 
-app = App("Invite people by e-mail, each with a link of their own.")
+app = App("Invite people by email, each with a link of their own.")
 
 INVITE = Spec(
     table=(
-        Column("email", "ADDRESS", role="bold", flexible=True),
+        Column("email", "EMAIL", role="bold", flexible=True),
         Column("name", "NAME", rank=3),
         Column("url", "LINK", role="id"),
         Column("createdAt", "INVITED", kind="when", rank=4),
@@ -28,7 +28,7 @@ INVITE = Spec(
     ),
     plain=("url", "email", "uuid", "createdAt", "viewedAt", "name"),
     id="url",
-    empty="nobody is invited; invite with: docshare invites create FILE EMAIL",
+    empty="no invitations; create one with: docshare invites create FILE EMAIL",
 )
 
 _File = Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)]
@@ -36,9 +36,9 @@ _File = Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)]
 
 @app.command("list", spec=INVITE)
 def list_invites(file: _File) -> None:
-    """List who was invited to a file, and since when they have read it.
+    """List the people invited to a file.
 
-    [Pro] Newest first. READ is the moment of the first counted view; whoever has none yet has not read it.
+    [Pro] Newest first. READ is the time of the first counted view; it is empty for people who have not read the file.
 
     Examples:
 
@@ -60,16 +60,16 @@ _CREATE_SPEC = Spec(plain=("url",), fields=INVITE.plain, id="url", human=_render
 @app.command("create", spec=_CREATE_SPEC)
 def create(
     file: _File,
-    emails: Annotated[list[str], typer.Argument(metavar="EMAIL...", help="Addresses to invite.")],
-    name: Annotated[str | None, typer.Option(help="The person's name; only with one address.")] = None,
-    mail: Annotated[bool, typer.Option("--mail/--no-mail", help="Let the server write to them.")] = True,
+    emails: Annotated[list[str], typer.Argument(metavar="EMAIL...", help="Email addresses to invite.")],
+    name: Annotated[str | None, typer.Option(help="Name of the person (only with one address).")] = None,
+    mail: Annotated[bool, typer.Option("--mail/--no-mail", help="Have the server email the links.")] = True,
     dry_run: DryRunSend = False,
 ) -> ExitCode:
-    """Invite people to a file, each by a personal link.
+    """Invite people to a file, each with a personal link.
 
-    [Pro] The server writes them a mail with the link, if it has a mail server; the link is printed in any case. Opening
-    it answers a plain e-mail prompt, and the readership report calls the reader by the address. Inviting an address
-    again prints the link it has.
+    [Pro] The server emails the links if it has a mail server; the links are printed in any case. A personal link skips
+    a gate that only asks for an email address, and the readership report lists the reader under the invited address.
+    Inviting an address again prints its existing link.
 
     Examples:
 
@@ -77,7 +77,9 @@ def create(
       docshare invites create slug:offer ann@example.com bob@example.com --no-mail
     """
     if name is not None and len(emails) > 1:
-        raise Stop(ExitCode.USAGE, "--name goes with one address", hint="Invite each person by a command of their own.")
+        raise Stop(
+            ExitCode.USAGE, "--name requires exactly one address", hint="Invite each person with a separate command."
+        )
     ctx = current_context()
     with ctx.client() as client:
         uuid = FileResolver(ctx, client).one(file)

@@ -1,4 +1,4 @@
-"""``docshare pending``: who got a link and has not read yet."""
+"""``docshare pending``: list recipients who have not read the document."""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
@@ -38,9 +38,9 @@ def _describe_reason(row: Row) -> str:
 
 _PENDING = Spec(
     table=(
-        Column("name", "WHO", role="bold", flexible=True),
-        Column("kind", "BY", rank=4),
-        Column("reason", "WHY", role="warn", show=_describe_reason),
+        Column("name", "RECIPIENT", role="bold", flexible=True),
+        Column("kind", "KIND", rank=4),
+        Column("reason", "REASON", role="warn", show=_describe_reason),
         Column("pagesRead", "PAGES", rank=2, show=lambda row: f"{row['pagesRead']}/{row['pages']}"),
         Column("timeMs", "TIME", kind="duration", rank=3),
         Column("lastReadAt", "LAST READ", kind="when", rank=1),
@@ -60,35 +60,35 @@ def _validate_percentage(text: str) -> str:
     except ValueError:
         share = -1.0
     if not 0 < share <= 100:
-        raise typer.BadParameter(f"{text!r} is no percentage above 0 and up to 100.")
+        raise typer.BadParameter(f"{text!r} is not a percentage above 0 and up to 100.")
     return text
 
 
 @app.command("pending", spec=_PENDING)
 def pending(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
-    page: Annotated[int | None, typer.Option(min=1, metavar="N", help="This page is the one to be read.")] = None,
-    min_time: Annotated[str, duration_option("Read for so long: that --page, or else the document altogether.")] = "0s",
+    page: Annotated[int | None, typer.Option(min=1, metavar="N", help="Check only this page.")] = None,
+    min_time: Annotated[str, duration_option("Minimum time on --page, or on the whole document.")] = "0s",
     min_share: Annotated[
         str,
         typer.Option(
-            metavar="PERCENT", callback=_validate_percentage, help="How many of the pages must have been seen."
+            metavar="PERCENT", callback=_validate_percentage, help="Minimum percentage of pages seen (default 100)."
         ),
     ] = "100",
     any_version: Annotated[
-        bool, typer.Option("--any-version", help="What was read in an older version of the document counts too.")
+        bool, typer.Option("--any-version", help="Also count older versions of the document.")
     ] = False,
 ) -> ExitCode:
-    """List who got a link of their own and has not read yet.
+    """List recipients who have not read the document.
 
-    [Pro] Asked about are its variants, unless revoked, and the people invited. Somebody is pending who never opened the
-    link, who read only an older version of the document, or who stopped early: saw fewer pages than --min-share (all of
-    those that the link shows), or read for less than --min-time. All sessions of one person count together; a page was
-    seen after one second. A session counts once it has ended, 10 seconds after the page was closed. It
-    belongs to the person whose link was opened; an invited address typed into the form of another link proves nothing.
+    [Pro] Recipients are the variants that are not revoked and the people invited. A recipient is pending if they never
+    opened their link, read only an older version of the document, or stopped early: they saw fewer pages than
+    --min-share or read for less than --min-time. All sessions of a recipient count together. A page counts as seen
+    after one second. A session counts once it has ended, 10 seconds after the page was closed. It belongs to the
+    recipient whose link was opened, even if someone enters an invited address into the gate form of another link.
 
-    The exit code is 13 if anybody is pending. A pipe gets tab-separated kind, name, reason (never, old_version,
-    stopped_early), lastReadAt, contentVersion, pagesRead, pages, timeMs, email, url, uuid.
+    The exit code is 13 if any recipient is pending. Piped output is tab-separated: kind, name, reason (never,
+    old_version, stopped_early), lastReadAt, contentVersion, pagesRead, pages, timeMs, email, url, uuid.
 
     Examples:
 
@@ -151,9 +151,10 @@ def _print_summary(
     ctx: Context, page: int | None, everybody: list[LinkRecipient], asked: list[LinkRecipient], rows: list[Row]
 ) -> None:
     if not everybody:
-        ctx.note("nobody has a link of their own; make one with: docshare variants create, docshare invites create")
+        ctx.note("the file has no recipients; add some with: docshare variants create, docshare invites create")
     elif len(asked) < len(everybody):
-        shows = "does not show that page" if page is not None else "shows no page of the document"
-        ctx.note(f"{len(everybody) - len(asked)} left out, whose link {shows}")
+        reason = "does not show that page" if page is not None else "shows no page of the document"
+        skipped = len(everybody) - len(asked)
+        ctx.note(f"skipped {skipped} recipient{'' if skipped == 1 else 's'} whose link {reason}")
     if asked:
         ctx.note(f"{len(rows)} of {len(asked)} have not read it yet" if rows else f"all {len(asked)} have read it")

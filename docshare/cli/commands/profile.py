@@ -1,4 +1,4 @@
-"""``docshare profile``: servers and credentials by name."""
+"""``docshare profile``: manage servers and credentials by name."""
 
 from typing import Annotated, Any
 
@@ -16,10 +16,10 @@ from docshare.cli.terminal.output import Column, Spec
 from docshare.client.address import origin_of, parse_address
 
 app = App(
-    """Servers and credentials by name.
+    """Manage servers and credentials by name.
 
-    A profile is an address and a credential for it. One profile is the default; --profile and DOCSHARE_PROFILE name
-    another for one command.
+    A profile is the address of a server and a credential for it. One profile is the default; --profile and
+    DOCSHARE_PROFILE select another.
 
     Examples:
 
@@ -38,7 +38,7 @@ _PROFILES = Spec(
     ),
     plain=("name", "url", "default", "credential"),
     id="name",
-    empty="no profiles yet; docshare serve makes one, or: docshare profile add NAME --url URL",
+    empty="no profiles; docshare serve creates one, or: docshare profile add NAME --url URL",
 )
 
 _CURRENT = Spec(
@@ -78,7 +78,7 @@ def _build_row(ctx: Context, name: str) -> dict[str, Any]:
 def current_profile() -> None:
     """Print the profile in effect.
 
-    Exit code 3 if none is set up.
+    The exit code is 3 if no profile exists.
 
     Examples:
 
@@ -88,7 +88,7 @@ def current_profile() -> None:
     ctx = current_context()
     name = profile_in_effect(ctx)
     if name.value is None:
-        raise Stop(ExitCode.NOT_FOUND, "no profile is set up", hint="Add one with: docshare profile add NAME --url URL")
+        raise Stop(ExitCode.NOT_FOUND, "no profile exists", hint="Add one with: docshare profile add NAME --url URL")
     row = {**_build_row(ctx, name.value), "origin": name.origin}
     ctx.emit(
         row, Spec(table=_PROFILES.table, plain=("name",), fields=("url", "default", "credential", "origin"), id="name")
@@ -107,20 +107,20 @@ def use(name: Annotated[str, _NAME], dry_run: DryRunWrite = False) -> ExitCode:
 
 
 def make_default(ctx: Context, name: str, *, dry_run: bool) -> ExitCode:
-    """Make ``name`` the default profile, or with ``dry_run`` say so. Stop (3) if there is none of that name."""
+    """Make ``name`` the default profile, or print the change with ``dry_run``. Raise Stop (3) if it does not exist."""
     _check_exists(ctx, name)
     if dry_run:
         return preview_changes(ctx, ("WRITE", ctx.config.path, {"profile": name}))
     use_profile(ctx.config_dir, name)
     cache.remember_default(ctx, name)
-    ctx.note(f"{name} is the default profile now")
+    ctx.note(f"{name} is now the default profile")
     return ExitCode.OK
 
 
 def _check_exists(ctx: Context, name: str) -> None:
     if name not in ctx.config.profiles:
-        known = ", ".join(ctx.config.profiles) or "none yet"
-        raise Stop(ExitCode.NOT_FOUND, f"no profile {name!r}", hint=f"Profiles: {known}.")
+        known = ", ".join(ctx.config.profiles) or "none"
+        raise Stop(ExitCode.NOT_FOUND, f"profile {name!r} does not exist", hint=f"Profiles: {known}.")
 
 
 @app.command("add")
@@ -129,16 +129,16 @@ def add(
     url: Annotated[str | None, typer.Option("--url", metavar="URL", help="Address of the server.")] = None,
     with_token: Annotated[bool, typer.Option("--with-token", help="Read the API key from stdin.")] = False,
     token_command: Annotated[
-        str | None, typer.Option(metavar="CMD", help="Get the credential from this command each time.")
+        str | None, typer.Option(metavar="CMD", help="Command that prints the credential, run each time.")
     ] = None,
-    use_it: Annotated[bool, typer.Option("--use", help="Make it the default.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Change a profile that exists.")] = False,
+    use_it: Annotated[bool, typer.Option("--use", help="Make it the default profile.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Change an existing profile.")] = False,
     dry_run: DryRunWrite = False,
 ) -> ExitCode:
     """Add a profile.
 
-    On a terminal the API key is asked for without echo; elsewhere give it on stdin with --with-token. It is kept in
-    credentials.json (mode 0600) and only ever sent to this server. The first profile becomes the default.
+    On a terminal, the command prompts for the API key without echo; elsewhere, pass it on stdin with --with-token. The
+    key is stored in credentials.json (mode 0600) and sent only to this server. The first profile becomes the default.
 
     Examples:
 
@@ -149,9 +149,9 @@ def add(
     ctx = current_context()
     check_profile_name(name)
     if url is None:
-        raise Stop(ExitCode.USAGE, "give the address of the server with --url")
+        raise Stop(ExitCode.USAGE, "--url is required")
     if name in ctx.config.profiles and not force:
-        raise Stop(ExitCode.CONFLICT, f"the profile {name} exists", hint="Give --force to change it.")
+        raise Stop(ExitCode.CONFLICT, f"profile {name} already exists", hint="Use --force to change it.")
     if with_token and token_command:
         raise Stop(ExitCode.USAGE, "--with-token and --token-command exclude each other")
     address = parse_address(url, with_token=False, allow_http=True)
@@ -174,10 +174,10 @@ def _read_token(ctx: Context, from_stdin: bool) -> str:
     token = (
         ctx.stdin.readline().strip()
         if from_stdin
-        else prompts.prompt_secret(ctx, "API key", instead="Give --with-token.")
+        else prompts.prompt_secret(ctx, "API key", instead="Use --with-token.")
     )
     if not token:
-        raise Stop(ExitCode.USAGE, "no API key was given")
+        raise Stop(ExitCode.USAGE, "no API key given")
     return token
 
 
@@ -194,7 +194,7 @@ def remove(name: Annotated[str, _NAME], dry_run: DryRunWrite = False) -> ExitCod
     if dry_run:
         places = (ctx.config_dir / credentials.FILE_NAME, ctx.config.path)
         return preview_changes(ctx, *(("DELETE", place, {"profile": name}) for place in places))
-    prompts.confirm(ctx, f"Remove the profile {name} and forget its credential?")
+    prompts.confirm(ctx, f"Remove profile {name} and delete its credential?")
     credentials.save(ctx.config_dir, name, None)
     cache.forget_home(ctx, name)
     remove_profile(ctx.config_dir, name)

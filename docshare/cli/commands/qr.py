@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 app = App()
 
-_BORDER = 2  # cells of quiet zone; the four of the standard make the drawing too large for small terminals
-# Two rows of the code per line of text: upper and lower half, for a dark background and for a light one.
+_BORDER = 2  # modules of quiet zone; the standard's four make the code too large for small terminals
+# Each line of text shows two rows of modules, as upper and lower half blocks.
 _DARK_TERMINAL = {(False, False): "█", (False, True): "▀", (True, False): "▄", (True, True): " "}
 _LIGHT_TERMINAL = {(False, False): " ", (False, True): "▄", (True, False): "▀", (True, True): "█"}
 
@@ -39,17 +39,15 @@ SAVED_SPEC = Spec(plain=("path",), fields=("url",), id="path", human=_render_row
 def qr(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
     output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="F.png", help="Save a PNG; '-' is stdout.")
+        str | None, typer.Option("--output", "-o", metavar="F.png", help="Save the code as a PNG; '-' is stdout.")
     ] = None,
-    variant: Annotated[
-        str | None, typer.Option(metavar="VARIANT", help="Take the link of this recipient instead.")
-    ] = None,
+    variant: Annotated[str | None, typer.Option(metavar="VARIANT", help="Use the link of this variant.")] = None,
     invert: Annotated[bool, typer.Option("--invert", help="Draw for a terminal with a light background.")] = False,
 ) -> None:
     """Show or save the QR code of a share link.
 
-    Without -o the code is drawn with block characters. The link in it is the short one, never the slug, so that it
-    goes on working when the slug changes; views that come through it are counted as "QR code".
+    Without -o, the code is drawn with block characters. It contains the short link, never the slug, so it keeps working
+    when the slug changes. Views that come from it are counted as "QR code".
 
     Examples:
 
@@ -62,7 +60,9 @@ def qr(
     require_png(output)
     if output == "-" and ctx.stdout_tty:
         raise Stop(
-            ExitCode.USAGE, "a PNG is not for a terminal", hint="Redirect stdout, or leave out -o to see it drawn."
+            ExitCode.USAGE,
+            "refusing to write a PNG to a terminal",
+            hint="Redirect stdout, or omit -o to draw the code.",
         )
     printer = ctx.emitter(SAVED_SPEC if output else _LINK_SPEC)
     client = ctx.client()
@@ -81,14 +81,14 @@ def qr(
 
 
 def require_png(output: str | None) -> None:
-    """Stop (2) for the name of a file that would promise another format than PNG, the only one there is."""
+    """Raise Stop (2) if the file extension of ``output`` is not that of a PNG."""
     if output is not None and Path(output).suffix.lower() not in ("", ".png"):
         hint = f"Name it {shlex.quote(str(Path(output).with_suffix('.png')))}."
-        raise Stop(ExitCode.USAGE, f"{output}: a QR code is saved as PNG only", hint=hint)
+        raise Stop(ExitCode.USAGE, f"{output} is not a .png file; QR codes are saved only as PNG", hint=hint)
 
 
 def save_png(path: Path, png: bytes) -> None:
-    """Write the code to a file. Stop (2) where that is not possible."""
+    """Write the code to a file. Raise Stop (2) if that fails."""
     try:
         path.write_bytes(png)
     except OSError as error:
@@ -96,24 +96,24 @@ def save_png(path: Path, png: bytes) -> None:
 
 
 class _FileCode:
-    """The code of a file's own link."""
+    """The QR code of the share link of a file."""
 
     def __init__(self, ctx: Context, client: "Client", file: str) -> None:
         self._client = client
         self._name = FileResolver(ctx, client).one(file)
 
     def png(self) -> bytes:
-        """The server's image of it."""
+        """Fetch the image from the server."""
         return self._client.files.qr(self._name)
 
     def link(self) -> str:
-        """The link that the server's own code holds (section Files: the short id or UUID, with ``via=qr``)."""
+        """Return the link that the server's image contains: the short id or UUID with ``via=qr``."""
         file = self._client.files.show(self._name)
         return f"{base_of(require_share_link(file))}/{file.get('shortId') or file['uuid']}?via=qr"
 
 
 class _VariantCode:
-    """The code of a variant's link, for which the API has no image."""
+    """The QR code of the link of a variant, rendered here because the API has no image of it."""
 
     def __init__(self, ctx: Context, client: "Client", file: str, variant: str) -> None:
         from docshare.cli.commands.variants.names import VariantResolver
@@ -121,30 +121,32 @@ class _VariantCode:
         self._variant = VariantResolver(ctx, client, file).one(variant).variant
 
     def png(self) -> bytes:
-        """An image made here."""
+
         from docshare.cli.commands.variants.qr_images import render_qr_png
 
         return render_qr_png(self.link())
 
     def link(self) -> str:
-        """The variant's link, marked as the server marks those of files."""
+        """Return the link of the variant with ``via=qr``."""
         from docshare.cli.commands.variants.qr_images import qr_link
 
         return qr_link({"url": require_share_link({"shareUrl": self._variant.get("url", "")})})
 
 
 def draw_code(ctx: Context, link: str, *, invert: bool = False) -> None:
-    """Draw the code of ``link`` on standard output, for a dark background or (``invert``) a light one. Stop (2) if the
-    terminal cannot show it."""
+    """Draw the code of ``link`` on standard output, for a dark background or (``invert``) a light one.
+
+    Raise Stop (2) if the terminal cannot show it.
+    """
     blocks = _LIGHT_TERMINAL if invert else _DARK_TERMINAL
     if not ctx.out_screen.unicode:
-        raise Stop(ExitCode.USAGE, "this terminal cannot show block characters", hint="Save it with -o code.png.")
+        raise Stop(ExitCode.USAGE, "this terminal cannot show block characters", hint="Save the code with -o code.png.")
     rows = _build_matrix(link)
     if ctx.stdout_tty and ctx.out_screen.width < len(rows[0]):
         raise Stop(
             ExitCode.USAGE,
-            f"the code needs {len(rows[0])} columns and the terminal has {ctx.out_screen.width}",
-            hint="Widen the terminal, or save it with -o code.png.",
+            f"the code needs {len(rows[0])} columns; the terminal has {ctx.out_screen.width}",
+            hint="Widen the terminal, or save the code with -o code.png.",
         )
     for upper, lower in zip(rows[::2], [*rows[1::2], [False] * len(rows[0])], strict=False):
         ctx.print("".join(blocks[pair] for pair in zip(upper, lower, strict=True)))
@@ -152,7 +154,7 @@ def draw_code(ctx: Context, link: str, *, invert: bool = False) -> None:
 
 
 def _build_matrix(link: str) -> Sequence[Sequence[bool]]:
-    """The modules of the code row by row, True for dark."""
+    """Return the rows of modules, True for dark."""
     import qrcode
 
     code = qrcode.QRCode(error_correction=qrcode.constants.ERROR_CORRECT_L, border=_BORDER)

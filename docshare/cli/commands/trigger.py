@@ -1,4 +1,4 @@
-"""``docshare trigger``: cause an event on a server on this machine, the way a real reader causes it."""
+"""``docshare trigger``: cause an event on a server on this machine, in the same way as a real reader."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -30,13 +30,13 @@ app = App()
 
 _BURNED = "file.burned"
 _SLUG_PREFIX = "slug:"
-_POLL_INTERVAL = 0.5  # seconds between two looks at a delivery
-_ATTEMPT_TIMEOUT = 60.0  # seconds for its first attempt: the server looks every 5, and gives a receiver 10
+_POLL_INTERVAL = 0.5  # seconds between two polls of a delivery
+_ATTEMPT_TIMEOUT = 60.0  # seconds until the first attempt ends: queue poll every 5, receiver timeout of 10
 _MAX_COUNT = 1_000
 
 
 class _Repetition(NamedTuple):
-    """How often, and with how many seconds in between."""
+    """The number of events and the seconds between them."""
 
     number: int
     every: float
@@ -45,7 +45,7 @@ class _Repetition(NamedTuple):
 def _render_row(row: Row, context: Context) -> Iterator[str]:
     data = row["data"]
     queued = len(row["deliveries"])
-    what = "no webhook asks for it" if not queued else "1 delivery" if queued == 1 else f"{queued} deliveries"
+    what = "no webhook subscribes to it" if not queued else "1 delivery" if queued == 1 else f"{queued} deliveries"
     paint = context.out_screen.paint
     yield f"{paint('bold', row['event'])}  {clean(str(data['fileName']))}  {paint('dim', what)}"
     for delivery in row["deliveries"]:
@@ -75,42 +75,47 @@ _DRY_RUN_SPEC = Spec(
 
 @app.command("trigger", spec=TRIGGER_SPEC)
 def trigger(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="The kind of event; see: docshare webhooks kinds.")],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="Kind of event; see: docshare webhooks kinds.")],
     file: Annotated[
         str | None, typer.Option("--file", metavar="FILE", help=f"The file: {OPERATOR_HELP[:-1]}, or slug:NAME.")
     ] = None,
     variant: Annotated[
         str | None,
-        typer.Option("--variant", metavar="VARIANT", help="Through this link: its UUID, short id or label:TEXT."),
+        typer.Option(
+            "--variant", metavar="VARIANT", help="Use the link of this variant: UUID, short id or label:TEXT."
+        ),
     ] = None,
     values: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A value of the event. Repeatable.")
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Set a value of the event. Repeatable.")
     ] = None,
     raw: Annotated[
-        str | None, typer.Option("--raw", metavar="F", help="Values from a JSON object in a file; '-' is stdin.")
+        str | None, typer.Option("--raw", metavar="F", help="Read values from a JSON object in a file; '-' is stdin.")
     ] = None,
-    number: Annotated[int, typer.Option("--count", min=1, max=_MAX_COUNT, metavar="N", help="That many times.")] = 1,
-    every: Annotated[str, duration_option("The time between two of them.")] = "1s",
+    number: Annotated[int, typer.Option("--count", min=1, max=_MAX_COUNT, metavar="N", help="Number of events.")] = 1,
+    every: Annotated[str, duration_option("Time between two events.")] = "1s",
     wait: Annotated[
-        bool, typer.Option("--wait", help="Wait for the first attempt to deliver it; exit code 13 if that fails.")
+        bool, typer.Option("--wait", help="Wait for the first delivery attempt; exit code 13 if it fails.")
     ] = False,
     typed: Annotated[
-        str | None, typer.Option("--confirm", metavar="FILE", help="Consent to file.burned by naming the file.")
+        str | None, typer.Option("--confirm", metavar="FILE", help="Confirm file.burned by repeating FILE.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would happen; change nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", "-n", help="Print what would happen without changing anything.")
+    ] = False,
     data: Data = None,
 ) -> ExitCode:
-    """Cause an event on a file, on a server on this machine.
+    """Cause an event on a server on this machine.
 
-    It happens the way a reader causes it, so feed, readership, activity and webhooks agree. What the settings of the
-    file do not allow does not happen; the hint names the setting. Each time it is somebody new who leaves something; a
-    view lies in the past, so that it ends now. file.burned and content.replaced change the file and ask first, as
-    --yes does for taking one of limited views. The session of an invitee ends a minute later, with its file.viewed.
+    The server performs the action of a reader, so feed, readership, activity and webhooks all show it. If the settings
+    of the file do not allow the action, the command fails and a hint names the setting. Each event comes from a new
+    reader. A view starts in the past, so that it ends now. file.burned and content.replaced change the file and ask for
+    confirmation; using up a view of a file with a view limit requires --yes. The session of an invitee ends a minute
+    later, with its file.viewed.
 
-    What can be set: pagesViewed, timeMs (file.viewed); email, fields.NAME (gate.completed, and on the way through a
-    form file.viewed and file.downloaded); author, body, pageNumber
-    (note.created); name (receipt.confirmed); email, name (invite.viewed); kind, pageNumber (proofing.updated). Servers
-    elsewhere have no trigger: use 'docshare webhooks test', 'sample' or 'replay' there.
+    Values for --set: pagesViewed, timeMs (file.viewed); email, fields.NAME (gate.completed, and file.viewed and
+    file.downloaded behind a gate); author, body, pageNumber (note.created); name (receipt.confirmed); email, name
+    (invite.viewed); kind, pageNumber (proofing.updated). For servers elsewhere, use 'docshare webhooks test', 'sample'
+    or 'replay' instead.
 
     Examples:
 
@@ -123,10 +128,10 @@ def trigger(
     ctx = current_context()
     directory = find_local_data_dir(ctx, data)
     if directory is None:
-        hint = "Use docshare webhooks test, sample or replay. A server on this machine: --data DIR."
+        hint = "Use docshare webhooks test, sample or replay. For a server on this machine use --data DIR."
         raise Stop(ExitCode.USAGE, "remote instances have no trigger", hint=hint)
     if file is None:
-        raise Stop(ExitCode.USAGE, "name the file with --file")
+        raise Stop(ExitCode.USAGE, "--file is required")
     order = _build_request(ctx, directory, kind, file, variant, _parse_values(ctx, kind, values or (), raw))
     if dry_run:
         ctx.emit(
@@ -135,13 +140,13 @@ def trigger(
         return ExitCode.OK
     _confirm_destructive(ctx, kind, file, typed)
     consent = {"consent": "yes"} if kind in DESTRUCTIVE else _build_consent(ctx)
-    # Nothing but a running server delivers.
+    # Only a running server delivers events.
     tell = RunningServer(directory).tell if wait else partial(run_on_directory, directory)
     return _trigger_repeatedly(ctx, tell, {**order, **consent}, _Repetition(number, parse_duration(every)), wait=wait)
 
 
 def _parse_values(ctx: Context, kind: str, words: Iterable[str], raw: str | None) -> dict[str, str]:
-    """The texts of ``--set`` over those of ``--raw``. Stop (2) for a key or value that there is not."""
+    """Return the values of ``--raw``, overridden by ``--set``. Raise Stop (2) for an unknown key or value."""
     texts = {**(_read_file(ctx, raw) if raw is not None else {}), **parse_assignments(words)}
     try:
         read_values(kind, texts)
@@ -154,9 +159,9 @@ def _read_file(ctx: Context, source: str) -> dict[str, str]:
     try:
         found = json.loads(read_text(ctx, source, "--raw"))
     except (ValueError, RecursionError) as error:
-        raise Stop(ExitCode.USAGE, f"--raw: {source} is no JSON: {error}", code="local_file") from None
+        raise Stop(ExitCode.USAGE, f"--raw: {source} is not valid JSON: {error}", code="local_file") from None
     if not isinstance(found, dict):
-        raise Stop(ExitCode.USAGE, f"--raw: {source} holds no object", code="local_file")
+        raise Stop(ExitCode.USAGE, f"--raw: {source} is not a JSON object", code="local_file")
     return dict(_flatten(found, ""))
 
 
@@ -167,7 +172,7 @@ def _flatten(values: Mapping[str, Any], before: str) -> Iterator[tuple[str, str]
         elif isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
             yield f"{before}{key}", str(value)
         else:
-            raise Stop(ExitCode.USAGE, f"--raw: {before}{key} is no text and no whole number", code="local_file")
+            raise Stop(ExitCode.USAGE, f"--raw: {before}{key} is not a string or an integer", code="local_file")
 
 
 def _build_request(
@@ -187,7 +192,7 @@ def _build_consent(ctx: Context) -> dict[str, str]:
 
 
 def _confirm_destructive(ctx: Context, kind: str, file: str, typed: str | None) -> None:
-    """Ask before something happens to the file itself."""
+    """Ask for confirmation if the event changes the file itself."""
     if kind == _BURNED:
         confirm_irreversible(ctx, f"{kind} on {file} {DESTRUCTIVE[kind]}", [file], typed=typed)
     elif kind in DESTRUCTIVE:
@@ -212,8 +217,10 @@ def _trigger_repeatedly(
 
 
 def _wait_for_attempt(ctx: Context, tell: AdminCall, delivery: int) -> Row | None:
-    """The delivery after its first attempt, or as it is when that does not come; None if its webhook was deleted, as
-    the one of ``webhooks listen --exit-after 1`` is when it has it."""
+    """Poll the delivery until its first attempt has ended or time is up, and return it.
+
+    Return None if its webhook was deleted, as ``webhooks listen --exit-after 1`` does after receiving the event.
+    """
     give_up = ctx.monotonic() + _ATTEMPT_TIMEOUT
     while True:
         try:
@@ -228,15 +235,16 @@ def _wait_for_attempt(ctx: Context, tell: AdminCall, delivery: int) -> Row | Non
 
 
 def _check_delivery(ctx: Context, row: Row, *, gone: int) -> bool:
-    """Whether everybody who asked for the event has it; says what is missing. ``gone``: webhooks deleted meanwhile."""
+    """Return whether every webhook received the event; report those that did not. ``gone`` counts deleted webhooks."""
     if gone:
-        ctx.note(f"deleted meanwhile, so that nobody knows what they got: {gone} of the webhooks that asked for it")
+        webhooks = "1 subscribed webhook was" if gone == 1 else f"{gone} subscribed webhooks were"
+        ctx.note(f"{webhooks} deleted meanwhile; whether the event was received is unknown")
     if not row["deliveries"] and not gone:
-        ctx.err(f"error: not delivered: no webhook asks for {row['event']} of this file", "error")
+        ctx.err(f"error: not delivered: no webhook subscribes to {row['event']} of this file", "error")
         return False
     missing = [delivery for delivery in row["deliveries"] if delivery["state"] != "delivered"]
     for delivery in missing:
-        then = f"; tried again at {delivery['nextAttemptAt']}" if "nextAttemptAt" in delivery else ""
+        then = f"; next attempt at {delivery['nextAttemptAt']}" if "nextAttemptAt" in delivery else ""
         ctx.err(
             f"error: not delivered to {delivery['url']}: {describe_last_response(delivery) or 'no attempt yet'}{then}",
             "error",

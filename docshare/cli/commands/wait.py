@@ -1,4 +1,4 @@
-"""``docshare wait``: stand still until somebody has read, for scripts that go on then."""
+"""``docshare wait``: block a script until someone has read a file."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -29,13 +29,13 @@ Row = Mapping[str, Any]
 
 app = App()
 
-_INTERVAL = 2.0  # seconds between two questions while sessions come in
-_MAX_INTERVAL = 15.0  # ... and while none do
+_INTERVAL = 2.0  # seconds between two polls while sessions arrive
+_MAX_INTERVAL = 15.0  # ... and at most while none arrive
 
 
 class _Goal(NamedTuple):
-    """The session that is waited for: of ``person``, or of anybody; long enough on ``page``, or altogether; of
-    ``any_version`` of the document, or of the newest."""
+    """The session to wait for: by ``person`` or anyone, long enough on ``page`` or in total, and in ``any_version`` of
+    the document or the newest."""
 
     person: LinkRecipient | None
     page: int | None
@@ -50,12 +50,12 @@ class _Goal(NamedTuple):
         return page_time(session, self.page) >= max(self.min_ms, SEEN_MS)
 
     def hoped(self, version: int) -> str:
-        """What is waited for, in words; in that version of the document, 0 for any."""
-        return f"{'somebody' if self.person is None else self.person.name} has {self._deed(version)}"
+        """Describe the goal as reached in ``version`` of the document (0 for any)."""
+        return f"{'someone' if self.person is None else self.person.name} has {self._deed(version)}"
 
     def missed(self, version: int) -> str:
-        """The same, which did not happen."""
-        return f"{'nobody has' if self.person is None else f'{self.person.name} has not'} {self._deed(version)}"
+        """Describe the goal as not reached."""
+        return f"{'no one has' if self.person is None else f'{self.person.name} has not'} {self._deed(version)}"
 
     def _deed(self, version: int) -> str:
         what = "it" if self.page is None else f"page {self.page}"
@@ -67,27 +67,29 @@ class _Goal(NamedTuple):
 def wait(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
     variant: Annotated[
-        str | None, typer.Option(metavar="VARIANT", help=f"Who came by this link: {VARIANT_HELP}")
+        str | None, typer.Option(metavar="VARIANT", help=f"Wait for the reader of this link: {VARIANT_HELP}")
     ] = None,
-    invite: Annotated[str | None, typer.Option(metavar="EMAIL", help="Who was invited by this address.")] = None,
-    page: Annotated[int | None, typer.Option(min=1, metavar="N", help="This page is the one to be read.")] = None,
-    min_time: Annotated[str, duration_option("Read for so long in one go: that --page, or else altogether.")] = "0s",
+    invite: Annotated[
+        str | None, typer.Option(metavar="EMAIL", help="Wait for the person invited as this address.")
+    ] = None,
+    page: Annotated[int | None, typer.Option(min=1, metavar="N", help="Wait until this page was read.")] = None,
+    min_time: Annotated[str, duration_option("Minimum time in one session, on --page or in total.")] = "0s",
     any_version: Annotated[
-        bool, typer.Option("--any-version", help="A reading of an older version of the document counts too.")
+        bool, typer.Option("--any-version", help="Also count older versions of the document.")
     ] = False,
-    new: Annotated[bool, typer.Option("--new", help="What was read before now does not count.")] = False,
-    timeout: Annotated[str | None, duration_option("Give up after this time, with code 124.")] = None,
-    interval: Annotated[str | None, duration_option("Ask this often (2s), at least 1s; slower while quiet.")] = None,
-    give_up_after: Annotated[str, duration_option("End with code 11 after failing for so long.")] = "10m",
+    new: Annotated[bool, typer.Option("--new", help="Ignore sessions that already exist.")] = False,
+    timeout: Annotated[str | None, duration_option("Stop waiting after this time, with exit code 124.")] = None,
+    interval: Annotated[str | None, duration_option("Time between polls (default 2s, at least 1s).")] = None,
+    give_up_after: Annotated[str, duration_option("Exit with code 11 after failing for this long.")] = "10m",
 ) -> ExitCode:
-    """Wait until somebody has read a file, and print the session.
+    """Wait until someone has read a file, and print the session.
 
-    [Pro] Without options anybody will do; the first session that fits ends it, also one from before. It must be of the
-    document's newest version: a replacement meanwhile moves the goal to the new one, with a note. --any-version takes
-    older ones too, and does without the right to see the file. A session is known once it has ended: 10 seconds after
-    the page was closed, a minute after it was hidden, or after five minutes of silence. Network errors are logged and
-    retried; if there was no answer at all before the timeout, the code is 11. A pipe gets the session as docshare
-    readership sessions prints it.
+    [Pro] Without options, the first session of any reader matches, including one that already exists. The session must
+    be of the newest version of the document; if the document is replaced meanwhile, the command prints a note and waits
+    for the new version. --any-version also accepts older versions and needs no permission to show the file. The server
+    reports a session once it has ended: 10 seconds after the page was closed, one minute after it was hidden, or five
+    minutes after the last activity. Network errors are logged and retried; if the server never responded before the
+    timeout, the exit code is 11. Piped output has the columns of docshare readership sessions.
 
     Examples:
 
@@ -121,8 +123,11 @@ def wait(
 def _find_person(
     ctx: Context, client: "Client", name: str, variant: str | None, invite: str | None, page: int | None
 ) -> LinkRecipient | None:
-    """Who is waited for, None for anybody. Somebody who does not exist, or whose link does not show the page, must not
-    look like silence: Stop (3) and (2)."""
+    """Return the recipient to wait for, or None for anyone.
+
+    Raise Stop (3) if the recipient does not exist, and Stop (2) if their link does not show the page, because the wait
+    would never end.
+    """
     if variant is None and invite is None and page is None:
         return None
     facts = client.files.show(name)
@@ -130,17 +135,19 @@ def _find_person(
         found = VariantResolver(ctx, client, name).one(variant).variant
         known = list_recipients(facts, [found], [])
         if not known:
-            raise Stop(ExitCode.USAGE, f"the link of {variant} is revoked", hint="See: docshare variants restore")
+            raise Stop(
+                ExitCode.USAGE, f"the link of variant {variant} is revoked", hint="See: docshare variants restore"
+            )
     else:
         known = list_recipients(
             facts, [], [row for row in client.invites.list(name) if _is_invite_of(row, invite)] if invite else []
         )
         if invite is not None and not known:
-            raise Stop(ExitCode.NOT_FOUND, f"nobody is invited as {invite}", hint="See: docshare invites list FILE")
+            raise Stop(ExitCode.NOT_FOUND, f"{invite} is not invited", hint="See: docshare invites list FILE")
     person = known[0] if known else None
     pages = person.pages if person else range(1, int(read_number(facts, "totalPages")) + 1)
     if page is not None and pages and page not in pages:
-        raise Stop(ExitCode.USAGE, f"--page {page} can never be read: shown are {pages[0]} to {pages[-1]}")
+        raise Stop(ExitCode.USAGE, f"--page {page} is out of range: the link shows pages {pages[0]} to {pages[-1]}")
     return person
 
 
@@ -149,8 +156,8 @@ def _is_invite_of(invite: Row, address: str) -> bool:
 
 
 class _SessionSearch:
-    """The way through the sessions of a file up to the first that meets the goal (``met``), in the newest ``version``
-    of the document as far as that is known: 0 if it does not matter."""
+    """A search through the sessions of a file for the first that meets the goal, stored in ``met``. ``version`` is the
+    newest known version of the document, or 0 if any version counts."""
 
     def __init__(self, context: Context, client: "Client", file: str, goal: _Goal, cursor: int) -> None:
         self._ctx = context
@@ -163,16 +170,16 @@ class _SessionSearch:
         self.met: Row | None = None
 
     def go_on(self) -> int:
-        """Look at what is new; returns how many sessions that were."""
+        """Check the new sessions and return their number."""
         self._sure = self._goal.any_version
         count = 0
         for session in self._client.readership.sessions_after(self._file, self._cursor):
             if self._fits(session):
                 self.met = session
                 break
-            self._cursor = session["id"]  # only now: a failure before must not lose it
+            self._cursor = session["id"]  # not earlier: after a failure the session must be checked again
             count += 1
-        if not self.version:  # behind the sessions: they tell a foreign file from one that is not there
+        if not self.version:  # after the sessions, whose errors distinguish another account's file from a missing one
             self._look()
         return count
 
@@ -184,35 +191,35 @@ class _SessionSearch:
         return fits and version >= self.version
 
     def _look(self) -> None:
-        """Ask for the version, once in a round. Stop (2) when the page that is waited for is gone."""
+        """Fetch the version, once per poll. Raise Stop (2) if the document no longer has the page to wait for."""
         if self._sure:
             return
         facts = self._client.files.show(self._file)
         before, self.version = self.version, int(read_number(facts, "contentVersion"))
         self._sure = True
         if before and self.version > before:
-            self._ctx.note(f"the document was replaced: waiting until {self._goal.hoped(self.version)}")
+            self._ctx.note(f"the document was replaced; waiting until {self._goal.hoped(self.version)}")
         total = int(read_number(facts, "totalPages"))
         if self._goal.page is not None and self._goal.page > total > 0:
             why = f"the document has {format_page_count(total)}"
-            raise Stop(ExitCode.USAGE, f"--page {self._goal.page} can never be read: {why}")
+            raise Stop(ExitCode.USAGE, f"--page {self._goal.page} is out of range: {why}")
 
 
 def _wait_for_session(
     ctx: Context, client: "Client", name: str, goal: _Goal, rounds: PollSchedule, *, new: bool
 ) -> Row:
-    """The first session that meets ``goal``; Stop (124) when the time is over."""
+    """Return the first session that meets ``goal``. Raise Stop (124) after the timeout."""
     cursor = 0
     if new:
         for session in client.readership.sessions_after(name):
             cursor = session["id"]
     with client.fork(retries=0) as poller:
         walk = _SessionSearch(ctx, poller, name, goal, cursor)
-        told = False
+        announced = False
         for _ in poll(ctx, poller, walk.go_on, rounds):
             if walk.met is not None:
                 return walk.met
-            if not told:
+            if not announced:
                 ctx.note(f"waiting until {goal.hoped(walk.version)}")
-                told = True
-    raise Stop(ExitCode.DEADLINE, f"the time is over: {goal.missed(walk.version)}")
+                announced = True
+    raise Stop(ExitCode.DEADLINE, f"timed out: {goal.missed(walk.version)}")

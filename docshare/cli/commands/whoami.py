@@ -1,4 +1,4 @@
-"""``docshare whoami``: the account behind the credential."""
+"""``docshare whoami``: show the account behind the credential."""
 
 from docshare.cli.framework.app import App
 from docshare.cli.framework.context import current_context
@@ -12,8 +12,8 @@ _ACCOUNT = Spec(
         Column("name", "name"),
         Column("tier", "plan"),
         Column("limits.activeFiles", "files"),
-        Column("limits.maxActiveFiles", "of at most"),
-        Column("limits.maxUploadBytes", "largest file", kind="size"),
+        Column("limits.maxActiveFiles", "file limit"),
+        Column("limits.maxUploadBytes", "upload limit", kind="size"),
         Column("uuid", "uuid", role="dim"),
     ),
     plain=("email", "tier", "uuid", "name"),
@@ -26,7 +26,7 @@ _ACCOUNT = Spec(
 def whoami() -> None:
     """Show the account behind the credential.
 
-    Says on standard error which profile and server that is.
+    Prints the profile and the server on standard error.
 
     Examples:
 

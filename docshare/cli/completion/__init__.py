@@ -1,4 +1,4 @@
-"""Completion: words that are asked of the server, and the scripts of the shells.
+"""Completion: words fetched from the server, and the scripts of the shells.
 
-``docshare __complete`` answers from ``docshare.cli.local.completion_words`` alone, so that TAB is quick.
+``docshare __complete`` answers from ``docshare.cli.local.completion_words`` alone, so that TAB is fast.
 """

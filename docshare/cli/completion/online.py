@@ -1,4 +1,4 @@
-"""Words for completion asked of the server, where ``complete_online`` allows it: quickly, or not at all."""
+"""Fetch completion words from the server, if ``complete_online`` allows it: fast or not at all."""
 
 import os
 import threading
@@ -20,15 +20,17 @@ TIME_LIMIT_S = 0.8
 
 
 def refresh(kind: str, env: Mapping[str, str]) -> None:
-    """Ask the server in effect for the words of ``kind`` (files, webhooks) and keep them. Returns after ``LIMIT_S`` at
-    the latest; never fails, since a shell is waiting."""
+    """Fetch and cache the words of ``kind`` (files, webhooks) from the server in effect.
+
+    Return after at most ``LIMIT_S`` seconds and never fail, because a shell is waiting.
+    """
     worker = threading.Thread(target=_fetch, args=(kind, env), daemon=True)
     worker.start()
     worker.join(TIME_LIMIT_S)
 
 
 def _fetch(kind: str, env: Mapping[str, str]) -> None:
-    with suppress(Exception), open(os.devnull, "r+", encoding="utf-8") as nothing:  # whatever it is, old words will do
+    with suppress(Exception), open(os.devnull, "r+", encoding="utf-8") as nothing:  # on failure, keep the cached words
         context = Context(
             env=env,
             streams=(nothing, nothing, nothing),
@@ -46,8 +48,10 @@ def _fetch(kind: str, env: Mapping[str, str]) -> None:
 
 
 def _read_token(context: Context) -> str | None:
-    """The credential, if it is at hand: no command is run for it and no sign-in renewed, which must not be broken off
-    half way."""
+    """Return the credential if it is readily available, else None.
+
+    Completion runs no token_command and refreshes no token: its time limit could interrupt either halfway.
+    """
     connection = context.connection
     if connection.token is None or isinstance(connection.token, str):
         return connection.token

@@ -1,4 +1,4 @@
-"""The way of ``docshare admin`` to an instance: through its running server or, where none runs, in this process."""
+"""Run ``docshare admin`` commands on an instance: through its running server, else in this process."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from docshare.server.store.instance import Owner as Owner
 
 _TIMEOUT_S = 60  # a sweep or a check of a large instance takes a while
-_STARTUP_WAIT_S = 5.0  # seconds in which a starting server should begin to answer
-_INIT_COMMAND = "account create"  # the one command that may make a data directory
+_STARTUP_WAIT_S = 5.0  # seconds to wait for a server that is starting
+_INIT_COMMAND = "account create"  # the only command that may create a data directory
 _DATA_MARKERS = ("docshare.db", "lock")
 _DEFAULT_URL = "http://127.0.0.1:8787"
-_LOCAL_ORIGINS = ("built-in", "profile local")  # where the address of a server that ``serve`` runs comes from
+_LOCAL_ORIGINS = ("built-in", "profile local")  # origins of the URL of a server that ``serve`` runs
 
 Email = Annotated[str, typer.Argument(metavar="EMAIL", help="Address of the account.")]
-# Understood before and behind the command: scripts write it in either place.
+# Accepted before and after the command: scripts write it in either place.
 Data = Annotated[Path | None, typer.Option("--data", metavar="DIR", help="Data directory. [env: DOCSHARE_DATA_DIR]")]
 
 
 def run_on_directory(directory: Path, command: str, args: dict[str, str]) -> Any:
-    """Run an admin command on a data directory, whoever owns it.
+    """Run an admin command on a data directory, through the server that owns it if one is running.
 
-    Parameters: ``command`` as typed behind ``docshare admin``; ``args`` by name. Returns what ``--json`` prints.
-    Raises Problem as the command does, Stop (11) when the server that owns the directory does not answer.
+    Parameters: ``command`` as typed after ``docshare admin``; ``args`` by name. Return what ``--json`` prints.
+    Raise Problem as the command does, and Stop (11) if the server that owns the directory does not answer.
     """
     from docshare.server.config import ConfigError
     from docshare.server.store.instance import open_instance, owner_of
@@ -62,8 +62,10 @@ def _config(directory: Path, last: "Owner | None") -> "Config":
 
 @contextmanager
 def translate_data_errors(data_dir: Path) -> Iterator[None]:
-    """Turn what can be wrong with a data directory that is opened into words: Stop (13) for a damaged database, (11)
-    for a full or failing disk, (2) for a directory that cannot be used."""
+    """Translate errors of opening a data directory.
+
+    Raise Stop (13) for a damaged database, (11) for a full or failing disk, (2) for an unusable directory.
+    """
     import shlex
     import sqlite3
 
@@ -76,7 +78,7 @@ def translate_data_errors(data_dir: Path) -> Iterator[None]:
     except (sqlite3.DatabaseError, peewee.DatabaseError, OSError) as error:
         fault = faults.fault_of(error)
         if fault is faults.DAMAGED:
-            hint = f"See what is whole: docshare admin check --data {shlex.quote(str(data_dir))}; docshare help backup"
+            hint = f"See what is intact: docshare admin check --data {shlex.quote(str(data_dir))}; docshare help backup"
             raise Stop(ExitCode.CHECK_FAILED, f"the database in {data_dir} is damaged: {error}", hint=hint) from None
         if fault is not None:
             raise Stop(ExitCode.UNREACHABLE, f"cannot open {data_dir}: {fault.log}", hint=fault.hint) from None
@@ -86,23 +88,26 @@ def translate_data_errors(data_dir: Path) -> Iterator[None]:
 
 
 def has_data(directory: Path) -> bool:
-    """Whether a server or ``account create`` ever was in ``directory``."""
+    """Whether a server or ``account create`` has ever used ``directory``."""
     return any((directory / name).exists() for name in _DATA_MARKERS)
 
 
 def require_data(directory: Path) -> None:
-    """Stop (2) where no server and no ``account create`` ever was: a mistyped directory must not look like a healthy
-    empty one. The lock counts too, since it stands before the database while a first server starts."""
+    """Raise Stop (2) if no server or ``account create`` has ever used ``directory``.
+
+    A mistyped directory must not look like a healthy empty one. The lock file counts, too, because a server that starts
+    for the first time creates it before the database.
+    """
     if not has_data(directory):
         raise Stop(
             ExitCode.USAGE,
             f"there is no docshare data in {directory}",
-            hint="Name the directory with --data or DOCSHARE_DATA_DIR; docshare serve makes a new one.",
+            hint="Name the directory with --data or DOCSHARE_DATA_DIR; docshare serve creates a new one.",
         )
 
 
 def _delegate_to_server(directory: Path, command: str, args: dict[str, str]) -> Any:
-    """Let the server that owns ``directory`` do it; one that is just starting is waited for."""
+    """Run the command on the server that owns ``directory``, waiting for a server that is starting."""
     import requests
 
     from docshare.server.store.instance import owner_of
@@ -139,7 +144,7 @@ def _post_command(owner: "Owner", order: dict[str, Any]) -> Any:
     from docshare.client.answers import refused
 
     with requests.Session() as http:
-        http.trust_env = False  # loopback never goes through a proxy, and ~/.netrc must not replace the key
+        http.trust_env = False  # loopback must not use a proxy, and ~/.netrc must not replace the key
         answer = http.post(
             f"{owner.url}/_admin",
             json=order,
@@ -154,7 +159,7 @@ def _post_command(owner: "Owner", order: dict[str, Any]) -> Any:
 
 
 class RunningServer:
-    """The server that owns ``directory`` now, for what only a running one can do. Stop (11) where none runs."""
+    """The server that owns ``directory``, for commands that need a running one. Raises Stop (11) if none runs."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -162,11 +167,11 @@ class RunningServer:
 
     @property
     def owner(self) -> "Owner":
-        """What it says of itself."""
+        """Return the owner record that the server wrote."""
         return self._owner
 
     def find_again(self) -> None:
-        """It may have come back at another address. Raises TransportError where it has not come back."""
+        """Find the server again after a restart, possibly at another URL. Raise TransportError if it is not back."""
         from docshare.client.errors import NotConnected
 
         try:
@@ -175,8 +180,10 @@ class RunningServer:
             raise NotConnected(stop.detail) from stop
 
     def tell(self, command: str, args: dict[str, str]) -> Any:
-        """Hand it an admin command; returns what ``--json`` prints. Raises Problem as the command does, TransportError
-        where the server does not answer."""
+        """Run an admin command and return what ``--json`` prints.
+
+        Raise Problem as the command does, and TransportError if the server does not answer.
+        """
         import requests
 
         from docshare.client.errors import NotConnected, TimedOut
@@ -190,7 +197,7 @@ class RunningServer:
 
 
 def is_served(directory: Path) -> bool:
-    """Whether a server runs on ``directory`` now."""
+    """Whether a server is running on ``directory``."""
     try:
         _find_running_owner(directory)
     except Stop:
@@ -209,15 +216,15 @@ def _find_running_owner(directory: Path) -> "Owner":
                 pass
         except AlreadyLocked:
             return owner
-    raise Stop(ExitCode.UNREACHABLE, f"no docshare server runs on {directory}", hint="Start it: docshare serve")
+    raise Stop(ExitCode.UNREACHABLE, f"no docshare server is running on {directory}", hint="Start it: docshare serve")
 
 
 def list_origins(directory: Path) -> tuple[str, ...]:
-    """The origins, here and in public, of the server that last owned a data directory; empty where none ever did."""
+    """Return the origins, local and public, of the server that last owned a data directory; empty if there is none."""
     from docshare.client.address import origin_of
 
     if not has_data(directory):
-        return ()  # the usual case beside a server elsewhere, and cheaper than loading the server's modules
+        return ()  # the usual case with a remote server, and cheaper than importing the server's modules
     from docshare.server.store.instance import owner_of
 
     owner = owner_of(directory)
@@ -241,8 +248,10 @@ def addresses_of(directory: Path) -> tuple[str, ...]:
 
 
 def find_local_data_dir(context: "Context", data: Path | None) -> Path | None:
-    """The data directory of the server on this machine that is meant: ``data``, or else the usual one, if the address
-    in effect is that of its server or that which such a server gets; None for a server elsewhere."""
+    """Return the data directory of the local server in use, or None for a remote server.
+
+    The directory is ``data``, or else the default one if the server in effect is the one that owns it.
+    """
     if data is not None:
         return data.expanduser().absolute()
     connection = context.connection
@@ -251,14 +260,14 @@ def find_local_data_dir(context: "Context", data: Path | None) -> Path | None:
 
 
 def run_admin_command(context: typer.Context, data: Path | None, command: str, **args: str | None) -> Any:
-    """Run an admin command on the directory that ``--data`` names, before or behind the command. As ``ask``."""
+    """Run an admin command on the directory in ``--data``, given before or after the command."""
     return run_on_directory(
         resolve_data_dir(context, data), command, {name: value for name, value in args.items() if value is not None}
     )
 
 
 def resolve_data_dir(context: typer.Context, data: Path | None) -> Path:
-    """The directory that ``--data`` names, before or behind the command, or else the usual one."""
+    """Return the directory in ``--data``, given before or after the command, else the default one."""
     given: Path | None = data or context.obj
     return given.expanduser().absolute() if given else current_context().data_dir
 
@@ -266,8 +275,10 @@ def resolve_data_dir(context: typer.Context, data: Path | None) -> Path:
 def run_change(
     context: typer.Context, data: Path | None, dry_run: bool, spec: "Spec", command: str, **args: str | None
 ) -> ExitCode:
-    """Run an admin command that changes something and print what came of it; with ``dry_run`` print the order that
-    the server would get. Raises as ``ask``."""
+    """Run an admin command that changes something and print its result; with ``dry_run``, print only the request.
+
+    Raises as ``run_on_directory``.
+    """
     if not dry_run:
         current_context().emit(run_admin_command(context, data, command, **args), spec)
         return ExitCode.OK

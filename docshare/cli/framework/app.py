@@ -1,7 +1,7 @@
-"""Everything docshare needs of Typer beyond its plain API, in one place.
+"""Everything docshare needs from Typer beyond its documented API.
 
-Only public names are used (``typer``, ``TyperGroup``, ``TyperCommand``, ``typer.main.get_command``), since Typer's
-inner parts change between minor versions.
+Only public names are used (``typer``, ``TyperGroup``, ``TyperCommand``, ``typer.main.get_command``), because Typer's
+internals change between minor versions.
 """
 
 import functools
@@ -20,11 +20,11 @@ from docshare.cli.framework.context import current_context
 from docshare.cli.framework.scopes import find_scopes
 from docshare.cli.terminal.output import FieldNamesRequest, Spec
 
-# The base of every usage error; Typer exports only this child of it.
+# The base class of every usage error; Typer exports only this subclass.
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 CONTEXT_SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
-_RESOLVED = "docshare.resolved"  # key of the context's notes: whether a command word was found
+_RESOLVED = "docshare.resolved"  # key of the context's meta: whether a command name was found
 EPILOG = "Global options: docshare help global"
 
 
@@ -37,7 +37,7 @@ class HelpRequest(Exception):
 
 
 def format_help(text: str | None) -> str:
-    """Help text whose indented blocks (the examples) keep their lines."""
+    """Format help text so that indented blocks (the examples) keep their lines."""
     blocks = inspect.cleandoc(text or "").split("\n\n")
     return "\n\n".join(f"\b\n{block}" if block.startswith(" ") else block for block in blocks)
 
@@ -53,7 +53,7 @@ class TyperCommand(typer.core.TyperCommand):
         super().__init__(name, **_add_help_attrs(attrs))
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """As Typer's, below the scopes that the command needs."""
+        """Write the epilog as Typer does, after the scopes that the command needs."""
         found = find_scopes(ctx.command_path.split()[1:])
         if found is not None:
             formatter.write_paragraph()
@@ -62,13 +62,13 @@ class TyperCommand(typer.core.TyperCommand):
 
 
 class Group(typer.core.TyperGroup):
-    """A group of commands; without a command it asks for help to be shown."""
+    """A group of commands; without a command it shows its help."""
 
     def __init__(self, **attrs: Any) -> None:
         super().__init__(**_add_help_attrs(attrs))
 
     def invoke(self, ctx: Any) -> Any:
-        """As Typer's, except that a missing command raises ``HelpWanted``."""
+        """Invoke as Typer does, but raise ``HelpRequest`` if the command is missing."""
         ctx.meta[_RESOLVED] = False
         try:
             return super().invoke(ctx)
@@ -78,20 +78,20 @@ class Group(typer.core.TyperGroup):
             raise HelpRequest(ctx.get_help()) from None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """As Typer's; notes that there was a word to resolve."""
+        """Resolve as Typer does, and record that there was a name to resolve."""
         ctx.meta[_RESOLVED] = True
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """The commands, each with the whole first line of its help: Typer's would be cut."""
+        """Write each command with the whole first line of its help, which Typer would truncate."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, _get_summary(self.commands[name])) for name in self.list_commands(ctx)])
 
 
 class App(typer.Typer):
-    """A ``typer.Typer`` with the settings of this program. ``@app.command()`` makes a ``TyperCommand``.
+    """A ``typer.Typer`` with this program's settings. ``@app.command()`` creates a ``TyperCommand``.
 
-    ``stubs``: commands of a group that are loaded when they are used, shown behind those that are registered.
+    ``stubs``: lazily loaded commands of a group, listed after the registered ones.
     """
 
     def __init__(self, help: str = "", *, stubs: "Sequence[Stub]" = (), **attrs: Any) -> None:
@@ -106,13 +106,13 @@ class App(typer.Typer):
             pretty_exceptions_enable=False,
         )
         if stubs:
-            self.callback()(lambda: None)  # without one Typer makes no group of an app
+            self.callback()(lambda: None)  # Typer makes a group of an app only if it has a callback
 
     def command(self, name: str | None = None, *, spec: Spec | None = None, **attrs: Any) -> Callable[[Any], Any]:
         """Register a command; ``cls`` may be a class derived from ``TyperCommand``.
 
-        With ``spec``, what it will print, output options that make no sense for it stop it before it does anything; a
-        command without one prints no data, so ``--fields ?`` lists nothing of it.
+        ``spec`` describes the output: unsuitable output options then fail before the command does anything. Without a
+        spec the command prints no data, so ``--fields ?`` lists nothing.
         """
         register = super().command(name, **{"cls": TyperCommand, "context_settings": CONTEXT_SETTINGS, **attrs})
 
@@ -132,23 +132,23 @@ def _check_output_options(function: Callable[..., Any], spec: Spec | None) -> Ca
             raise FieldNamesRequest(())
         return function(*args, **kwargs)
 
-    vars(run)["spec"] = spec  # read again by spec_of; Typer copies it to its own wrapper
+    vars(run)["spec"] = spec  # read by get_spec; Typer copies it to its own wrapper
     return run
 
 
 def get_spec(command: Any) -> Spec | None:
-    """What a command said it prints."""
+    """Return the output spec of a command, or None."""
     found = getattr(command.callback, "spec", None)
     return found if isinstance(found, Spec) else None
 
 
 class Stub(NamedTuple):
-    """One command that is loaded when it is used.
+    """A command that is imported on first use.
 
-    ``module``, named below ``docshare.cli.commands``, is imported then and its ``app`` becomes the command; ``inner``
-    picks a command of that app instead (for short names such as ``ls``, and where a module has several). ``summary`` is
-    what the help of its group shows without loading anything; ``rest`` an option that takes the rest of the line as it
-    is.
+    ``module`` (relative to ``docshare.cli.commands``) is imported then and its ``app`` becomes the command; ``inner``
+    selects a command of that app instead (for short names such as ``ls``, and for modules with several commands). The
+    help of the group shows ``summary`` without importing anything; ``rest`` is an option that takes the rest of the
+    line unparsed.
     """
 
     name: str
@@ -159,7 +159,7 @@ class Stub(NamedTuple):
     rest: str = ""
 
     def load(self) -> Any:
-        """The real command."""
+        """Import and return the real command."""
         command: Any = get_command(importlib.import_module(f"docshare.cli.commands.{self.module}").app)
         if self.inner:
             command = command.commands[self.inner]
@@ -168,23 +168,23 @@ class Stub(NamedTuple):
 
 
 class LazyGroup(Group):
-    """A group that knows commands by ``Stub`` and loads each on first use; others may be registered beside them."""
+    """A group that loads commands from their ``Stub`` on first use; others may be registered as well."""
 
     stubs: ClassVar[Mapping[str, Stub]] = {}
-    spoken: ClassVar[Mapping[str, str]] = {}  # what people say -> the words of the command that does it
+    spoken: ClassVar[Mapping[str, str]] = {}  # what users try first -> the command to suggest
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """The names: of registered commands first, then those of the stubs, in their order."""
+        """Return the names of registered commands, then those of the stubs, in order."""
         return [*(name for name in super().list_commands(ctx) if name not in self.stubs), *self.stubs]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
-        """The real command of that name, loaded now if need be; None for an unknown name."""
+        """Return the real command, importing it if needed; None for an unknown name."""
         if cmd_name not in self.commands and cmd_name in self.stubs:
             self.commands[cmd_name] = self.stubs[cmd_name].load()
         return self.commands.get(cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """As Typer's, but the likely meaning of a misspelt name is looked up among the stubs too."""
+        """Resolve as Typer does, but suggest similar stubs for a misspelled name."""
         ctx.meta[_RESOLVED] = True
         name, known = args[0], self.list_commands(ctx)
         if name not in known and not name.startswith("-"):
@@ -193,7 +193,7 @@ class LazyGroup(Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """The commands by section, without loading any."""
+        """Write the commands by section, without importing any."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for name in self.list_commands(ctx):
             stub = self.stubs.get(name) or Stub(name, "", "Commands", _get_summary(self.commands[name]))
@@ -208,12 +208,12 @@ def _get_summary(command: Any) -> str:
 
 
 def build_command(app: App) -> Any:
-    """The command behind an app."""
+    """Return the command of an app."""
     return get_command(app)
 
 
 def render_help(app: App, words: Sequence[str]) -> str | None:
-    """The help of the command that ``words`` name, or None if they name none."""
+    """Return the help of the command named by ``words``, or None if there is none."""
     command = build_command(app)
     context = command.make_context("docshare", [], resilient_parsing=True)
     for word in words:
@@ -226,7 +226,7 @@ def render_help(app: App, words: Sequence[str]) -> str | None:
 
 
 def list_flags(command: Any) -> dict[str, bool]:
-    """Every option of a command, and whether a value follows it."""
+    """Return every option of a command, and whether it takes a value."""
     found: dict[str, bool] = {}
     for param in command.params:
         if param.param_type_name == "option":
@@ -236,17 +236,17 @@ def list_flags(command: Any) -> dict[str, bool]:
 
 
 class CommandLine(NamedTuple):
-    """A command line with its global options at the front; ``rest`` is everything else, in order."""
+    """A command line with its global options moved to the front; ``rest`` is everything else, in order."""
 
     front: list[str]
     rest: list[str]
 
 
 def hoist(root: LazyGroup, argv: Sequence[str]) -> CommandLine:
-    """Find the global options wherever they stand.
+    """Move the global options to the front, wherever they are.
 
-    An option that the command defines itself stays with the command, and so does everything behind ``--`` or behind
-    the option (``rest`` of its stub) that takes the rest of the line.
+    An option that the command defines itself stays with the command. So does everything after ``--`` or after the
+    option (``rest`` of its stub) that takes the rest of the line.
     """
     known, own = list_flags(root), dict[str, bool]()
     line = CommandLine([], [])

@@ -1,4 +1,4 @@
-"""The notations for a file: UUID, short id, share link, ``slug:NAME``, ``@last``, and ``-`` for ids on stdin."""
+"""Resolve the ways to name a file: UUID, short id, share link, ``slug:NAME``, ``@last``, ``-`` for ids on stdin."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ FILES_HELP = "UUID, short id, share link, slug:NAME, @last, or - for ids on stdi
 
 
 def sha256_of(path: Path) -> str:
-    """The hex digest of a local file, read in blocks."""
+    """Return the hex digest of a local file, read in blocks."""
     import hashlib
 
     with open(path, "rb") as source:
@@ -35,7 +35,7 @@ def sha256_of(path: Path) -> str:
 
 
 def extract_link_name(link: str) -> str:
-    """The last part of the path of a share link: a UUID, a short id or a slug; empty where there is none."""
+    """Return the last path segment of a share link: a UUID, short id or slug; empty if there is none."""
     try:
         parts = [part for part in unquote(urlsplit(link).path).split("/") if part]
     except ValueError:
@@ -44,35 +44,39 @@ def extract_link_name(link: str) -> str:
 
 
 def require_last_upload(context: "Context") -> str:
-    """The UUID that ``@last`` means. Stop (2) where nothing was uploaded."""
+    """Return the UUID of ``@last``. Raise Stop (2) if nothing was uploaded."""
     last = cache.load_last_upload(context)
     if last is None:
-        raise Stop(ExitCode.USAGE, "@last: nothing was uploaded with this profile from here yet")
+        raise Stop(ExitCode.USAGE, "@last: no file has been uploaded with this profile on this machine")
     return str(last["uuid"])
 
 
 def resolve_operator_file(context: "Context", word: str, directory: Path) -> str:
-    """The UUID or short id that ``word`` means to the operator of ``directory``, who has no list of files to look a
-    slug up in. Stop (2) if it means none, and for a link of another server."""
+    """Return the UUID or short id named by ``word``; raise Stop (2) for others and links of other servers.
+
+    The operator of the instance in ``directory`` has no file list to look up a slug in.
+    """
     if word == _LAST_UPLOAD:
         return require_last_upload(context)
     name = _name_here(word, directory) if word.startswith(_SCHEMES) else word
     if _UUID.fullmatch(name.lower()) or _SHORT_ID.fullmatch(name):
         return name
-    raise Stop(ExitCode.USAGE, f"{word!r} names no file", hint=f"A file is given as {OPERATOR_HELP}")
+    raise Stop(ExitCode.USAGE, f"{word!r} is not a file", hint=f"Use {OPERATOR_HELP}")
 
 
 def resolve_reported_file(context: "Context", word: str, directory: Path) -> str:
-    """The UUID, short id or link name in ``word``, which may be the whole link that somebody reported; the server of
-    ``directory`` looks it up among all files. Stop (2) for ``@last`` where nothing was uploaded, and for a link of
-    another server."""
+    """Return the UUID, short id or slug in ``word``, which may be a reported share link.
+
+    The server of ``directory`` looks it up among all files. Raise Stop (2) for ``@last`` if nothing was uploaded, and
+    for a link of another server.
+    """
     if word == _LAST_UPLOAD:
         return require_last_upload(context)
     return _name_here(word, directory) if word.startswith(_SCHEMES) else word.removeprefix("slug:")
 
 
 def _name_here(link: str, directory: Path) -> str:
-    """``name_in`` a link of the server of ``directory``. Stop (2) for one of another server."""
+    """Return the name in a link of the server of ``directory``; raise Stop (2) for a link of another server."""
     from docshare.cli.framework.admin_channel import addresses_of
 
     own = addresses_of(directory)
@@ -83,11 +87,11 @@ def _name_here(link: str, directory: Path) -> str:
 
 
 def _foreign(link: str, own: str, hint: str) -> Stop:
-    return Stop(ExitCode.USAGE, f"{link} is a link of another server than {_host_of(own)}", hint=hint)
+    return Stop(ExitCode.USAGE, f"{link} belongs to another server, not {_host_of(own)}", hint=hint)
 
 
 def _host_of(url: str) -> str:
-    """Host and port of an address; no port where browsers know it."""
+    """Return host and port of a URL, without a default port."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -97,19 +101,19 @@ def _host_of(url: str) -> str:
 
 
 def base_of(link: str) -> str:
-    """The base address of a share link: all of it before the last slash."""
+    """Return the base URL of a share link: everything before the last slash."""
     return link.rsplit("/", 1)[0]
 
 
 class FileResolver:
-    """Turns what the user wrote into ids for the API; asks for the file list at most once, and only for a slug."""
+    """Resolves names to ids for the API; fetches the file list at most once, and only for a slug."""
 
     def __init__(self, context: "Context", client: "Client") -> None:
         self._ctx = context
         self._client = client
 
     def one(self, word: str) -> str:
-        """The UUID or short id that ``word`` means. Stop (2) if it means nothing, Stop (3) for an unknown slug."""
+        """Return the UUID or short id of ``word``. Raise Stop (2) if it is invalid, Stop (3) for an unknown slug."""
         if word == _LAST_UPLOAD:
             return require_last_upload(self._ctx)
         if word.startswith(_SCHEMES):
@@ -120,20 +124,20 @@ class FileResolver:
             return word.lower()
         if _SHORT_ID.fullmatch(word):
             return word
-        raise Stop(ExitCode.USAGE, f"{word!r} names no file", hint=f"A file is given as {FILE_HELP}")
+        raise Stop(ExitCode.USAGE, f"{word!r} is not a file", hint=f"Use {FILE_HELP}")
 
     def many(self, words: Sequence[str]) -> list[str]:
-        """The ids for several words, without doubles, in order; ``-`` stands for the ids on stdin."""
+        """Return the ids of ``words`` in order and without duplicates; ``-`` reads ids from stdin."""
         found: dict[str, None] = {}
         for word in words:
             for name in self._stdin_ids() if word == "-" else [word]:
                 found[self.one(name)] = None
         if not found:
-            raise Stop(ExitCode.USAGE, "no file was named")
+            raise Stop(ExitCode.USAGE, "no files given")
         return list(found)
 
     def _stdin_ids(self) -> Iterable[str]:
-        """The first word of each line, so that the rows of ``docshare ls`` can be piped in as they are."""
+        """Yield the first word of each line, so that the output of ``docshare ls`` can be piped in unchanged."""
         for line in self._ctx.stdin:
             words = line.split()
             if words:
@@ -143,22 +147,24 @@ class FileResolver:
         name = extract_link_name(link)
         if _UUID.fullmatch(name.lower()):
             return name.lower()
-        # Twelve small letters or digits may be a short id or, far more likely, a slug.
+        # Twelve lowercase letters or digits may be a short id, but are far more likely to be a slug.
         if _SHORT_ID.fullmatch(name) and not (_SLUG.fullmatch(name) and self._with_slug(name)):
             return name
         if _SLUG.fullmatch(name):
             return self._of_slug(name, link)
-        raise Stop(ExitCode.USAGE, f"{link!r} is no share link")
+        raise Stop(ExitCode.USAGE, f"{link!r} is not a share link")
 
     def _of_slug(self, slug: str, link: str | None = None) -> str:
-        """The file with ``slug``, which stood in ``link``. Stop (2) for a link of another server: ids are made up at
-        random, but slugs such as "handbook" are on many."""
+        """Return the file with ``slug``, taken from ``link`` if given.
+
+        Raise Stop (2) for a link to another server: unlike random ids, a slug such as "handbook" exists on many.
+        """
         file = self._with_slug(slug)
         if file is None:
             raise Stop(ExitCode.NOT_FOUND, f"no file with the slug {slug!r}", hint="See: docshare files list")
         own = str(file.get("shareUrl", link))
         if link is not None and _host_of(link) not in (_host_of(own), _host_of(self._client.base_url)):
-            hint = "Choose the profile of that server with --profile, or name the file with slug:NAME."
+            hint = "Select that server's profile with --profile, or name the file with slug:NAME."
             raise _foreign(link, own, hint)
         return str(file["uuid"])
 

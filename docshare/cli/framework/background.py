@@ -1,7 +1,7 @@
-"""Work beside a server that must stop at a signal whatever else is going on.
+"""Run work in a background thread that must stop on a signal.
 
-An exception raised by a signal handler can strike inside a callback and get lost there, so a program that has to end
-at the first SIGTERM waits for an event in its main thread and does everything else in an errand.
+An exception raised by a signal handler can be lost inside a callback. A program that must end at the first SIGTERM
+therefore waits for an event in its main thread and does everything else in a ``BackgroundTask``.
 """
 
 import signal
@@ -13,17 +13,17 @@ from types import FrameType
 
 
 class _StopRequested(Exception):
-    """The program stops, so whatever sleeps in the errand gives up."""
+    """Raised in the background task to end it when the program stops."""
 
 
 def sleep_or_stop(stop: threading.Event, seconds: float) -> None:
-    """Sleep in an errand; ends the errand as soon as ``stop`` is set."""
+    """Sleep in a background task; end the task as soon as ``stop`` is set."""
     if stop.wait(seconds):
         raise _StopRequested
 
 
 class BackgroundTask(threading.Thread):
-    """Runs ``work``, which returns an exit code, and sets ``over`` when it ended. ``ended``: it did so by itself."""
+    """Runs ``work``, which returns an exit code, and sets ``over`` at the end. ``ended``: it returned by itself."""
 
     def __init__(self, work: Callable[[], int], over: threading.Event) -> None:
         super().__init__(name="errand", daemon=True)
@@ -33,7 +33,7 @@ class BackgroundTask(threading.Thread):
         self.ended = False
 
     def run(self) -> None:
-        """Called by ``start``."""
+        """Run the work; called by ``start``."""
         try:
             self._code = self._work()
             self.ended = True
@@ -46,7 +46,7 @@ class BackgroundTask(threading.Thread):
             self._over.set()
 
     def result(self) -> int:
-        """Its exit code; raises what it raised."""
+        """Return the exit code of the work, or raise its exception."""
         if self._error is not None:
             raise self._error
         return self._code
@@ -54,7 +54,7 @@ class BackgroundTask(threading.Thread):
 
 @contextmanager
 def trap_signals() -> Iterator[threading.Event]:
-    """An event that the first Ctrl-C or SIGTERM sets; a second one ends the process at once."""
+    """Yield an event that the first Ctrl-C or SIGTERM sets; a second one ends the process at once."""
     stop = threading.Event()
 
     def set_stop(number: int, _: FrameType | None) -> None:
@@ -70,8 +70,10 @@ def trap_signals() -> Iterator[threading.Event]:
 
 
 def make_ephemeral_env(env: Mapping[str, str], data_dir: Path) -> dict[str, str]:
-    """An environment in which commands keep everything beside ``data_dir``: ids, cursors and keys of a server that is
-    gone soon must not stay with the user, and no profile of theirs is touched."""
+    """Return an environment in which commands store everything next to ``data_dir``.
+
+    Ids, cursors and keys of a temporary server must not stay in the user's directories or profiles.
+    """
     places = {f"DOCSHARE_{kind.upper()}_DIR": str(data_dir.with_name(kind)) for kind in ("config", "state", "cache")}
     kept = {key: value for key, value in env.items() if key != "DOCSHARE_PROFILE"}
     return {**kept, **places, "DOCSHARE_DATA_DIR": str(data_dir)}

@@ -1,4 +1,4 @@
-"""The same thing done to many: each result printed as it comes, failures told and counted; and what ``-n`` shows."""
+"""Apply an operation to many items, print each result and count failures; print requests for ``--dry-run``."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
     from docshare.cli.terminal.output import Emitter
 
-# These would happen again with every further item.
+# These failures would repeat with every further item.
 _FATAL_CODES = (ExitCode.CREDENTIAL, ExitCode.RATE_LIMITED, ExitCode.UNREACHABLE)
 
 _REQUEST_SPEC = Spec(
@@ -27,8 +27,9 @@ def run_each(
 ) -> ExitCode:
     """Call ``work`` for every item and print what it returns.
 
-    One item is printed as one object, and its failure is the command's. Of many, each row carries the item under
-    ``key``; a failure goes to stderr (with ``--json`` into the array as ``{key, error}``) and makes the exit code 12.
+    For one item, the result is printed as one object, and its failure is the command's. For many, each row carries the
+    item under ``key``; a failure goes to stderr (with ``--json`` into the array as ``{key, error}``) and makes the exit
+    code 12.
     """
     if len(items) == 1:
         printer.emit(work(items[0]))
@@ -63,7 +64,7 @@ def _report_failure(context: "Context", item: str, error: Exception) -> dict[str
 
 
 def print_requests(context: "Context", requests: Iterable[tuple[str, str, str]]) -> ExitCode:
-    """``--dry-run``: print method, path and body of what would be sent."""
+    """Print method, path and body of the requests that ``--dry-run`` does not send."""
     rows = [{"method": method, "path": path, **({"body": body} if body else {})} for method, path, body in requests]
     context.emit(rows, _REQUEST_SPEC)
     return ExitCode.OK

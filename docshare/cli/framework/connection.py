@@ -1,6 +1,6 @@
-"""The server we talk to and the credential we show it, each with its origin.
+"""The server and the credential in effect, each with its origin.
 
-A saved credential is bound to the origin it was saved for: with another address in effect it stays at home.
+A saved credential is bound to the origin it was saved for and is never sent to another URL.
 """
 
 import sys
@@ -23,14 +23,15 @@ if TYPE_CHECKING:
 _LOCAL_PROFILE = "local"  # the profile that ``docshare serve`` keeps
 _COMMAND_TIMEOUT_S = 10
 _MAX_TIMEOUT_S = 366 * 86_400.0  # seconds; sockets do not take every number
-_MIN_SECRET_CHARS = 6  # anything shorter is a word of the output, not worth hiding
+_MIN_SECRET_CHARS = 6  # shorter secrets match ordinary words of the output and are not redacted
 _SECRET_NAMES = ("authorization", "cookie", "token", "secret", "password", "code")
 
 
 class Connection(NamedTuple):
-    """``token``: the credential, a way to get it, or None; ``source``: where it came from, or why there is none.
+    """The URL and the credential in effect.
 
-    ``home``: the origin under which this program remembers ids of that server; ``account``: whose they are.
+    ``token``: the credential, a function that returns it, or None; ``source``: its origin, or why there is none;
+    ``home``: the origin under which this program caches ids of that server; ``account``: the account of those ids.
     """
 
     profile: SettingValue
@@ -42,36 +43,36 @@ class Connection(NamedTuple):
 
     @property
     def home(self) -> str:
-        """As said above."""
+        """The origin under which ids of the server are cached."""
         return self.origin
 
     @property
     def is_overridden(self) -> bool:
-        """Whether the environment or an option names another server or credential than the profile does."""
+        """Whether the environment or an option overrides the server or credential of the profile."""
         return not self.url.origin.startswith(("profile ", "built-in")) or self.source.startswith("env ")
 
 
 def resolve_connection(context: "Context") -> Connection:
-    """Decide address and credential; nothing is sent and no command is run yet. Stop (2) for a bad address."""
+    """Determine URL and credential without sending or running anything. Raise Stop (2) for an invalid URL."""
     name, url = resolve_profile(context), resolve_setting(context, "url")
     origin = origin_of(str(url.value))
     if not origin:
-        raise Stop(ExitCode.USAGE, f"{url.value!r} ({url.origin}) is not an http or https address")
+        raise Stop(ExitCode.USAGE, f"{url.value!r} ({url.origin}) is not an http or https URL")
     return Connection(name, url, origin, *_find_credential(context, name.value, origin))
 
 
 def _find_credential(
     context: "Context", name: str | None, origin: str
 ) -> tuple[str | Callable[[], str] | None, str, str]:
-    """The credential, its source, and a name for its account."""
+    """Return the credential, its source, and a name for its account."""
     given = context.env.get("DOCSHARE_TOKEN", "").strip()
     if given:
         return keep_secret(context, given), "env DOCSHARE_TOKEN", hash_token(given)
     if name is None:
-        return None, "no profile is set up", ""
+        return None, "no profile is configured", ""
     values = context.config.profiles[name]
     if "token_command" in values and origin_of(str(values.get("url", ""))) == origin:
-        # Asked on the first request, and once: a vault may want a finger or a password for each answer.
+        # Run on the first request only, and once: a password manager may prompt each time.
         return (
             cache(lambda: _run_token_command(context, values["token_command"])),
             f"token_command of profile {name}",
@@ -83,7 +84,7 @@ def _find_credential(
     if saved.origin != origin:
         return None, f"the credential of profile {name} belongs to {saved.origin}", name
     if credentials.is_readable_by_others(context.config_dir):
-        context.warn(f"others can read {context.config_dir / credentials.FILE_NAME}; run: chmod 600 on it")
+        context.warn(f"other users can read {context.config_dir / credentials.FILE_NAME}; run chmod 600 on it")
     source = f"credentials.json, profile {name}"
     if saved.renewable:
         return lambda: keep_secret(context, _get_fresh_token(context, name)), source, saved.account or name
@@ -97,7 +98,7 @@ def _get_fresh_token(context: "Context", name: str) -> str:
 
 
 def keep_secret(context: "Context", secret: str) -> str:
-    """``secret``, from now on hidden in every message and report."""
+    """Return ``secret``, which every later message and report redacts."""
     if len(secret) >= _MIN_SECRET_CHARS:
         context.secrets.add(secret)
     return secret
@@ -112,8 +113,8 @@ def _run_token_command(context: "Context", command: str) -> str:
             shlex.split(command), stdout=subprocess.PIPE, timeout=_COMMAND_TIMEOUT_S, check=True, text=True
         )
     except (OSError, ValueError, subprocess.SubprocessError) as error:
-        why = "it took too long" if isinstance(error, subprocess.TimeoutExpired) else str(error)
-        raise Stop(ExitCode.CREDENTIAL, f"token_command gave no credential: {why}") from error
+        why = "it timed out" if isinstance(error, subprocess.TimeoutExpired) else str(error)
+        raise Stop(ExitCode.CREDENTIAL, f"token_command failed: {why}") from error
     token = done.stdout.strip()
     if not token:
         raise Stop(ExitCode.CREDENTIAL, "token_command printed nothing")
@@ -121,7 +122,7 @@ def _run_token_command(context: "Context", command: str) -> str:
 
 
 def make_client(context: "Context") -> "Client":
-    """A client for the connection in effect. Stop (4) if there is no credential for it."""
+    """Return a client for the connection in effect. Raise Stop (4) if it has no credential."""
     connection = context.connection
     if connection.token is None:
         raise Stop(ExitCode.CREDENTIAL, f"no credential for {connection.origin}: {connection.source}", hint=_LOGIN_HINT)
@@ -129,7 +130,7 @@ def make_client(context: "Context") -> "Client":
 
 
 def _find_local_server(context: "Context", connection: Connection) -> "LocalServer | None":
-    """The way to the server that runs on this host's data directory, if that is the one in effect."""
+    """Return access to the server on this host's data directory, if it is the one in effect."""
     if not (context.data_dir / "server.json").is_file():
         return None
     from docshare.cli.framework.local_server import read_local_server
@@ -139,12 +140,12 @@ def _find_local_server(context: "Context", connection: Connection) -> "LocalServ
 
 
 def make_anonymous_client(context: "Context", base: str | None = None) -> "Client":
-    """A client without a credential for the server at ``base`` (None: the one in effect). Raises ``BadAddress``."""
+    """Return a client without a credential for the server at ``base`` (None: the one in effect)."""
     return _build_client(context, base or str(resolve_setting(context, "url").value), None)
 
 
 def make_token_client(context: "Context", base: str, token: str) -> "Client":
-    """A client of the server at ``base`` that shows it ``token``, whatever is in effect. Raises ``BadAddress``."""
+    """Return a client of the server at ``base`` that uses ``token``, whatever is in effect. Raises ``BadAddress``."""
     return _build_client(context, base, token)
 
 
@@ -174,10 +175,10 @@ def _build_client(
 
 
 def _find_timeout(context: "Context") -> float:
-    """Seconds to wait for an answer. Stop (2) for none at all."""
+    """Return the seconds to wait for a response. Raise Stop (2) for 0."""
     found = resolve_duration(context, "timeout")
     if found <= 0:
-        raise Stop(ExitCode.USAGE, "a timeout of 0 leaves no time for an answer", hint="Write it as in --timeout 30s.")
+        raise Stop(ExitCode.USAGE, "--timeout must be greater than 0", hint="Example: --timeout 30s.")
     return min(found, _MAX_TIMEOUT_S)
 
 
@@ -190,14 +191,14 @@ def _report_wait(context: "Context", reason: str, seconds: float) -> None:
 
 
 class _ExchangeLog:
-    """What ``-v`` and ``-vv`` show of each exchange, and the one notice about a route that is going away."""
+    """Prints each exchange for ``-v`` and ``-vv``, and one warning about a deprecated route."""
 
     def __init__(self, context: "Context") -> None:
         self._ctx = context
         self._told = False
 
     def exchange(self, exchange: "Exchange") -> None:
-        """Tell one answered request."""
+        """Print one finished exchange."""
         from urllib.parse import urlsplit
 
         path = urlsplit(exchange.url).path
@@ -211,10 +212,10 @@ class _ExchangeLog:
         if self._told or not headers.keys() & {"deprecation", "sunset"}:
             return
         self._told = True
-        end = f" and ends on {headers['sunset']}" if "sunset" in headers else ""
-        self._ctx.warn(f"{path} of this server is deprecated{end}; look for a newer docshare")
+        end = f" and will be removed on {headers['sunset']}" if "sunset" in headers else ""
+        self._ctx.warn(f"{path} of this server is deprecated{end}; update docshare")
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether what is called so, a header or a field, may hold a secret."""
+    """Whether a header or field of this name may hold a secret."""
     return any(word in name.lower() for word in _SECRET_NAMES)

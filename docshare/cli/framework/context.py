@@ -1,7 +1,7 @@
-"""The one object that holds everything outside the program: environment, streams, clock, paths, and what was asked.
+"""The object that holds everything outside the program: environment, streams, clock, paths, and options.
 
-A command begins with ``ctx = current()`` and uses ``ctx.client()``, ``ctx.emit(...)``, ``ctx.note(...)``. Tests build
-a ``Context`` of their own and hand it to ``main.main``.
+A command begins with ``ctx = current_context()`` and uses ``ctx.client()``, ``ctx.emit(...)``, ``ctx.note(...)``. Tests
+build their own ``Context`` and pass it to ``main.main``.
 """
 
 import os
@@ -33,13 +33,13 @@ def _open_browser(url: str) -> bool:
 
 
 class Context:
-    """The outside world of one command.
+    """The environment of one command.
 
-    ``env`` the environment; the three streams and whether each is a terminal; ``now`` milliseconds since 1970 UTC;
-    ``monotonic`` and ``sleep`` in seconds; ``open_browser`` shows a URL and says whether it could; ``options`` the
-    global options. ``secrets`` are values that must appear in no message and no report.
+    ``env``: environment variables; the three streams and whether each is a terminal; ``now``: milliseconds since 1970
+    UTC; ``monotonic`` and ``sleep``: in seconds; ``open_browser``: opens a URL and returns whether that worked;
+    ``options``: the global options; ``secrets``: values to redact from every message and report.
 
-    It holds secrets, so it must not show itself: no dataclass, whose module would cost every start besides.
+    It is not a dataclass: its repr must not print secrets, and importing dataclasses would slow down every start.
     """
 
     def __init__(
@@ -64,11 +64,11 @@ class Context:
         self.secrets: set[str] = set()
         self.words: list[str] = []  # the command line without global options
         self.endless = False  # whether the command runs until Ctrl-C, which is then not a failure
-        self.log: Callable[[str, str], None] | None = None  # takes remarks and their role instead of standard error
-        self.unsent: list[str] = []  # what must not be lost where standard output cannot be written
+        self.log: Callable[[str, str], None] | None = None  # receives notes and their role instead of standard error
+        self.unsent: list[str] = []  # data to print on standard error if standard output fails
 
     def beside(self, *, env: Mapping[str, str], sleep: Callable[[float], None]) -> "Context":
-        """A context of another environment with these streams, options and secrets; what was read is read again."""
+        """Return a context with another environment and the same streams, options and secrets, but no cached state."""
         made = Context(
             env=env,
             streams=(self.stdin, self.stdout, self.stderr),
@@ -85,17 +85,17 @@ class Context:
 
     @property
     def config_dir(self) -> Path:
-        """Where ``config.toml`` and ``credentials.json`` are."""
+        """The directory of ``config.toml`` and ``credentials.json``."""
         return Path(paths.resolve_directory("config", self.env))
 
     @property
     def state_dir(self) -> Path:
-        """Cursors, the last upload, upload ledgers, ``crash.log``."""
+        """The directory of cursors, the last upload, manifests and ``crash.log``."""
         return Path(paths.resolve_directory("state", self.env))
 
     @property
     def cache_dir(self) -> Path:
-        """What may be deleted at any time: words for completion."""
+        """The directory of files that may be deleted at any time, such as completion words."""
         return Path(paths.resolve_directory("cache", self.env))
 
     @property
@@ -103,7 +103,7 @@ class Context:
         """The data directory of the bundled server."""
         return Path(paths.resolve_directory("data", self.env))
 
-    # --- who we are and whom we talk to ----------------------------------------------------------------------------
+    # --- identity and server ---------------------------------------------------------------------------------------
 
     @cached_property
     def config(self) -> "CliConfig":
@@ -117,15 +117,15 @@ class Context:
 
     @cached_property
     def connection(self) -> "Connection":
-        """The address and credential in effect, each with the place it came from."""
+        """The URL and credential in effect, each with its origin."""
         from docshare.cli.framework.connection import resolve_connection
 
         return resolve_connection(self)
 
     def client(self) -> "Client":
-        """A client of the server in effect.
+        """Return a client of the server in effect.
 
-        Raises Stop (4) where no credential is known for that server: nothing is sent without one.
+        Raise Stop (4) if there is no credential for that server: nothing is sent without one.
         """
         from docshare.cli.framework.connection import make_client
 
@@ -135,25 +135,25 @@ class Context:
 
     @cached_property
     def out_screen(self) -> Screen:
-        """What standard output can show."""
+        """The capabilities of standard output."""
         return detect_screen(self.stdout, self.stdout_tty, self.env, self.options.color)
 
     def emit(self, data: Any, spec: "Spec") -> None:
-        """Print one object or a list of them as the format options ask."""
+        """Print an object or a list of objects in the requested format."""
         self.emitter(spec).emit(data)
 
     def emitter(self, spec: "Spec") -> "Emitter":
-        """The printer itself, for commands that print row by row (``emitter.row(...)`` flushes each)."""
+        """Return the printer for commands that print row by row (``emitter.row(...)`` flushes each)."""
         from docshare.cli.terminal.output import Emitter
 
         return Emitter(self, spec)
 
     def print(self, text: str) -> None:
-        """One line of data on standard output."""
+        """Print one line of data on standard output."""
         self.write(text + "\n")
 
     def write(self, data: str | bytes) -> None:
-        """Data on standard output as it is; raises ClosedPipe when nobody reads any more."""
+        """Write data to standard output unchanged; raise ClosedPipe if the reader has gone."""
         try:
             if isinstance(data, bytes):
                 self.stdout.flush()
@@ -166,7 +166,7 @@ class Context:
             raise _unwritable_error(error) from error
 
     def flush(self) -> None:
-        """Push standard output out, now."""
+        """Flush standard output."""
         try:
             self.stdout.flush()
         except BrokenPipeError:
@@ -179,18 +179,21 @@ class Context:
 
     @cached_property
     def err_screen(self) -> Screen:
-        """What standard error can show."""
+        """The capabilities of standard error."""
         return detect_screen(self.stderr, self.stderr_tty, self.env, self.options.color)
 
     def err(self, text: str, role: str = "") -> None:
-        """One line for a person, cleaned of terminal controls; never silenced. A closed stderr is no reason to fail."""
+        """Print one line for people, without control characters; ``--quiet`` does not suppress it.
+
+        A closed stderr is not an error.
+        """
         if self.log is not None:
             self.log(self.safe(text), role)
             return
         self.err_raw(self.err_screen.paint(role, self.safe(text)) + "\n")
 
     def err_raw(self, text: str) -> None:
-        """Text on standard error as it is (progress bars, prompts); the caller has cleaned it."""
+        """Write text to standard error unchanged (progress bars, prompts); the caller has cleaned it."""
         try:
             self.stderr.write(text)
             self.stderr.flush()
@@ -198,39 +201,39 @@ class Context:
             return
 
     def note(self, text: str) -> None:
-        """A remark; ``--quiet`` silences it."""
+        """Print a note, unless ``--quiet`` is given."""
         if not self.options.quiet:
             self.err(text, "dim")
 
     def warn(self, text: str) -> None:
-        """Something the user should know; ``--quiet`` does not silence it."""
+        """Print a warning, even with ``--quiet``."""
         self.err(f"warning: {text}", "warn")
 
     def trace(self, text: str, level: int = 1) -> None:
-        """A line for ``-v`` (level 1) or ``-vv`` (level 2)."""
+        """Print a line with ``-v`` (level 1) or ``-vv`` (level 2)."""
         if self.options.verbose >= level:
             self.err(text, "dim")
 
     def safe(self, text: str) -> str:
-        """``text`` for a terminal: one line, no controls, no secret."""
+        """Return ``text`` for a terminal: one line, no control characters, no secrets."""
         return clean(self.redact(text))
 
     def redact(self, text: str) -> str:
-        """``text`` without any secret this run has come to know."""
+        """Return ``text`` with all known secrets redacted."""
         for secret in self.secrets:
             text = text.replace(secret, "***")
         return text
 
-    # --- may we ask? -----------------------------------------------------------------------------------------------
+    # --- prompting -------------------------------------------------------------------------------------------------
 
     @property
     def in_ci(self) -> bool:
-        """Whether the environment says that nobody is watching."""
+        """Whether the environment indicates a CI job."""
         return is_enabled(self.env, "CI")
 
     @property
     def may_prompt(self) -> bool:
-        """Whether a question may be asked: terminals on both sides, and nothing said not to."""
+        """Whether prompting is possible and allowed: stdin and stderr are terminals."""
         silent = self.options.no_input or is_enabled(self.env, "DOCSHARE_NO_INPUT") or self.in_ci
         return self.stdin_tty and self.stderr_tty and not silent
 
@@ -240,12 +243,12 @@ def _unwritable_error(error: OSError) -> Stop:
 
 
 def binary_stream(stream: TextIO) -> IO[bytes]:
-    """The byte stream under a text stream."""
+    """Return the byte stream of a text stream."""
     return stream.buffer
 
 
 def make_system_context() -> Context:
-    """The real world: this process's environment, streams and clock."""
+    """Return a context of this process's environment, streams and clock."""
     streams = _open_stream("stdin"), _open_stream("stdout"), _open_stream("stderr")
     terminals = streams[0].isatty(), streams[1].isatty(), streams[2].isatty()
     for stream, terminal in zip(streams[1:], terminals[1:], strict=True):
@@ -262,8 +265,10 @@ def make_system_context() -> Context:
 
 
 def _open_stream(name: str) -> TextIO:
-    """A standard stream; a closed one becomes the null device, so that no socket gets its number. Data must not vanish,
-    so what stands for a closed standard output cannot be written to."""
+    """Return a standard stream, or the null device for a closed one, so that no socket gets its descriptor.
+
+    A replaced standard output is read-only, so that data is not lost silently.
+    """
     stream: TextIO | None = getattr(sys, name)
     if stream is None:
         number = os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)
@@ -273,18 +278,18 @@ def _open_stream(name: str) -> TextIO:
 
 
 class HelpOutput:
-    """Standard output for the help that Typer prints: what goes wrong with it is said as of any other data."""
+    """Standard output for Typer's help, with the same error handling as other data."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
 
     def write(self, text: str) -> int:
-        """As that of a stream; raises as ``Context.write``."""
+        """Write as a stream does; raise as ``Context.write``."""
         self._context.write(text)
         return len(text)
 
     def flush(self) -> None:
-        """As that of a stream; raises as ``Context.flush``."""
+        """Flush as a stream does; raise as ``Context.flush``."""
         self._context.flush()
 
     def __getattr__(self, name: str) -> Any:
@@ -292,7 +297,7 @@ class HelpOutput:
 
 
 def _make_writable(stream: TextIO, tty: bool) -> None:
-    """Pipes and files get UTF-8 unless PYTHONIOENCODING says otherwise; no character can fail to print."""
+    """Make pipes and files UTF-8 unless PYTHONIOENCODING is set; replace characters that cannot be printed."""
     if tty or os.environ.get("PYTHONIOENCODING"):
         stream.reconfigure(errors="replace")  # type: ignore[attr-defined]
     else:
@@ -303,7 +308,7 @@ _context_stack: list[Context] = []
 
 
 def current_context() -> Context:
-    """The context of the command that is running."""
+    """Return the context of the running command."""
     return _context_stack[-1]
 
 

@@ -1,4 +1,4 @@
-"""``-n``: say what a command would do, and do none of it."""
+"""``--dry-run``: print what a command would do without doing it."""
 
 import json
 from collections.abc import Mapping
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 
 HIDDEN = "***"  # in place of a secret that would be sent
 
-DryRunSend = Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")]
-DryRunWrite = Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be written; write nothing.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be done; do nothing.")]
+DryRunSend = Annotated[bool, typer.Option("--dry-run", "-n", help="Print the requests without sending them.")]
+DryRunWrite = Annotated[bool, typer.Option("--dry-run", "-n", help="Print the changes without writing them.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Print the actions without doing them.")]
 
 
 def preview_request(context: "Context", method: str, path: str, body: Mapping[str, Any] | None = None) -> "ExitCode":
-    """Print the one request that would be sent; ``body`` as JSON, its secrets ``HIDDEN`` by the caller."""
+    """Print the request that would be sent; the caller replaces secrets in ``body`` with ``HIDDEN``."""
     from docshare.cli.framework import bulk
 
     return bulk.print_requests(context, [(method, path, "" if body is None else format_json(body))])
 
 
 def preview_changes(context: "Context", *changes: tuple[str, Path, Mapping[str, Any]]) -> "ExitCode":
-    """Print what would be written on this machine: ``WRITE`` or ``DELETE``, the file, and the values it is about."""
+    """Print the local changes: ``WRITE`` or ``DELETE``, the file, and the values concerned."""
     from docshare.cli.framework import bulk
 
     rows = [(verb, str(path), format_json(values) if values else "") for verb, path, values in changes]
@@ -34,5 +34,5 @@ def preview_changes(context: "Context", *changes: tuple[str, Path, Mapping[str, 
 
 
 def format_json(body: Mapping[str, Any]) -> str:
-    """A body as it would be sent, on one line."""
+    """Return a request body as one line of JSON."""
     return json.dumps(body, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Options that take a time such as ``20s``."""
+"""Options that take a duration such as ``20s``."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from docshare.cli.terminal.text import parse_duration
 
 
 def duration_option(help: str) -> Any:
-    """An option with the metavar TIME; what is no time is wrong usage. The value stays text, for ``text.seconds``."""
+    """Return an option with the metavar TIME. It checks the value but leaves it as text for ``parse_duration``."""
     return typer.Option(metavar="TIME", callback=_check_duration, help=help)
 
 

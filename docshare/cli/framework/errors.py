@@ -1,6 +1,7 @@
-"""How a command ends badly: what a person reads on standard error, what a script gets there, and the exit code.
+"""Report how a command failed: text for people, JSON for scripts, and the exit code.
 
-Standard output stays empty. With ``--json`` standard error gets one line ``{"error": {...}}`` (docshare-exit-codes(7)).
+Standard output stays empty. With ``--json``, standard error gets one line ``{"error": {...}}``; see
+docshare-exit-codes(7).
 """
 
 import os
@@ -23,11 +24,11 @@ from docshare.client.errors import ClientError
 from docshare.contract.problems import Problem
 
 _JSON_FORMATS = ("json", "jsonl")
-_CANDIDATE_KEYS = ("shortId", "originalName", "createdAt", "shareUrl")  # what tells one file from another
+_CANDIDATE_KEYS = ("shortId", "originalName", "createdAt", "shareUrl")  # enough to tell files apart
 
 
 class Failure(NamedTuple):
-    """One failure, ready to be shown. ``facts`` are the dim last line for people."""
+    """One failure, ready to print. ``facts``: the dim last line for people."""
 
     code: str
     detail: str
@@ -40,14 +41,14 @@ class Failure(NamedTuple):
 
 
 def parse_early_options(front: Sequence[str]) -> GlobalOptions:
-    """Options for failures that come before the line is parsed: only whether the errors shall be JSON."""
+    """Return options for failures before the line is parsed; they only say whether errors are printed as JSON."""
     words = " ".join(front).replace("--format ", "--format=").split()
     as_json = "--json" in words or any(f"--format={word}" in words for word in _JSON_FORMATS)
     return GlobalOptions(format="json" if as_json else None)
 
 
 def report(context: Context, error: BaseException) -> int:
-    """Show what ended a command and return the exit code."""
+    """Print the failure that ended a command and return the exit code."""
     if isinstance(error, typer.Exit):
         return int(error.exit_code)
     if isinstance(error, SystemExit):
@@ -73,7 +74,7 @@ def report(context: Context, error: BaseException) -> int:
 
 
 def _print_unsent(context: Context) -> None:
-    """Print what would be lost with standard output, such as the link of an upload that has happened, on stderr."""
+    """Print on stderr what cannot be written to standard output, such as the link of a finished upload."""
     for text in dict.fromkeys(context.unsent):
         context.err(text)
 
@@ -88,7 +89,7 @@ def _print_fields(context: Context, question: FieldNamesRequest) -> int:
 
 
 def describe(context: Context, error: BaseException) -> Failure:
-    """Any exception as a ``Failure``; an unexpected one leaves a report in ``crash.log``."""
+    """Return any exception as a ``Failure``; an unexpected one also writes a report to ``crash.log``."""
     if isinstance(error, Stop):
         return Failure(error.code, error.detail, error.exit, error.hint)
     if isinstance(error, Problem | ClientError):
@@ -106,7 +107,7 @@ def describe(context: Context, error: BaseException) -> Failure:
 _INTERRUPTIONS: dict[type[BaseException], tuple[str, str]] = {
     KeyboardInterrupt: ("interrupted", "interrupted"),
     Terminated: ("terminated", "terminated"),
-    DeadlinePassed: ("deadline", "the --deadline passed"),
+    DeadlinePassed: ("deadline", "the --deadline has passed"),
 }
 
 
@@ -130,14 +131,14 @@ def _describe_server_error(context: Context, error: Problem | ClientError) -> Fa
 
 
 def _describe_credential(context: Context) -> str:
-    """Which credential was refused: profile, origin and source (several may be set up at once)."""
+    """Return the rejected credential's profile, origin and source, in case several are configured."""
     connection = context.connection
     named = f"profile {connection.profile.value}, " if connection.profile.value else ""
     return f"({named}{connection.origin}, credential from {connection.source})"
 
 
 def _suggest_login(context: Context, refusal: Problem) -> str:
-    """The line that logs in with all that the command needs, and what the credential has already."""
+    """Return the login command with the scopes that the command needs and those the credential already has."""
     import re
 
     from docshare.cli.framework.scopes import find_scopes
@@ -152,7 +153,7 @@ def _suggest_login(context: Context, refusal: Problem) -> str:
     where = f"--profile {name}" if saved and saved.origin == origin else f"--url {origin}"
     line = f"docshare auth login --scope {','.join(wanted)} {where}"
     held_elsewhere = f", and unset {connection.source[4:]}" if connection.source.startswith("env ") else ""
-    return f"To log in with enough: {line}{held_elsewhere}. An API key holds every scope." if wanted else ""
+    return f"To log in with the required scopes: {line}{held_elsewhere}. An API key has all scopes." if wanted else ""
 
 
 def _describe_usage_error(error: Any) -> Failure:
@@ -169,11 +170,11 @@ def _report_crash(context: Context, error: BaseException) -> Failure:
             context.err(line)
     place = _write_crash_log(context, text)
     words = next(iter(f"unexpected error: {type(error).__name__}: {error}".splitlines()))
-    return Failure("unexpected", words, ExitCode.ERROR, f"The report is in {place}" if place else "")
+    return Failure("unexpected", words, ExitCode.ERROR, f"Report written to {place}" if place else "")
 
 
 def _write_crash_log(context: Context, text: str) -> str:
-    """Write ``crash.log`` of the state directory; empty where that cannot be written, which must not hide the error."""
+    """Write ``crash.log`` and return its path; empty if it cannot be written, which must not hide the error."""
     from docshare.cli.local.storage import replace_file
 
     path = context.state_dir / "crash.log"
@@ -186,7 +187,7 @@ def _write_crash_log(context: Context, text: str) -> str:
 
 
 def print_failure(context: Context, failure: Failure) -> None:
-    """Print a failure on standard error, for a person or (``--json``) as one line for a script."""
+    """Print a failure on standard error, as text or (``--json``) as one line of JSON."""
     if is_json_wanted(context):
         import json
 
@@ -194,7 +195,7 @@ def print_failure(context: Context, failure: Failure) -> None:
         context.err_raw(context.redact(text) + "\n")
         return
     if isinstance(failure.exit, ExitCode) and failure.exit == ExitCode.INTERRUPTED and context.stderr_tty:
-        context.err_raw("\n")  # the terminal has just shown ^C
+        context.err_raw("\n")  # the terminal has just printed ^C
     screen = context.err_screen
     context.err_raw(f"{screen.paint('error', 'error:')} {context.safe(failure.detail)}\n")
     if failure.hint:
@@ -209,10 +210,10 @@ def print_failure(context: Context, failure: Failure) -> None:
 
 
 def build_error_object(context: Context, failure: Failure) -> dict[str, Any]:
-    """The value of ``error`` in JSON; null where something does not apply."""
+    """Return the value of ``error`` in JSON; null for members that do not apply."""
     try:
         profile = resolve_profile_name(context).value
-    except Stop:  # the failure may be about the configuration itself
+    except Stop:  # the failure may concern the configuration itself
         profile = None
     values: dict[str, Any] = {
         "status": failure.status,
@@ -228,7 +229,7 @@ def build_error_object(context: Context, failure: Failure) -> dict[str, Any]:
 
 
 def is_json_wanted(context: Context) -> bool:
-    """Whether failures are shown as JSON: wherever the data would be, and among the lines of a log in JSON."""
+    """Whether to print failures as JSON: if the data is JSON, or the log of ``serve`` is."""
     if context.words[:1] == ["serve"] and "--log json" in " ".join(context.words).replace("--log=", "--log "):
         return True
     wanted = context.options.format
@@ -243,7 +244,7 @@ def _flush_quietly(context: Context) -> None:
 
 
 def _discard_output(context: Context) -> None:
-    """Point the closed pipe at the null device, so that the interpreter's own last flush stays silent."""
+    """Redirect the closed pipe to the null device, so that the interpreter's final flush does not fail."""
     with suppress(OSError, ValueError):
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, context.stdout.fileno())

@@ -1,7 +1,7 @@
-"""Exit codes: an interface that scripts rely on, so the numbers never change their meaning.
+"""Exit codes: scripts rely on them, so the numbers never change their meaning.
 
-``Stop`` is how the command line itself refuses; a ``Problem`` is how the server did. ``exit_code`` turns either, or an
-exception of the client library, into the number.
+The command line fails by raising ``Stop``, and the server's errors arrive as ``Problem``. ``exit_code`` maps both, and
+the exceptions of the client library, to a number.
 """
 
 from enum import IntEnum
@@ -11,7 +11,7 @@ from docshare.contract.problems import Problem
 
 
 class ExitCode(IntEnum):
-    """Every code the command line ends with."""
+    """The exit codes of the command line."""
 
     OK = 0
     ERROR = 1
@@ -34,27 +34,27 @@ class ExitCode(IntEnum):
     TERMINATED = 143
 
 
-UNWRITABLE = "output"  # the word for errors of standard output, in ``Stop.code``
+UNWRITABLE = "output"  # ``Stop.code`` for errors of standard output
 
 MEANINGS: dict[ExitCode, str] = {
     ExitCode.OK: "Done. An empty list is success.",
-    ExitCode.ERROR: "Unexpected error; a report is kept in crash.log of the state directory.",
-    ExitCode.USAGE: "Wrong usage, bad local input, or a confirmation that was missing or declined.",
+    ExitCode.ERROR: "Unexpected error; the report is in crash.log in the state directory.",
+    ExitCode.USAGE: "Invalid usage or local input, or a confirmation was missing or declined.",
     ExitCode.NOT_FOUND: "Not found (HTTP 404).",
-    ExitCode.CREDENTIAL: "No, bad or expired credential (HTTP 401).",
+    ExitCode.CREDENTIAL: "Missing, invalid or expired credential (HTTP 401).",
     ExitCode.FORBIDDEN: "Forbidden, or the credential lacks a scope (HTTP 403).",
     ExitCode.PLAN: "The plan is too low or one of its limits is reached (HTTP 403).",
     ExitCode.CONFLICT: "Conflict with the current state (HTTP 409), or another process holds the lock.",
     ExitCode.GONE: "Gone: the link is expired or burned (HTTP 410).",
-    ExitCode.REJECTED: "The server rejected what was sent (HTTP 400, 405, 413, 415, 422).",
+    ExitCode.REJECTED: "The server rejected the request (HTTP 400, 405, 413, 415, 422).",
     ExitCode.RATE_LIMITED: "Still rate limited after waiting (HTTP 429).",
     ExitCode.UNREACHABLE: "Server or network failure (HTTP 5xx, DNS, TLS, timeouts).",
-    ExitCode.PARTIAL: "Some items of many failed.",
+    ExitCode.PARTIAL: "Some of several items failed.",
     ExitCode.CHECK_FAILED: "A check failed.",
-    ExitCode.UNKNOWN_OUTCOME: "A write may or may not have happened; look before trying again.",
-    ExitCode.DEADLINE: "The --deadline, or the --timeout of a tail or a wait, passed before the goal.",
+    ExitCode.UNKNOWN_OUTCOME: "A write may or may not have happened; check before retrying.",
+    ExitCode.DEADLINE: "Timed out: --deadline, or the --timeout of a tail or wait.",
     ExitCode.INTERRUPTED: "Interrupted (Ctrl-C).",
-    ExitCode.CLOSED_PIPE: "The reader of standard output went away.",
+    ExitCode.CLOSED_PIPE: "The reader of standard output has gone.",
     ExitCode.TERMINATED: "Terminated (SIGTERM).",
 }
 
@@ -69,10 +69,10 @@ _BY_STATUS: dict[int, ExitCode] = {
 
 
 class Stop(Exception):
-    """The command line refuses or gives up.
+    """An error of the command line itself.
 
-    Parameters: ``exit`` the code to end with; ``detail`` what is wrong, in one sentence; ``hint`` what to do about it;
-    ``code`` the word for ``error.code`` in JSON (default: the name of the exit code in lower case).
+    Parameters: ``exit``: the exit code; ``detail``: what is wrong, in one sentence; ``hint``: what to do about it;
+    ``code``: the value of ``error.code`` in JSON (default: the lowercase name of the exit code).
     """
 
     def __init__(self, exit: ExitCode, detail: str, *, hint: str = "", code: str = "") -> None:
@@ -84,20 +84,23 @@ class Stop(Exception):
 
 
 class Terminated(BaseException):
-    """SIGTERM arrived. Not an ``Exception``, so that only clean-up code sees it on the way out."""
+    """SIGTERM arrived. Not an ``Exception``, so that only cleanup code catches it."""
 
 
 class DeadlinePassed(BaseException):
-    """The time given with ``--deadline`` is over."""
+    """The time limit of ``--deadline`` has passed."""
 
 
 class ClosedPipe(BaseException):
-    """The reader of standard output went away. Kept apart from a broken pipe to the server, which is a failure."""
+    """The reader of standard output has gone. Distinct from a broken pipe to the server, which is a failure."""
 
 
 def problem_exit_code(problem: Problem, *, at_file_limit: bool = False) -> ExitCode:
-    """The exit code of a problem document. ``at_file_limit``: the caller knows that a plan limit is the reason, which
-    the server says with the code ``forbidden`` (section Errors)."""
+    """Return the exit code of a problem document.
+
+    ``at_file_limit``: the caller knows that the reason is the file limit, which the server reports only as
+    ``forbidden``.
+    """
     if problem.code == "plan_required" or (problem.status == 403 and at_file_limit):
         return ExitCode.PLAN
     if problem.status in _BY_STATUS:
@@ -108,7 +111,7 @@ def problem_exit_code(problem: Problem, *, at_file_limit: bool = False) -> ExitC
 
 
 def exit_code(error: BaseException) -> ExitCode:
-    """The exit code for what ended a command."""
+    """Return the exit code of the exception that ended a command."""
     if isinstance(error, Stop):
         return error.exit
     if isinstance(error, Problem):
@@ -116,7 +119,7 @@ def exit_code(error: BaseException) -> ExitCode:
     return next((code for kind, code in _BY_KIND.items() if isinstance(error, kind)), ExitCode.ERROR)
 
 
-# The first match counts, so a special kind stands before the general one.
+# The first match wins, so specific kinds come before general ones.
 _BY_KIND: dict[type[BaseException], ExitCode] = {
     KeyboardInterrupt: ExitCode.INTERRUPTED,
     Terminated: ExitCode.TERMINATED,

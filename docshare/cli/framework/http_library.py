@@ -1,8 +1,8 @@
-"""``requests``, loaded without what guesses the encoding of a text.
+"""Import ``requests`` without the library that detects text encodings.
 
-``requests`` runs without such a library and says so in a warning; with one, loading it is a twelfth of what a command
-takes. Nothing here reads a text whose encoding is not told: the API answers in UTF-8, and files are bytes. Only the
-command line loads it like this. A program that uses the client library keeps its ``requests`` as it is.
+``requests`` works without such a library but prints a warning; importing one takes a twelfth of the time of a command.
+Nothing here needs the detection: the API answers in UTF-8, and files are bytes. Only the command line imports it this
+way; a program that uses the client library gets its usual ``requests``.
 """
 
 import sys
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from docshare.client.transport import Transport
 
 _ENCODING_DETECTORS = ("chardet", "charset_normalizer")
-_load_lock = threading.Lock()  # uploads go out from several threads
+_load_lock = threading.Lock()  # parallel uploads run in several threads
 
 
 def load_http_library() -> None:
-    """Load ``requests``, unless that has happened. Both guessers can be imported afterwards by who wants one."""
+    """Import ``requests`` unless it is imported. Both detection libraries can still be imported afterwards."""
     with _load_lock:
         if "requests" not in sys.modules:
             _load_without_detectors()
 
 
 def _load_without_detectors() -> None:
-    # Not undone at the end: that would undo what requests and urllib3 themselves set up for their warnings.
+    # Not undone at the end: that would also undo the warning filters of requests and urllib3 themselves.
     warnings.filterwarnings("ignore", message="Unable to find acceptable character detection dependency")
     hidden = [name for name in _ENCODING_DETECTORS if name not in sys.modules]
     modules: dict[str, Any] = sys.modules  # None there makes an import fail as if it was not installed
@@ -42,10 +42,10 @@ def _load_without_detectors() -> None:
 
 
 class CommandClient(Client):
-    """The client of a command: as it asks for the first time, it loads ``requests`` this way."""
+    """The client of a command, which imports ``requests`` on the first request."""
 
     def go_through(self, door: "LocalServer") -> None:
-        """Reach the server by its ``door`` on this host; it is called what it was called before."""
+        """Connect to the server at its loopback address ``door``, keeping its public URL in links and messages."""
         self._options = self._options._replace(door=(door.url, door.key))
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What commands read besides documents: files, and ``-`` for stdin."""
+"""Read inputs other than documents: files, and ``-`` for stdin."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ STDIN = "-"
 
 
 def read_text(context: "Context", source: str, what: str) -> str:
-    """The text of a file, ``-`` for stdin; Stop (2) naming ``what`` wanted it."""
+    """Return the text of a file (``-``: stdin); raise Stop (2), naming ``what`` needs it, if it cannot be read."""
     try:
         if source == STDIN:
             return context.stdin.read()
@@ -24,7 +24,7 @@ def read_text(context: "Context", source: str, what: str) -> str:
 
 
 def read_bytes(context: "Context", source: str, what: str) -> bytes:
-    """The bytes of a file (``-``: stdin); Stop (2) naming ``what`` wanted them."""
+    """Return the bytes of a file (``-``: stdin); raise Stop (2), naming ``what`` needs them, if it cannot be read."""
     try:
         if source == STDIN:
             return binary_stream(context.stdin).read()

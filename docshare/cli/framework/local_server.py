@@ -1,6 +1,7 @@
-"""The door of the server that runs on this host's data directory: its loopback address, and the key to prove it by.
+"""Find the loopback URL and key of the server that runs on this host's data directory.
 
-Read from files that only the operator can read, without the server's modules: every command on this host asks.
+They are in files that only the operator can read. Every command on this host reads them, so nothing of the server is
+imported.
 """
 
 from pathlib import Path
@@ -10,23 +11,23 @@ from docshare.client.address import is_loopback, origin_of
 
 
 class LocalServer(NamedTuple):
-    """``url``: where the server answers on this host; ``key``: that of its data directory."""
+    """``url``: where the server answers on this host; ``key``: the key of its data directory."""
 
     url: str
     key: str
 
 
 def read_local_server(data_dir: Path, origin: str, *, by_public_address: bool) -> LocalServer | None:
-    """The door of the server at ``origin``, if it is the one that runs on ``data_dir`` now and answers on loopback.
+    """Return access to the server at ``origin`` if it runs on ``data_dir`` and answers on loopback, else None.
 
-    ``by_public_address``: ``origin`` may be its public one. None too where the files are not ours to read.
+    ``by_public_address``: ``origin`` may be its public URL. Return None, too, if the files are not readable.
     """
     import json
 
     try:
         told = json.loads((data_dir / "server.json").read_text(encoding="utf-8"))
         url, public, pid = str(told["url"]), str(told["baseUrl"]), int(told["pid"])
-        # Its last word may be old, and the port somebody else's by now: the one who holds the lock must have said it.
+        # The record may be stale and its port reused by now: it is valid only if the holder of the lock wrote it.
         if (data_dir / "lock").read_text(encoding="ascii").strip() != str(pid):
             return None
         key = (data_dir / "instance.key").read_text(encoding="ascii").strip()

@@ -1,4 +1,4 @@
-"""Options that several commands share: declared once, as a class whose attributes are annotated as parameters are."""
+"""Options shared by several commands: declared once, as a class with annotations like those of parameters."""
 
 import functools
 import inspect
@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 
 class OptionGroup:
-    """Base of such a class; an object of it holds what was given, and for the rest the class has the defaults.
+    """Base class of option groups; an instance holds the given values, and the class has the defaults.
 
-    Not a dataclass: writing and compiling its methods would be a tenth of what the help of a command takes.
+    It is not a dataclass: generating and compiling its methods would take a tenth of the time to print help.
     """
 
     def __init__(self, **given: Any) -> None:
@@ -17,7 +17,7 @@ class OptionGroup:
 
     @classmethod
     def parameters(cls) -> Iterator[inspect.Parameter]:
-        """The attributes as parameters, those of base classes first."""
+        """Yield the attributes as parameters, those of base classes first."""
         for kind in reversed(cls.__mro__):
             for name, annotation in inspect.get_annotations(kind).items():
                 default = getattr(cls, name, inspect.Parameter.empty)

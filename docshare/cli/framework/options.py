@@ -8,7 +8,7 @@ COLOR_MODES = ("always", "auto", "never")
 
 
 class GlobalOptions(NamedTuple):
-    """What was given on the command line; None or False where nothing was. Times in seconds."""
+    """The global options as given; None or False if not given. Times in seconds."""
 
     profile: str | None = None
     url: str | None = None

@@ -1,7 +1,7 @@
-"""Asking again and again: the loop of ``readership show --watch`` and of ``wait``.
+"""Polling, for ``readership show --watch`` and ``wait``.
 
-As ``events tail`` does it: a failure is told once and then now and then, and ends it after a while; what the server
-refuses for good ends it at once; quiet makes it slower; the rate limit is kept clear of.
+It follows the rules of ``events tail``: a failure is reported at once and then occasionally, and ends polling after a
+while; a permanent error ends it at once; empty responses slow it down; it stays below the rate limit.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MIN_INTERVAL = 1.0  # seconds between two questions, whatever a user asks for
+MIN_INTERVAL = 1.0  # seconds between two requests, whatever the user asks for
 
-_SLOWDOWN = 1.5  # each quiet answer makes the interval longer by this factor
-_MAX_LOCAL_INTERVAL = 3.0  # seconds; a server on this host has no request limit for its operator
-_JITTER = 0.1  # of the interval, so that many do not ask in step
-_MAX_BACKOFF = 30.0  # seconds between two tries while the server fails
-_REPEAT_WARNING_AFTER = 60.0  # seconds between two remarks about the same failure
+_SLOWDOWN = 1.5  # factor for the interval after each empty response
+_MAX_LOCAL_INTERVAL = 3.0  # seconds; a server on this host does not rate-limit its operator
+_JITTER = 0.1  # of the interval, so that many clients do not poll in step
+_MAX_BACKOFF = 30.0  # seconds between two attempts while the server fails
+_REPEAT_WARNING_AFTER = 60.0  # seconds between two warnings about the same failure
 
 
 class PollSchedule(NamedTuple):
-    """``interval`` seconds between two questions, growing up to ``slowest`` while answers are empty; ``timeout``
-    seconds until the last one, None for no end; ``patience`` seconds of failure that are borne."""
+    """``interval``: seconds between two requests, growing up to ``slowest`` while responses are empty; ``timeout``:
+    seconds until the last request, None for no limit; ``patience``: seconds of failure until polling ends."""
 
     interval: float
     slowest: float
@@ -37,24 +37,24 @@ class PollSchedule(NamedTuple):
 
 
 def lengthen_interval(client: "Client", interval: float, slowest: float) -> float:
-    """The seconds between two questions after another answer with nothing new, at most ``slowest``."""
+    """Return the interval in seconds after another empty response, at most ``slowest``."""
     return min(interval * _SLOWDOWN, max(interval, _MAX_LOCAL_INTERVAL) if client.on_this_host else slowest)
 
 
 def compute_pause(client: "Client", interval: float) -> float:
-    """``interval`` seconds more or less, and no less than the rate limit allows for one request."""
+    """Return ``interval`` with some jitter, but no less than the rate limit requires."""
     return max(interval * (1 + _JITTER * (2 * client.clock.chance() - 1)), client.spacing())
 
 
 def is_final(error: Refused | TransportError) -> bool:
-    """Whether asking again would bring the same: a refusal, an address that redirects or cannot be trusted."""
+    """Whether a retry would fail the same way: a refusal, a redirect, or an untrusted server."""
     if isinstance(error, Refused):
         return error.status < 500 and error.status != 429
     return isinstance(error, Redirected) or (isinstance(error, NotConnected) and error.final)
 
 
 class FailureTracker:
-    """Failures in a row: told once, then now and then, and given up after ``patience`` seconds."""
+    """Consecutive failures: reported at once, then occasionally, and fatal after ``patience`` seconds."""
 
     def __init__(self, context: "Context", patience: float) -> None:
         self._ctx = context
@@ -64,12 +64,14 @@ class FailureTracker:
 
     @property
     def going_on(self) -> bool:
-        """Whether the last poll failed."""
+        """Whether the last request failed."""
         return self._tries > 0
 
     def after(self, error: Refused | TransportError, interval: float) -> float:
-        """Note one more failure; returns the seconds until the next try. Stop (11, or 10 for the rate limit) when it
-        has lasted too long."""
+        """Record a failure and return the seconds until the next attempt.
+
+        Raise Stop (11, or 10 for the rate limit) if it has lasted too long.
+        """
         now = self._ctx.monotonic()
         if not self._tries:
             self._since = now
@@ -77,22 +79,22 @@ class FailureTracker:
         left = self._patience - (now - self._since)
         if left <= 0:
             lasted = format_duration(int((now - self._since) * 1000))
-            raise Stop(exit_code(error), f"gave up after {self._tries} tries in {lasted}: {error}")
+            raise Stop(exit_code(error), f"stopped after {self._tries} failed attempts in {lasted}: {error}")
         self._tell(error, now)
         asked = error.retry_after if isinstance(error, RateLimited) else None
         return min(asked or min(interval * 2.0 ** (self._tries - 1), _MAX_BACKOFF), left)
 
     def over(self) -> None:
-        """A poll went well."""
+        """Record a successful request."""
         if self._tries:
             lasted = format_duration(int((self._ctx.monotonic() - self._since) * 1000))
-            self._ctx.note(f"the server answers again (failed tries: {self._tries}, {lasted})")
+            self._ctx.note(f"the server is responding again (failed attempts: {self._tries}, {lasted})")
             self._tries = 0
 
     def _tell(self, error: Refused | TransportError, now: float) -> None:
         if self._tries == 1:
             asked = error.retry_after if isinstance(error, RateLimited) else None
-            self._ctx.warn(f"rate limited, waiting {round(asked)} s" if asked else f"{error}; trying again")
+            self._ctx.warn(f"rate limited, waiting {round(asked)} s" if asked else f"{error}; retrying")
             self._told = now
         elif now - self._told >= _REPEAT_WARNING_AFTER:
             lasted = format_duration(int((now - self._since) * 1000))
@@ -101,9 +103,10 @@ class FailureTracker:
 
 
 def poll(context: "Context", client: "Client", ask: Callable[[], T], rounds: PollSchedule) -> Iterator[T]:
-    """What ``ask`` returns, again and again until the time is over. ``client``: whose pacing holds; it should not
-    repeat by itself. Raises what is refused for good; Stop (11; 10 for the rate limit) after failing for too long, or
-    all the time.
+    """Yield the results of ``ask`` until the timeout.
+
+    ``client``: the client whose rate limit applies; it should not retry by itself. Raise permanent errors, and Stop
+    (11; 10 for the rate limit) after failing for too long or until the timeout.
     """
     trouble = FailureTracker(context, rounds.patience)
     ends = None if rounds.timeout is None else context.monotonic() + rounds.timeout
@@ -128,6 +131,6 @@ def poll(context: "Context", client: "Client", ask: Callable[[], T], rounds: Pol
         left = None if ends is None else ends - context.monotonic()
         if left is not None and left <= 0:
             if not answered and failure is not None:
-                raise Stop(exit_code(failure), f"the server could not be reached before the time was over: {failure}")
+                raise Stop(exit_code(failure), f"could not reach the server before the timeout: {failure}")
             return
         context.sleep(wait if left is None else min(wait, left))

@@ -1,6 +1,6 @@
-"""The scopes that each command needs, for help, manual and the hint of a refusal; a test runs each with no more.
+"""The scopes that each command needs, for help, man pages and hints; a test runs each command with only these.
 
-Nothing is loaded for it: help must stay as cheap as it is.
+Nothing is imported for it, so that help stays fast.
 """
 
 from collections.abc import Sequence
@@ -11,13 +11,13 @@ _READERSHIP, _WEBHOOKS, _PROFILE = "readership:read", "webhooks:manage", "profil
 
 
 class Scopes(NamedTuple):
-    """``needed``: without one of them the command ends with 5; ``useful``: asked for as well, and done without."""
+    """``needed``: without one of them the command exits with 5; ``useful``: used if present."""
 
     needed: tuple[str, ...]
     useful: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        more = f" It makes use of {' and '.join(self.useful)} too." if self.useful else ""
+        more = f" Also uses {' and '.join(self.useful)} if granted." if self.useful else ""
         return f"Scopes: {', '.join(self.needed)}.{more}" if self.needed else f"Scopes: none.{more}"
 
 
@@ -96,7 +96,7 @@ _ALIASES = {
 
 
 def find_scopes(words: Sequence[str]) -> Scopes | None:
-    """What the command that ``words`` begin with needs, or None for one that uses no credential, or any."""
+    """Return the scopes of the command that ``words`` begin with, or None if it needs no specific credential."""
     one, two = words[:1], words[:2]
     name = _ALIASES.get(" ".join(one), "")
     return BY_COMMAND.get(name) or BY_COMMAND.get(" ".join(two)) or BY_COMMAND.get(" ".join(one))

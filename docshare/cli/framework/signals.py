@@ -11,9 +11,9 @@ from typing import Any
 
 from docshare.cli.framework.exits import DeadlinePassed, Terminated
 
-_RETRY_INTERVAL = 0.01  # seconds between looks whether a signal that was lost can be raised again
-_MAX_DEADLINE = 366 * 86_400.0  # no clock of the system takes every number
-_received: list[type[BaseException]] = []  # what the signals of this command raised
+_RETRY_INTERVAL = 0.01  # seconds between attempts to raise a lost signal again
+_MAX_DEADLINE = 366 * 86_400.0  # seconds; the system clock does not accept every number
+_received: list[type[BaseException]] = []  # exceptions that the signals of this command raised
 
 
 def _terminate(_number: int, _frame: FrameType | None) -> None:
@@ -29,7 +29,7 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
 
 
 def raise_lost_signal() -> None:
-    """Raise what a signal raised before. For loops that run until one comes: a loop that still runs has lost it."""
+    """Raise the exception of an earlier signal again, for endless loops: if they still run, the signal was lost."""
     if _received:
         raise _received[-1]
 
@@ -40,7 +40,7 @@ def _expire(_number: int, _frame: FrameType | None) -> None:
 
 @contextmanager
 def handle_signals() -> Iterator[None]:
-    """Turn SIGINT, SIGTERM and the deadline into exceptions for the time of one command."""
+    """Turn SIGINT, SIGTERM and the deadline into exceptions while one command runs."""
     if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
         yield
         return
@@ -61,8 +61,10 @@ def handle_signals() -> Iterator[None]:
 
 
 def _make_unraisable_hook(handlers: dict[int, Any], otherwise: Callable[[Any], Any]) -> Callable[[Any], None]:
-    """A hook for exceptions that Python drops, as it does in ``__del__`` and in callbacks of weak references. A signal
-    that strikes just there would be lost with its exception and the command would run on, so it is raised once more."""
+    """Return a hook for exceptions that Python drops, as in ``__del__`` and in weak reference callbacks.
+
+    A signal there would be lost with its exception and the command would continue, so the hook raises it again.
+    """
     numbers = {Terminated: signal.SIGTERM, KeyboardInterrupt: signal.SIGINT}
     if hasattr(signal, "SIGALRM"):
         numbers[DeadlinePassed] = signal.SIGALRM
@@ -75,21 +77,21 @@ def _make_unraisable_hook(handlers: dict[int, Any], otherwise: Callable[[Any], A
         over = False
 
         def again() -> None:
-            while not over:  # what strikes inside this hook would be lost like the first
+            while not over:  # an exception raised inside this hook would be lost as well
                 time.sleep(_RETRY_INTERVAL)
             _send_signal(number)
 
         try:
             signal.signal(number, handlers[number])
             threading.Thread(target=again, daemon=True).start()
-        finally:  # also if a second one strikes here
-            over = True  # the last thing that is done: no signal is looked for between this and the end
+        finally:  # even if a second signal arrives here
+            over = True  # must be the last statement: from here on, no signal is raised again
 
     return hook
 
 
 def _send_signal(number: signal.Signals) -> None:
-    if hasattr(signal, "pthread_kill"):  # wakes the main thread where it waits
+    if hasattr(signal, "pthread_kill"):  # wakes the main thread from a blocking call
         signal.pthread_kill(threading.main_thread().ident or 0, number)
     else:
         signal.raise_signal(number)
@@ -97,8 +99,10 @@ def _send_signal(number: signal.Signals) -> None:
 
 @contextmanager
 def defer_signals() -> Iterator[None]:
-    """Let cleaning up end well: a first SIGINT or SIGTERM counts from the end of the block on. A second one, also
-    after one that came before, ends the process at once."""
+    """Defer the first SIGINT or SIGTERM to the end of the block, so that cleanup finishes.
+
+    A second signal, or one after an earlier signal, ends the process at once.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -122,6 +126,6 @@ def defer_signals() -> Iterator[None]:
 
 
 def set_deadline(seconds: float | None) -> None:
-    """End the command with ``DeadlinePassed`` after that many seconds; 0 takes it back."""
+    """Raise ``DeadlinePassed`` after ``seconds``; 0 cancels the deadline."""
     if seconds is not None and hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, min(seconds, _MAX_DEADLINE))

@@ -1,4 +1,4 @@
-"""What ``docshare upload`` is to send: paths, lists of paths, folders and stdin, and the checks that need no server."""
+"""The inputs of ``docshare upload``: paths, path lists, directories and stdin, and the checks that need no server."""
 
 import io
 import os
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 DEFAULT_PATTERNS = tuple(f"*{document.extension}" for document in DOCUMENTS.values())
 _BLOCK = 1024 * 1024  # bytes
-_CONTAINERS = {"zip": (".docx", ".pptx"), "ole": (".ppt",)}  # what a container may be, if its name says so
+_CONTAINERS = {"zip": (".docx", ".pptx"), "ole": (".ppt",)}  # possible documents in a container, by file name
 # Commands with -r, with stdin as a document, and with --no-check: hints must fit the command.
 _RECURSIVE_COMMANDS, _STDIN_COMMANDS, _NO_CHECK_COMMANDS = ("upload",), ("upload", "push"), ("upload", "replace")
 _MIN_PLAN_LIMIT = min(limits.stored_bytes for limits in PLAN_LIMITS.values())
@@ -30,10 +30,10 @@ _MAX_PLAN_LIMIT = max(limits.stored_bytes for limits in PLAN_LIMITS.values())
 
 
 class Item(NamedTuple):
-    """One file to send: the ``path`` as it was given, the ``name`` that readers will see, its ``size`` in bytes.
+    """One file to upload: the ``path`` as given, the ``name`` shown to readers, its ``size`` in bytes.
 
-    ``spool`` holds the bytes that came from stdin. ``kind`` is a key of ``DOCUMENTS``, or None if it was not looked at.
-    ``refusal``: why it cannot be sent.
+    ``spool``: the bytes from stdin; ``kind``: a key of ``DOCUMENTS``, or None if unchecked; ``refusal``: why it cannot
+    be uploaded.
     """
 
     path: str
@@ -44,7 +44,7 @@ class Item(NamedTuple):
     refusal: Stop | None = None
 
     def open(self) -> io.RawIOBase:
-        """The file, unbuffered and at its start; closing it leaves a spool open. Raises OSError."""
+        """Open the file unbuffered at its start; closing it keeps a spool open. Raises OSError."""
         if self.spool is None:
             return io.FileIO(self.path, "rb")
         file = io.FileIO(os.dup(self.spool.fileno()), "rb")
@@ -52,7 +52,7 @@ class Item(NamedTuple):
         return file
 
     def sha256(self) -> str:
-        """The hex digest of its bytes. Raises OSError."""
+        """Return the hex digest of its bytes. Raises OSError."""
         import hashlib
 
         with self.open() as file:
@@ -60,23 +60,23 @@ class Item(NamedTuple):
 
 
 def compute_digest(item: Item) -> str:
-    """The hex SHA-256 of what is to be sent; Stop (2) if it cannot be read."""
+    """Return the hex SHA-256 of the file to upload; raise Stop (2) if it cannot be read."""
     try:
         return item.sha256()
     except OSError as error:
-        why = f"{item.path} cannot be read: {error.strerror or error}"
+        why = f"cannot read {item.path}: {error.strerror or error}"
         raise Stop(ExitCode.USAGE, why, code="local_file") from error
 
 
 def read_paths(context: "Context", source: str, *, null: bool) -> list[str]:
-    """The paths in a file (``-``: stdin), one per line or, with ``null``, ended by NUL; empty ones do not count."""
+    """Return the paths in a file (``-``: stdin), one per line or, with ``null``, ended by NUL; skip empty ones."""
     raw = read_bytes(context, source, "--files-from")
     lines = raw.split(b"\0") if null else [line.rstrip(b"\r") for line in raw.split(b"\n")]
     return [os.fsdecode(line) for line in lines if line]
 
 
 def spool_stdin(context: "Context", name: str, held: ExitStack) -> Item:
-    """Stdin as an item: its length must be known before it is sent, and a repetition must be able to start anew."""
+    """Return stdin as an item, spooled because its size must be known and a retry must start over."""
     import tempfile
 
     spool = held.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - ``held`` closes it
@@ -88,7 +88,7 @@ def spool_stdin(context: "Context", name: str, held: ExitStack) -> Item:
 
 
 def expand_folders(paths: Iterable[str], *, recursive: bool, include: Sequence[str]) -> Iterator[str]:
-    """The paths with folders replaced by the files in them, sorted; hidden ones are left out."""
+    """Yield the paths, with directories replaced by the files in them, sorted and without hidden files."""
     for path in paths:
         if recursive and os.path.isdir(path):
             yield from _walk_folder(path, [pattern.lower() for pattern in include or DEFAULT_PATTERNS])
@@ -105,8 +105,10 @@ def _walk_folder(folder: str, patterns: Sequence[str]) -> Iterator[str]:
 
 
 def build_items(paths: Sequence[str], name: str | None, *, command: str = "upload") -> list[Item]:
-    """Each path as an item with its size, or with the reason why there is nothing to send, which hints at what
-    ``command`` could do about it. Stop (2) if two paths are one file."""
+    """Return each path as an item with its size, or with the reason why it cannot be uploaded.
+
+    The hints suggest what ``command`` offers. Raise Stop (2) if two paths are the same file.
+    """
     items, known = [], dict[tuple[int, int], str]()
     for path in paths:
         item = Item(path, name or os.path.basename(path))
@@ -127,12 +129,12 @@ def _check_file_type(item: Item, mode: int, command: str) -> Item:
     if stat.S_ISDIR(mode):
         return _reject(
             item,
-            "is a folder",
+            "is a directory",
             hint=_select_hint("Use -r to upload the documents in it.", command, _RECURSIVE_COMMANDS),
         )
     if not stat.S_ISREG(mode):
         way = f"Pipe it in: docshare {command} {STDIN} --name NAME"
-        return _reject(item, "is no ordinary file", hint=_select_hint(way, command, _STDIN_COMMANDS))
+        return _reject(item, "is not a regular file", hint=_select_hint(way, command, _STDIN_COMMANDS))
     return item
 
 
@@ -141,12 +143,14 @@ def _select_hint(text: str, command: str, fitting: Sequence[str]) -> str:
 
 
 def check_item(item: Item, *, command: str = "upload") -> Item:
-    """``item`` after a look at its bytes: with its kind, or with the reason why the server would not take it, which
-    hints at what ``command`` could do about it."""
+    """Return ``item`` with the kind found from its bytes, or with the reason why the server would refuse it.
+
+    The hints suggest what ``command`` offers.
+    """
     if item.refusal is not None:
         return item
     if command != "lint" and any(ord(char) < 32 or ord(char) == 127 for char in item.name):
-        return _reject(item, "has a name with control characters", hint="Give it another one, here or with --name.")
+        return _reject(item, "has a name with control characters", hint="Rename it, or use --name.")
     if item.size == 0:
         return _reject(item, "is empty")
     try:
@@ -156,14 +160,14 @@ def check_item(item: Item, *, command: str = "upload") -> Item:
     except OSError as error:
         return _reject(item, f"cannot be read: {error.strerror or error}")
     if kind == "doc":
-        return _reject(item, "is a .doc file of old", hint="Save it as .docx or PDF.")
+        return _reject(item, "is a legacy .doc file", hint="Save it as .docx or PDF.")
     if kind is None:
-        hint = _select_hint("--no-check lets the server decide.", command, _NO_CHECK_COMMANDS)
-        return _reject(item, "is no PDF, Word (.docx) or PowerPoint file", hint=hint)
+        hint = _select_hint("With --no-check, only the server decides.", command, _NO_CHECK_COMMANDS)
+        return _reject(item, "is not a PDF, Word (.docx) or PowerPoint file", hint=hint)
     cap = DOCUMENTS[kind].cap or _MAX_PLAN_LIMIT
     if item.size > cap:
         size, most = format_distinct_sizes(item.size, cap)
-        return _reject(item, f"has {size}; a {DOCUMENTS[kind].extension} file may have {most}")
+        return _reject(item, f"is {size}; the limit for {DOCUMENTS[kind].extension} is {most}")
     return item._replace(kind=kind)
 
 
@@ -178,7 +182,7 @@ def _detect_kind(head: bytes, name: str) -> str | None:
 
 
 def _detect_zip_kind(head: bytes, file: io.RawIOBase) -> str | None:
-    """What a zip file is by its directory, as the server looks at it: the name says nothing."""
+    """Return the kind of a zip file from its directory, as the server does; the file name does not count."""
     if detect_document(head) != "zip":
         return None
     from zipfile import BadZipFile, ZipFile
@@ -191,8 +195,10 @@ def _detect_zip_kind(head: bytes, file: io.RawIOBase) -> str | None:
 
 
 def fetch_plan(client: "Client") -> Plan | None:
-    """The plan of the account; None where the credential may not ask or the server names one unknown here, which leaves
-    the judgement to the server."""
+    """Return the account's plan; None if the credential lacks the scope or the plan is unknown here.
+
+    The server then decides by itself.
+    """
     try:
         account = client.account.show()
     except Refused as refusal:
@@ -203,14 +209,16 @@ def fetch_plan(client: "Client") -> Plan | None:
 
 
 def parse_plan(account: Mapping[str, Any]) -> Plan | None:
-    """The plan of an account; None for one unknown here."""
+    """Return the plan of an account; None if it is unknown here."""
     tier = account.get("tier") or account.get("subscription")
     return next((plan for plan in Plan if plan.tier == tier), None)
 
 
 def check_plan_limits(client: "Client", items: Sequence[Item]) -> list[Item]:
-    """The items, those refused that are larger than the account's plan stores. The account is asked only if there is a
-    PDF that some plan would not take; a credential that may not ask (scope) leaves it to the server."""
+    """Return the items, with a refusal for each that is too large for the account's plan.
+
+    Fetch the account only if some plan would refuse one of the PDFs; without the scope, leave it to the server.
+    """
     if not any(item.kind == "pdf" and item.size > _MIN_PLAN_LIMIT for item in items):
         return list(items)
     try:
@@ -227,7 +235,7 @@ def check_plan_limits(client: "Client", items: Sequence[Item]) -> list[Item]:
 
 def _reject_oversized(item: Item, plan: str, cap: int) -> Item:
     size, most = format_distinct_sizes(item.size, cap)
-    return _reject(item, f"has {size}; the {plan} plan stores files up to {most}")
+    return _reject(item, f"is {size}; the {plan} plan allows up to {most}")
 
 
 def _find_size_limit(tier: str) -> int:

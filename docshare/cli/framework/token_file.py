@@ -1,4 +1,4 @@
-"""Credentials that are read from files: what stands on a command line is seen in lists of processes and histories."""
+"""Read credentials from files: process lists and shell histories reveal command-line arguments."""
 
 from pathlib import Path
 
@@ -6,13 +6,13 @@ from docshare.cli.framework.connection import keep_secret
 from docshare.cli.framework.context import Context, binary_stream
 from docshare.cli.framework.exits import ExitCode, Stop
 
-_MAX_BYTES = 16 * 1024  # bytes; no server takes more in a header
+_MAX_BYTES = 16 * 1024  # bytes; servers accept no longer header
 
 
 def read_token(ctx: Context, source: str, option: str) -> str:
-    """The token in the file ``source`` (``-``: stdin), which from now on shows up in no message; ``option`` named it.
+    """Return the token in the file ``source`` (``-``: stdin), redacted from all later messages.
 
-    Stop (2) if it cannot be read, or holds no token.
+    ``option`` is the option that named it. Raise Stop (2) if it cannot be read or does not contain a token.
     """
     try:
         if source == "-":
@@ -25,11 +25,11 @@ def read_token(ctx: Context, source: str, option: str) -> str:
         raise Stop(ExitCode.USAGE, why, code="local_file") from error
     token = raw.decode("utf-8", "replace").strip()
     if not token or len(raw) > _MAX_BYTES or not token.isascii() or not token.isprintable() or " " in token:
-        raise Stop(ExitCode.USAGE, f"{option}: {source} holds no token")
+        raise Stop(ExitCode.USAGE, f"{option}: {source} does not contain a token")
     return keep_secret(ctx, token)
 
 
 def require_one_stdin(*sources: str | None) -> None:
-    """Stop (2) if more than one of ``sources`` is stdin."""
+    """Raise Stop (2) if more than one of ``sources`` is stdin."""
     if sources.count("-") > 1:
-        raise Stop(ExitCode.USAGE, "only one of them can come from stdin")
+        raise Stop(ExitCode.USAGE, "only one option can read from stdin")

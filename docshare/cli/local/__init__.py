@@ -1,4 +1,4 @@
-"""What lives on this machine: configuration, profiles, credentials, cached words for completion.
+"""Files on this machine: configuration, profiles, credentials, cached completion words.
 
-Never imports a command. Read ``paths`` first, then ``storage``, through which every file is written.
+Never imports a command. Read ``paths`` first, then ``storage``, which writes every file.
 """

@@ -1,6 +1,6 @@
-"""What commands remember for later ones: the last upload (``@last``) and words for completion.
+"""Cached data for later commands: the last upload (``@last``) and completion words.
 
-Both are comforts: where they cannot be written (a read-only home), the command goes on without them.
+Both are optional: if they cannot be written (a read-only home), the command continues without them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,20 +24,20 @@ _LAST_UPLOAD_FILE = "last.json"
 
 
 def remember_last_upload(context: "Context", file: Mapping[str, Any]) -> None:
-    """Keep ``uuid``, ``shortId`` and ``shareUrl`` of an upload as ``@last`` of the account in effect."""
+    """Store ``uuid``, ``shortId`` and ``shareUrl`` of an upload as ``@last`` of the account in effect."""
     _store_last_upload(
         context, _account_key(context), {key: file[key] for key in ("uuid", "shortId", "shareUrl") if key in file}
     )
 
 
 def load_last_upload(context: "Context") -> dict[str, Any] | None:
-    """The last upload of the account in effect, or None."""
+    """Return the last upload of the account in effect, or None."""
     found = _load_all_last_uploads(context).get(_account_key(context))
     return found if isinstance(found, dict) and isinstance(found.get("uuid"), str) else None
 
 
 def move_last_upload(context: "Context", account: str, old_origin: str, new_origin: str) -> None:
-    """Keep ``@last`` of an account whose server is now reached at another origin."""
+    """Keep ``@last`` of an account whose server has a new origin."""
     found = _load_all_last_uploads(context).get(f"{old_origin} {account}")
     if found and old_origin != new_origin:
         _store_last_upload(context, f"{new_origin} {account}", found)
@@ -49,7 +49,7 @@ def _store_last_upload(context: "Context", home: str, kept: Mapping[str, Any]) -
     with suppress(Stop), hold_lock(context.state_dir / ".lock"):
         rows = {
             name: row for name, row in _load_all_last_uploads(context).items() if " " in name
-        }  # once they were kept by profile
+        }  # drops entries of an older format, which were keyed by profile
         replace_file(
             context.state_dir / _LAST_UPLOAD_FILE, json.dumps({**rows, home: kept}, indent=2) + "\n", private=True
         )
@@ -66,22 +66,22 @@ def _load_all_last_uploads(context: "Context") -> dict[str, Any]:
 
 
 def _account_key(context: "Context") -> str:
-    """The account in effect and its server: ids of one mean nothing to another, whatever the profile is called."""
+    """Return the key of the account and server in effect: ids are valid for one account, whatever the profile name."""
     return f"{context.connection.home} {context.connection.account}"
 
 
 def remember_files(context: "Context", files: Iterable[Mapping[str, Any]]) -> None:
-    """Keep the ids of a file list for completion."""
+    """Cache the ids of files for completion."""
     _store_completions(context, "files", format_file_lines(files))
 
 
 def remember_variants(context: "Context", variants: Iterable[Mapping[str, Any]]) -> None:
-    """Keep the ids and labels of a list of variants for completion."""
+    """Cache the ids and labels of variants for completion."""
     _store_completions(context, "variants", format_variant_lines(variants))
 
 
 def remember_webhooks(context: "Context", webhooks: Iterable[Mapping[str, Any]]) -> None:
-    """Keep the UUIDs and hosts of a list of webhooks for completion."""
+    """Cache the UUIDs and hosts of webhooks for completion."""
     _store_completions(context, "webhooks", format_webhook_lines(webhooks))
 
 
@@ -92,32 +92,32 @@ def _store_completions(context: "Context", kind: str, lines: Iterable[str]) -> N
     if name and not connection.is_overridden:
         _write_completions(context, f"home-{name}", [f"{connection.home}\t{connection.account}"])
     with suppress(OSError):
-        (context.cache_dir / "complete" / f"{kind}-{name}").unlink(missing_ok=True)  # once they were kept by profile
+        (context.cache_dir / "complete" / f"{kind}-{name}").unlink(missing_ok=True)  # older format, by profile
     if not context.options.profile and not context.env.get("DOCSHARE_PROFILE"):
         remember_default(context, name)
     remember_online(context, context.config.profiles)
 
 
 def remember_online(context: "Context", profiles: Mapping[str, Mapping[str, Any]]) -> None:
-    """Keep the names of the ``profiles`` for which completion may ask the server, which it does not look up itself."""
+    """Cache the names of the ``profiles`` for which completion may contact the server, as it reads no configuration."""
     names = [name for name, values in profiles.items() if values.get("complete_online")]
     if names or (context.cache_dir / "complete" / "online").is_file():
         _write_completions(context, "online", names)
 
 
 def forget_home(context: "Context", name: str) -> None:
-    """Let completion offer nothing of the account that the profile ``name`` belonged to."""
+    """Stop completion from offering ids of the account that the profile ``name`` belonged to."""
     with suppress(OSError):
         (context.cache_dir / "complete" / f"home-{name}").unlink(missing_ok=True)
 
 
 def remember_profiles(context: "Context", urls: Mapping[str, str]) -> None:
-    """Keep the names of the profiles for completion."""
+    """Cache the names of the profiles for completion."""
     _write_completions(context, "profiles", [format_line(name, url) for name, url in urls.items()])
 
 
 def remember_default(context: "Context", name: str) -> None:
-    """Keep the name of the default profile for completion, which does not read the configuration."""
+    """Cache the name of the default profile for completion, which reads no configuration."""
     _write_completions(context, "current", [name])
 
 

@@ -1,10 +1,10 @@
-"""Words for completion, from small cache files. ``docshare __complete`` must answer while a person types.
+"""Completion words from small cache files. ``docshare __complete`` must answer while a person types.
 
-So it asks no network, reads no configuration and imports next to nothing. Ordinary commands fill the cache as they
-list and upload; what is cached stays until the next list, since an old word is better than none. One file per kind,
-server and account holds ``value<TAB>description`` lines; ``home-NAME`` holds the origin and the account of a profile,
-``current`` the name of the default profile, and ``online`` the profiles that have ``complete_online`` on: for them
-words older than ``FRESH_S`` are asked for anew.
+It uses no network, reads no configuration and imports almost nothing. Ordinary commands fill the cache when they list
+and upload; words stay cached until the next list, because a stale word is better than none. There is one file per kind,
+server and account with lines of ``value<TAB>description``; ``home-NAME`` has the origin and the account of a profile,
+``current`` the name of the default profile, and ``online`` the profiles with ``complete_online``, for which words older
+than ``FRESH_S`` are fetched again.
 """
 
 import os
@@ -19,12 +19,12 @@ _DESCRIPTION_CHARS = " .,()@+-_"
 _MAX_DESCRIPTION = 60
 FRESH_S = 60.0
 BUILT_IN_ORIGIN = "http://127.0.0.1:8787"
-_REFRESHABLE_KINDS = ("files", "webhooks")  # what a server can list without being told more
-_MAX_LINES = 2000  # lines; a shell that gets more becomes slow
+_REFRESHABLE_KINDS = ("files", "webhooks")  # kinds that a server can list without further arguments
+_MAX_LINES = 2000  # more lines would slow down the shell
 
 
 def print_completions(argv: list[str], env: Mapping[str, str] = os.environ) -> int:
-    """``docshare __complete KIND [PREFIX]``: print matching lines. Never fails: a shell is waiting."""
+    """Run ``docshare __complete KIND [PREFIX]``: print matching lines. Never fail, because a shell is waiting."""
     kind, prefix = (*argv, "", "")[:2]
     if kind in _REFRESHABLE_KINDS and _is_stale(kind, env):
         from docshare.cli.completion.online import refresh
@@ -40,15 +40,17 @@ def print_completions(argv: list[str], env: Mapping[str, str] = os.environ) -> i
 
 
 def read_completions(kind: str, env: Mapping[str, str]) -> list[str]:
-    """The cached lines of a kind (files, variants, profiles), made safe again: the cache is a file like any other."""
+    """Return the cached lines of a kind (files, variants, profiles), escaped again: the cache is not trusted."""
     root = _find_cache_directory(env)
     name = "profiles" if kind == "profiles" else _resolve_file_name(kind, root, env)
     return [safe for line in _read_lines(root, name) if (safe := format_line(*line.partition("\t")[::2]))]
 
 
 def _is_stale(kind: str, env: Mapping[str, str]) -> bool:
-    """Whether the words of a kind are to be asked for. Counts as asked from now on, so that a server that does not
-    answer holds up one TAB in a minute and no more."""
+    """Whether to fetch the words of a kind again.
+
+    Record the attempt, so that an unresponsive server delays at most one TAB per minute.
+    """
     root = _find_cache_directory(env)
     profile = _read_profile(root, env)
     if not profile or profile not in _read_lines(root, "online"):
@@ -88,12 +90,12 @@ def _resolve_file_name(kind: str, root: str, env: Mapping[str, str]) -> str:
 
 
 def cache_file_name(kind: str, origin: str, account: str) -> str:
-    """The name of the cache file with the words of ``kind`` for one account of one server."""
+    """Return the name of the cache file with the words of ``kind`` for one account of one server."""
     return f"{kind}-" + "".join(char if char.isalnum() or char in ".-" else "_" for char in f"{origin}-{account}")
 
 
 def parse_origin(url: str) -> str:
-    """Scheme, host and unusual port of a URL, as ``client.address.origin_of``, which costs more to load than this."""
+    """Return scheme, host and non-default port of a URL, as ``client.address.origin_of``, which is slower to import."""
     scheme, _, rest = url.partition("://")
     host = rest.replace("?", "/").replace("#", "/").partition("/")[0].rpartition("@")[2]
     port = {"https": ":443", "http": ":80"}.get(scheme.lower(), ":")
@@ -101,14 +103,14 @@ def parse_origin(url: str) -> str:
 
 
 def hash_token(token: str) -> str:
-    """A name for the account behind a credential that nobody else can turn back into the credential."""
+    """Return a name for the account of a credential that does not reveal the credential."""
     from hashlib import sha256
 
     return sha256(token.encode(errors="surrogateescape")).hexdigest()[:16]
 
 
 def format_line(value: str, description: str) -> str:
-    """``value<TAB>description`` without any character that means something to a shell; empty if no value is left."""
+    """Return ``value<TAB>description`` without shell metacharacters; empty if no value is left."""
     if not value or not all(char.isascii() and (char.isalnum() or char in _VALUE_CHARS) for char in value):
         return ""
     words = "".join(char for char in description if char.isalnum() or char in _DESCRIPTION_CHARS)
@@ -116,7 +118,7 @@ def format_line(value: str, description: str) -> str:
 
 
 def format_file_lines(files: Iterable[Mapping[str, object]]) -> list[str]:
-    """The lines for a list of File objects: short id (or UUID) and name, and ``slug:NAME`` where there is one."""
+    """Return the lines for File objects: short id (or UUID) and name, and ``slug:NAME`` if set."""
     lines: list[str] = []
     for file in files:
         name = str(file.get("originalName", ""))
@@ -127,7 +129,7 @@ def format_file_lines(files: Iterable[Mapping[str, object]]) -> list[str]:
 
 
 def format_variant_lines(variants: Iterable[Mapping[str, object]]) -> list[str]:
-    """The lines for a list of Variant objects: short id (or UUID) and label."""
+    """Return the lines for Variant objects: short id (or UUID) and label."""
     lines = (
         format_line(str(each.get("shortId") or each.get("uuid", "")), str(each.get("label", ""))) for each in variants
     )
@@ -135,7 +137,7 @@ def format_variant_lines(variants: Iterable[Mapping[str, object]]) -> list[str]:
 
 
 def format_webhook_lines(webhooks: Iterable[Mapping[str, object]]) -> list[str]:
-    """The lines for a list of Webhook objects: UUID and host. What follows the host may be a secret of the receiver."""
+    """Return the lines for Webhook objects: UUID and host. The rest of the URL may contain a secret."""
     lines = (format_line(str(each.get("uuid", "")), _parse_host(str(each.get("url", "")))) for each in webhooks)
     return [line for line in lines if line][:_MAX_LINES]
 

@@ -1,6 +1,6 @@
-"""``config.toml``: settings that people write, by hand or with ``docshare profile``. Credentials live elsewhere.
+"""``config.toml``: settings that people edit by hand or with ``docshare profile``. It contains no credentials.
 
-Only these commands write the file, one value at a time, and every comment and blank line stays where it was.
+Only the profile and config commands write the file, one value at a time, and keep all comments and blank lines.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ _TOP_LEVEL: dict[str, type] = {"profile": str, "profiles": dict}
 
 
 class CliConfig(NamedTuple):
-    """What the file says. ``profiles`` by name; ``strange``: remarks about keys nobody knows."""
+    """The content of the file. ``profiles`` by name; ``strange``: unknown keys."""
 
     path: Path
     default_profile: str | None = None
@@ -25,7 +25,7 @@ class CliConfig(NamedTuple):
 
     @classmethod
     def load(cls, directory: Path) -> "CliConfig":
-        """Read the file; a missing one is an empty one. Stop (2) if it is not TOML or a value has the wrong type."""
+        """Read the file; a missing one is empty. Raise Stop (2) for invalid TOML or a value of the wrong type."""
         path = directory / FILE_NAME
         data = _parse(path, read_text(path))
         _check_types(path, data, _TOP_LEVEL, "")
@@ -39,9 +39,9 @@ class CliConfig(NamedTuple):
 
 
 def read_text(path: Path) -> str:
-    """The file as it stands; a missing one is empty. Stop (2) if it cannot be read."""
+    """Return the text of the file; a missing one is empty. Raise Stop (2) if it cannot be read."""
     try:
-        return path.read_bytes().decode("utf-8")  # line ends stay as they are
+        return path.read_bytes().decode("utf-8")  # keeps the line endings
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except (OSError, UnicodeDecodeError) as error:
@@ -69,16 +69,16 @@ def _check_types(path: Path, values: Mapping[str, Any], kinds: Mapping[str, Any]
 
 
 def check_profile_name(name: str) -> str:
-    """``name`` if a profile may be called so, else Stop (2)."""
+    """Return ``name`` if it is a valid profile name, else raise Stop (2)."""
     import re
 
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", name, re.ASCII):
-        raise Stop(ExitCode.USAGE, f"{name!r} is no name for a profile: use letters, digits, '-' and '_'")
+        raise Stop(ExitCode.USAGE, f"{name!r} is not a profile name: use letters, digits, '-' and '_'")
     return name
 
 
 def save_profile(directory: Path, name: str, values: Mapping[str, Any]) -> None:
-    """Add a profile or change the named values of one. The first profile ever becomes the default."""
+    """Add a profile or change the given values of one. The first profile becomes the default."""
     from docshare.cli.local import toml_edit
 
     check_profile_name(name)
@@ -92,14 +92,14 @@ def save_profile(directory: Path, name: str, values: Mapping[str, Any]) -> None:
 
 
 def use_profile(directory: Path, name: str) -> None:
-    """Make ``name`` the default profile."""
+    """Set ``name`` as the default profile."""
     from docshare.cli.local import toml_edit
 
     _edit(directory, lambda text, _: toml_edit.set_value(text, (), "profile", name))
 
 
 def remove_value(directory: Path, profile: str | None, key: str) -> None:
-    """Take the value of ``key`` out of a profile, or (None) out of the top of the file."""
+    """Remove ``key`` from a profile, or (None) from the top level of the file."""
     from docshare.cli.local import toml_edit
 
     table = () if profile is None else ("profiles", profile)
@@ -107,7 +107,7 @@ def remove_value(directory: Path, profile: str | None, key: str) -> None:
 
 
 def remove_profile(directory: Path, name: str) -> None:
-    """Take a profile out of the file, and out of the default if it was that."""
+    """Remove a profile, and the default if it was that profile."""
     from docshare.cli.local import toml_edit
 
     def change(text: str, data: Mapping[str, Any]) -> str:

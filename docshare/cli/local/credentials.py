@@ -9,9 +9,12 @@ FILE_NAME = "credentials.json"
 
 
 class Credential(NamedTuple):
-    """``origin``: the only scheme, host and port the ``token`` may be sent to. One that was granted by OAuth ends at
-    ``expires_at`` (ms) and is renewed with ``refresh`` by the app ``client_id``; ``scopes`` is what it may do;
-    ``account`` the UUID of the account it belongs to, where that is known."""
+    """A saved credential.
+
+    ``origin``: the only scheme, host and port the ``token`` may be sent to. An OAuth token expires at ``expires_at``
+    (ms) and is renewed with ``refresh`` by the app ``client_id``; ``scopes``: the granted scopes; ``account``: the UUID
+    of its account, if known.
+    """
 
     origin: str
     token: str
@@ -23,7 +26,7 @@ class Credential(NamedTuple):
 
     @property
     def renewable(self) -> bool:
-        """Whether it was granted by OAuth, and can be renewed."""
+        """Whether it was granted by OAuth and can be renewed."""
         return self.refresh is not None and self.client_id is not None
 
 
@@ -31,7 +34,7 @@ _OPTIONAL = {"refresh": str, "expires_at": int, "client_id": str, "scopes": str,
 
 
 def load(directory: Path, profile: str) -> Credential | None:
-    """The credential saved for a profile, or None. Stop (2) if the file cannot be read."""
+    """Return the credential saved for a profile, or None. Raise Stop (2) if the file cannot be read."""
     saved = _read(directory / FILE_NAME).get(profile)
     if not isinstance(saved, dict) or not all(isinstance(saved.get(key), str) for key in ("origin", "token")):
         return None
@@ -40,7 +43,7 @@ def load(directory: Path, profile: str) -> Credential | None:
 
 
 def save(directory: Path, profile: str, credential: Credential | None) -> None:
-    """Save the credential of a profile; None forgets it."""
+    """Save the credential of a profile; None deletes it."""
     import json
 
     from docshare.cli.local.storage import hold_lock, replace_file
@@ -57,7 +60,7 @@ def save(directory: Path, profile: str, credential: Credential | None) -> None:
 
 
 def is_readable_by_others(directory: Path) -> bool:
-    """Whether the file grants anything to group or others (not asked on Windows, where the profile folder protects)."""
+    """Whether the file grants access to group or others (False on Windows, where the user's directory protects it)."""
     import os
 
     try:
@@ -79,6 +82,6 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         data = json.loads(text)
     except ValueError as error:
-        raise Stop(ExitCode.USAGE, f"cannot read {path}: {error}", hint="Delete it and sign in again.") from error
+        raise Stop(ExitCode.USAGE, f"cannot read {path}: {error}", hint="Delete it and log in again.") from error
     profiles = data.get("profiles") if isinstance(data, dict) else None
     return profiles if isinstance(profiles, dict) else {}

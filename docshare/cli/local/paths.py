@@ -1,6 +1,6 @@
-"""Where configuration, state and cache live. Only ``os`` and ``sys``, because completion asks on every TAB.
+"""Paths of configuration, state and cache. Imports only ``os`` and ``sys``, because completion needs them on every TAB.
 
-The answers are those of platformdirs (a test compares them), which costs more to import than all of completion.
+The paths are those of platformdirs (a test compares them), which takes longer to import than all of completion.
 """
 
 import os
@@ -18,7 +18,7 @@ _MAC = {"cache": "Library/Caches"}
 
 
 def resolve_directory(kind: str, env: Mapping[str, str], platform: str = sys.platform) -> str:
-    """The directory of ``kind`` (config, state, cache or data); ``DOCSHARE_<KIND>_DIR`` names it outright."""
+    """Return the directory of ``kind`` (config, state, cache or data); ``DOCSHARE_<KIND>_DIR`` overrides it."""
     named = env.get(f"DOCSHARE_{kind.upper()}_DIR", "").strip()
     if named:
         return os.path.abspath(os.path.expanduser(named))

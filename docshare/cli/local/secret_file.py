@@ -1,4 +1,4 @@
-"""A new file for a secret that is told once: made before the secret is, so that it cannot be lost for want of room."""
+"""A file for a secret that is shown once: created before the secret, so that a full disk cannot lose it."""
 
 import os
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ class SecretFile:
         self._descriptor = descriptor
 
     def keep(self, secret: str) -> None:
-        """Write ``secret`` and a line end, down to the disk. Stop (2) if that fails."""
+        """Write ``secret`` and a newline, synced to disk. Raise Stop (2) if that fails."""
         try:
             os.write(self._descriptor, secret.encode() + b"\n")
             os.fsync(self._descriptor)
@@ -29,13 +29,15 @@ class SecretFile:
 
 @contextmanager
 def create_secret_file(path: Path) -> Iterator[SecretFile]:
-    """Make the file at ``path``; it is gone again unless something was kept in it. Stop (2) if there is one already, or
-    it cannot be written."""
+    """Create the file at ``path``, and delete it again unless a secret is stored in it.
+
+    Raise Stop (2) if it exists or cannot be written.
+    """
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
     except FileExistsError:
-        hint = "Name a new one: it may hold the secret of another webhook."
-        raise Stop(ExitCode.USAGE, f"{path} exists already", hint=hint) from None
+        hint = "Name a new file: this one may hold the secret of another webhook."
+        raise Stop(ExitCode.USAGE, f"{path} already exists", hint=hint) from None
     except OSError as error:
         raise write_error(path, error) from error
     file = SecretFile(path, descriptor)

@@ -1,6 +1,6 @@
-"""Which value of a setting is in effect, and where it came from.
+"""Determine the value of a setting that is in effect, and its origin.
 
-One order for all of them: option, then environment, then profile in ``config.toml``, then what is built in.
+The order is always the same: option, environment, profile in ``config.toml``, built-in default.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -45,7 +45,7 @@ CONFIG_SETTINGS: dict[str, ConfigSetting] = {
 
 
 def resolve_profile(context: "Context") -> SettingValue:
-    """The name of the profile in effect; None where none is set up. Stop (2) if one is named that does not exist."""
+    """Return the name of the profile in effect, None if there is none. Raise Stop (2) if it does not exist."""
     named = resolve_profile_name(context)
     if named.value is not None and named.value not in context.config.profiles:
         known = ", ".join(context.config.profiles) or "none yet"
@@ -58,7 +58,7 @@ def resolve_profile(context: "Context") -> SettingValue:
 
 
 def resolve_profile_name(context: "Context") -> SettingValue:
-    """The name of the profile in effect, whether or not it exists."""
+    """Return the name of the profile in effect, whether or not it exists."""
     if context.options.profile:
         return SettingValue(context.options.profile, "option --profile")
     if context.env.get("DOCSHARE_PROFILE"):
@@ -69,7 +69,7 @@ def resolve_profile_name(context: "Context") -> SettingValue:
 
 
 def resolve_duration(context: "Context", name: str) -> float:
-    """The value of a setting that is a time, in seconds; Stop (2) for a text that is none."""
+    """Return a duration setting in seconds; raise Stop (2) if it is not a duration."""
     found = resolve_setting(context, name)
     try:
         return parse_duration(f"{found.value:f}" if isinstance(found.value, float) else str(found.value))
@@ -78,7 +78,7 @@ def resolve_duration(context: "Context", name: str) -> float:
 
 
 def resolve_setting(context: "Context", name: str) -> SettingValue:
-    """The value of a setting and its origin."""
+    """Return the value of a setting and its origin."""
     setting = CONFIG_SETTINGS[name]
     option = getattr(context.options, name, None)
     if option is not None and option is not False:

@@ -1,4 +1,4 @@
-"""Small files that must never be half written, and never be readable by others if they hold secrets."""
+"""Write small files atomically, and readable by this user alone if they hold secrets."""
 
 import os
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from docshare.cli.framework.exits import ExitCode, Stop
 
 
 def make_directory(path: Path) -> None:
-    """Create a directory for this user alone (0700), parents too. Stop (2) if that is not possible."""
+    """Create a directory for this user alone (0700), with its parents. Raise Stop (2) if that fails."""
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -17,15 +17,15 @@ def make_directory(path: Path) -> None:
 
 
 def write_error(path: Path, error: OSError) -> Stop:
-    """The refusal for a path that cannot be written."""
+    """Return the error for a path that cannot be written."""
     return Stop(ExitCode.USAGE, f"cannot write {path}: {error.strerror or error}")
 
 
 def replace_file(path: Path, content: str | bytes, *, private: bool = False) -> None:
-    """Write ``content`` (texts as UTF-8) to ``path`` so that readers see the old or the new file, never a part.
+    """Write ``content`` (text as UTF-8) to ``path`` so that readers see either the old or the new file.
 
-    A symbolic link keeps pointing where it does, mode and owner of an existing file stay; a new or ``private`` file is
-    0600 from its first byte. Stop (2) if it cannot be written.
+    A symbolic link keeps its target, and an existing file its mode and owner; a new or ``private`` file is 0600 from
+    its first byte. Raise Stop (2) if it cannot be written.
     """
     target = Path(os.path.realpath(path))
     make_directory(target.parent)
@@ -56,15 +56,15 @@ def _copy_ownership(temporary: Path, target: Path, private: bool) -> None:
     if not private:
         os.chmod(temporary, old.st_mode & 0o777)
     if hasattr(os, "chown"):
-        with suppress(PermissionError):  # only root may give a file away; the writer's own file is right already
+        with suppress(PermissionError):  # only root may change the owner; otherwise the file is the writer's own
             os.chown(temporary, old.st_uid, old.st_gid)
 
 
 @contextmanager
 def hold_lock(path: Path, *, wait: bool = True) -> Iterator[bool]:
-    """Hold the lock file ``path`` for this process; yields False if ``wait`` is off and somebody else holds it.
+    """Hold the lock file ``path`` for this process; yield False if ``wait`` is off and another process holds it.
 
-    The kernel drops the lock with the process, so a crash leaves nothing to clean up.
+    The kernel releases the lock when the process ends, so a crash leaves nothing to clean up.
     """
     make_directory(path.parent)
     try:

@@ -1,4 +1,4 @@
-"""``python -m docshare.cli.reference [--check]`` writes ``man/`` and ``completions/``, or checks them."""
+"""``python -m docshare.cli.reference [--check]``: write ``man/`` and ``completions/``, or check them."""
 
 import sys
 

@@ -15,14 +15,14 @@ _SOURCE_ROOT = Path(__file__).parents[3]
 
 
 def generate_files() -> dict[str, str]:
-    """Every generated file by its path below the source tree."""
+    """Return every generated file by its path in the source tree."""
     root = load_tree()
     made = {f"man/{path}": text for path, text in man.render_pages(root).items()}
     return made | {f"completions/{name}": scripts.render_script(shell, root) for shell, name in SCRIPTS.items()}
 
 
 def find_differences(made: Mapping[str, str], top: Path) -> list[str]:
-    """Paths that are missing, differ, or are there without being generated."""
+    """Return the paths that are missing, differ, or exist without being generated."""
     found = {
         str(path.relative_to(top))
         for place in ("man", "completions")
@@ -36,7 +36,7 @@ def find_differences(made: Mapping[str, str], top: Path) -> list[str]:
 
 
 def write_files(made: Mapping[str, str], top: Path) -> None:
-    """Write what differs, and delete what is no longer made."""
+    """Write files that differ, and delete those that are no longer generated."""
     for path in find_differences(made, top):
         if path in made:
             (top / path).parent.mkdir(parents=True, exist_ok=True)
@@ -46,7 +46,7 @@ def write_files(made: Mapping[str, str], top: Path) -> None:
 
 
 def main(argv: list[str]) -> int:
-    """Write the files; with ``--check`` only tell which differ, and fail if any does."""
+    """Write the files; with ``--check``, only list those that differ, and fail if there are any."""
     made = generate_files()
     changed = find_differences(made, _SOURCE_ROOT)
     if argv != ["--check"]:

@@ -1,4 +1,4 @@
-"""Manual pages, written from the command tree and the topics. No date, so that the same tree gives the same pages."""
+"""Generate man pages from the command tree and the topics. They have no build date, so that output is reproducible."""
 
 import re
 import textwrap
@@ -9,19 +9,19 @@ from docshare.cli.framework.scopes import find_scopes
 from docshare.cli.reference.tree import Command, Option
 from docshare.cli.terminal.output import Spec
 
-_EDITION = "2026-11-21"  # of the texts, set by hand: the same tree must give the same pages on any day
-_EXIT_STATUS = "0 on success, 2 on wrong usage; docshare\\-exit\\-codes(7) has all the others."
+_EDITION = "2026-11-21"  # date of the texts, set by hand to keep the output reproducible
+_EXIT_STATUS = "0 on success, 2 on invalid usage; docshare\\-exit\\-codes(7) lists all exit codes."
 
 
 def render_pages(root: Command) -> dict[str, str]:
-    """Every page by its path below ``man/``: ``man1/docshare-files-list.1`` and so on."""
+    """Return every page by its path below ``man/``: ``man1/docshare-files-list.1`` and so on."""
     made = {f"man1/{page_name(command)}.1": _render_command(command) for command in root.walk()}
     made |= {f"man7/docshare-{topic}.7": _render_topic(topic, 7) for topic in topics.TOPICS}
     return {**made, "man5/docshare-config.5": _render_topic("config", 5)}
 
 
 def page_name(command: Command) -> str:
-    """The name of a command's page."""
+    """Return the name of a command's page."""
     return "-".join(("docshare", *command.path))
 
 
@@ -74,7 +74,7 @@ def _render_title(name: str, section: int, summary: str) -> list[str]:
 
 
 def _escape(text: str) -> str:
-    """Words as roff input: nothing in them is a request or an escape, and hyphens can be copied."""
+    """Escape text for roff: no requests, no escapes, and hyphens that can be copied."""
     return _escape_line_start(text.replace("\\", "\\e").replace("-", "\\-"))
 
 
@@ -83,7 +83,7 @@ def _escape_line_start(line: str) -> str:
 
 
 def _wrap(text: str) -> list[str]:
-    """Prose as roff input lines of at most 78 bytes or one word."""
+    """Return prose as roff input lines of at most 78 bytes or one word."""
     return [
         _escape_line_start(line)
         for line in textwrap.wrap(_escape(text), 78, break_long_words=False, break_on_hyphens=False)
@@ -91,7 +91,7 @@ def _wrap(text: str) -> list[str]:
 
 
 def _split_examples(text: str) -> tuple[str, list[str]]:
-    """The help without its first line, as prose and the lines of its examples."""
+    """Split the help, without its first line, into prose and the lines of its examples."""
     before, _, after = re.sub(r"(?m)^Example:(.*)$", r"Examples:\n\n \1", text).partition("Examples:")
     lines = [line.strip() for line in after.strip("\n").split("\n") if line.strip()]
     return before.strip(), lines
@@ -154,12 +154,12 @@ def _describe_output(spec: Spec | None) -> list[str]:
         return ["See docshare\\-formatting(7)."]
     lines = []
     if spec.plain:
-        lines += _wrap(f"In a pipe: tab-separated {', '.join(spec.plain)}.")
+        lines += _wrap(f"On a pipe: tab-separated {', '.join(spec.plain)}.")
     if spec.known_fields():
         lines += [".PP"] if lines else []
         lines += [f"Fields for {_render_bold('--fields')}:", *_wrap(f"{', '.join(spec.known_fields())}.")]
     lines += [".PP"] if lines else []
-    return [*lines, "Shapes and their options are explained in docshare\\-formatting(7)."]
+    return [*lines, "docshare\\-formatting(7) explains output formats and their options."]
 
 
 def _render_scopes(command: Command) -> list[str]:
@@ -176,7 +176,7 @@ def _list_references(command: Command) -> Iterator[str]:
 
 
 def _render_topic_body(lines: Sequence[str]) -> Iterator[str]:
-    """Roff for the little notation of the topics: headings, rows of term and meaning, examples, prose."""
+    """Yield roff for the notation of the topics: headings, rows of term and meaning, examples, prose."""
     block, last = "", "heading"
     for line in lines:
         kind = _classify_line(line, block)
@@ -199,7 +199,7 @@ def _classify_line(line: str, block: str) -> str:
 
 
 def _render_line(line: str, kind: str, block: str, last: str) -> Iterator[str]:
-    """``block``: the kind of the line before; ``last``: of the last line that was not empty."""
+    """``block``: kind of the previous line; ``last``: kind of the last line that was not empty."""
     match kind:
         case "heading":
             yield f".SS {_escape(line[2:])}"

@@ -1,4 +1,4 @@
-"""The command tree as plain data, with every lazy command loaded: what man pages and completions are made from."""
+"""The command tree as plain data, with every lazy command imported: the source of man pages and completions."""
 
 import re
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from docshare.contract.webhooks import ACTIVITY_KINDS, DELIVERY_STATES, KINDS
 
 SHELLS = ("bash", "zsh", "fish", "powershell")
 
-# What completes a value: a fixed list of words, or words that ``docshare __complete KIND`` knows.
+# What completes a value: a fixed list of words, or a KIND of ``docshare __complete``.
 _CHOICES = {
     "FORMAT": FORMATS,
     "WHEN": COLOR_MODES,
@@ -58,7 +58,7 @@ class ValueCompletion(NamedTuple):
 
 
 class Option(NamedTuple):
-    """``names``: its spellings, long ones first; ``metavar``: empty if no value follows."""
+    """``names``: its spellings, long ones first; ``metavar``: empty if it takes no value."""
 
     names: tuple[str, ...]
     metavar: str
@@ -69,7 +69,7 @@ class Option(NamedTuple):
 
 
 class Argument(NamedTuple):
-    """One argument as it stands in the synopsis."""
+    """One argument as shown in the synopsis."""
 
     metavar: str
     help: str
@@ -79,7 +79,7 @@ class Argument(NamedTuple):
 
 
 class Command(NamedTuple):
-    """``path``: the words behind ``docshare``; ``same_as``: the path of the command this is a short name of."""
+    """``path``: the words after ``docshare``; ``same_as``: the path of the command that this is a short name of."""
 
     path: tuple[str, ...]
     help: str
@@ -95,19 +95,19 @@ class Command(NamedTuple):
         return self.help.split("\n", 1)[0]
 
     def walk(self) -> Iterator["Command"]:
-        """This command and everything below it."""
+        """Yield this command and all commands below it."""
         yield self
         for child in self.children:
             yield from child.walk()
 
 
 def load_tree() -> Command:
-    """The whole tree, every module loaded."""
+    """Return the whole tree, importing every module."""
     return _build_command(build_command(app), ())
 
 
 def global_options() -> tuple[Option, ...]:
-    """The options of the root; no command is loaded for it."""
+    """Return the options of the root without importing any command."""
     return tuple(_build_option(param) for param in build_command(app).params if _is_option(param))
 
 
@@ -127,7 +127,7 @@ def _build_command(command: Any, path: tuple[str, ...]) -> Command:
 
 
 def _strip_marks(text: str | None) -> str:
-    """Help text without the marks that keep Click from rewrapping the examples."""
+    """Return help text without the marks that keep Click from rewrapping the examples."""
     return (text or "").replace("\b\n", "").strip()
 
 

@@ -1,4 +1,4 @@
-"""What the two output streams can show: colour, characters, width. Decided here once, from facts and words only."""
+"""Capabilities of the two output streams: color, characters, width. All decided here, from plain facts."""
 
 import os
 from collections.abc import Mapping
@@ -9,12 +9,12 @@ _ASCII = {"…": "...", "·": "-", "✓": "ok", "✗": "x", "→": "->", "█": 
 
 
 def is_enabled(env: Mapping[str, str], name: str) -> bool:
-    """Whether a switch of the environment is set; empty and ``0`` mean off."""
+    """Whether an environment switch is on; empty and ``0`` mean off."""
     return env.get(name, "") not in ("", "0")
 
 
 class Screen(NamedTuple):
-    """One output stream: ``tty`` a person looks at it; ``color`` and ``unicode`` what it may carry; ``width`` cells."""
+    """One output stream: ``tty``: a terminal; ``color`` and ``unicode``: what it supports; ``width`` in cells."""
 
     tty: bool
     color: bool
@@ -22,17 +22,17 @@ class Screen(NamedTuple):
     width: int
 
     def paint(self, role: str, text: str) -> str:
-        """``text`` in the colour of ``role`` (ok, warn, error, dim, id, bold) where colour is wanted."""
+        """Return ``text`` in the color of ``role`` (ok, warn, error, dim, id, bold) if color is on."""
         code = _ROLES.get(role)
         return f"\x1b[{code}m{text}\x1b[0m" if self.color and code and text else text
 
     def glyph(self, char: str) -> str:
-        """``char``, or its ASCII stand-in where the stream is not UTF-8."""
+        """Return ``char``, or its ASCII replacement if the stream is not UTF-8."""
         return char if self.unicode else _ASCII.get(char, "?")
 
 
 def detect_screen(stream: TextIO, tty: bool, env: Mapping[str, str], color: str | None) -> Screen:
-    """The facts of one stream. ``color`` is the value of ``--color`` (always, auto, never) or None."""
+    """Return the capabilities of a stream. ``color``: the value of ``--color`` (always, auto, never) or None."""
     encoding = (getattr(stream, "encoding", None) or "utf-8").lower().replace("_", "-")
     return Screen(
         tty=tty,
@@ -47,7 +47,7 @@ def _is_color_wanted(tty: bool, env: Mapping[str, str], color: str | None) -> bo
         return color == "always"
     if env.get("NO_COLOR") or is_enabled(
         env, "DOCSHARE_NO_COLOR"
-    ):  # any value of NO_COLOR counts, as no-color.org asks
+    ):  # any value of NO_COLOR counts, as no-color.org specifies
         return False
     if is_enabled(env, "FORCE_COLOR") or is_enabled(env, "CLICOLOR_FORCE"):
         return True

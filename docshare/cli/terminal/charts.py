@@ -1,4 +1,4 @@
-"""Small charts of characters: a sparkline, a bar, a shade. What a stream cannot show is drawn in ASCII."""
+"""Small text charts: a sparkline, a bar, shades; in ASCII where the stream requires it."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -14,13 +14,13 @@ _SHADES_ASCII = ".:+*#"
 
 
 def draw_sparkline(values: Sequence[float], screen: "Screen") -> str:
-    """One character per value, the highest for the largest; what is above 0 is never drawn as 0 is."""
+    """Return one character per value, the highest for the largest; a value above 0 never looks like 0."""
     marks = _SPARKS if screen.unicode else _SPARKS_ASCII
     return "".join(marks[_scale(value, max(values), len(marks) - 1)] for value in values)
 
 
 def draw_bar(value: float, largest: float, width: int, screen: "Screen") -> str:
-    """A bar of up to ``width`` cells, full for ``largest``; above 0 it is never empty."""
+    """Return a bar of up to ``width`` cells, full for ``largest``; above 0 it is never empty."""
     if value <= 0 or largest <= 0:
         return ""
     cells = min(value / largest, 1.0) * width
@@ -32,7 +32,7 @@ def draw_bar(value: float, largest: float, width: int, screen: "Screen") -> str:
 
 
 def draw_shades(values: Sequence[float], largest: float, screen: "Screen") -> str:
-    """One character per value, darker for more; what is above 0 is never drawn as 0 is."""
+    """Return one character per value, darker for larger ones; a value above 0 never looks like 0."""
     marks = _SHADES if screen.unicode else _SHADES_ASCII
     return "".join(marks[_scale(value, largest, len(marks) - 1)] for value in values)
 

@@ -1,4 +1,4 @@
-"""The clipboard, through whatever program the system has for it, else through the terminal itself."""
+"""Copy to the clipboard, with one of the system's programs, else through the terminal."""
 
 import base64
 import shutil
@@ -13,14 +13,14 @@ _TIMEOUT_S = 5
 
 
 def copy_text(context: "Context", text: str) -> bool:
-    """Put ``text`` on the clipboard; False if there is no way to."""
+    """Copy ``text`` to the clipboard; return False if that is impossible."""
     for command in _list_commands(context):
         program = shutil.which(command[0], path=context.env.get("PATH"))
         if program is not None and _run_with_input([program, *command[1:]], text):
             return True
     if not context.stderr_tty:
         return False
-    # OSC 52: many terminals take this as "copy", also over SSH.
+    # OSC 52: many terminals support this escape sequence, even over SSH.
     context.err_raw(f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}\x07")
     return True
 
@@ -38,7 +38,7 @@ def _list_commands(context: "Context") -> list[list[str]]:
 
 def _run_with_input(command: list[str], text: str) -> bool:
     try:
-        # These programs stay behind to serve the clipboard, so they must not hold on to our output.
+        # These programs stay in the background to serve the clipboard, so they must not keep our output open.
         done = subprocess.run(
             command,
             input=text.encode(),

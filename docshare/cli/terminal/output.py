@@ -1,7 +1,7 @@
-"""Data on standard output: one ``emit`` for every command, so that none can forget a format.
+"""Data on standard output: one ``emit`` for every command, so that every command supports every format.
 
-A ``Spec`` says which columns a person sees and which keys a script gets. On a terminal the default is a table; in a
-pipe it is ``plain``: tab-separated values without header, colour or truncation. ``--json`` is what the API sent.
+A ``Spec`` has the columns for people and the keys for scripts. On a terminal the default is a table; on a pipe it is
+``plain``: tab-separated values without header, color or truncation. ``--json`` prints what the API sent.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 class Column(NamedTuple):
     """One column of the table for people.
 
-    ``key`` the dotted key of the row; ``title`` its heading; ``kind`` how the value is shown: text, size (bytes), when
-    (relative time), moment (local time and relative), duration (milliseconds), flag (yes or no); ``role`` its colour;
-    ``rank``: on a narrow terminal the column with the highest rank goes first, 0 stays; ``flexible``: may be clipped;
-    ``show`` computes the text from the whole row instead.
+    ``key``: dotted key of the row; ``title``: heading; ``kind``: how to format the value: text, size (bytes), when
+    (relative time), moment (local and relative time), duration (milliseconds), flag (yes or no); ``role``: color;
+    ``rank``: on a narrow terminal the column with the highest rank is dropped first, 0 never; ``flexible``: may be
+    clipped; ``show``: computes the text from the whole row instead.
     """
 
     key: str
@@ -35,12 +35,12 @@ class Column(NamedTuple):
 
 
 class Spec(NamedTuple):
-    """What a command prints.
+    """The output of a command.
 
     ``table``: columns for people. ``plain``: keys for scripts, in an order that never changes. ``fields``: every key
-    that ``--fields`` knows. ``id``: the key that ``--format ids`` prints. ``empty``: said on stderr when a person gets
-    an empty list. ``human``: lines for people instead of the table (``row, context -> lines``). ``once``: keys of what
-    this command alone ever says, which goes to stderr where stdout cannot be written.
+    that ``--fields`` accepts. ``id``: the key that ``--format ids`` prints. ``empty``: note on stderr for people when a
+    list is empty. ``human``: lines for people instead of the table (``row, context -> lines``). ``once``: keys that
+    cannot be fetched again, printed on stderr if stdout cannot be written.
     """
 
     table: tuple[Column, ...] = ()
@@ -52,12 +52,12 @@ class Spec(NamedTuple):
     once: tuple[str, ...] = ()
 
     def known_fields(self) -> tuple[str, ...]:
-        """Every key that ``--fields`` may name, without doubles, in order."""
+        """Every key that ``--fields`` accepts, in order and without duplicates."""
         return tuple(dict.fromkeys((*self.plain, *self.fields)))
 
 
 class FieldNamesRequest(Exception):
-    """``--fields ?``: ``names`` are what the command could print."""
+    """Raised for ``--fields ?``; ``names``: the fields that the command can print."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names
@@ -65,7 +65,7 @@ class FieldNamesRequest(Exception):
 
 
 def get_nested(row: Any, key: str) -> Any:
-    """The value under a dotted key, or None."""
+    """Return the value of a dotted key, or None."""
     for part in key.split("."):
         if isinstance(row, Mapping):
             row = row.get(part)
@@ -77,13 +77,15 @@ def get_nested(row: Any, key: str) -> Any:
 
 
 def get_value(row: Mapping[str, Any], key: str) -> Any:
-    """The value of a row under ``key`` itself, as selected keys are stored, else under the dotted key, or None."""
+    """Return the value of ``key``, first as a literal key (``--fields`` stores it so), else as a dotted key."""
     return row[key] if key in row else get_nested(row, key)
 
 
 def format_cell(value: Any, *, exact: bool = False) -> str:
-    """Return a value as scripts get it: absent is empty, words and numbers bare, anything deeper as compact JSON.
-    ``exact``: a text is not cleaned for a terminal; only half of a surrogate pair, which no file can hold, is."""
+    """Format a value for scripts: missing as empty, text and numbers bare, nested values as compact JSON.
+
+    ``exact``: keep every character, for a file; otherwise characters that could steer a terminal are escaped.
+    """
     show = _storable if exact else clean
     if value is None:
         return ""
@@ -103,7 +105,7 @@ def _storable(text: str) -> str:
 
 
 class Emitter:
-    """Prints rows as the options ask. Made before the work starts, so that a bad option stops it in time."""
+    """Prints rows in the requested format. Created before the work starts, so that a bad option fails early."""
 
     def __init__(self, context: "Context", spec: Spec) -> None:
         self._ctx = context
@@ -114,26 +116,26 @@ class Emitter:
         self._template = compile_template(context.options.template, () if self._query else spec.known_fields())
         self._begun = False
         if self._format == "ids" and not spec.id:
-            raise Stop(ExitCode.USAGE, "this command has no ids to print; use another --format")
+            raise Stop(ExitCode.USAGE, "--format ids is not available for this command")
 
     @property
     def format(self) -> str:
-        """The format in effect: one of ``options.FORMATS``."""
+        """The format in effect, one of ``options.FORMATS``."""
         return self._format
 
     @property
     def natural(self) -> bool:
-        """Whether nobody asked for another shape than the one that suits the stream."""
+        """Whether the output has the default format of the stream."""
         suits = "table" if self._ctx.stdout_tty else "plain"
         return self._format == suits and self._template is None and not self._reshaped
 
     @property
     def for_people(self) -> bool:
-        """Whether the output is what a person reads on a terminal, with nothing that reshapes it."""
+        """Whether people read the output on a terminal and no option reshapes it."""
         return self._format == "table" and self._template is None and not self._reshaped
 
     def emit(self, data: Any) -> None:
-        """Print one object, or a list of objects, as a whole."""
+        """Print one object or a list of objects."""
         self._keep(data)
         data = self._asked(data)
         if self._template is not None:
@@ -148,7 +150,7 @@ class Emitter:
             self._flat(data)
 
     def row(self, row: Any) -> None:
-        """Print one row of many, now. ``--json`` means one line of JSON per row here."""
+        """Print one row immediately; ``--json`` prints one line of JSON per row."""
         self._keep(row)
         row = self._asked(row)
         if self._template is not None:
@@ -226,7 +228,7 @@ class Emitter:
 
     @property
     def _bare(self) -> bool:
-        """Whether an object is its one value: ``key=$(docshare admin key create ...)``."""
+        """Whether to print only the single value of an object: ``key=$(docshare admin key create ...)``."""
         return len(self._spec.plain) == 1 and self._query is None
 
     def _delimited(self, rows: Sequence[Any]) -> None:
@@ -250,12 +252,12 @@ class Emitter:
 
 
 def _is_spread(value: Any, key: str, keys: Sequence[str]) -> bool:
-    """Whether the object under ``key`` is printed already, value by value, under dotted ``keys``."""
+    """Whether the object under ``key`` is already printed, value by value, under dotted ``keys``."""
     return isinstance(value, Mapping) and bool(value) and all(f"{key}.{below}" in keys for below in value)
 
 
 def normalize_rows(data: Any) -> list[Any]:
-    """Anything as a list of mappings: a bare value becomes ``{"value": it}``, a list ``{"0": .., "1": ..}``."""
+    """Return any data as a list of mappings: a bare value becomes ``{"value": it}``, a list ``{"0": .., "1": ..}``."""
     if data is None:
         return []
     return [_normalize_row(row) for row in (data if isinstance(data, list) else [data])]
@@ -270,7 +272,7 @@ def _normalize_row(row: Any) -> Mapping[str, Any]:
 
 
 def format_json(data: Any, *, ascii_only: bool, pretty: bool = False) -> str:
-    """``data`` as JSON. On a terminal only ASCII, so that no character of it can steer the terminal."""
+    """Return ``data`` as JSON; on a terminal ASCII only, so that it cannot contain control sequences."""
     import json
 
     shape: dict[str, Any] = {"indent": 2} if pretty else {"separators": (",", ":")}
@@ -284,16 +286,16 @@ def format_json(data: Any, *, ascii_only: bool, pretty: bool = False) -> str:
 def _is_encodable(text: str) -> bool:
     try:
         text.encode()
-    except UnicodeEncodeError:  # a lone surrogate out of "\ud800" in the server's JSON
+    except UnicodeEncodeError:  # a lone surrogate from "\ud800" in the server's JSON
         return False
     return True
 
 
 def format_csv_line(values: Sequence[Any], *, raw: bool, on_terminal: bool = False) -> str:
-    """Return one line of CSV, without its end.
+    """Return one line of CSV without its line end.
 
-    Texts come from readers and may start like a formula; a quote keeps a spreadsheet from running it, unless ``raw``.
-    ``on_terminal``: characters that could steer a terminal become escapes; in a file every text stays as it is.
+    Text may come from readers: unless ``raw``, escape what looks like a formula; ``on_terminal``, escape characters
+    that could steer a terminal.
     """
     import csv
     import io
@@ -305,7 +307,7 @@ def format_csv_line(values: Sequence[Any], *, raw: bool, on_terminal: bool = Fal
 
 
 def escape_formula(value: Any, *, exact: bool = False) -> str:
-    """Return a ``cell`` whose text a spreadsheet takes for a text, even if it starts like a formula."""
+    """Return a cell that a spreadsheet treats as text, even if it starts like a formula."""
     from docshare.contract import sheets
 
     text = format_cell(value, exact=exact)
@@ -313,13 +315,15 @@ def escape_formula(value: Any, *, exact: bool = False) -> str:
 
 
 def is_json_requested(context: "Context") -> bool:
-    """Whether this very line asks for JSON: what prints a text and no rows heeds nothing else, or a profile that likes
-    JSON would spoil the scripts and manuals of its owner."""
+    """Whether the command line itself asks for JSON.
+
+    Commands that print text ignore the environment and the profile, whose JSON would break scripts and man pages.
+    """
     return context.options.format in ("json", "jsonl")
 
 
 def resolve_format(context: "Context") -> str:
-    """The format in effect: option, then environment, then profile, then what suits the stream."""
+    """Return the format in effect: from option, environment, profile, else the default of the stream."""
     options = context.options
     if options.template is not None and options.format is not None:
         raise Stop(ExitCode.USAGE, "--template and --format (or --json) exclude each other")
@@ -340,7 +344,7 @@ def resolve_format(context: "Context") -> str:
 
 
 def resolve_fields(context: "Context", spec: Spec) -> tuple[str, ...]:
-    """The keys asked for with ``--fields``; Stop (2) for a key that the command does not have."""
+    """Return the keys of ``--fields``; raise Stop (2) for a key that the command does not have."""
     if not context.options.fields:
         return ()
     if context.options.fields.strip() == "?":
@@ -349,12 +353,12 @@ def resolve_fields(context: "Context", spec: Spec) -> tuple[str, ...]:
     known = spec.known_fields()
     strange = [key for key in keys if known and key.split(".")[0] not in known]
     if strange and context.options.query is None:
-        raise Stop(ExitCode.USAGE, f"no such field: {', '.join(strange)}", hint=f"Fields: {', '.join(known)}.")
+        raise Stop(ExitCode.USAGE, f"unknown field: {', '.join(strange)}", hint=f"Fields: {', '.join(known)}.")
     return keys
 
 
 def compile_query(text: str | None, flag: str = "--query") -> Any:
-    """The JMESPath expression given with ``flag``, or None; Stop (2) if it is not one."""
+    """Return the compiled JMESPath of ``flag``, or None; raise Stop (2) if it is invalid."""
     if text is None:
         return None
     import jmespath
@@ -363,11 +367,13 @@ def compile_query(text: str | None, flag: str = "--query") -> Any:
     try:
         return jmespath.compile(text)
     except JMESPathError as error:
-        raise Stop(ExitCode.USAGE, f"bad {flag}: {_extract_reason(error)}", hint="See: docshare help query.") from None
+        raise Stop(
+            ExitCode.USAGE, f"invalid {flag}: {_extract_reason(error)}", hint="See: docshare help query."
+        ) from None
 
 
 def run_query(query: Any, data: Any, flag: str = "--query") -> Any:
-    """What the expression finds in ``data``."""
+    """Return the result of the expression on ``data``."""
     from jmespath.exceptions import JMESPathError
 
     try:
@@ -379,14 +385,13 @@ def run_query(query: Any, data: Any, flag: str = "--query") -> Any:
 
 
 def _extract_reason(error: Exception) -> str:
-    """The first line of what jmespath says; below it draws the expression with an arrow."""
+    """Return the first line of a jmespath error; the others draw the expression with an arrow."""
     said = str(error).partition("\n")[0].removeprefix("Invalid jmespath expression: ").removesuffix(", for expression:")
     return said.removesuffix(":").strip()
 
 
 def compile_template(text: str | None, known: Sequence[str] = ()) -> Callable[[Any], str] | None:
-    """What draws a row as ``--template`` says, or None; Stop (2) for a template with a stray brace, and for a key that
-    is not ``known``, where anything is."""
+    """Return a function that renders a row by ``--template``, or None; raise Stop (2) for an unknown key."""
     if text is None:
         return None
     from docshare.cli.terminal.template import parse_template
@@ -399,5 +404,5 @@ def compile_template(text: str | None, known: Sequence[str] = ()) -> Callable[[A
 
         near = get_close_matches(strange, known)
         hint = f"Did you mean {{{near[0]}}}?" if near else f"Fields: {', '.join(known)}."
-        raise Stop(ExitCode.USAGE, f"--template: no such field: {strange}", hint=hint)
+        raise Stop(ExitCode.USAGE, f"--template: unknown field: {strange}", hint=hint)
     return lambda row: "".join(piece if literal else format_cell(get_nested(row, piece)) for literal, piece in pieces)

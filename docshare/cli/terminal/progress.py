@@ -1,4 +1,4 @@
-"""Progress on standard error: a bar for a person who watches, a sparse line for a log, nothing for a short job."""
+"""Progress on standard error: a bar on a terminal, occasional lines in a log, nothing for a short job."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -10,17 +10,17 @@ from docshare.cli.terminal.text import cell_width, clean, clip, format_duration,
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
 
-_REDRAW_INTERVAL = 0.1  # seconds between two drawings of the bar
-_FIRST_LINE_AFTER = 10.0  # seconds of silence before the first plain line
+_REDRAW_INTERVAL = 0.1  # seconds between two updates of the bar
+_FIRST_LINE_AFTER = 10.0  # seconds before the first plain line
 _LINE_INTERVAL = 30.0  # seconds, and
-_LINE_STEP = 0.25  # this much more done: both must have passed for the next plain line
+_LINE_STEP = 0.25  # progress: both must have passed before the next plain line
 _BAR_WIDTH = 24  # cells
-_STAGE_INTERVALS = {"bar": 1.0, "plain": 30.0}  # seconds between two signs that a stage goes on
+_STAGE_INTERVALS = {"bar": 1.0, "plain": 30.0}  # seconds between two updates of a stage
 _CLEAR = "\r\x1b[K"
 
 
 def select_mode(context: "Context") -> str:
-    """How progress is shown now: bar, plain, json or none."""
+    """Return how to show progress: bar, plain, json or none."""
     if context.options.quiet:
         return "none"
     if context.options.progress != "auto":
@@ -30,8 +30,7 @@ def select_mode(context: "Context") -> str:
 
 
 class Progress:
-    """The progress of one transfer. ``total`` in bytes, None where it is not known; with ``counted`` it is a number of
-    things instead."""
+    """The progress of one transfer. ``total`` in bytes, None if unknown; with ``counted``, a number of items."""
 
     def __init__(self, context: "Context", label: str, total: int | None, *, counted: bool = False) -> None:
         self._ctx = context
@@ -44,7 +43,7 @@ class Progress:
         self._stage_began = 0.0
         self._stage_over = threading.Event()
         self._watch: threading.Thread | None = None
-        self._staging = threading.Lock()  # uploads that run side by side share one progress
+        self._staging = threading.Lock()  # parallel uploads share one progress
         self._mode = select_mode(context)
         self._began = context.monotonic()
         self._drawn = (
@@ -54,21 +53,20 @@ class Progress:
         self._visible = False
 
     def of(self, total: int) -> None:
-        """The total, where it comes to be known only on the way."""
+        """Set the total once it is known."""
         self._total = total
 
     def add(self, count: int) -> None:
-        """``count`` more are through."""
+        """Advance by ``count``."""
         self.at(self._done + count)
 
     def at(self, done: int) -> None:
-        """So many are through in all (fewer than before when a transfer starts again)."""
+        """Set the amount done (smaller than before if the transfer starts over)."""
         self._done = done
         self._tick()
 
     def stage(self, words: str) -> None:
-        """All bytes are through and something else takes its time, such as "processing on server"; empty when that has
-        ended. How long it has been going on is shown for as long as it does."""
+        """Show a stage after the transfer, such as "processing on server", with its elapsed time; empty ends it."""
         with self._staging:
             self._end_stage()
             self._stage, self._stage_began = words, self._ctx.monotonic()
@@ -81,7 +79,7 @@ class Progress:
                 self._watch.start()
 
     def close(self) -> None:
-        """Take the bar away; what was achieved is for the command to say."""
+        """Remove the bar; the command itself reports the result."""
         with self._staging:
             self._end_stage()
         if self._visible:
@@ -102,7 +100,7 @@ class Progress:
         self._watch, self._stage_over, self._stage = None, threading.Event(), ""
 
     def _staged(self) -> str:
-        """The stage, and from its first second on for how long it has been going on."""
+        """Return the stage, with its elapsed time from the first second on."""
         elapsed = int((self._ctx.monotonic() - self._stage_began) * 1000)
         return f"{self._stage}, {format_duration(elapsed)}" if self._stage and elapsed >= 1000 else self._stage
 
@@ -162,7 +160,7 @@ class Progress:
 
 @contextmanager
 def show_progress(context: "Context", label: str, total: int | None, *, counted: bool = False) -> Iterator[Progress]:
-    """Progress for the time of a block; the bar is gone afterwards, whatever happens."""
+    """Show progress inside a block; the bar is always removed afterwards."""
     progress = Progress(context, label, total, counted=counted)
     try:
         yield progress

@@ -1,4 +1,4 @@
-"""Tables for people on a terminal: aligned, as wide as the terminal, ids never cut. Rich draws them, and only them."""
+"""Tables for people on a terminal: aligned, as wide as the terminal, ids never cut. Rich renders only these."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from docshare.cli.terminal.output import Column
 
 _GAP = 2
-_MIN_WIDTH = 8  # cells that a flexible column keeps
-_MIN_READABLE_WIDTH = 12  # cells below which another column is left out instead
+_MIN_WIDTH = 8  # minimum cells of a flexible column
+_MIN_READABLE_WIDTH = 12  # below this, drop another column instead
 _STYLES = {"ok": "green", "warn": "yellow", "error": "bold red", "dim": "dim", "id": "cyan", "bold": "bold"}
 
 
 def render_table(columns: "Sequence[Column]", rows: Sequence[Mapping[str, Any]], context: "Context") -> Iterator[str]:
-    """A header and one line per row; a column that is empty in every row is left out."""
+    """Yield a header and one line per row; omit columns that are empty in every row."""
     cells = {column: [render_cell(column, row, context) for row in rows] for column in columns}
     cells = {column: texts for column, texts in cells.items() if any(texts) or not rows}
     return (line.rstrip() for line in _draw(cells, context.out_screen).splitlines())
@@ -36,7 +36,7 @@ def _draw(cells: "dict[Column, list[str]]", screen: "Screen") -> str:
     kept, width = _fit_columns(widths, screen.width)
     table = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="dim")
     for column, least in kept.items():
-        # Rich takes room only from columns that may wrap; the texts in them say that they are cut instead.
+        # Rich shrinks only columns that may wrap; their texts are already clipped with a mark.
         title = Text(column.title, no_wrap=True, overflow="ellipsis")
         table.add_column(title, no_wrap=not column.flexible, min_width=least)
     styles = [_STYLES.get(column.role, "") for column in kept]
@@ -44,8 +44,8 @@ def _draw(cells: "dict[Column, list[str]]", screen: "Screen") -> str:
         texts = zip(row, styles, strict=True)
         table.add_row(*(Text(text, style, no_wrap=True, overflow="ellipsis") for text, style in texts))
     paper = StringIO()
-    # Every fact is given, so that Rich takes none from the environment. "Terminal" is about more than colour: with
-    # TERM=dumb it would set the width to 80.
+    # Set everything explicitly, so that Rich reads nothing from the environment: with TERM=dumb, for example, it would
+    # set the width to 80.
     Console(
         file=paper, width=width, color_system="standard" if screen.color else None, no_color=not screen.color,
         force_terminal=False, legacy_windows=False, markup=False, emoji=False, highlight=False,
@@ -54,7 +54,7 @@ def _draw(cells: "dict[Column, list[str]]", screen: "Screen") -> str:
 
 
 def render_pairs(columns: "Sequence[Column]", row: Mapping[str, Any], context: "Context") -> Iterator[str]:
-    """One object as aligned pairs of title and value; empty values are left out."""
+    """Yield the titles and values of one object, aligned; omit empty values."""
     cells = [(column, render_cell(column, row, context)) for column in columns]
     kept = [(column, text) for column, text in cells if text]
     width = max((cell_width(column.title) for column, _ in kept), default=0)
@@ -65,7 +65,7 @@ def render_pairs(columns: "Sequence[Column]", row: Mapping[str, Any], context: "
 
 
 def render_cell(column: "Column", row: Mapping[str, Any], context: "Context") -> str:
-    """The text of one cell."""
+    """Return the text of one cell."""
     from docshare.cli.terminal.output import format_cell, get_value
 
     if column.show is not None:
@@ -94,8 +94,10 @@ def _format_time(kind: str, value: str, context: "Context") -> str:
 
 
 def _fit_columns(widths: "dict[Column, int]", room: int) -> "tuple[dict[Column, int], int]":
-    """The columns that fit, the least important gone first, each with the least width it may get; and the width to
-    draw them in, which is more than ``room`` where nothing is left to cut."""
+    """Return the columns that fit, each with its minimum width, and the width to render them in.
+
+    The least important columns are dropped first. The width exceeds ``room`` if nothing is left to drop.
+    """
     kept = dict(widths)
     while (
         len(kept) > 1

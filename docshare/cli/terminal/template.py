@@ -1,4 +1,4 @@
-"""The little language of ``--template``. Keys only: no attributes, no indexes, no conversions."""
+"""The language of ``--template``: keys only, no attributes, indexes or conversions."""
 
 import re
 
@@ -11,14 +11,14 @@ _TOKEN = re.compile(
 
 
 def parse_template(text: str) -> list[tuple[bool, str]]:
-    """The pieces of a template: ``(True, literal text)`` or ``(False, dotted key)``. Stop (2) for a stray brace."""
+    """Return the parts of a template, ``(True, literal text)`` or ``(False, dotted key)``; or Stop (2)."""
     pieces: list[tuple[bool, str]] = []
     for match in _TOKEN.finditer(text):
         if match["stray"]:
             raise Stop(
                 ExitCode.USAGE,
-                f"bad --template: stray {match['stray']} at character {match.start() + 1}",
-                hint="Write {key} for a value and {{ or }} for a brace.",
+                f"invalid --template: stray {match['stray']} at character {match.start() + 1}",
+                hint="Use {key} for a value, and {{ or }} for a brace.",
             )
         if match["key"]:
             pieces.append((False, match["key"]))

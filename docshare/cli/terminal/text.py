@@ -1,4 +1,4 @@
-"""Text for people: remote text made harmless, widths, sizes, times. Nothing here prints."""
+"""Text for people: escaping of untrusted text, widths, sizes, times. Nothing here prints."""
 
 import re
 import time
@@ -9,10 +9,10 @@ _ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
 def clean(text: str, *, multiline: bool = False) -> str:
-    """Show every character that could steer a terminal as an escape such as ``\\x1b``.
+    """Replace every character that could control a terminal with an escape such as ``\\x1b``.
 
-    Control characters, bidirectional controls, zero-width characters and lone surrogates are shown, not sent. With
-    ``multiline`` line feeds and tabs stay.
+    This covers control characters, bidirectional controls, zero-width characters and lone surrogates. With
+    ``multiline``, keep line feeds and tabs.
     """
     if text.isprintable():
         return text
@@ -35,7 +35,7 @@ def _escape(char: str, multiline: bool) -> str:
 
 
 def cell_width(text: str) -> int:
-    """How many terminal cells ``text`` takes (wide characters two, combining marks none)."""
+    """Return the number of terminal cells of ``text`` (two for wide characters, none for combining marks)."""
     if text.isascii():
         return len(text)
     import unicodedata
@@ -48,7 +48,7 @@ def cell_width(text: str) -> int:
 
 
 def clip(text: str, width: int, mark: str = "…") -> str:
-    """``text`` cut to ``width`` cells, ending in ``mark`` if something was cut off."""
+    """Return ``text`` cut to ``width`` cells, ending in ``mark`` if it was cut."""
     if cell_width(text) <= width:
         return text
     room = width - cell_width(mark)
@@ -62,7 +62,7 @@ def clip(text: str, width: int, mark: str = "…") -> str:
 
 
 def format_size(size: int) -> str:
-    """``4.2 MB``: binary sizes, as the limits of the specification count them."""
+    """Return for example ``4.2 MB``: binary units, as in the limits of the API."""
     if size < 1024:
         return f"{size} B"
     value, unit = size / 1024, _SIZE_UNITS[0]
@@ -74,7 +74,7 @@ def format_size(size: int) -> str:
 
 
 def format_distinct_sizes(one: int, other: int) -> tuple[str, str]:
-    """Two different sizes drawn so that they differ: with their bytes where ``human_size`` rounds both to the same."""
+    """Format two different sizes so that they look different: with exact bytes if they round to the same text."""
     drawn = format_size(one), format_size(other)
     if drawn[0] != drawn[1]:
         return drawn
@@ -82,14 +82,14 @@ def format_distinct_sizes(one: int, other: int) -> tuple[str, str]:
 
 
 def format_duration(millis: int) -> str:
-    """``1m 42s``: at most two units; below a second ``0s``."""
-    from docshare.contract.wire import spoken  # here, since it loads datetime and most commands say no duration
+    """Return for example ``1m 42s``: at most two units; below a second ``0s``."""
+    from docshare.contract.wire import spoken  # not at the top: it imports datetime, which most commands do not need
 
     return spoken(millis // 1000)
 
 
 def format_exact_duration(millis: int) -> str:
-    """``1m 42.3s``: as ``human_duration``, with tenths of a second below an hour, so that parts add up to their sum."""
+    """Return for example ``1m 42.3s``: tenths of a second below an hour, so that parts add up to their sum."""
     minutes, tenths = divmod(round(millis / 100), 600)
     if minutes >= 60:
         return format_duration(millis)
@@ -97,12 +97,12 @@ def format_exact_duration(millis: int) -> str:
 
 
 def format_page_count(count: int) -> str:
-    """``1 page``, ``12 pages``."""
+    """Return ``1 page`` or ``12 pages``."""
     return f"{count} page" if count == 1 else f"{count} pages"
 
 
 def format_relative_time(millis: int, now: int) -> str:
-    """``3 days ago``, ``in 2 h``; a local date beyond 30 days either way. Both in milliseconds since 1970."""
+    """Return ``3 days ago``, ``in 2 h``, or a local date beyond 30 days. Both in milliseconds since 1970."""
     away = abs(now - millis) // 1000
     if away < 45:
         return "just now" if millis <= now else "in moments"
@@ -118,12 +118,12 @@ def format_relative_time(millis: int, now: int) -> str:
 
 
 def format_local_time(millis: int) -> str:
-    """``2026-11-21 09:00`` in the time zone of this machine."""
+    """Return for example ``2026-11-21 09:00`` in local time."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(millis / 1000))
 
 
 def parse_duration(text: str) -> float:
-    """Read ``90``, ``90s``, ``5m``, ``1.5h``, ``7d`` as seconds; raises ValueError for anything else."""
+    """Parse ``90``, ``90s``, ``5m``, ``1.5h`` or ``7d`` as seconds; raise ValueError for anything else."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|w)?", text.strip(), re.ASCII)
     if match is None:
         raise ValueError(f"{text!r} is not a duration such as 30s, 5m or 2h")

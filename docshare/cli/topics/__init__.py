@@ -1,7 +1,7 @@
-"""What ``docshare help TOPIC`` and the manual pages of section 7 say.
+"""The texts of ``docshare help TOPIC`` and of the manual pages in section 7.
 
-Each topic is a text file: a summary line, then paragraphs, ``# headings``, rows of ``  term  meaning``, examples behind
-four spaces. A line ``@name`` is replaced by a table that the program itself works by, so that the two cannot differ.
+Each topic is a text file: a summary line, then paragraphs, ``# headings``, rows of ``  term  meaning``, and examples
+indented by four spaces. A line ``@name`` is replaced by a table generated from the code, so that the two cannot differ.
 """
 
 import textwrap
@@ -12,6 +12,7 @@ TOPICS = (
     "apply",
     "backup",
     "ci",
+    "contributing",
     "cursors",
     "documents",
     "environment",
@@ -36,20 +37,20 @@ _WIDTH = 78
 
 
 def load(topic: str) -> str:
-    """The text of a topic, tables filled in."""
+    """Return the text of a topic with its tables filled in."""
     text = (Path(__file__).parent / f"{topic}.txt").read_text(encoding="utf-8")
     lines = (_TABLES[line[1:]]() if line.startswith("@") else [line] for line in text.splitlines())
     return "\n".join(line for group in lines for line in group) + "\n"
 
 
 def read_summary(topic: str) -> str:
-    """The first line of a topic."""
+    """Return the first line of a topic."""
     with open(Path(__file__).parent / f"{topic}.txt", encoding="utf-8") as lines:
         return lines.readline().strip()
 
 
 def render_rows(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """``  term  meaning`` lines, aligned and wrapped; a term that is too long gets a line of its own."""
+    """Yield aligned and wrapped ``  term  meaning`` lines; a long term gets a line of its own."""
     table = list(pairs)
     indent = min(max(len(term) for term, _ in table), 22) + 4
     for term, meaning in table:
@@ -81,7 +82,7 @@ def _render_plans() -> Iterator[str]:
 
     table = []
     for plan, limits in PLAN_LIMITS.items():
-        slots = f"{limits.file_slots} files" if limits.file_slots is not None else "any number of files"
+        slots = f"{limits.file_slots} files" if limits.file_slots is not None else "unlimited files"
         trash = f"trash kept {limits.trash_ms // DAY} days" if limits.trash_ms is not None else "no trash"
         table.append((plan.tier, f"{slots}, PDFs up to {format_size(limits.stored_bytes)}, {trash}"))
     return render_rows(table)
@@ -93,9 +94,9 @@ def _render_webhook_kinds() -> Iterator[str]:
 
     table = []
     for name, kind in KINDS.items():
-        keys = ", ".join(kind.always) or "nothing more"
-        optional = f"; where it applies {', '.join(kind.when)}" if kind.when else ""
-        plan = f" On {kind.plan.tier.title()} only." if kind.plan > Plan.FREE else ""
+        keys = ", ".join(kind.always) or "no further keys"
+        optional = f"; if applicable, {', '.join(kind.when)}" if kind.when else ""
+        plan = f" {kind.plan.tier.title()} only." if kind.plan > Plan.FREE else ""
         fires = kind.fires[0].upper() + kind.fires[1:]
         table.append((name, f"{fires}. Data: {keys}{optional}.{plan}"))
     return render_rows(table)

@@ -106,7 +106,7 @@ def test_it_needs_no_credential(shell: Shell) -> None:
 def test_nobody_is_signed_in_on_a_server_elsewhere(seated: Shell) -> None:
     done = seated("dashboard", "--email", "ada@example.com", env={"DOCSHARE_URL": "https://docs.example"})
     assert (done.code, done.out, seated.opened) == (2, "", [])
-    assert "only a server on this machine" in done.err
+    assert "--email requires a server on this machine" in done.err
     assert "--data DIR" in done.err
 
 

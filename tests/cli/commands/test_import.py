@@ -109,7 +109,7 @@ def test_the_link_is_opened_where_somebody_can_see_it(shell: Shell) -> None:
 
 def test_a_terminal_sees_that_the_server_fetches(shell: Shell) -> None:
     shell.tty = True
-    assert "the server fetches it" in shell("import", URL).err
+    assert "the server downloads the PDF" in shell("import", URL).err
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""``docshare invites``: personal links for e-mail addresses."""
+"""``docshare invites``: personal links for email addresses."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ def test_a_link_that_does_not_show_the_page_is_left_out_and_said(room: FakeReade
     room.variants = [make_variant(ANN, "Ann", overrides={"pageRange": {"from": 1, "to": 1}}), make_variant(BOB, "Bob")]
     done = shell("pending", FILE, "--page", "3", "--json")
     assert [row["name"] for row in done.json] == ["Bob"]
-    assert "1 left out, whose link does not show that page" in done.err
+    assert "skipped 1 recipient whose link does not show that page" in done.err
 
 
 def test_a_long_history_is_walked_to_its_end(room: FakeReadership, api: FakeApi, shell: Shell) -> None:
@@ -192,7 +192,7 @@ def test_a_long_history_is_walked_to_its_end(room: FakeReadership, api: FakeApi,
 def test_without_recipients_no_session_is_asked_for(room: FakeReadership, api: FakeApi, shell: Shell) -> None:
     done = shell("pending", FILE)
     assert (done.code, done.out, api.asked("GET", SESSIONS)) == (0, "", [])
-    assert "nobody has a link of their own" in done.err
+    assert "the file has no recipients" in done.err
 
 
 def test_a_row_says_everything_that_is_known(room: FakeReadership, shell: Shell) -> None:
@@ -230,7 +230,7 @@ def test_a_person_reads_why(room: FakeReadership, shell: Shell) -> None:
     room.sessions = [make_session(1, ALL, variantUuid=ANN, contentVersion=1), make_session(2, {1: 61}, variantUuid=BOB)]
     shell.tty = True
     done = shell("pending", FILE, "--no-color")
-    assert [line.split()[0] for line in done.lines] == ["WHO", "Ann", "Bob"]
+    assert [line.split()[0] for line in done.lines] == ["RECIPIENT", "Ann", "Bob"]
     assert "only version 1" in done.lines[1]
     assert "stopped early" in done.lines[2]
     assert "1/3" in done.lines[2]

@@ -291,5 +291,5 @@ def test_the_end_of_input_at_the_prompt_for_a_key_makes_no_profile(api: FakeApi,
         terminal.type("\x04")
         ended = terminal.end()
     assert ended.code == 2
-    assert "nothing was typed; nothing was changed" in ended.shown
+    assert "no input; nothing was changed" in ended.shown
     assert "work" not in shell("profile", "list").out

@@ -128,8 +128,8 @@ def test_a_replacement_meanwhile_moves_the_goal_and_is_told(room: FakeReadership
     done = shell("wait", FILE, "--page", "3", "--timeout", "1h", "--json")
     assert (done.code, done.json["id"]) == (0, 2)
     told = done.err.splitlines()
-    assert told[0].endswith("waiting until somebody has read page 3 in version 2")
-    assert told[1].endswith("the document was replaced: waiting until somebody has read page 3 in version 3")
+    assert told[0].endswith("waiting until someone has read page 3 in version 2")
+    assert told[1].endswith("the document was replaced; waiting until someone has read page 3 in version 3")
 
 
 def test_a_page_that_a_replacement_takes_away_is_not_waited_for(
@@ -137,7 +137,7 @@ def test_a_page_that_a_replacement_takes_away_is_not_waited_for(
 ) -> None:
     time.during(None, lambda: replace_document(room, make_session(1, contentVersion=3), totalPages=2))
     done = shell("wait", FILE, "--page", "3", "--timeout", "1h")
-    assert (done.code, "--page 3 can never be read: the document has 2 pages" in done.err) == (2, True)
+    assert (done.code, "--page 3 is out of range: the document has 2 pages" in done.err) == (2, True)
 
 
 def test_a_failed_look_at_the_version_loses_no_session(room: FakeReadership, api: FakeApi, shell: Shell) -> None:
@@ -161,13 +161,13 @@ def test_when_the_time_is_over_it_is_124(room: FakeReadership, shell: Shell, tim
     room.sessions = [make_session(1)]
     done = shell("wait", FILE, "--variant", "label:Ann", "--page", "3", "--timeout", "10m")
     assert (done.code, done.out, time.passed) == (124, "", 600)
-    assert done.err.splitlines()[-1].endswith("the time is over: Ann has not read page 3 in version 2")
+    assert done.err.splitlines()[-1].endswith("timed out: Ann has not read page 3 in version 2")
 
 
 def test_it_says_that_nobody_has_read_it(room: FakeReadership, shell: Shell) -> None:
     room.file["contentVersion"] = 1
     done = shell("wait", FILE, "--min-time", "20s", "--timeout", "1m")
-    assert done.err.splitlines()[-1].endswith("the time is over: nobody has read it for 20s")
+    assert done.err.splitlines()[-1].endswith("timed out: no one has read it for 20s")
 
 
 def test_ctrl_c_is_130(room: FakeReadership, shell: Shell, time: FakeTime) -> None:
@@ -204,7 +204,7 @@ def test_a_revoked_link_and_a_page_it_hides_are_2(room: FakeReadership, shell: S
     ]  # fmt: skip
     assert run_wait(shell, "--variant", "label:Ann", code=2) is None
     done = shell("wait", FILE, "--variant", "label:Bob", "--page", "3")
-    assert (done.code, "shown are 1 to 2" in done.err) == (2, True)
+    assert (done.code, "the link shows pages 1 to 2" in done.err) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -236,8 +236,8 @@ def test_failures_are_borne_told_once_and_their_end_too(
     fail_session_requests(api, room, problem(503, "unavailable"), FakeResponse(then="drop"), FakeResponse(then="reset"))
     done = shell("wait", FILE)
     assert (done.code, len(time.slept)) == (0, 3)
-    assert done.err.count("trying again") == 1
-    assert "the server answers again" in done.err
+    assert done.err.count("retrying") == 1
+    assert "the server is responding again" in done.err
 
 
 def test_a_failure_in_the_middle_of_a_walk_loses_nothing(room: FakeReadership, api: FakeApi, shell: Shell) -> None:
@@ -267,7 +267,7 @@ def test_a_server_that_never_answered_before_the_timeout_is_11(
     api.on("GET", SESSIONS, answer)
     done = shell("wait", FILE, "--timeout", "1m", "--json")
     assert (done.code, done.out, time.passed) == (11, "", 60)
-    assert done.error["detail"].startswith("the server could not be reached before the time was over: ")
+    assert done.error["detail"].startswith("could not reach the server before the timeout: ")
 
 
 def test_a_server_that_goes_away_in_the_end_has_answered(room: FakeReadership, api: FakeApi, shell: Shell) -> None:

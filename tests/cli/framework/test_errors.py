@@ -219,7 +219,7 @@ def test_a_bug_is_one_line_and_a_report_without_secrets(shell: Shell) -> None:
     report = shell.home / "state" / "crash.log"
     assert done.err.splitlines() == [
         "error: unexpected error: ZeroDivisionError: with *** in the message",
-        f"hint: The report is in {report}",
+        f"hint: Report written to {report}",
     ]
     text = report.read_text()
     assert "ZeroDivisionError" in text

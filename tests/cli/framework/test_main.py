@@ -77,7 +77,7 @@ def test_a_word_that_newcomers_try_leads_to_the_command(shell: Shell, word: str,
     assert shell(*meant.split(), "--help").code == 0
 
 
-@pytest.mark.parametrize(("word", "told"), [("nginx", "Topics that speak of it: proxy."), ("x1y2", "Topics: apply, ")])
+@pytest.mark.parametrize(("word", "told"), [("nginx", "Topics that mention it: proxy."), ("x1y2", "Topics: apply, ")])
 def test_help_for_a_word_that_is_no_topic_names_those_that_speak_of_it(shell: Shell, word: str, told: str) -> None:
     done = shell("help", word)
     assert (done.code, told in done.err) == (2, True)
@@ -225,14 +225,14 @@ def test_help_of_a_command_is_its_help(shell: Shell) -> None:
 
 def test_help_as_json_is_what_the_line_asks_for_and_no_wish_of_a_profile(shell: Shell) -> None:
     listed = shell("help", "--json").json
-    assert {"topic": "exit-codes", "summary": "Exit codes, and how errors are told"} in listed
+    assert {"topic": "exit-codes", "summary": "Exit codes and error messages"} in listed
     told = shell("help", "exit-codes", "--json").json
     assert told["topic"] == "exit-codes"
-    assert told["text"].splitlines()[0] == "Exit codes, and how errors are told"
+    assert told["text"].splitlines()[0] == "Exit codes and error messages"
     told = shell("help", "files", "list", "--json").json
     assert (told["command"], told["text"]) == ("files list", shell("help", "files", "list").out.removesuffix("\n"))
     shell.env["DOCSHARE_FORMAT"] = "json"
-    assert shell("help", "exit-codes").out.startswith("Exit codes, and how errors are told\n")
+    assert shell("help", "exit-codes").out.startswith("Exit codes and error messages\n")
     assert shell("completion", "bash").out.startswith("# bash")
 
 

@@ -69,7 +69,7 @@ def test_an_upload_with_a_slug_prints_the_custom_link(
 
 @pytest.mark.parametrize(
     ("template", "said"),
-    [("{nme}", "no such field: nme"), ("{shortid} {size}", "no such field: shortid"), ("{zz.top}", "zz.top")],
+    [("{nme}", "unknown field: nme"), ("{shortid} {size}", "unknown field: shortid"), ("{zz.top}", "zz.top")],
 )
 def test_a_template_with_an_unknown_key_is_refused(shell: Shell, api: FakeApi, template: str, said: str) -> None:
     done = shell("ls", "--template", template)

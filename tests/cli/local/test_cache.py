@@ -35,7 +35,7 @@ def test_last_is_that_of_the_account_and_server_in_effect(
 ) -> None:
     assert work("upload", deck).code == 0
     found = work("files", "show", "@last", env={"DOCSHARE_TOKEN": TOKEN, **other})
-    assert (found.code, "nothing was uploaded" in found.err) == (2, True)
+    assert (found.code, "no file has been uploaded" in found.err) == (2, True)
     assert can_show_last(work, api)
 
 

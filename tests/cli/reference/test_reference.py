@@ -124,9 +124,9 @@ def test_every_setting_of_the_command_line_is_in_the_manual() -> None:
 
 # code, first words of the meaning: typed from the design
 CODES = {
-    0: "Done", 1: "Unexpected error", 2: "Wrong usage", 3: "Not found", 4: "No, bad or expired credential",
+    0: "Done", 1: "Unexpected error", 2: "Invalid usage", 3: "Not found", 4: "Missing, invalid",
     5: "Forbidden", 6: "The plan", 7: "Conflict", 8: "Gone", 9: "The server rejected", 10: "Still rate limited",
-    11: "Server or network failure", 12: "Some items", 13: "A check failed", 14: "A write may", 124: "The --deadline",
+    11: "Server or network failure", 12: "Some of several", 13: "A check failed", 14: "A write may", 124: "Timed out",
     130: "Interrupted", 141: "The reader", 143: "Terminated",
 }  # fmt: skip
 

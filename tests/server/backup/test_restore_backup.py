@@ -252,7 +252,7 @@ def test_a_directory_with_something_else_in_it_is_left_alone(desk: AdminShell, s
     place.mkdir()
     (place / "cat.jpg").write_bytes(b"meow")
     done = desk.admin("restore", saved, "--yes", data=place)
-    assert (done.code, "holds no docshare data" in done.err) == (2, True)
+    assert (done.code, "is not a docshare data directory" in done.err) == (2, True)
     assert [path.name for path in place.iterdir()] == ["cat.jpg"]
 
 
@@ -260,7 +260,7 @@ def test_a_running_server_is_left_alone(operator: Operator, own: Path) -> None:
     with DirectoryLock(operator.data):
         done = operator.admin("restore", own, "--yes")
         mend = operator.admin("check", "--repair")
-    assert (done.code, "a server runs on" in done.err) == (7, True)
+    assert (done.code, "a server is running on" in done.err) == (7, True)
     assert mend.code == 7
 
 
@@ -291,7 +291,7 @@ def test_what_is_restored_is_for_its_owner_alone(desk: AdminShell, saved: Path) 
 def test_a_full_disk_is_told_before_anything_is_written(desk: AdminShell, saved: Path) -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(restoring.shutil, "disk_usage", lambda path: _DiskUsage())
-        assert "not enough room" in desk.refused(saved, 2)
+        assert "not enough disk space" in desk.refused(saved, 2)
 
 
 class _DiskUsage:

@@ -1,5 +1,5 @@
-"""``docshare admin``: operate an instance. Read ``group`` first; each command is loaded when it runs.
+"""``docshare admin``: manage an instance. Read ``group`` first; each command is loaded when it runs.
 
-Commands go through ``docshare.cli.framework.admin_channel`` to the running server; backup, restore and check open the
-data directory themselves.
+Commands use ``docshare.cli.framework.admin_channel`` to reach the running server; backup, restore and check open the
+data directory directly.
 """

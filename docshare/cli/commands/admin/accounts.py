@@ -1,4 +1,4 @@
-"""``docshare admin account``, ``key`` and ``login-link``: who may use the instance."""
+"""``docshare admin account``, ``key`` and ``login-link``: manage access to the instance."""
 
 from typing import Annotated
 
@@ -13,8 +13,8 @@ from docshare.cli.framework.prompts import confirm, confirm_irreversible
 from docshare.cli.terminal.output import Column, Spec
 
 app = App()
-account = App("Accounts and their plans.")
-key = App("API keys.")
+account = App("Manage accounts and their plans.")
+key = App("Manage API keys.")
 app.add_typer(account, name="account")
 app.add_typer(key, name="key")
 
@@ -22,7 +22,7 @@ _ACCOUNT = Spec(
     table=(Column("email", "EMAIL"), Column("name", "NAME"), Column("tier", "PLAN"), Column("uuid", "UUID", role="id")),
     plain=("email", "tier", "uuid", "name"),
     id="uuid",
-    empty="no accounts yet",
+    empty="no accounts",
 )
 _NEW_ACCOUNT = Spec(
     table=(*_ACCOUNT.table, Column("apiKey", "API KEY")),
@@ -35,7 +35,7 @@ _KEY = Spec(
     table=(
         Column("name", "NAME"),
         Column("tail", "ENDS WITH"),
-        Column("createdAt", "MADE", kind="when"),
+        Column("createdAt", "CREATED", kind="when"),
         Column("revokedAt", "REVOKED", kind="when"),
         Column("uuid", "UUID", role="id"),
     ),
@@ -57,12 +57,12 @@ _LINK = Spec(table=(Column("url", "SIGN-IN LINK"),), plain=("url",), id="url", o
 def account_create(
     context: typer.Context,
     email: Email,
-    name: Annotated[str | None, typer.Option(help="The person's name.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the person.")] = None,
     tier: Annotated[str, typer.Option(help="Plan: free, basic or pro.")] = "pro",
     data: Data = None,
     dry_run: DryRun = False,
 ) -> ExitCode:
-    """Make an account with its first API key, which is shown once.
+    """Create an account with an API key, which is shown only once.
 
     Examples:
 
@@ -90,7 +90,7 @@ def account_set_tier(
     data: Data = None,
     dry_run: DryRun = False,
 ) -> ExitCode:
-    """Change the plan of an account. It takes effect at once.
+    """Change the plan of an account, effective immediately.
 
     Examples:
 
@@ -103,11 +103,13 @@ def account_set_tier(
 def account_delete(
     context: typer.Context,
     email: Email,
-    typed: Annotated[str | None, typer.Option("--confirm", metavar="EMAIL", help="Say the address again.")] = None,
+    typed: Annotated[str | None, typer.Option("--confirm", metavar="EMAIL", help="Confirm by repeating EMAIL.")] = None,
     data: Data = None,
     dry_run: DryRun = False,
 ) -> ExitCode:
-    """Delete an account with all its files, links and readership. There is no way back.
+    """Delete an account with all its files, links and readership.
+
+    This cannot be undone.
 
     Examples:
 
@@ -124,11 +126,13 @@ def account_delete(
 def key_create(
     context: typer.Context,
     email: Email,
-    name: Annotated[str | None, typer.Option(help="What the key is for.")] = None,
+    name: Annotated[str | None, typer.Option(help="Purpose of the key.")] = None,
     data: Data = None,
     dry_run: DryRun = False,
 ) -> ExitCode:
-    """Make an API key. It is shown once; in a pipe it is the only output.
+    """Create an API key.
+
+    The key is shown only once. Piped output is only the key.
 
     Examples:
 
@@ -151,7 +155,7 @@ def key_list(context: typer.Context, email: Email, data: Data = None) -> None:
 @key.command("revoke", spec=_KEY)
 def key_revoke(
     context: typer.Context,
-    uuid: Annotated[str, typer.Argument(metavar="UUID", help="The key.")],
+    uuid: Annotated[str, typer.Argument(metavar="UUID", help="UUID of the key.")],
     data: Data = None,
     dry_run: DryRun = False,
 ) -> ExitCode:
@@ -162,13 +166,13 @@ def key_revoke(
       docshare admin key revoke 6f1c2e9a-3b0d-4d53-9a51-0c8d3f5f8f10 --yes
     """
     if not dry_run:
-        confirm(current_context(), f"Revoke the key {uuid}? Whatever uses it stops working.")
+        confirm(current_context(), f"Revoke key {uuid}? Programs that use it stop working.")
     return run_change(context, data, dry_run, _KEY, "key revoke", uuid=uuid)
 
 
 @app.command("login-link", spec=_LINK)
 def login_link(context: typer.Context, email: Email, data: Data = None, dry_run: DryRun = False) -> ExitCode:
-    """Make a one-time sign-in link for the owner's pages, valid for 10 minutes.
+    """Create a one-time sign-in link that is valid for 10 minutes.
 
     Examples:
 
@@ -176,5 +180,5 @@ def login_link(context: typer.Context, email: Email, data: Data = None, dry_run:
     """
     code = run_change(context, data, dry_run, _LINK, "login-link", email=email)
     if not dry_run and not is_served(resolve_data_dir(context, data)):
-        current_context().note("no server runs on this data: the link leads somewhere once one does")
+        current_context().note("no server is running on this data directory; the link works once one is")
     return code

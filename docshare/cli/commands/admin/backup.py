@@ -1,4 +1,4 @@
-"""``docshare admin backup``: all of an instance into one archive, or into a directory that keeps what is there."""
+"""``docshare admin backup``: back up an instance to an archive, or incrementally to a directory."""
 
 import os
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ BACKUP = Spec(
 _ARCHIVE_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst")
 _PACKERS_BY_SUFFIX = {".zst": "zstd", ".xz": "xz", ".bz2": "bzip2", ".age": "age -r RECIPIENT", ".gpg": "gpg -e"}
 _ZSTD_LEVEL = 3
-_GZIP_LEVEL = 1  # documents are compressed already; the database is what gets smaller
+_GZIP_LEVEL = 1  # documents are already compressed; only the database shrinks
 STREAM = "-"
 
 
@@ -51,24 +51,25 @@ STREAM = "-"
 def backup(
     context: typer.Context,
     out: Annotated[str, typer.Argument(metavar="OUT", help="FILE.tar, .tar.gz, .tar.zst, a directory, or -.")],
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an archive, or another instance's backup.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite an archive, or the backup of another instance.")
+    ] = False,
     without_key: Annotated[
-        bool, typer.Option("--without-key", help="Leave out the key that opens the secrets in the database.")
+        bool, typer.Option("--without-key", help="Omit the key that decrypts the secrets in the database.")
     ] = False,
     data: Data = None,
     dry_run: DryRun = False,
 ) -> ExitCode:
-    """Back up the whole instance while it runs: database, documents, keys and settings.
+    """Back up the whole instance while it runs.
 
-    The backup is the instance as it was at one instant; readers and uploads go on meanwhile. An archive is one
-    file that any tar reads. A directory keeps every content once under its SHA-256: the next backup to the same
-    directory copies only what is new, and removes what is gone. Nothing stands under OUT before it is whole.
+    The backup is a snapshot of the database, the documents, the keys and the settings; reading and uploading continue
+    meanwhile. An archive is a tar file. A directory stores each document once under its SHA-256, so the next backup to
+    it copies only new documents and removes deleted ones. OUT appears only when the backup is complete. Files deleted
+    during the backup are included, and are destroyed after it.
 
-    What is deleted meanwhile is in it, and is destroyed once it has ended.
-
-    A backup opens everything, webhook secrets included: keep it as safe as the data directory. Documents that were
-    destroyed stay in the backups made before. Other ways of packing, and encrypting, go behind a pipe. Exit code 13 if
-    a document in the store is damaged; the rest is backed up all the same.
+    A backup contains all secrets, including webhook secrets, so protect it like the data directory. Documents that are
+    destroyed later remain in earlier backups. For other compression or encryption, use a pipe. The exit code is 13 if a
+    stored document is damaged; everything else is backed up nevertheless.
 
     Examples:
 
@@ -100,13 +101,15 @@ def backup(
 def _require_target(ctx: Context, target: Path | None, force: bool) -> None:
     if target is None:
         if ctx.stdout_tty:
-            raise Stop(ExitCode.USAGE, "a backup is not for a terminal", hint="Redirect stdout, or name a file.")
+            raise Stop(
+                ExitCode.USAGE, "refusing to write a backup to a terminal", hint="Redirect stdout, or write to a file."
+            )
         return
     if not _is_archive(target) and target.suffix in (*_PACKERS_BY_SUFFIX, ".zip"):
         packer = _PACKERS_BY_SUFFIX.get(target.suffix)
         raise Stop(
             ExitCode.USAGE,
-            f"cannot write {target.suffix}: only {', '.join(_ARCHIVE_SUFFIXES)} and directories",
+            f"{target.suffix} is not supported; use {', '.join(_ARCHIVE_SUFFIXES)} or a directory",
             hint=f"Pipe it: docshare admin backup - | {packer} > {target.name}" if packer else "",
         )
     if not _is_archive(target):
@@ -116,10 +119,10 @@ def _require_target(ctx: Context, target: Path | None, force: bool) -> None:
             require_free(target)
         except FileExistsError:
             raise Stop(
-                ExitCode.USAGE, f"{target} is not empty and holds no backup", hint="Name another directory."
+                ExitCode.USAGE, f"{target} is not empty and is not a backup", hint="Use another directory."
             ) from None
     elif target.exists() and not force:
-        raise Stop(ExitCode.USAGE, f"{target} exists", hint="Give --force to overwrite it.")
+        raise Stop(ExitCode.USAGE, f"{target} already exists", hint="Use --force to overwrite it.")
 
 
 def _is_archive(target: Path) -> bool:
@@ -128,12 +131,15 @@ def _is_archive(target: Path) -> bool:
 
 @contextmanager
 def _open_sink(ctx: Context, target: Path | None, force: bool) -> "Iterator[tuple[Sink, Path | None]]":
-    """Where the backup goes, and where the copy of the database lies meanwhile; it is in place when the block ends."""
+    """Yield the target of the backup and the path of the temporary database copy.
+
+    Publish the backup after the block.
+    """
     from docshare.server.backup.archive import DirectorySink, OtherInstance, TarSink
 
     if target is None:
         ctx.flush()
-        yield TarSink(_StdoutStream(ctx)), None  # type: ignore[arg-type]  # all it does is write
+        yield TarSink(_StdoutStream(ctx)), None  # type: ignore[arg-type]  # only ``write`` is used
     elif _is_archive(target):
         part = target.with_name(f"{target.name}.part")
         with _open_archive(target, part) as stream:
@@ -144,8 +150,8 @@ def _open_sink(ctx: Context, target: Path | None, force: bool) -> "Iterator[tupl
         except OtherInstance:
             raise Stop(
                 ExitCode.CONFLICT,
-                f"{target} holds the backup of another instance",
-                hint="Name another directory, or give --force to replace that backup.",
+                f"{target} is the backup of another instance",
+                hint="Use another directory, or --force to replace that backup.",
             ) from None
 
 
@@ -163,7 +169,7 @@ def _open_archive(target: Path, part: Path) -> Iterator[IO[bytes]]:
                     yield packed
             elif target.name.endswith("z"):
                 with gzip.GzipFile("", "wb", _GZIP_LEVEL, file, mtime=0) as packed:
-                    yield packed  # type: ignore[misc]  # as good a stream as any
+                    yield packed  # type: ignore[misc]  # a binary stream like any other
             else:
                 yield file
             file.flush()
@@ -175,7 +181,7 @@ def _open_archive(target: Path, part: Path) -> Iterator[IO[bytes]]:
 
 
 class _StdoutStream:
-    """Standard output: whoever goes away there ends the command as always."""
+    """Standard output as a binary stream; a closed pipe ends the command as usual."""
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx

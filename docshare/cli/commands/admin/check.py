@@ -1,4 +1,4 @@
-"""``docshare admin check``: is the instance whole, and mending what can be mended."""
+"""``docshare admin check``: check the integrity of the instance and repair it."""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
@@ -25,7 +25,7 @@ CHECK = Spec(
         Column("ok", "OK", kind="flag"),
         Column("check", "CHECK"),
         Column("detail", "FOUND", flexible=True),
-        Column("fix", "WHAT TO DO", flexible=True, rank=1),
+        Column("fix", "FIX", flexible=True, rank=1),
     ),
     plain=("check", "ok", "detail", "fix"),
 )
@@ -34,17 +34,21 @@ CHECK = Spec(
 @app.command("check", spec=CHECK)
 def check(
     context: typer.Context,
-    quick: Annotated[bool, typer.Option("--quick", help="Compare sizes only; read no document.")] = False,
-    repair: Annotated[bool, typer.Option("--repair", help="Mend what can be mended. No server may run.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Compare sizes without reading documents.")] = False,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Repair what is possible, while no server is running.")
+    ] = False,
     data: Data = None,
     dry_run: DryRun = False,
 ) -> ExitCode:
-    """Check that the instance is whole: database, documents, keys, permissions. Exit code 13 if anything is wrong.
+    """Check the database, documents, keys and permissions.
 
-    Every document is read and held against its SHA-256; that of an asset is not known, only its size. It may run beside
-    the server. --repair closes permissions, builds indexes anew, freezes the links of documents whose content is
-    damaged, and moves what nothing refers to into a directory "lost-and-found", with a report; it deletes nothing. The
-    report may name what was deleted on purpose just before a crash: empty that directory when you have looked.
+    The command reads every document and compares its SHA-256; for assets it compares only the size. A server may be
+    running. --repair fixes permissions, rebuilds indexes, freezes the links of damaged documents, and moves
+    unreferenced files to a directory "lost-and-found" with a report. It deletes nothing. The directory may contain
+    files that were deleted just before a crash, so empty it after reviewing the report.
+
+    The exit code is 13 if the check finds a problem.
 
     Examples:
 

@@ -1,4 +1,4 @@
-"""``docshare admin client``: the apps that may ask accounts for access by OAuth."""
+"""``docshare admin client``: manage apps that use OAuth."""
 
 from typing import Annotated
 
@@ -12,15 +12,15 @@ from docshare.cli.framework.exits import ExitCode
 from docshare.cli.framework.prompts import confirm
 from docshare.cli.terminal.output import Column, Spec
 
-app = App("Apps that may ask accounts for access by OAuth.")
+app = App("Manage apps that use OAuth.")
 
 _CLIENT = Spec(
     table=(
         Column("name", "NAME", role="bold", flexible=True),
         Column("clientId", "CLIENT ID", role="id"),
         Column("public", "PUBLIC", kind="flag"),
-        Column("redirectUris", "ANSWERS TO", flexible=True, rank=2, show=lambda row: ", ".join(row["redirectUris"])),
-        Column("createdAt", "MADE", kind="when", rank=3),
+        Column("redirectUris", "REDIRECT URIS", flexible=True, rank=2, show=lambda row: ", ".join(row["redirectUris"])),
+        Column("createdAt", "CREATED", kind="when", rank=3),
     ),
     plain=("clientId", "name", "public", "createdAt", "redirectUris"),
     id="clientId",
@@ -38,19 +38,19 @@ _NEW_CLIENT = Spec(
 @app.command("create", spec=_NEW_CLIENT)
 def client_create(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What people read when it asks them for access.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name shown to people when the app asks for access.")],
     redirect_uris: Annotated[
-        list[str], typer.Option("--redirect-uri", metavar="URI", help="Where it gets its answer; repeatable.")
+        list[str], typer.Option("--redirect-uri", metavar="URI", help="Redirect URI of the app. Repeatable.")
     ],
     public: Annotated[
-        bool, typer.Option("--public", help="It cannot keep a secret: an app, a page, a script.")
+        bool, typer.Option("--public", help="The app cannot keep a secret (mobile app, web page, script).")
     ] = False,
     data: Data = None,
     dry_run: DryRun = False,
 ) -> ExitCode:
-    """Register an app; unless it is public, its secret is shown once.
+    """Register an app. Unless it is public, its secret is shown only once.
 
-    Redirect addresses are https anywhere, http on 127.0.0.1 (any port then fits), or an app's own scheme. Every app
+    A redirect URI uses https, http on 127.0.0.1 (which then matches any port), or a custom scheme of the app. Every app
     must use PKCE with S256.
 
     Examples:
@@ -58,7 +58,7 @@ def client_create(
       docshare admin client create "Sales dashboard" --redirect-uri https://sales.example.com/oauth/callback
       docshare admin client create "Team script" --redirect-uri http://127.0.0.1/callback --public
     """
-    # An address holds no spaces, so they can stand between several.
+    # URIs contain no spaces, so a space can separate them.
     uris = " ".join(redirect_uris)
     wish = {"name": name, "redirect-uris": uris, "public": "yes" if public else "no"}
     return run_change(context, data, dry_run, _NEW_CLIENT, "client create", **wish)
@@ -66,7 +66,7 @@ def client_create(
 
 @app.command("list", spec=_CLIENT)
 def client_list(context: typer.Context, data: Data = None) -> None:
-    """List the registered apps. The command line itself is one of them.
+    """List the registered apps, including the command line itself.
 
     Examples:
 
@@ -82,7 +82,7 @@ def client_remove(
     data: Data = None,
     dry_run: DryRun = False,
 ) -> ExitCode:
-    """Remove an app; whatever accounts granted to it ends at once.
+    """Remove an app and revoke all access that accounts granted to it.
 
     Examples:
 
@@ -90,5 +90,5 @@ def client_remove(
     """
     ctx = current_context()
     if not dry_run:
-        confirm(ctx, f"Remove the app {client_id}? What accounts granted to it ends.")
+        confirm(ctx, f"Remove app {client_id} and revoke all access granted to it?")
     return run_change(context, data, dry_run, _CLIENT, "client remove", id=client_id)

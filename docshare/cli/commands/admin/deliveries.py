@@ -1,4 +1,4 @@
-"""``docshare admin deliveries``: what the instance sends to webhooks, whosever they are."""
+"""``docshare admin deliveries``: show and retry the webhook deliveries of all accounts."""
 
 from typing import Annotated
 
@@ -19,7 +19,7 @@ from docshare.cli.framework.exits import ExitCode
 from docshare.cli.terminal.output import Column, Spec
 from docshare.contract.webhooks import DELIVERY_KEYS
 
-app = App("What the instance sends to webhooks.")
+app = App("Show and retry webhook deliveries of all accounts.")
 
 _OWNER_KEYS = ("webhook", "url", "account")
 
@@ -28,7 +28,7 @@ def _build_list_spec() -> Spec:
     spec = build_log_spec(current_context().out_screen)
     *columns, last = spec.table
     whose = Column("account", "ACCOUNT", flexible=True, rank=3)
-    where = Column("url", "ADDRESS", flexible=True, rank=4)
+    where = Column("url", "URL", flexible=True, rank=4)
     return spec._replace(table=(*columns, whose, where, last), plain=_LIST.plain, fields=_LIST.fields)
 
 
@@ -43,8 +43,8 @@ _DELIVERY = Spec(
         Column("state", "state"),
         Column("createdAt", "event at", kind="moment"),
         Column("nextAttemptAt", "next", kind="moment"),
-        Column("error", "last answer", show=describe_last_response),
-        Column("url", "address"),
+        Column("error", "last response", show=describe_last_response),
+        Column("url", "url"),
         Column("account", "account"),
         Column("webhook", "webhook", role="id"),
         Column("uuid", "Webhook-Id"),
@@ -55,7 +55,7 @@ _DELIVERY = Spec(
     fields=(*DELIVERY_KEYS, *_OWNER_KEYS, "uuid", "body"),
     id="id",
 )
-_Id = Annotated[int, typer.Argument(metavar="ID", min=1, help="Number from 'deliveries list'.")]
+_Id = Annotated[int, typer.Argument(metavar="ID", min=1, help="Id from 'deliveries list'.")]
 
 
 @app.command("list", spec=_LIST)
@@ -73,7 +73,7 @@ def deliveries_list(context: typer.Context, state: StateOption = None, data: Dat
 
 @app.command("show", spec=_DELIVERY)
 def deliveries_show(context: typer.Context, delivery: _Id, data: Data = None) -> None:
-    """Show one delivery: every attempt, and the body as it is sent.
+    """Show a delivery with its attempts and its body.
 
     Examples:
 
@@ -92,7 +92,9 @@ def deliveries_show(context: typer.Context, delivery: _Id, data: Data = None) ->
 
 @app.command("retry", spec=_DELIVERY)
 def deliveries_retry(context: typer.Context, delivery: _Id, data: Data = None, dry_run: DryRun = False) -> ExitCode:
-    """Send a delivery again: a new round of up to five attempts. One that is still queued is due now.
+    """Send a delivery again.
+
+    It gets up to five new attempts, the first one immediately.
 
     Examples:
 

@@ -1,4 +1,4 @@
-"""``docshare admin freeze`` and ``unfreeze``: links on hold while what they show is being reviewed."""
+"""``docshare admin freeze`` and ``unfreeze``: block the links of a file during a review."""
 
 from pathlib import Path
 from typing import Annotated
@@ -32,23 +32,21 @@ FROZEN_FILES = Spec(
     empty="no file is frozen",
 )
 
-File = Annotated[str, typer.Argument(metavar="FILE", help=f"{FILE_HELP} Also a link made for one recipient.")]
+File = Annotated[str, typer.Argument(metavar="FILE", help=f"{FILE_HELP} Also a link of a variant.")]
 
 
 @app.command("freeze", spec=FROZEN_FILES)
 def freeze(
     context: typer.Context,
-    file: Annotated[
-        str | None, typer.Argument(metavar="FILE", help=f"{FILE_HELP} Also a link made for one recipient.")
-    ] = None,
+    file: Annotated[str | None, typer.Argument(metavar="FILE", help=f"{FILE_HELP} Also a link of a variant.")] = None,
     listing: Annotated[bool, typer.Option("--list", help="List the frozen files instead.")] = False,
     data: Data = None,
     dry_run: DryRun = False,
 ) -> ExitCode:
     """Freeze the links of a file while it is being reviewed.
 
-    Readers get a page that says so and nothing of the document; its owner keeps reading it. The design tool cannot
-    publish to it any more.
+    Readers see a notice instead of the document; the owner can still open it. The design tool can no longer publish to
+    it.
 
     Examples:
 
@@ -57,7 +55,7 @@ def freeze(
       docshare admin freeze --list
     """
     if listing == (file is not None):
-        raise Stop(ExitCode.USAGE, "give a FILE or --list, and not both")
+        raise Stop(ExitCode.USAGE, "either FILE or --list is required")
     if file is None:
         current_context().emit(run_admin_command(context, data, "frozen"), FROZEN_FILES)
         return ExitCode.OK
@@ -66,7 +64,7 @@ def freeze(
 
 @app.command("unfreeze", spec=FROZEN_FILE)
 def unfreeze(context: typer.Context, file: File, data: Data = None, dry_run: DryRun = False) -> ExitCode:
-    """Open the links of a frozen file again.
+    """Unfreeze the links of a file.
 
     Examples:
 

@@ -1,6 +1,6 @@
-"""``docshare admin``: operate an instance, through its running server or, where none runs, in this process.
+"""``docshare admin``: manage an instance, through its running server or, if none is running, in this process.
 
-Each command is loaded when it is used.
+Each command is loaded when it runs.
 """
 
 import typer
@@ -8,56 +8,55 @@ import typer
 from docshare.cli.framework.admin_channel import Data
 from docshare.cli.framework.app import App, Stub
 
-_PEOPLE, _FILES, _INSTANCE, _OUTGOING = "Accounts", "Files", "The instance", "What it sent"
+_PEOPLE, _FILES, _INSTANCE, _OUTGOING = "Accounts", "Files", "Instance", "Outgoing messages"
 _ACCOUNTS, _TRASH = "admin.accounts", "admin.trash"
 _FREEZE, _MAIL = "admin.freeze", "admin.mail"
 _STUBS = (
-    Stub("account", _ACCOUNTS, _PEOPLE, "Accounts and their plans.", "account"),
-    Stub("key", _ACCOUNTS, _PEOPLE, "API keys.", "key"),
+    Stub("account", _ACCOUNTS, _PEOPLE, "Manage accounts and their plans.", "account"),
+    Stub("key", _ACCOUNTS, _PEOPLE, "Manage API keys.", "key"),
     Stub(
         "login-link",
         _ACCOUNTS,
         _PEOPLE,
-        "Make a one-time sign-in link for the owner's pages, valid for 10 minutes.",
+        "Create a one-time sign-in link that is valid for 10 minutes.",
         "login-link",
     ),
-    Stub("client", "admin.clients", _PEOPLE, "Apps that may ask accounts for access by OAuth."),
-    Stub("invite", _MAIL, _FILES, "Invite somebody to a file by a personal link, whosever file it is.", "invite"),
+    Stub("client", "admin.clients", _PEOPLE, "Manage apps that use OAuth."),
+    Stub("invite", _MAIL, _FILES, "Invite a person to a file of any account.", "invite"),
     Stub("freeze", _FREEZE, _FILES, "Freeze the links of a file while it is being reviewed.", "freeze"),
-    Stub("unfreeze", _FREEZE, _FILES, "Open the links of a frozen file again.", "unfreeze"),
-    Stub("hotspot", "admin.hotspots", _FILES, "Places on a page that open an address or play a sound."),
-    Stub("trash", _TRASH, _FILES, "Deleted files that can still be restored.", "trash"),
+    Stub("unfreeze", _FREEZE, _FILES, "Unfreeze the links of a file.", "unfreeze"),
+    Stub("hotspot", "admin.hotspots", _FILES, "Manage hotspots that open a link or play a sound."),
+    Stub("trash", _TRASH, _FILES, "List, restore and purge deleted files.", "trash"),
     Stub(
         "backup",
         "admin.backup",
         _INSTANCE,
-        "Back up the whole instance while it runs: database, documents, keys and settings.",
+        "Back up the whole instance while it runs.",
     ),
     Stub(
         "restore",
         "admin.restore",
         _INSTANCE,
-        "Put a backup in place of the instance in the data directory, once all of it has been verified.",
+        "Verify a backup and replace the instance with it.",
     ),
     Stub(
         "check",
         "admin.check",
         _INSTANCE,
-        "Check that the instance is whole: database, documents, keys, permissions. Exit code 13 if anything is wrong.",
+        "Check the database, documents, keys and permissions.",
     ),
     Stub(
         "sweep",
         _TRASH,
         _INSTANCE,
-        "Do now what a running server does every few seconds: destroy what burned, expired or lay in the trash for "
-        "long.",
+        "Purge burned, expired and long-deleted files now.",
         "sweep",
     ),
-    Stub("outbox", _MAIL, _OUTGOING, "The mails that the instance wrote.", "outbox"),
-    Stub("deliveries", "admin.deliveries", _OUTGOING, "What the instance sends to webhooks."),
+    Stub("outbox", _MAIL, _OUTGOING, "Show the emails that the instance sends.", "outbox"),
+    Stub("deliveries", "admin.deliveries", _OUTGOING, "Show and retry webhook deliveries of all accounts."),
 )
 
-app = App("Look after the bundled server: accounts, keys, storage.", stubs=_STUBS)
+app = App("Manage the bundled server: accounts, keys, storage.", stubs=_STUBS)
 
 
 @app.callback()

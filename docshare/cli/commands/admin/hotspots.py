@@ -1,4 +1,4 @@
-"""``docshare admin hotspot``: places on the pages of a file that open an address or play a sound."""
+"""``docshare admin hotspot``: manage hotspots, which open a link or play a sound."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +15,7 @@ from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean
 
-app = App("Places on a page that open an address or play a sound.")
+app = App("Manage hotspots that open a link or play a sound.")
 
 
 def _format_rect(row: Mapping[str, Any]) -> str:
@@ -47,18 +47,18 @@ File = Annotated[str, typer.Argument(metavar="FILE", help=OPERATOR_HELP)]
 def add(
     context: typer.Context,
     file: File,
-    page: Annotated[int, typer.Option(metavar="N", help="Page of the document, from 1.")],
+    page: Annotated[int, typer.Option(metavar="N", help="Page of the document, starting at 1.")],
     rect: Annotated[str, typer.Option(metavar="X,Y,W,H", help="Fractions of the page, origin top left.")],
-    label: Annotated[str | None, typer.Option(metavar="T", help="What readers see; else where it leads.")] = None,
-    link: Annotated[str | None, typer.Option(metavar="URL", help="Open this https address.")] = None,
+    label: Annotated[str | None, typer.Option(metavar="T", help="Text that readers see (default: the target).")] = None,
+    link: Annotated[str | None, typer.Option(metavar="URL", help="Open this https URL.")] = None,
     audio: Annotated[str | None, typer.Option(metavar="ASSET", help="Play this hotspot-audio asset.")] = None,
     data: Data = None,
     dry_run: DryRun = False,
 ) -> ExitCode:
-    """Put a hotspot on a page of a file: it opens an address, or plays a sound that was uploaded to the file.
+    """Add a hotspot that opens a link or plays a sound of the file.
 
-    The rectangle is left, top, width and height as fractions of the page: 0.5,0,0.5,1 is its right half. Readers see a
-    discreet marker there; how often it is tapped is in the readership report.
+    The rectangle is left, top, width and height as fractions of the page: 0.5,0,0.5,1 is the right half. Readers see a
+    small marker there. The readership report counts the taps.
 
     Examples:
 
@@ -67,7 +67,7 @@ def add(
       docshare admin hotspot add aB3dE5fG7hJ9 --page 1 --rect 0.8,0,0.1,0.1 --label Hello --audio "$sound"
     """
     if (link is None) == (audio is None):
-        raise Stop(ExitCode.USAGE, "a hotspot needs either --link or --audio")
+        raise Stop(ExitCode.USAGE, "either --link or --audio is required")
     wish = {"page": str(page), "rect": rect, "label": label, "link": link, "audio": audio}
     return run_change(context, data, dry_run, _HOTSPOT, "hotspot add", file=_meant(context, data, file), **wish)
 
@@ -86,11 +86,11 @@ def list_hotspots(context: typer.Context, file: File, data: Data = None) -> None
 @app.command("remove", spec=_HOTSPOT)
 def remove(
     context: typer.Context,
-    uuid: Annotated[str, typer.Argument(metavar="UUID", help="The hotspot, from 'hotspot list'.")],
+    uuid: Annotated[str, typer.Argument(metavar="UUID", help="UUID from 'hotspot list'.")],
     data: Data = None,
     dry_run: DryRun = False,
 ) -> ExitCode:
-    """Remove a hotspot, with the count of its taps.
+    """Remove a hotspot and the count of its taps.
 
     Examples:
 

@@ -1,7 +1,7 @@
-"""What ``admin backup``, ``restore`` and ``check`` share: finding the instance, owning it, words for what goes wrong.
+"""Shared by ``admin backup``, ``restore`` and ``check``: find and lock the data directory, and translate errors.
 
-They read the data directory beside the server that owns it, so that neither waits for the other; what changes it
-happens under its lock, while no server runs.
+They read the data directory while the server uses it, without waiting. Changes require the lock of the directory, which
+a running server holds.
 """
 
 import os
@@ -21,24 +21,26 @@ if TYPE_CHECKING:
 
 
 def require_instance(context: typer.Context, data: Path | None) -> Path:
-    """The data directory; Stop (2) where there is no instance, (7) where a restore was cut short."""
+    """Return the data directory. Raise Stop (2) if it has no instance, (7) if a restore was interrupted."""
     from docshare.server.backup.placing import READY
 
     directory = resolve_data_dir(context, data)
     require_data(directory)
     if (directory / READY).exists():
         raise Stop(
-            ExitCode.CONFLICT, f"a restore of {directory} was interrupted", hint="The next docshare serve finishes it."
+            ExitCode.CONFLICT, f"a restore of {directory} was interrupted", hint="Run docshare serve to finish it."
         )
     if not (directory / "docshare.db").exists():
-        raise Stop(ExitCode.USAGE, f"there is no database in {directory}", hint="docshare serve makes a new one.")
+        raise Stop(ExitCode.USAGE, f"{directory} has no database", hint="Run docshare serve to create one.")
     return directory
 
 
 @contextmanager
 def lock_data_dir(directory: Path) -> Iterator[None]:
-    """Own the data directory for the length of the block; Stop (7) where a server does, AlreadyLocked
-    where a backup reads it."""
+    """Lock the data directory during the block.
+
+    Raise Stop (7) if a server is running on it, AlreadyLocked if a backup is reading it.
+    """
     from docshare.server.backup.durable import give_to_owner
     from docshare.server.store.blobs import HOLD
     from docshare.server.store.instance import owner_of
@@ -52,17 +54,17 @@ def lock_data_dir(directory: Path) -> Iterator[None]:
         except AlreadyLocked:
             owner = owner_of(directory)
             who = f": process {owner.pid} at {owner.base_url}" if owner else ""
-            raise Stop(ExitCode.CONFLICT, f"a server runs on {directory}{who}", hint="Stop it first.") from None
+            raise Stop(ExitCode.CONFLICT, f"a server is running on {directory}{who}", hint="Stop it first.") from None
         if (directory / "docshare.db").exists():
             stack.enter_context(DirectoryLock(directory, HOLD))
-        # Their server must open them, where root works on somebody's directory.
+        # If root runs this command, the server of the owner must be able to open the files.
         give_to_owner(directory, *(path for path in (directory / "lock", directory / HOLD) if path.exists()))
         yield
 
 
 @contextmanager
 def translate_backup_errors(directory: Path | None) -> Iterator[None]:
-    """What can go wrong with backups, in the words and codes of the command line."""
+    """Translate the errors of backups to Stop with a message and an exit code."""
     import sqlite3
 
     from docshare.server.backup.manifest import BadBackup
@@ -75,24 +77,24 @@ def translate_backup_errors(directory: Path | None) -> Iterator[None]:
         raise Stop(ExitCode.CHECK_FAILED, f"the backup cannot be used: {error}", hint="Nothing was changed.") from None
     except AlreadyLocked:
         raise Stop(
-            ExitCode.CONFLICT, f"{directory} is being backed up or restored", hint="Wait until that has ended."
+            ExitCode.CONFLICT, f"{directory} is being backed up or restored", hint="Wait until it has finished."
         ) from None
     except NoRoom as error:
-        raise Stop(ExitCode.USAGE, f"there is not enough room: {error}") from None
+        raise Stop(ExitCode.USAGE, f"not enough disk space: {error}") from None
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorname", "") == "SQLITE_FULL":
-            raise Stop(ExitCode.USAGE, "there is not enough room for a copy of the database") from None
+            raise Stop(ExitCode.USAGE, "not enough disk space for a copy of the database") from None
         raise Stop(ExitCode.CHECK_FAILED, f"the database cannot be read: {error}") from None
     except OSError as error:
         raise Stop(ExitCode.USAGE, f"{error.filename or 'the disk'}: {error.strerror or error}") from None
 
 
 def make_progress_callback(bar: Any) -> Callable[[int, int], None]:
-    def tell(done: int, total: int) -> None:
+    def update(done: int, total: int) -> None:
         bar.of(total)
         bar.at(done)
 
-    return tell
+    return update
 
 
 def summarize_manifest(manifest: "Manifest", digest: str, seconds: float) -> dict[str, Any]:
@@ -108,5 +110,5 @@ def summarize_manifest(manifest: "Manifest", digest: str, seconds: float) -> dic
 
 def report_damage(ctx: Context, manifest: "Manifest") -> ExitCode:
     for key, how in sorted(manifest.damaged.items()):
-        ctx.warn(f"the content {key} in the store was {how} when it was backed up: see docshare admin check")
+        ctx.warn(f"the stored content {key} was {how} during the backup; run docshare admin check")
     return ExitCode.CHECK_FAILED if manifest.damaged else ExitCode.OK

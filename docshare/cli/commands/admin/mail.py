@@ -1,4 +1,4 @@
-"""``docshare admin outbox`` and ``docshare admin invite``: the mails of an instance, and who gets one."""
+"""``docshare admin outbox`` and ``docshare admin invite``: show emails, and invite people."""
 
 from typing import Annotated
 
@@ -17,33 +17,33 @@ from docshare.contract.fields import is_uuid
 
 app = App()
 
-outbox = App("The mails that the instance wrote.")
+outbox = App("Show the emails that the instance sends.")
 app.add_typer(outbox, name="outbox")
 
-_SHORT_UUID_CHARS = 8  # characters of a UUID that people see, and that "outbox show" understands
+_SHORT_UUID_CHARS = 8  # characters of a UUID that are shown, and that "outbox show" accepts
 
 _MAIL = Spec(
     table=(
         Column("to", "TO", role="bold", flexible=True),
         Column("subject", "SUBJECT", flexible=True),
         Column("state", "STATE", role="warn", rank=1),
-        Column("createdAt", "WRITTEN", kind="when", rank=3),
+        Column("createdAt", "CREATED", kind="when", rank=3),
         Column("error", "ERROR", flexible=True, rank=4),
-        Column("uuid", "MAIL", role="id", show=lambda row: clean(str(row["uuid"])[:_SHORT_UUID_CHARS])),
+        Column("uuid", "UUID", role="id", show=lambda row: clean(str(row["uuid"])[:_SHORT_UUID_CHARS])),
     ),
     plain=("uuid", "state", "createdAt", "to", "subject", "attempts", "nextAttemptAt", "sentAt", "error"),
     id="uuid",
-    empty="no mails",
+    empty="no emails",
 )
 _MESSAGE = Spec(plain=("message",), fields=_MAIL.plain, id="uuid")
 
 
 @outbox.command("list", spec=_MAIL)
 def outbox_list(context: typer.Context, data: Data = None) -> None:
-    """List the mails of the last 30 days, newest first.
+    """List the emails of the last 30 days, newest first.
 
-    STATE is 'sent', 'queued' (the next attempt is due), 'failed' (given up), or 'kept': written while no mail server
-    was configured. A mail server is named by DOCSHARE_SMTP_URL.
+    STATE is 'sent', 'queued' (waiting for the next attempt), 'failed' (no more attempts), or 'kept' (created without a
+    mail server). Configure a mail server with DOCSHARE_SMTP_URL.
 
     Examples:
 
@@ -56,10 +56,10 @@ def outbox_list(context: typer.Context, data: Data = None) -> None:
 @outbox.command("show", spec=_MESSAGE)
 def outbox_show(
     context: typer.Context,
-    uuid: Annotated[str, typer.Argument(metavar="MAIL", help="UUID from 'outbox list', or its beginning.")],
+    uuid: Annotated[str, typer.Argument(metavar="UUID", help="UUID from 'outbox list', or a prefix.")],
     data: Data = None,
 ) -> None:
-    """Print one mail as it is sent: headers and text, which mail programs read as an .eml file.
+    """Print an email with headers and text, as an .eml file.
 
     Examples:
 
@@ -75,13 +75,16 @@ def outbox_show(
 
 
 def _resolve_uuid(context: typer.Context, data: Data, beginning: str) -> str:
-    """The UUID of the one mail that begins so; what fits none is left to be refused. Stop (2) where it fits many."""
+    """Return the UUID of the email with the prefix.
+
+    Raise Stop (2) if it is ambiguous; the server rejects unknown ones.
+    """
     if is_uuid(beginning):
         return beginning
     listed = (str(row["uuid"]) for row in run_admin_command(context, data, "outbox list"))
     found = [uuid for uuid in listed if uuid.startswith(beginning.lower())]
     if len(found) > 1:
-        raise Stop(ExitCode.USAGE, f"{len(found)} mails begin with {beginning!r}", hint="Write more of the UUID.")
+        raise Stop(ExitCode.USAGE, f"{len(found)} emails match {beginning!r}", hint="Use a longer prefix.")
     return found[0] if found else beginning
 
 
@@ -89,15 +92,15 @@ def _resolve_uuid(context: typer.Context, data: Data, beginning: str) -> str:
 def invite(
     context: typer.Context,
     file: Annotated[str, typer.Argument(metavar="FILE", help=OPERATOR_HELP)],
-    email: Annotated[str, typer.Argument(metavar="EMAIL", help="Whom to invite.")],
-    name: Annotated[str | None, typer.Option(help="The person's name.")] = None,
-    mail: Annotated[bool, typer.Option("--mail/--no-mail", help="Write to them, if there is a mail server.")] = True,
+    email: Annotated[str, typer.Argument(metavar="EMAIL", help="Email address to invite.")],
+    name: Annotated[str | None, typer.Option(help="Name of the person.")] = None,
+    mail: Annotated[bool, typer.Option("--mail/--no-mail", help="Email the link, if there is a mail server.")] = True,
     data: Data = None,
     dry_run: DryRun = False,
 ) -> ExitCode:
-    """Invite somebody to a file by a personal link, whosever file it is.
+    """Invite a person to a file of any account.
 
-    An address that was invited before keeps its link.
+    The person gets a personal link. An address that was already invited keeps its link.
 
     Examples:
 

@@ -1,4 +1,4 @@
-"""``docshare admin restore``: put a backup in place of an instance, or only look whether it is whole."""
+"""``docshare admin restore``: replace an instance with a backup, or only verify the backup."""
 
 import os
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 app = App()
 
 RESTORE = Spec(
-    table=(*TOTALS, Column("createdAt", "MADE", kind="when"), DIGEST),
+    table=(*TOTALS, Column("createdAt", "CREATED", kind="when"), DIGEST),
     plain=("path", "bytes", "files", "blobs", "sha256", "seconds", "createdAt", "schema", "program"),
     fields=("data", "aside", "damaged"),
 )
@@ -41,29 +41,28 @@ RESTORE = Spec(
 @app.command("restore", spec=RESTORE)
 def restore(
     context: typer.Context,
-    source: Annotated[str, typer.Argument(metavar="IN", help="What 'admin backup' made; - reads stdin.")],
-    verify_only: Annotated[
-        bool, typer.Option("--verify-only", help="Only check the backup; put nothing back.")
-    ] = False,
+    source: Annotated[str, typer.Argument(metavar="IN", help="Backup from 'admin backup'; '-' is stdin.")],
+    verify_only: Annotated[bool, typer.Option("--verify-only", help="Only verify the backup.")] = False,
     expected: Annotated[
-        str, typer.Option("--sha256", metavar="DIGEST", help="The SHA-256 that 'admin backup' printed.")
+        str, typer.Option("--sha256", metavar="DIGEST", help="Require this SHA-256, as printed by 'admin backup'.")
     ] = "",
-    hold: Annotated[
-        bool, typer.Option("--hold-deliveries", help="Do not send webhooks and mails that were waiting then.")
-    ] = False,
-    typed: Annotated[str | None, typer.Option("--confirm", metavar="DIR", help="Say the directory again.")] = None,
+    hold: Annotated[bool, typer.Option("--hold-deliveries", help="Do not send queued webhooks and emails.")] = False,
+    typed: Annotated[
+        str | None, typer.Option("--confirm", metavar="DIR", help="Confirm by repeating the directory.")
+    ] = None,
     data: Data = None,
     dry_run: DryRun = False,
 ) -> ExitCode:
-    """Put a backup in place of the instance in the data directory, once all of it has been verified.
+    """Verify a backup and replace the instance with it.
 
-    No server may run on the directory. What is there already is moved into a directory "before-restore-..." inside it,
-    never deleted. If the process dies, either the old instance stands or the new one.
+    No server may be running on the data directory. An existing instance is moved to "before-restore-..." in the same
+    directory and never deleted. If the process is interrupted, the directory contains either the old or the new
+    instance.
 
-    Everything is as it was when the backup was made, also API keys revoked, documents deleted and names redacted since:
-    look through them. People and apps sign in again. Webhooks and mails that were waiting are sent, perhaps for the
-    second time; --hold-deliveries keeps them back ("admin deliveries retry" sends one after all). Ids in event streams
-    go on far above the old ones, so that no saved cursor misses an event.
+    The restored instance is that of the time of the backup. It includes API keys that were revoked and documents that
+    were deleted or redacted since then, so review them. People and apps must sign in again. Queued webhooks and emails
+    are sent, possibly for the second time; --hold-deliveries prevents that ("admin deliveries retry" sends one of
+    them). New event ids start far above the old ones, so that saved cursors miss no events.
 
     Examples:
 
@@ -95,27 +94,31 @@ def _open_source(ctx: Context, source: str) -> "Iterator[Source]":
 
     if source == STREAM:
         if ctx.stdin_tty:
-            raise Stop(ExitCode.USAGE, "a backup does not come from a terminal", hint="Pipe it in, or name a file.")
+            raise Stop(
+                ExitCode.USAGE, "refusing to read a backup from a terminal", hint="Redirect stdin, or give a file."
+            )
         with sources.streamed(binary_stream(ctx.stdin)) as found:
             yield found
         return
     path = Path(source)
     if not path.exists():
-        raise Stop(ExitCode.USAGE, f"there is no {path}")
+        raise Stop(ExitCode.USAGE, f"{path} does not exist")
     with sources.opened(path) as found:
         yield found
 
 
 def _require_replaceable(ctx: Context, directory: Path, typed: str | None) -> None:
-    """Get consent where an instance is replaced; Stop (2) for a directory with something else in it."""
+    """Ask for confirmation before replacing an instance. Raise Stop (2) if the directory contains something else."""
     known = ("docshare.db", "lock", "restoring")
     inside = set(os.listdir(directory)) - {"lost+found"} if directory.is_dir() else set()
     if inside and not inside.intersection(known):
         raise Stop(
-            ExitCode.USAGE, f"{directory} is not empty and holds no docshare data", hint="Name another one with --data."
+            ExitCode.USAGE,
+            f"{directory} is not empty and is not a docshare data directory",
+            hint="Use another one with --data.",
         )
     if "docshare.db" in inside:
-        warning = f"Replacing the instance in {directory} (it is kept inside, in a directory before-restore-...)"
+        warning = f"Replacing the instance in {directory} (it is kept in the subdirectory before-restore-...)"
         confirm_irreversible(ctx, warning, [str(directory)], typed=typed)
 
 
@@ -129,7 +132,7 @@ def _verify_backup(ctx: Context, source: "Source", expected: str) -> "Verified":
     with tempfile.TemporaryDirectory() as scratch, progress.show_progress(ctx, "verify", 1) as bar:
         verified = verify(source, Path(scratch), make_progress_callback(bar))
     if expected not in ("", verified.sha256):
-        raise BadBackup(f"it is another backup: its manifest has the SHA-256 {verified.sha256}")
+        raise BadBackup(f"the SHA-256 of its manifest is {verified.sha256}")
     return verified
 
 
@@ -144,10 +147,10 @@ def _restore_backup(
             source, directory, now=ctx.now(), hold=hold, expected=expected, progress=make_progress_callback(bar)
         )
     if aside is not None:
-        ctx.note(f"what was there before is in {aside}")
+        ctx.note(f"the previous instance is in {aside}")
     manifest = verified.manifest
     if manifest.counts.get("webhooks") and "vault.key" not in manifest.files:
-        ctx.note("the backup holds no vault.key: put yours into the data directory, or webhooks cannot be signed for")
+        ctx.note("the backup has no vault.key; copy yours to the data directory, or webhooks cannot be signed")
     return verified, {"data": str(directory), "aside": str(aside) if aside else None}
 
 

@@ -1,4 +1,4 @@
-"""``docshare admin trash`` and ``sweep``: what was deleted, and what is due to go."""
+"""``docshare admin trash`` and ``sweep``: manage deleted files, and purge expired ones."""
 
 from typing import Annotated
 
@@ -13,7 +13,7 @@ from docshare.cli.framework.prompts import confirm_irreversible
 from docshare.cli.terminal.output import Column, Spec
 
 app = App()
-trash = App("Deleted files that can still be restored.")
+trash = App("List, restore and purge deleted files.")
 app.add_typer(trash, name="trash")
 
 _TRASH = Spec(
@@ -22,7 +22,7 @@ _TRASH = Spec(
         Column("shortId", "ID", role="id"),
         Column("size", "SIZE", kind="size"),
         Column("trashedAt", "DELETED", kind="when"),
-        Column("purgeAt", "GONE", kind="when"),
+        Column("purgeAt", "PURGED", kind="when"),
         Column("slug", "SLUG"),
     ),
     plain=("uuid", "shortId", "originalName", "size", "trashedAt", "purgeAt", "slug"),
@@ -38,7 +38,7 @@ _TrashedFile = Annotated[str, typer.Argument(metavar="FILE", help="UUID or short
 
 @trash.command("list", spec=_TRASH)
 def trash_list(context: typer.Context, email: Email, data: Data = None) -> None:
-    """List what an account has in the trash, newest first.
+    """List the files in the trash of an account, newest first.
 
     Examples:
 
@@ -49,7 +49,9 @@ def trash_list(context: typer.Context, email: Email, data: Data = None) -> None:
 
 @trash.command("restore", spec=_TRASH)
 def trash_restore(context: typer.Context, file: _TrashedFile, data: Data = None, dry_run: DryRun = False) -> ExitCode:
-    """Give a deleted file back to its account, which needs a free file slot. Link, readership and events return.
+    """Restore a deleted file with its link, readership and events.
+
+    The restored file counts toward the file limit of the account.
 
     Examples:
 
@@ -62,11 +64,13 @@ def trash_restore(context: typer.Context, file: _TrashedFile, data: Data = None,
 def trash_purge(
     context: typer.Context,
     file: _TrashedFile,
-    typed: Annotated[str | None, typer.Option("--confirm", metavar="FILE", help="Say the file again.")] = None,
+    typed: Annotated[str | None, typer.Option("--confirm", metavar="FILE", help="Confirm by repeating FILE.")] = None,
     data: Data = None,
     dry_run: DryRun = False,
 ) -> ExitCode:
-    """Destroy a deleted file now, with its readership. There is no way back.
+    """Destroy a deleted file and its readership now.
+
+    This cannot be undone.
 
     Examples:
 
@@ -79,7 +83,9 @@ def trash_purge(
 
 @app.command("sweep", spec=_SWEEP)
 def sweep(context: typer.Context, data: Data = None, dry_run: DryRun = False) -> ExitCode:
-    """Do now what a running server does every few seconds: destroy what burned, expired or lay in the trash for long.
+    """Purge burned, expired and long-deleted files now.
+
+    A running server does this every few seconds.
 
     Examples:
 

@@ -1,4 +1,4 @@
-"""``docshare api``: any request to the server in effect, for what has no command of its own."""
+"""``docshare api``: send any request to the current server, for operations without a command."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -39,46 +39,50 @@ def _check_error_body(value: str) -> str:
 @app.command("api", spec=_SPEC)
 def api(
     method: Annotated[str, typer.Argument(metavar="METHOD", help="GET, POST, PUT, DELETE, ...")],
-    path: Annotated[str, typer.Argument(metavar="ADDRESS", help="A path of the API such as /files, or a URL.")],
+    path: Annotated[str, typer.Argument(metavar="ADDRESS", help="Path of the API, such as /files, or a URL.")],
     texts: Annotated[
-        list[str] | None, typer.Option("--raw-field", "-f", metavar="K=V", help="A field whose value is a text.")
+        list[str] | None, typer.Option("--raw-field", "-f", metavar="K=V", help="Add a string field.")
     ] = None,
     typed: Annotated[
         list[str] | None,
-        typer.Option("--field", "-F", metavar="K=V", help="The same; true, null, 3 and @FILE are read. K:=JSON too."),
+        typer.Option("--field", "-F", metavar="K=V", help="Add a typed field: true, null, 3, @FILE, or K:=JSON."),
     ] = None,
     source: Annotated[
-        str | None, typer.Option("--input", metavar="F", help="The body as it is, JSON unless -H says; '-' is stdin.")
+        str | None,
+        typer.Option("--input", metavar="F", help="Send this file as the body, by default as JSON; '-' is stdin."),
     ] = None,
     form: Annotated[
-        list[str] | None, typer.Option("--form", metavar="K=V", help="A part of a form; K=@FILE sends a file.")
+        list[str] | None, typer.Option("--form", metavar="K=V", help="Add a form part; K=@FILE uploads a file.")
     ] = None,
     headers: Annotated[
-        list[str] | None, typer.Option("-H", metavar="'K: V'", help="A header; 'K: @FILE' reads it.")
+        list[str] | None, typer.Option("-H", metavar="'K: V'", help="Add a header; 'K: @FILE' reads its value.")
     ] = None,
-    include: Annotated[bool, typer.Option("--include", "-i", help="Show status and headers on stderr.")] = False,
+    include: Annotated[bool, typer.Option("--include", "-i", help="Print status and headers on stderr.")] = False,
     output: Annotated[str | None, typer.Option("--output", "-o", metavar="F", help="Write the body to a file.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
-    paginate: Annotated[bool, typer.Option("--paginate", help="Walk a feed (/events, ...) to its end.")] = False,
+    paginate: Annotated[bool, typer.Option("--paginate", help="Fetch all rows of a feed (/events, ...).")] = False,
     error_body: Annotated[
-        str, typer.Option(metavar="stderr|stdout", callback=_check_error_body, help="Where the body of a refusal goes.")
+        str,
+        typer.Option(
+            metavar="stderr|stdout", callback=_check_error_body, help="Stream for the body of an error response."
+        ),
     ] = STDERR,
-    no_auth: Annotated[bool, typer.Option("--no-auth", help="Send no credential; any server will do.")] = False,
+    no_auth: Annotated[bool, typer.Option("--no-auth", help="Send no credential, to any server.")] = False,
     dry_run: DryRunSend = False,
 ) -> ExitCode:
-    """Send any request, and print the body of the answer as it came.
+    """Send any request and print the response body.
 
-    A path is taken below /api/v1, unless it begins with /api/, /oauth/ or /.well-known/, or is /oembed or /healthz:
-    those stand as they are. A URL must lie on the server in effect: the credential goes nowhere else. Fields of a GET
-    or DELETE go into the query, those of other methods into a JSON object, where dots make objects inside it. With
-    --input or --form they go into the query too. --form without a file sends what an HTML form sends, and K=<FILE takes
+    A path is relative to /api/v1, unless it begins with /api/, /oauth/ or /.well-known/, or is /oembed or /healthz. A
+    URL must belong to the current server, because the credential is sent nowhere else. Fields of GET and DELETE
+    requests are added to the query. Fields of other methods form a JSON object, in which dots create nested objects;
+    with --input or --form they are added to the query. --form without a file sends a URL-encoded form; K=<FILE reads
     the value from a file.
 
-    Passwords and tokens are taken from files only: -F password=@pw.txt
+    Passwords and tokens must come from files: -F password=@pw.txt
 
-    On a terminal JSON is laid out, and what is no text is refused. --query, --fields, --template and --format work on
-    JSON. What the server refuses goes to stderr, stdout stays empty, and the exit code says why (docshare help
-    exit-codes). A POST is not repeated once it may have arrived.
+    On a terminal, JSON is pretty-printed and binary data is rejected. --query, --fields, --template and --format apply
+    to JSON. Error responses are printed on stderr, and the exit code shows the kind of error (docshare help
+    exit-codes). A POST request that may have arrived is not retried.
 
     Examples:
 
@@ -101,7 +105,7 @@ def api(
 
         return bulk.print_requests(ctx, [request.shown()])
     if output not in (None, "-") and Path(str(output)).exists() and not force:
-        raise Stop(ExitCode.USAGE, f"{output} exists", hint="Give --force to overwrite it.")
+        raise Stop(ExitCode.USAGE, f"{output} already exists", hint="Use --force to overwrite it.")
     client = make_anonymous_client(ctx, request.base) if no_auth else ctx.client()
     with client, ExitStack() as held:
         if paginate:
@@ -136,14 +140,14 @@ def _send(client: "Client", request: "ApiRequest", held: ExitStack) -> "Answer":
 
 def _require_feed(request: "ApiRequest") -> None:
     if request.method != "GET" or request.path not in _FEED_PATHS:
-        raise Stop(ExitCode.USAGE, "--paginate walks the feeds /events, /gate-responses and /activity only")
+        raise Stop(ExitCode.USAGE, "--paginate works only with /events, /gate-responses and /activity")
     since = str(request.params.get("since", 0))
     if "limit" in request.params or not (since.isascii() and since.isdigit()):
-        raise Stop(ExitCode.USAGE, "--paginate sets the limit itself; since is the id to begin after")
+        raise Stop(ExitCode.USAGE, "--paginate excludes limit, and since must be an id")
 
 
 def _print_feed(ctx: Context, client: "Client", request: "ApiRequest") -> None:
-    """The rows of a feed from the oldest to the newest, as one JSON array unless another shape was asked for."""
+    """Print the rows of a feed, oldest first, as one JSON array unless the options select another format."""
     params = {key: str(value) for key, value in request.params.items() if key != "since"}
     rows = client.raw.rows_after(request.path.removeprefix("/api/v1"), int(request.params.get("since", 0)), params)
     if ctx.options.format == "jsonl":
@@ -154,7 +158,7 @@ def _print_feed(ctx: Context, client: "Client", request: "ApiRequest") -> None:
         _print_json(ctx, list(rows))
 
 
-# --- the answer ------------------------------------------------------------------------------------------------------
+# --- responses -------------------------------------------------------------------------------------------------------
 
 
 def _write_response(ctx: Context, answer: "Answer", output: str | None) -> None:
@@ -177,7 +181,7 @@ def _write_response(ctx: Context, answer: "Answer", output: str | None) -> None:
 
 
 def _is_reshaped(ctx: Context) -> bool:
-    """Whether an option asks for something else than the body itself; what is set up for all commands does not."""
+    """Return whether an option of this command reshapes the body; the configured format does not count."""
     asked = ctx.options
     return asked.format not in (None, "json") or any((asked.query, asked.fields, asked.template))
 
@@ -188,8 +192,8 @@ def _parse_json(body: bytes, kind: str) -> Any:
     try:
         return json.loads(body)
     except (ValueError, RecursionError):
-        what = kind.partition(";")[0] or "of no known type"
-        raise Stop(ExitCode.USAGE, f"the answer is no JSON ({clean(what)}), so it cannot be reshaped") from None
+        what = kind.partition(";")[0] or "unknown type"
+        raise Stop(ExitCode.USAGE, f"the response is not JSON ({clean(what)}), so it cannot be reshaped") from None
 
 
 def _print_json(ctx: Context, value: Any) -> None:
@@ -201,18 +205,18 @@ def _print_json(ctx: Context, value: Any) -> None:
 
 
 def _print_text(ctx: Context, body: bytes, kind: str) -> None:
-    """A body for a terminal: JSON laid out, other texts with nothing in them that could steer it."""
+    """Print a body on a terminal: pretty-printed JSON, or other text without control characters."""
     if not body:
         return
     if not _is_text(kind):
-        what = kind.partition(";")[0] or "data of no known type"
-        hint = "Redirect stdout, or name a file with -o."
-        raise Stop(ExitCode.USAGE, f"{clean(what)} is not for a terminal", hint=hint)
+        what = kind.partition(";")[0] or "data of unknown type"
+        hint = "Redirect stdout, or write to a file with -o."
+        raise Stop(ExitCode.USAGE, f"refusing to write {clean(what)} to a terminal", hint=hint)
     if "json" in kind:
         try:
             _print_json(ctx, _parse_json(body, kind))
             return
-        except Stop:  # it only says that it is JSON
+        except Stop:  # the Content-Type says JSON, but the body is not
             pass
     ctx.print(clean(body.decode("utf-8", "replace"), multiline=True).removesuffix("\n"))
 
@@ -221,7 +225,7 @@ def _is_text(kind: str) -> bool:
     return any(word in kind for word in _TEXT_TYPES)
 
 
-# --- status, headers, refusals ---------------------------------------------------------------------------------------
+# --- status, headers, errors -----------------------------------------------------------------------------------------
 
 
 def _print_head(ctx: Context, status: int, headers: Mapping[str, str]) -> None:
@@ -240,7 +244,7 @@ def _render_head(status: int, headers: Mapping[str, str]) -> Iterator[str]:
 
 
 def _print_refusal(ctx: Context, refusal: Refused, include: bool, place: str) -> None:
-    """Show a refusal as the server said it; what it means and the exit code follow as for every command."""
+    """Print an error response unchanged. The caller then reports the error as for every command."""
     from docshare.cli.framework.errors import is_json_wanted
 
     if include:
@@ -251,11 +255,13 @@ def _print_refusal(ctx: Context, refusal: Refused, include: bool, place: str) ->
             _print_text(ctx, refusal.body, kind)
         else:
             ctx.write(refusal.body)
-    elif refusal.body and _is_text(kind) and not is_json_wanted(ctx):  # as JSON, stderr is one line about the error
+    elif (
+        refusal.body and _is_text(kind) and not is_json_wanted(ctx)
+    ):  # with JSON output, stderr has a single line about the error
         text = ctx.redact(refusal.body.decode("utf-8", "replace")).removesuffix("\n")
         ctx.err_raw((clean(text, multiline=True) if ctx.stderr_tty else text) + "\n")
 
 
 def _find_header(headers: Mapping[str, str], name: str) -> str:
-    """The value of a header, whatever the case of its name; empty if there is none."""
+    """Return the value of a header, ignoring case, or an empty string."""
     return next((value for key, value in headers.items() if key.lower() == name), "")

@@ -1,4 +1,4 @@
-"""What ``docshare api`` is to send: the address, the query, the headers and the body, and how ``-n`` shows them."""
+"""Build the request of ``docshare api``: URL, query, headers and body, and its preview for ``-n``."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,15 +27,15 @@ _VERBATIM_PATHS = ("/oembed", "/healthz")
 _ASSIGNMENT = re.compile(r"([^=:@]+)(:?=)(.*)", re.DOTALL)
 _HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*)")
 _HEADER_VALUE = re.compile(r"[\t\x20-\x7e\xa0-\xff]*")
-_MSYS_PATH = re.compile(r"[A-Za-z]:[/\\]")  # what Git Bash and MSYS make of a leading slash
+_MSYS_PATH = re.compile(r"[A-Za-z]:[/\\]")  # Git Bash and MSYS rewrite a leading slash to this
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?", re.ASCII)
-_BODY_HEADERS = ("content-length", "transfer-encoding")  # another value and the server waits for what never comes
+_BODY_HEADERS = ("content-length", "transfer-encoding")  # with a wrong value, the server would wait for more data
 _LITERALS: dict[str, Any] = {"true": True, "false": False, "null": None}
 
 
 class RequestArguments(NamedTuple):
-    """What the command line says of a request, word by word: ``texts`` (-f), ``typed`` (-F), ``form``, ``headers``, and
-    ``source``, the file of the body (``-``: stdin)."""
+    """The unparsed arguments: ``texts`` (-f), ``typed`` (-F), ``form``, ``headers``, and ``source``, the file of the
+    body (``-``: stdin)."""
 
     method: str
     path: str
@@ -48,8 +48,8 @@ class RequestArguments(NamedTuple):
 
 @dataclass
 class ApiRequest:
-    """One request. ``path`` is below the base address ``base`` (None: of the server in effect). Of the body there is
-    at most one: ``values`` (JSON), ``raw`` bytes, or ``form`` with or without the ``file`` at ``(part, path)``."""
+    """One request. ``path`` is relative to ``base`` (None: the current server). There is at most one body: ``values``
+    (JSON), ``raw`` bytes, or ``form`` with an optional ``file`` as ``(part, path)``."""
 
     method: str
     path: str
@@ -62,7 +62,7 @@ class ApiRequest:
     file: tuple[str, str] | None = None
 
     def body(self, held: ExitStack) -> "MultipartFile | WholeBody | None":
-        """The body; ``held`` closes the file that it is read from. Stop (2) for a file that cannot be read."""
+        """Return the body; ``held`` closes its file. Raise Stop (2) if the file cannot be read."""
         if self.values is not None:
             from docshare.client.json_body import JsonBody
 
@@ -94,7 +94,7 @@ class ApiRequest:
         return MultipartFile(source, os.path.basename(path), fields=self.form, part=part)
 
     def shown(self) -> tuple[str, str, str]:
-        """Method, address and body as ``-n`` shows them, without secrets."""
+        """Return method, URL and body for ``-n``, without secrets."""
         query = urlencode({key: HIDDEN if is_secret_name(key) else value for key, value in self.params.items()})
         address = (self.base or "") + self.path
         return self.method, f"{address}?{query}" if query else address, self._shown_body()
@@ -114,12 +114,15 @@ class ApiRequest:
 
 
 def parse_request(context: "Context", given: RequestArguments, *, stranger: bool) -> ApiRequest:
-    """Read what was given; nothing is sent. ``stranger``: no credential goes along. Stop (2) for what makes no sense,
-    would show a secret to other users of this machine, or would carry the credential to another server."""
+    """Parse the arguments. ``stranger`` means that no credential is sent.
+
+    Raise Stop (2) for invalid arguments, for secrets that other users of this machine could see, and for requests that
+    would send the credential to another server.
+    """
     method = given.method.upper()
     if method not in METHODS:
-        hint = f"The method comes first: docshare api GET {given.path or '/files'}"
-        raise Stop(ExitCode.USAGE, f"{given.method!r} is no HTTP method", hint=hint)
+        hint = f"Example: docshare api GET {given.path or '/files'}"
+        raise Stop(ExitCode.USAGE, f"{given.method!r} is not an HTTP method", hint=hint)
     _require_one_stdin(given)
     base, path = _resolve_address(context, given.path, stranger)
     path, _, query = path.partition("?")
@@ -137,7 +140,7 @@ def parse_request(context: "Context", given: RequestArguments, *, stranger: bool
         _put_part(context, request, word)
     _put_fields(context, request, given)
     if request.file and any(name.lower() == "content-type" for name in request.headers):
-        raise Stop(ExitCode.USAGE, "--form sets the Content-Type itself")
+        raise Stop(ExitCode.USAGE, "--form sets the Content-Type automatically")
     return request
 
 
@@ -145,21 +148,21 @@ def _require_one_stdin(given: RequestArguments) -> None:
     words = [*given.typed, *given.headers, *(f"={word.partition('=<')[2]}" for word in given.form)]
     asking = sum(word.endswith((f"=@{STDIN}", f": @{STDIN}")) or word == f"={STDIN}" for word in words)
     if asking + (given.source == STDIN) > 1:
-        raise Stop(ExitCode.USAGE, "only one of them can come from stdin")
+        raise Stop(ExitCode.USAGE, "only one value can come from stdin")
 
 
 def _resolve_address(context: "Context", path: str, stranger: bool) -> tuple[str | None, str]:
-    """The base address (None: of the server in effect) and what lies below it."""
+    """Return the base URL (None: the current server) and the path relative to it."""
     if _MSYS_PATH.match(path):
-        hint = "This shell rewrites words that begin with a slash: leave it out, as in files."
-        raise Stop(ExitCode.USAGE, f"{path!r} is a path of this machine", hint=hint)
+        hint = "This shell rewrites arguments with a leading slash; omit the slash, as in: files"
+        raise Stop(ExitCode.USAGE, f"{path!r} is a local path", hint=hint)
     if "#" in path or not path.isprintable() or " " in path or not path:
-        raise Stop(ExitCode.USAGE, f"{path!r} is no path of a server", hint="Write it as in /files?limit=3.")
+        raise Stop(ExitCode.USAGE, f"{path!r} is not a valid path", hint="Example: /files?limit=3")
     if "://" not in path:
         return None, _add_api_prefix("/" + path.lstrip("/"))
     origin = origin_of(path)
     if not origin or "@" in urlsplit(path).netloc:
-        raise Stop(ExitCode.USAGE, f"{path!r} is not an http or https address")
+        raise Stop(ExitCode.USAGE, f"{path!r} is not an http or https URL")
     base = parse_address(str(context.connection.url.value), with_token=False, allow_http=True).base
     parts = urlsplit(path)
     whole = origin + (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
@@ -169,8 +172,8 @@ def _resolve_address(context: "Context", path: str, stranger: bool) -> tuple[str
         return origin, whole[len(origin) :]
     raise Stop(
         ExitCode.USAGE,
-        f"{origin} is not below {base}, the server in effect; its credential is sent nowhere else",
-        hint="Choose the server with --profile or --url, or send no credential with --no-auth.",
+        f"{origin} is not the current server, {base}; the credential is sent nowhere else",
+        hint="Select the server with --profile or --url, or send no credential with --no-auth.",
     )
 
 
@@ -183,33 +186,39 @@ def _parse_headers(context: "Context", words: Sequence[str]) -> Iterator[tuple[s
     for word in words:
         match = _HEADER.fullmatch(word)
         if match is None:
-            raise Stop(ExitCode.USAGE, f"-H {word!r} is no header", hint="Write -H 'Name: value'.")
+            raise Stop(ExitCode.USAGE, f"-H {word!r} is not a header", hint="Use -H 'Name: value'.")
         name, value = match[1], match[2].strip()
         if name.lower() == "authorization":
             hint = "Set DOCSHARE_TOKEN, or use a profile; --no-auth sends none."
-            raise Stop(ExitCode.USAGE, "the credential is no option: others could see it", hint=hint)
+            raise Stop(
+                ExitCode.USAGE, "-H Authorization is not allowed: other users of this machine could see it", hint=hint
+            )
         if name.lower() in _BODY_HEADERS:
-            raise Stop(ExitCode.USAGE, f"-H {name}: it follows from the body and cannot be given")
+            raise Stop(ExitCode.USAGE, f"-H {name} is not allowed: it is set automatically")
         if value.startswith("@"):
             value = _read_value(context, f"-H {name}", value[1:], secret=is_secret_name(name))
         elif is_secret_name(name):
             raise _visible_secret_error(f"-H {name}", f"-H '{name}: @FILE'")
         if not _HEADER_VALUE.fullmatch(value):
-            raise Stop(ExitCode.USAGE, f"-H {name}: a header is one line of Latin-1 characters")
+            raise Stop(ExitCode.USAGE, f"-H {name}: the value must be one line of Latin-1 characters")
         yield name, value
 
 
 def _put_part(context: "Context", request: ApiRequest, word: str) -> None:
-    """One ``--form`` word: ``NAME=VALUE``, ``NAME=<FILE`` for its text, or ``NAME=@FILE`` for the file itself."""
+    """Add one ``--form`` part: ``NAME=VALUE``, ``NAME=<FILE`` for its text, or ``NAME=@FILE`` for the file itself."""
     name, value = _split_pair(word, "--form")
     request.form = {} if request.form is None else request.form
     if name in request.form or (request.file and request.file[0] == name):
         raise _duplicate_key_error(name)
     if value.startswith("@"):
         if request.file is not None:
-            raise Stop(ExitCode.USAGE, "--form takes one file")
+            raise Stop(ExitCode.USAGE, "--form accepts only one file")
         if value == f"@{STDIN}":
-            raise Stop(ExitCode.USAGE, "--form sends files only", hint="Save it first: the server wants a name.")
+            raise Stop(
+                ExitCode.USAGE,
+                "--form cannot upload stdin",
+                hint="Save it to a file first; the server needs a file name.",
+            )
         request.file = name, value[1:]
     elif value.startswith("<"):
         request.form[name] = _read_value(context, f"--form {name}", value[1:], secret=is_secret_name(name))
@@ -227,7 +236,7 @@ def _split_pair(word: str, option: str) -> tuple[str, str]:
 
 
 def _put_fields(context: "Context", request: ApiRequest, given: RequestArguments) -> None:
-    """``-f`` and ``-F`` go into a JSON body, or into the query where the method takes none or the body is given."""
+    """Add ``-f`` and ``-F`` to the JSON body, or to the query if the method has no body or the body is given."""
     in_query = request.method in METHODS_WITHOUT_BODY or request.raw is not None or request.form is not None
     for option, words in (("-f", given.texts), ("-F", given.typed)):
         for word in words:
@@ -242,7 +251,7 @@ def _put_fields(context: "Context", request: ApiRequest, given: RequestArguments
 def _parse_field(context: "Context", option: str, word: str) -> tuple[str, Any]:
     match = _ASSIGNMENT.fullmatch(word)
     if match is None:
-        raise Stop(ExitCode.USAGE, f"{option} {word!r} is no field", hint="Write KEY=VALUE, or -F KEY:=JSON.")
+        raise Stop(ExitCode.USAGE, f"{option} {word!r} is not a field", hint="Use KEY=VALUE, or -F KEY:=JSON.")
     key, is_json, text = match[1], match[2] == ":=", match[3]
     value: Any = text
     from_file = option == "-F" and text.startswith("@")
@@ -265,14 +274,14 @@ def _parse_typed_value(text: str) -> Any:
 
 def _put_param(request: ApiRequest, key: str, value: Any) -> None:
     if value is None or isinstance(value, dict | list):
-        raise Stop(ExitCode.USAGE, f"{key}: the query of an address takes texts and numbers only")
+        raise Stop(ExitCode.USAGE, f"{key}: the query accepts only strings, numbers and booleans")
     if key in request.params:
         raise _duplicate_key_error(key)
     request.params[key] = ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 
 def _put_nested(values: dict[str, Any], key: str, value: Any) -> None:
-    """``a.b=1`` is ``{"a": {"b": 1}}``."""
+    """Set a value under a dotted key: ``a.b=1`` becomes ``{"a": {"b": 1}}``."""
     *parents, last = key.split(".")
     for parent in parents:
         below = values.setdefault(parent, {})
@@ -285,11 +294,11 @@ def _put_nested(values: dict[str, Any], key: str, value: Any) -> None:
 
 
 def _read_value(context: "Context", what: str, source: str, *, secret: bool) -> str:
-    """The text of a file (``-``: stdin) without the line end that editors put behind it."""
+    """Return the text of a file (``-``: stdin) without the line end that editors append."""
     try:
         text = read_bytes(context, source, what).decode().removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError as error:
-        raise Stop(ExitCode.USAGE, f"{what}: {source} is no UTF-8 text", code="local_file") from error
+        raise Stop(ExitCode.USAGE, f"{what}: {source} is not UTF-8 text", code="local_file") from error
     return keep_secret(context, text) if secret and text else text
 
 
@@ -303,8 +312,8 @@ def _mask_secrets(value: Any) -> Any:
 
 
 def _visible_secret_error(what: str, instead: str) -> Stop:
-    hint = f"Put it into a file that only you can read: {instead}  (@- is stdin)"
-    return Stop(ExitCode.USAGE, f"{what} would be seen in the list of processes", hint=hint)
+    hint = f"Put it in a file that only you can read: {instead}  (@- is stdin)"
+    return Stop(ExitCode.USAGE, f"{what} would be visible in the process list", hint=hint)
 
 
 def _duplicate_key_error(key: str) -> Stop:

@@ -1,5 +1,5 @@
-"""``docshare apply``: bring an account to the state that ``share.yaml`` describes.
+"""``docshare apply``: make an account match ``share.yaml``.
 
-Read ``command`` first, then follow the order of work: ``yaml_file`` and ``parse`` make a ``model``, ``match`` finds its
-files on the server, ``plan`` decides, ``actions`` change, ``state`` remembers.
+Read ``command`` first, then follow the order of work: ``yaml_file`` and ``parse`` build a ``model``, ``match`` finds
+its files on the server, ``plan`` decides, ``actions`` carry it out, ``state`` records it.
 """

@@ -1,4 +1,4 @@
-"""What ``docshare apply`` can do, one thing at a time; the state is on disk after each of them."""
+"""The actions of ``docshare apply``, one step each; the state is saved after each step."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,26 +31,29 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-_SECRET_ATTEMPTS = 2  # a webhook whose answer was lost is made anew, for its secret was lost with it
+_SECRET_ATTEMPTS = 2  # a lost response also loses the webhook's secret, so the webhook is created again
 
 
 @dataclass
 class FileTarget:
-    """A file that is described: its ``key``, and ``row``, the File object, empty until it is shared."""
+    """A file of ``share.yaml``: its ``key``, and ``row``, the File object (empty until it is uploaded)."""
 
     key: str
     row: Row = field(default_factory=dict)
 
     @property
     def uuid(self) -> str:
-        """Its UUID; empty until it is shared."""
+        """The UUID of the file; empty until it is uploaded."""
         return str(self.row.get("uuid", ""))
 
 
 class Action(NamedTuple):
-    """One step. ``verb`` one of the four words of ``apply_output``; ``kind``: file, settings, variant or webhook;
-    ``file``: the key of the file it is about; ``run``: does it and returns what is known then (``uuid``, ``url``);
-    ``risky``: takes away what readers or receivers have; ``needs``: what it sets that not every plan has."""
+    """One step.
+
+    ``verb``: one of the four verbs of ``output``; ``kind``: file, settings, variant or webhook; ``file``: the key of
+    its file; ``run``: carries it out and returns the resulting ``uuid`` and ``url``; ``risky``: takes something away
+    from readers or receivers; ``needs``: keys that require a paid plan.
+    """
 
     verb: str
     kind: str
@@ -62,7 +65,7 @@ class Action(NamedTuple):
     needs: Mapping[Plan, Sequence[str]] = MappingProxyType({})
 
     def row(self, *, done: bool) -> Row:
-        """The action for programs."""
+        """Return the action as a row for programs."""
         changes = {change.key: {"from": change.old, "to": change.new} for change in self.changes}
         told: Row = {"action": self.verb, "kind": self.kind, "name": self.name}
         told |= {"file": self.file} if self.file else {}
@@ -70,7 +73,7 @@ class Action(NamedTuple):
 
 
 class Executor:
-    """Does the actions. ``state`` learns of each."""
+    """Carries out the actions and records each in ``state``."""
 
     def __init__(self, context: "Context", client: "Client", state: ApplyState) -> None:
         self._ctx = context
@@ -80,9 +83,9 @@ class Executor:
     # --- files -----------------------------------------------------------------------------------------------------
 
     def upload(self, wish: DesiredFile, target: FileTarget) -> Row:
-        """Share a document."""
+        """Upload a document."""
         made = upload_with_progress(self._ctx, self._client, wish.item)
-        # Noted before anything else can fail: the next run goes on with this file and does not make another.
+        # Recorded before anything else can fail, so that the next run continues with this file instead of a new one.
         self._state.files[wish.key] = {"uuid": made["uuid"], "sha256": wish.digest, "contentVersion": 1}
         self._state.save()
         target.row = self._client.files.show(str(made["uuid"]))
@@ -90,7 +93,7 @@ class Executor:
         return {"uuid": target.uuid, "url": require_share_link(made)}
 
     def replace(self, wish: DesiredFile, target: FileTarget) -> Row:
-        """Put another document behind the link of a file."""
+        """Replace the document behind the link of a file."""
         done = replace_with_progress(self._ctx, self._client, target.uuid, wish.item, keep_anchors=wish.keep_anchors)
         self._state.file(wish.key).update(sha256=wish.digest, contentVersion=done.get("contentVersion"))
         return {"uuid": target.uuid, **({"url": target.row["shareUrl"]} if "shareUrl" in target.row else {})}
@@ -98,8 +101,10 @@ class Executor:
     def know(
         self, wish: DesiredFile, target: FileTarget, links: Mapping[str, str] | None = None, settled: Sequence[str] = ()
     ) -> None:
-        """Let the state know which file this is, and which of its variants were found (``links``: UUIDs by label).
-        ``settled``: settings that are at their defaults again."""
+        """Record which file this is, and its known variants (``links``: UUIDs by label).
+
+        ``settled``: settings that are back at their defaults.
+        """
         entry = self._state.file(wish.key)
         if entry.get("uuid") != target.uuid:
             self._state.files[wish.key] = entry = {}
@@ -134,7 +139,7 @@ class Executor:
         return {"uuid": target.uuid}
 
     def trash(self, key: str, uuid: str) -> Row:
-        """Put a file that is described no more into the trash."""
+        """Move a file that is no longer described to the trash."""
         with _ignore_missing():
             self._client.files.delete(uuid)
         del self._state.files[key]
@@ -143,7 +148,7 @@ class Executor:
     # --- variants --------------------------------------------------------------------------------------------------
 
     def mint(self, wish: DesiredVariant, target: FileTarget, known: Sequence[str]) -> Row:
-        """Make a link for a recipient. ``known``: UUIDs of the variants that stand."""
+        """Create a link for a recipient. ``known``: UUIDs of the existing variants."""
         made = self._client.variants.create(target.uuid, wish.label, wish.overrides, known=known)
         self._state.file(target.key).setdefault("variants", {})[wish.label] = made["uuid"]
         if wish.revoked:
@@ -151,12 +156,12 @@ class Executor:
         return {"uuid": made["uuid"], **({"url": made["url"]} if "url" in made else {})}
 
     def alter(self, target: FileTarget, uuid: str, changes: Mapping[str, Any]) -> Row:
-        """Change a variant."""
+        """Update a variant."""
         self._client.variants.update(target.uuid, uuid, changes)
         return {"uuid": uuid}
 
     def unmake(self, key: str, file: str, label: str, uuid: str) -> Row:
-        """Delete a variant that is described no more."""
+        """Delete a variant that is no longer described."""
         with _ignore_missing():
             self._client.variants.delete(file, uuid)
         del self._state.file(key)["variants"][label]
@@ -165,7 +170,7 @@ class Executor:
     # --- webhooks --------------------------------------------------------------------------------------------------
 
     def hook(self, wish: DesiredWebhook, target: FileTarget | None, known: Sequence[str], old: str | None) -> Row:
-        """Make a webhook, and delete the ``old`` one whose place it takes."""
+        """Create a webhook and delete the ``old`` one that it replaces."""
         file = None if target is None else target.uuid
         make = partial(self._client.webhooks.create, wish.url, wish.events, wish.format, file, known=known)
         webhook = make()["webhook"] if wish.secret_file is None else self._with_secret(make, wish.secret_file)
@@ -177,7 +182,7 @@ class Executor:
         return {"uuid": webhook["uuid"], **({} if wish.secret_file is None else {"secretFile": str(wish.secret_file)})}
 
     def _with_secret(self, make: Callable[[], Row], path: Path) -> Row:
-        """The webhook that ``make`` makes; its secret is at ``path`` then."""
+        """Create the webhook with ``make``, save its secret to ``path``, and return the webhook."""
         fresh = path.with_name(f".{path.name}.new")
         with suppress(OSError):
             fresh.unlink()
@@ -189,21 +194,21 @@ class Executor:
                 os.replace(fresh, path)
             except (OSError, Stop) as error:
                 kept.kept = False
-                self._client.webhooks.delete(str(webhook["uuid"]))  # nobody could ever check its signatures
+                self._client.webhooks.delete(str(webhook["uuid"]))  # without the secret, nobody can verify it
                 raise write_error(path, error) if isinstance(error, OSError) else error from error
         return webhook
 
     def _told(self, make: Callable[[], Row]) -> Row:
-        """The answer to a creation, with its secret."""
+        """Return the response to a creation, including the secret."""
         for _ in range(_SECRET_ATTEMPTS):
             answer = make()
             if isinstance(answer.get("secret"), str):
                 return answer
             self._client.webhooks.delete(str(answer["webhook"]["uuid"]))
-        raise Stop(ExitCode.UNREACHABLE, "the secret of the new webhook was lost with its answer; it was deleted again")
+        raise Stop(ExitCode.UNREACHABLE, "the response with the new webhook's secret was lost; the webhook was deleted")
 
     def unhook(self, key: str, uuid: str) -> Row:
-        """Delete a webhook that is described no more."""
+        """Delete a webhook that is no longer described."""
         with _ignore_missing():
             self._client.webhooks.delete(uuid)
         del self._state.webhooks[key]
@@ -212,7 +217,7 @@ class Executor:
 
 @contextmanager
 def _ignore_missing() -> Iterator[None]:
-    """What is deleted inside may be gone already: a request whose answer was lost is sent again."""
+    """Ignore a 404 on deletion: the first request may have succeeded although its response was lost."""
     try:
         yield
     except Refused as refusal:

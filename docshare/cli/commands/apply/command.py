@@ -1,4 +1,4 @@
-"""``docshare apply``: an account brought to what a file describes."""
+"""``docshare apply``: make an account match a YAML file."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 app = App()
 
-# Whatever was done before, these say more than that some of it was not.
+# These codes say more than "partial", whatever was done before.
 _OVERRIDING_EXIT_CODES = (ExitCode.CREDENTIAL, ExitCode.RATE_LIMITED, ExitCode.UNREACHABLE, ExitCode.UNKNOWN_OUTCOME)
 
 
@@ -32,30 +32,27 @@ _OVERRIDING_EXIT_CODES = (ExitCode.CREDENTIAL, ExitCode.RATE_LIMITED, ExitCode.U
 def apply(
     path: Annotated[Path, typer.Argument(metavar="F", help="The YAML file.")] = Path("share.yaml"),
     state: Annotated[
-        Path | None, typer.Option(metavar="F", help="Keep the state here; default: share.state.json beside share.yaml.")
+        Path | None, typer.Option(metavar="F", help="State file (default: share.state.json next to share.yaml).")
     ] = None,
-    prune: Annotated[
-        bool, typer.Option("--prune", help="Remove what earlier runs described and the file does no more.")
-    ] = False,
+    prune: Annotated[bool, typer.Option("--prune", help="Remove resources that are no longer in the file.")] = False,
     check: Annotated[
-        bool, typer.Option("--check", help="Change nothing; exit code 13 if there is something to do.")
+        bool, typer.Option("--check", help="Change nothing; exit with code 13 if changes are due.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Show what would change; change nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Print the changes without making them.")] = False,
 ) -> ExitCode:
-    """Bring files, settings, links and webhooks to what a YAML file says.
+    """Apply a share.yaml: files, settings, links, webhooks.
 
-    Running it twice changes nothing the second time. A file is found by the state that is kept beside the YAML file, by
-    its uuid, its slug, or its name where only one has it. A document that has changed is replaced behind the same link
-    (which needs the Pro plan). A setting that the YAML file does not name keeps its value, and null clears it; variants
-    are known by their label, webhooks by address, format and file. A length of time such as deleteAt: 30d counts from
-    when the file was shared.
+    Applying the same file again changes nothing. A file is matched by the state file, its uuid, its slug, or its name
+    if only one file has it. A changed document is replaced behind the same link (requires the Pro plan). A setting that
+    the YAML file does not name keeps its value, and null clears it. Variants are matched by label, and webhooks by URL,
+    format and file. A duration such as deleteAt: 30d counts from the first upload.
 
-    You are asked before something is replaced or removed; elsewhere than on a terminal --yes is needed. --prune puts
-    files into the trash, deletes variants and webhooks, and clears settings, but only those that the state says an
-    earlier run was told of. The first failure ends it, with exit code 12 if something was done before; the same command
-    then goes on from there.
+    Prompts before it replaces or removes anything; elsewhere than on a terminal --yes is required. --prune moves files
+    to the trash, deletes variants and webhooks, and clears settings, but only those that the state file records from
+    an earlier run. The first failure ends the run, with exit code 12 if something was changed before; run the same
+    command again to continue.
 
-    A pipe gets a line per action: action, kind, name, file, link. docshare help apply describes the YAML file.
+    On a pipe, prints a line per action: action, kind, name, file, link. docshare help apply describes the YAML file.
 
     Examples:
 
@@ -72,7 +69,7 @@ def apply(
     wishes = read_desired_state(ctx, path)
     kept = path.with_name(f"{path.stem}.state.json") if state is None else state
     with ExitStack() as held:
-        if not (dry_run or check):  # a second run waits, and then knows what the first has done
+        if not (dry_run or check):  # a concurrent run waits and then sees what this one has done
             held.enter_context(hold_lock(kept.with_name(f".{kept.name}.lock")))
         known = ApplyState(kept).load()
         client = held.enter_context(ctx.client())
@@ -92,7 +89,7 @@ def apply(
 
 
 def _fetch_account(client: "Client") -> Mapping[str, Any]:
-    """The account; empty where the credential may not ask."""
+    """Return the account; empty if the credential lacks the scope."""
     try:
         return client.account.show()
     except Refused as refusal:
@@ -108,11 +105,11 @@ def _print_actions(ctx: Context, printer: "Emitter", actions: Sequence["Action"]
             printer.row(row)
     else:
         printer.emit(rows)
-    ctx.note(f"{len(rows)} to do" if rows else "nothing to do")
+    ctx.note(f"{_format_count(len(rows))} due" if rows else "no changes")
 
 
 def _confirm_risky(ctx: Context, actions: Sequence["Action"]) -> None:
-    """Stop (2) unless it is wanted that something is replaced or removed."""
+    """Raise Stop (2) unless replacing and removing is confirmed."""
     risky = [action for action in actions if action.risky]
     if not risky:
         return
@@ -121,14 +118,14 @@ def _confirm_risky(ctx: Context, actions: Sequence["Action"]) -> None:
             for line in render_action(action.row(done=False), ctx, ctx.err_screen):
                 ctx.err_raw(f"{line}\n")
     what = f"{risky[0].verb.capitalize()} {risky[0].kind} {risky[0].name}"
-    more = f", and {len(risky) - 1} more like that" if len(risky) > 1 else ""
+    more = f", and {_format_count(len(risky) - 1, 'similar ')}" if len(risky) > 1 else ""
     prompts.confirm(ctx, f"{what}{more}?" if ctx.may_prompt else f"{what}{more}")
 
 
 def _run_actions(
     ctx: Context, client: "Client", printer: "Emitter", actions: Sequence["Action"], state: "ApplyState"
 ) -> ExitCode:
-    """Do all of it, telling each action as it ends; the first failure ends it."""
+    """Carry out all actions and print each as it ends; stop at the first failure."""
     whole = printer.format == "json"
     rows: list[Mapping[str, Any]] = []
     try:
@@ -138,10 +135,12 @@ def _run_actions(
                 row = {**action.row(done=True), **action.run()}
             except (Problem, ClientError, Stop) as error:
                 if not rows or exit_code(error) in _OVERRIDING_EXIT_CODES:
-                    ctx.note(f"this could not be done: {action.verb} {action.kind} {action.name}")
+                    ctx.note(f"failed: {action.verb} {action.kind} {action.name}")
                     raise
                 rows.append(_report_failure(ctx, action, error))
-                ctx.warn(f"{len(actions) - len(rows) + 1} are left to do; the same command goes on from here")
+                ctx.warn(
+                    f"not done: {_format_count(len(actions) - len(rows) + 1)}; run the same command again to continue"
+                )
                 return ExitCode.PARTIAL
             finally:
                 state.save()
@@ -151,7 +150,7 @@ def _run_actions(
     finally:
         if whole and (rows or not actions):
             printer.emit(rows)
-    ctx.note(f"{len(rows)} done" if rows else "nothing to do")
+    ctx.note(f"{_format_count(len(rows))} made" if rows else "no changes")
     return ExitCode.OK
 
 
@@ -162,3 +161,7 @@ def _report_failure(ctx: Context, action: "Action", error: Exception) -> Mapping
     if failure.hint:
         ctx.err(f"hint: {failure.hint}", "dim")
     return {**action.row(done=False), "error": errors.build_error_object(ctx, failure)}
+
+
+def _format_count(count: int, kind: str = "") -> str:
+    return f"{count} {kind}change{'' if count == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""Which file on the server is which in ``share.yaml``: by the state, by what the file says itself, by slug, by name."""
+"""Match the files of ``share.yaml`` with those on the server: by state, UUID, slug, or name."""
 
 import os
 import unicodedata
@@ -14,10 +14,10 @@ Row = dict[str, Any]
 
 
 def match_files(wishes: Sequence[DesiredFile], rows: Sequence[Row], state: ApplyState) -> dict[str, Row]:
-    """The File object of each wish that has one, by key. ``rows``: the active files of the account.
+    """Return the matching File object of each desired file, by key. ``rows``: the active files of the account.
 
-    What is certain goes first, so that no file is taken by its name that another wish is known to be. Stop (3) for a
-    UUID that no active file has, Stop (2) where several files could be meant, or one file twice.
+    Certain matches come first, so that a name never claims a file that another entry identifies. Raise Stop (3) for a
+    UUID that no active file has, and Stop (2) if several files match, or one file matches twice.
     """
     by_uuid = {str(row.get("uuid")): row for row in rows}
     by_slug = {row["slug"]: row for row in rows if row.get("slug")}
@@ -38,7 +38,7 @@ def match_files(wishes: Sequence[DesiredFile], rows: Sequence[Row], state: Apply
 def _assign_row(found: dict[str, Row], wish: DesiredFile, row: Row) -> None:
     other = next((key for key, each in found.items() if each["uuid"] == row["uuid"]), None)
     if other is not None:
-        raise Stop(ExitCode.USAGE, f"{other} and {wish.key} would be one file, {row['uuid']}")
+        raise Stop(ExitCode.USAGE, f"{other} and {wish.key} match the same file, {row['uuid']}")
     found[wish.key] = row
 
 
@@ -54,14 +54,17 @@ def _find_certain(
 
 
 def _find_by_name(wish: DesiredFile, rows: Sequence[Row]) -> Row | None:
-    """The only file of that name. With a slug that no file has, it must have no other and the same bytes: it is what
-    an earlier run left that did not come to naming it."""
+    """Return the only file of that name.
+
+    If the entry has a slug that no file has, the file must have no slug and the same bytes: an earlier run uploaded it
+    but did not set the slug.
+    """
     rows = [row for row in rows if _has_name(row, wish)]
     if wish.slug:
         rows = [row for row in rows if not row.get("slug") and row.get("sha256") == wish.digest]
     if len(rows) > 1:
         uuids = ", ".join(str(row.get("uuid")) for row in rows)
-        hint = "Say which it is in the YAML file: uuid: UUID"
+        hint = "Identify the file in the YAML file with: uuid: UUID"
         raise Stop(ExitCode.USAGE, f"{wish.key}: {len(rows)} files are named {wish.item.name!r}: {uuids}", hint=hint)
     return rows[0] if rows else None
 

@@ -1,4 +1,4 @@
-"""What ``share.yaml`` asks for, read and judged."""
+"""The validated content of ``share.yaml``."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +10,7 @@ from docshare.cli.framework.sources import Item
 
 
 class DesiredVariant(NamedTuple):
-    """A link for one recipient. ``overrides``: all it has; ``revoked``: None leaves that as it is."""
+    """A link for one recipient. ``overrides``: all of them; ``revoked``: None leaves the current state."""
 
     label: str
     overrides: Overrides
@@ -19,11 +19,11 @@ class DesiredVariant(NamedTuple):
 
 @dataclass(frozen=True)
 class DesiredFile:
-    """A document to be shared.
+    """A document to share.
 
-    ``key``: its name in the state file; ``uuid``: the file it is, where that is said; ``digest``: SHA-256 of its bytes;
-    ``changes``: its settings but for the ``password`` (None: left alone, empty: none) and a ``lifetime`` (milliseconds
-    from when it was shared); ``line``: where it stands.
+    ``key``: its name in the state file; ``uuid``: the existing file, if given; ``digest``: SHA-256 of its bytes;
+    ``changes``: its settings except ``password`` (None: unchanged, empty: none) and ``lifetime`` (milliseconds from the
+    first upload); ``line``: its line in the YAML file.
     """
 
     key: str
@@ -39,12 +39,12 @@ class DesiredFile:
 
     @property
     def slug(self) -> str:
-        """The name of its link; empty for none, or none said."""
+        """The slug; empty if it is unset or not given."""
         return str(self.changes.fields.get("slug") or "")
 
     @property
     def set_keys(self) -> list[str]:
-        """The settings that it speaks of, so that a later run can tell which left."""
+        """The settings that the entry names, so that a later run can detect removed ones."""
         keys = [*self.changes.fields, *self.changes.looks]
         keys += ["password"] if self.password is not None else []
         keys += ["deleteAt"] if self.lifetime is not None else []
@@ -52,7 +52,7 @@ class DesiredFile:
 
 
 class DesiredWebhook(NamedTuple):
-    """An address to be told. ``file``: the key of the only file; ``secret_file``: where a new secret goes."""
+    """A webhook endpoint. ``file``: the key of its only file; ``secret_file``: where to store a new secret."""
 
     url: str
     events: tuple[str, ...]
@@ -63,12 +63,12 @@ class DesiredWebhook(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What it is known by: one webhook stands per address, format and file."""
+        """The identity of the webhook: URL, format and file are unique together."""
         return f"{self.format} {self.url}" + (f" {self.file}" if self.file is not None else "")
 
 
 class DesiredState(NamedTuple):
-    """All that one file asks for."""
+    """The content of one YAML file."""
 
     files: tuple[DesiredFile, ...]
     webhooks: tuple[DesiredWebhook, ...]

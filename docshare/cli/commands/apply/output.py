@@ -1,4 +1,4 @@
-"""How the actions of ``docshare apply`` are shown: as a difference for people, as rows for programs."""
+"""The output of ``docshare apply``: a diff for people, rows for programs."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from docshare.cli.terminal.capabilities import Screen
 
 CREATE, UPDATE, REPLACE, DELETE = "create", "update", "replace", "delete"
-# The sign of an action, and its colour.
+# The sign of an action, and its color.
 _SIGNS = {CREATE: ("+", "ok"), UPDATE: ("~", "warn"), REPLACE: ("~", "warn"), DELETE: ("-", "error")}
 
 
@@ -21,7 +21,7 @@ def _render_row(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
 
 
 def render_action(row: Mapping[str, Any], context: "Context", screen: "Screen") -> Iterator[str]:
-    """An action in a line for ``screen``, and the link that it made in another."""
+    """Yield a line for an action, and a second line for the link that it created."""
     sign, role = _SIGNS[str(row["action"])]
     named = clean(f"{row['action']} {row['kind']} {row['name']}")
     place = f" of {clean(str(row['file']))}" if row.get("file") not in (None, row["name"]) else ""

@@ -1,4 +1,4 @@
-"""Reading ``share.yaml``: everything wrong in it is told at once, before anything is sent."""
+"""Parse ``share.yaml`` and report all of its errors at once, before anything is sent."""
 
 import os
 from collections.abc import Mapping
@@ -31,12 +31,12 @@ _FILE_KEYS = ("path", "key", "name", "uuid", "keepAnchors", "settings", "variant
 _VARIANT_KEYS = ("label", "allowDownload", "pageRange", "revoked")
 _WEBHOOK_KEYS = ("url", "events", "format", "file", "secretFile", "private")
 _PASSWORD_KEY = "passwordFile"  # noqa: S105 - the key of a path
-_NATIVE_KINDS = ("boolean", "integer", "number", "form")  # kinds of settings that YAML has values for
+_NATIVE_KINDS = ("boolean", "integer", "number", "form")  # kinds of settings that YAML has types for
 _check_label = fields.text(1, VARIANT_LABEL_CHARS)
 
 
 def read_desired_state(context: "Context", path: Path) -> DesiredState:
-    """What the file at ``path`` asks for; paths in it are relative to its folder. Stop (2) for any mistake."""
+    """Parse the file at ``path``; paths in it are relative to its directory. Raise Stop (2) for any error."""
     mistakes = ParseErrors(path)
     wishes = _Parser(context, path.parent, mistakes).wishes(read_yaml(path))
     mistakes.refuse(context)
@@ -56,10 +56,10 @@ class _Parser:
         version = top.get("version")
         if version is None or version.value != _VERSION or version.value is True:
             line = root.line if version is None else version.line
-            self._mistakes.add(line, f"the file must say version: {_VERSION}")
+            self._mistakes.add(line, f"the file must contain version: {_VERSION}")
         files = [self._file(node) for node in self._mistakes.items(top.get("files"), "files")]
         whole = [each for each in files if each is not None]
-        self._refuse_twins([(wish.key, wish.line) for wish in whole], "key", "Give one of them a key of its own.")
+        self._refuse_twins([(wish.key, wish.line) for wish in whole], "key", "Give one of them its own key.")
         self._refuse_twins([(wish.slug, wish.line) for wish in whole if wish.slug], "slug")
         hooks = [self._webhook(node) for node in self._mistakes.items(top.get("webhooks"), "webhooks")]
         standing = [each for each in hooks if each is not None]
@@ -70,13 +70,13 @@ class _Parser:
         first: dict[str, int] = {}
         for name, line in names:
             if name in first:
-                self._mistakes.add(line, f"the {what} {name!r} stands in line {first[name]} already", hint)
+                self._mistakes.add(line, f"the {what} {name!r} is already used in line {first[name]}", hint)
             first.setdefault(name, line)
 
     def _needed(self, told: Mapping[str, YamlNode] | None, key: str, line: int, what: str) -> str | None:
-        """The text under a key that must be there, None where it is not."""
+        """Return the text of a required key, or None after recording that it is missing."""
         if told is not None and key not in told:
-            self._mistakes.add(line, f"{what} needs a {key}")
+            self._mistakes.add(line, f"{what} requires a {key}")
         return None if told is None else self._mistakes.text(told.get(key), key)
 
     # --- files -----------------------------------------------------------------------------------------------------
@@ -117,7 +117,7 @@ class _Parser:
     # --- settings --------------------------------------------------------------------------------------------------
 
     def _settings(self, node: YamlNode | None) -> tuple[SettingChanges, int | None, str | None]:
-        """The changes, the lifetime in milliseconds, and the password."""
+        """Return the changes, the lifetime in milliseconds, and the password."""
         changes = SettingChanges()
         if node is None:
             return changes, None, None
@@ -130,14 +130,14 @@ class _Parser:
         if "deleteAt" in told and is_duration(told["deleteAt"].text):
             end = told.pop("deleteAt")
             with self._mistakes.at(end.line):
-                parse_time(self._ctx, end.text, "deleteAt")  # a year beyond 9999 cannot be drawn
+                parse_time(self._ctx, end.text, "deleteAt")  # rejects a year beyond 9999
                 lifetime = int(parse_duration(end.text) * 1000)
             if "neverExpire" in told:
                 self._mistakes.add(end.line, "deleteAt and neverExpire exclude each other")
         for key, value in told.items():
             self._setting(changes, canonicalize(key), value)
         if changes.fields.get("gateFields") and changes.fields.get("requireEmail") is False:
-            self._mistakes.add(node.line, "a form asks for the address in any case: leave requireEmail: false out")
+            self._mistakes.add(node.line, "a form always asks for an email address: remove requireEmail: false")
         return changes, lifetime, password
 
     def _setting(self, changes: SettingChanges, key: str, node: YamlNode) -> None:
@@ -147,16 +147,16 @@ class _Parser:
             return
         with self._mistakes.at(node.line):
             if key == "password":
-                raise Stop(ExitCode.USAGE, "a password does not stand here", hint=f"Name its file: {_PASSWORD_KEY}: F")
+                raise Stop(ExitCode.USAGE, "a password cannot be set here", hint=f"Name its file: {_PASSWORD_KEY}: F")
             if node.is_empty:
-                hint = "To clear it, write null. Behind a # all is comment, so colours need quotes."
+                hint = "To clear it, use null. A # starts a comment, so put colors in quotes."
                 raise Stop(ExitCode.USAGE, f"{key} is empty", hint=hint)
             changes.put(key, None if is_object_key(key) and not node.value else self._value(key, node))
 
     def _value(self, key: str, node: YamlNode) -> Any:
         row = find_setting(key)
         if key in SETTINGS and SETTINGS[key].shown == "never" and key != "neverExpire":
-            raise Stop(ExitCode.USAGE, f"{key} is a deed and no state", hint="See: docshare settings set -h")
+            raise Stop(ExitCode.USAGE, f"{key} is a command, not a setting", hint="See: docshare settings set -h")
         if node.value is None:
             return None
         if row.kind in _NATIVE_KINDS or isinstance(node.value, dict | list):
@@ -168,7 +168,7 @@ class _Parser:
         return [each.strip() for each in node.text.split(",")] if row.kind == "domains" else node.text
 
     def _password(self, node: YamlNode) -> str | None:
-        """The password in a file; empty to take it away, None where it cannot be had."""
+        """Return the password in a file; empty to remove it, None if it cannot be read."""
         if node.value is None and not node.is_empty:
             return ""
         source = self._mistakes.text(node, _PASSWORD_KEY)
@@ -182,7 +182,7 @@ class _Parser:
 
         found = read_text(self._ctx, str(path), _PASSWORD_KEY).removesuffix("\n").removesuffix("\r")
         if not found:
-            raise Stop(ExitCode.USAGE, f"{path} is empty", hint=f"To take the password away: {_PASSWORD_KEY}: null")
+            raise Stop(ExitCode.USAGE, f"{path} is empty", hint=f"To remove the password: {_PASSWORD_KEY}: null")
         validate_value(find_setting("password"), found)
         return keep_secret(self._ctx, found)
 
@@ -197,7 +197,7 @@ class _Parser:
                 lines.append((wish.label, each.line))
         self._refuse_twins(lines, "label")
         if node is not None and len(found) > VARIANTS_PER_FILE:
-            self._mistakes.add(node.line, f"a file has {VARIANTS_PER_FILE} variants at most")
+            self._mistakes.add(node.line, f"a file can have at most {VARIANTS_PER_FILE} variants")
         return tuple(found)
 
     def _variant(self, node: YamlNode) -> DesiredVariant | None:
@@ -240,24 +240,24 @@ class _Parser:
         )
 
     def _judge_webhooks(self, hooks: list[DesiredWebhook], keys: set[str] | None) -> None:
-        """Note what is wrong with them together. ``keys``: of the files, None where those are not all known."""
+        """Record the errors of the webhooks as a set. ``keys``: of all files, None if some could not be parsed."""
         self._refuse_twins([(hook.key, hook.line) for hook in hooks], "webhook")
         secrets = [(str(hook.secret_file), hook.line) for hook in hooks if hook.secret_file is not None]
         self._refuse_twins(secrets, "secretFile")
         if len(hooks) > WEBHOOKS_PER_ACCOUNT:
-            self._mistakes.add(hooks[-1].line, f"an account has {WEBHOOKS_PER_ACCOUNT} webhooks at most")
+            self._mistakes.add(hooks[-1].line, f"an account can have at most {WEBHOOKS_PER_ACCOUNT} webhooks")
         for hook in hooks:
             if keys is not None and hook.file is not None and hook.file not in keys:
                 hint = f"Keys: {', '.join(sorted(keys)) or 'none'}."
-                self._mistakes.add(hook.line, f"no file here has the key {hook.file!r}", hint)
+                self._mistakes.add(hook.line, f"no file has the key {hook.file!r}", hint)
             if hook.format == DEFAULT_FORMAT and hook.secret_file is None:
-                self._mistakes.add(hook.line, "it needs a secretFile: the secret of a webhook is told only once")
+                self._mistakes.add(hook.line, "secretFile is required: the secret of a webhook is shown only once")
             if hook.format != DEFAULT_FORMAT and hook.secret_file is not None:
-                self._mistakes.add(hook.line, "messages for Slack are not signed: leave secretFile out")
+                self._mistakes.add(hook.line, "secretFile must be omitted: Slack messages are not signed")
 
 
 def _format_page_range(node: YamlNode | None) -> str | None:
-    """A page range as it is typed."""
+    """Return a page range as text."""
     if node is None:
         return None
     if isinstance(node.value, Mapping) and node.value.keys() == {"from", "to"}:
@@ -266,7 +266,7 @@ def _format_page_range(node: YamlNode | None) -> str | None:
 
 
 def _check_address(context: "Context", url: str, format_: str | None, *, private: bool) -> None:
-    """Stop (2) as ``webhooks create`` has it, with hints that speak of keys and not of options."""
+    """Raise Stop (2) as ``webhooks create`` does, with keys instead of options in the hints."""
     try:
         check_url(context, url, private=private)
         check_format(url, format_)

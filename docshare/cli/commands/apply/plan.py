@@ -1,4 +1,4 @@
-"""What ``docshare apply`` has to do: everything is decided before anything is sent."""
+"""Decide what ``docshare apply`` has to do, before anything is sent."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -25,8 +25,10 @@ Row = dict[str, Any]
 
 
 class Reconciler:
-    """Compares ``wishes`` with the account. ``prune``: what the state knows and the wishes do not is to go; ``plan`` of
-    the account, None if unknown."""
+    """Compares the desired files and webhooks with the account.
+
+    ``prune``: remove what the state has and ``share.yaml`` has not; ``plan`` of the account, None if unknown.
+    """
 
     def __init__(
         self,
@@ -47,13 +49,13 @@ class Reconciler:
         self._doer = Executor(context, client, state)
         self._now = context.now()
         self._targets: dict[str, FileTarget] = {}
-        self._links: dict[str, dict[str, str]] = {}  # UUIDs of variants that were found, by label, by key
-        self._hooks: dict[str, str] = {}  # UUIDs of webhooks that were found
-        self._settled: dict[str, list[str]] = {}  # settings that are at their defaults again, by key
+        self._links: dict[str, dict[str, str]] = {}  # UUIDs of existing variants, by label, by key
+        self._hooks: dict[str, str] = {}  # UUIDs of existing webhooks
+        self._settled: dict[str, list[str]] = {}  # settings that are back at their defaults, by key
         self._left = 0
 
     def actions(self) -> list[Action]:
-        """All there is to do, what is made before what is removed. Stop (2, 3, 6, 8) where it cannot be done."""
+        """Return all actions, creations before removals. Raise Stop (2, 3, 6, 8) if they cannot be carried out."""
         rows = self._client.files.list() if self._wishes.files or self._state.files else []
         found = match_files(self._wishes.files, rows, self._state)
         self._follow_renamed(found)
@@ -74,15 +76,14 @@ class Reconciler:
             *self._files_left({str(row.get("uuid")): row for row in rows}, {row["uuid"] for row in found.values()}),
         ]
         if self._left and not self._prune:
-            self._ctx.note(
-                f"{self._left} of what earlier runs described stand in the file no more; --prune removes them"
-            )
+            gone = "1 resource is" if self._left == 1 else f"{self._left} resources are"
+            self._ctx.note(f"{gone} no longer in share.yaml; --prune removes them")
         actions = [*made, *(removed if self._prune else [])]
         self._require_plan(actions)
         return actions
 
     def note_known(self) -> None:
-        """Let the state know what was found to be there already."""
+        """Record the existing resources in the state."""
         for wish in self._wishes.files:
             target = self._targets.get(wish.key)
             if target is not None and target.row:
@@ -90,7 +91,7 @@ class Reconciler:
         self._state.webhooks |= self._hooks
 
     def _follow_renamed(self, found: Mapping[str, Row]) -> None:
-        """A file that has another key now keeps what the state knows of it."""
+        """Keep the state of a file whose key has changed."""
         described = {wish.key for wish in self._wishes.files}
         old = {entry["uuid"]: key for key, entry in self._state.files.items() if key not in described}
         for key, row in found.items():
@@ -100,15 +101,15 @@ class Reconciler:
     # --- files -----------------------------------------------------------------------------------------------------
 
     def _is_over(self, wish: DesiredFile, row: Row | None) -> bool:
-        """Whether the link has ended as it was to, so that there is nothing left to do. Stop (8) if it ended before."""
+        """Whether the link has ended as intended, so that nothing is left to do. Raise Stop (8) if it ended early."""
         if row is not None and "burnedAt" in row:
-            how = f"docshare replace {row['uuid']} PATH brings it back"
-            self._ctx.note(f"{wish.key}: its views are used up and its bytes are gone; it is left alone ({how})")
+            how = f"to reactivate it: docshare replace {row['uuid']} PATH"
+            self._ctx.note(f"{wish.key}: skipped, because its view limit is used up ({how})")
             return True
         end = resolve_end(wish, row or {}, self._state.files.get(wish.key, {}), self._now)
         dead = row is not None and has_expired(row, self._now)
         if end is not None and end <= self._now and (row is None or dead):
-            self._ctx.note(f"{wish.key}: the link has ended, as the file says; it is left alone")
+            self._ctx.note(f"{wish.key}: skipped, because its link has expired as configured")
             return True
         if row is not None and dead:
             raise expired_error(row, f"{wish.key}: delete it, then apply again")
@@ -122,7 +123,7 @@ class Reconciler:
             yield self._made(CREATE, wish, partial(self._doer.upload, wish, target), None)
         elif not is_current(row, wish.digest, entry):
             run = partial(self._doer.replace, wish, target)
-            yield self._made(REPLACE, wish, run, row.get("sha256"), risky=True, needs={Plan.PRO: ["another document"]})
+            yield self._made(REPLACE, wish, run, row.get("sha256"), risky=True, needs={Plan.PRO: ["a new version"]})
         yield from self._of_settings(wish, target, row, entry)
         for variant in wish.variants:
             yield from self._of_variant(wish, variant, standing)
@@ -139,13 +140,13 @@ class Reconciler:
             self._settled[wish.key] = gone
             return
         if body.get("password") and row.get("protected") and "password" not in entry:
-            self._ctx.note(f"{wish.key}: the password is set once more, as no server tells which it has")
+            self._ctx.note(f"{wish.key}: the password is set again, because servers do not reveal the current one")
         changes, risky = find_differences(row, body), self._ends_now(body)
         run = partial(self._doer.settle, wish, target, gone)
         yield Action(UPDATE, "settings", wish.key, run, wish.key, changes, risky=risky, needs=find_needed_plans(body))
 
     def _entry(self, target: FileTarget) -> Mapping[str, Any]:
-        """What the state knows of a file that is there."""
+        """Return the state entry of an existing file."""
         entry = self._state.files.get(target.key, {})
         return entry if target.row and entry.get("uuid") == target.uuid else {}
 
@@ -158,7 +159,7 @@ class Reconciler:
         return end is not None and end <= self._now
 
     def _settings_left(self, wish: DesiredFile, entry: Mapping[str, Any]) -> list[str]:
-        """The settings that an earlier run set and the file names no more."""
+        """Return the settings that an earlier run set and the file no longer names."""
         said = set(wish.set_keys)
         blocks = {key.partition(".")[0] for key in said}
         left = [str(key) for key in entry.get("settings", []) if key not in said and key not in blocks]
@@ -178,7 +179,7 @@ class Reconciler:
     # --- variants --------------------------------------------------------------------------------------------------
 
     def _standing(self, wish: DesiredFile) -> list[Row]:
-        """The variants of a file; none where nothing is said of them."""
+        """Return the variants of a file; empty if the YAML file does not mention variants."""
         target = self._targets[wish.key]
         asked = wish.variants or self._entry(target).get("variants")
         if not (target.row and asked) or (self._plan is not None and self._plan < Plan.PRO):
@@ -199,10 +200,10 @@ class Reconciler:
             return
         self._links.setdefault(file.key, {})[wish.label] = str(row["uuid"])
         if row.get("redacted"):
-            self._ctx.warn(f"{file.key}: the label {wish.label!r} was redacted; take it out of the file")
+            self._ctx.warn(f"{file.key}: the label {wish.label!r} was redacted; remove it from the file")
             return
         if row.get("revoked") and wish.revoked is None:
-            self._ctx.note(f"{file.key}: the link of {wish.label} is revoked and stays so; revoked: false restores it")
+            self._ctx.note(f"{file.key}: the link of {wish.label} stays revoked; revoked: false restores it")
         changes = list(_diff_variant(wish, row))
         if changes:
             sent = {change.key: change.new for change in changes}
@@ -231,7 +232,7 @@ class Reconciler:
     # --- webhooks --------------------------------------------------------------------------------------------------
 
     def _matching(self, wish: DesiredWebhook, rows: Sequence[Row]) -> Row | None:
-        """The webhook that stands in the place of ``wish``: the one that the state knows, or else the likest."""
+        """Return the existing webhook for ``wish``: the one in the state, else the most similar one."""
         target = None if wish.file is None else self._targets.get(wish.file)
         scope = "" if target is None else target.uuid
         if wish.file is not None and not scope:
@@ -264,16 +265,16 @@ class Reconciler:
             self._look_at(wish, row)
 
     def _require_room(self, wish: DesiredWebhook) -> None:
-        """Stop (2) if a secret that is not known to be of this webhook would be overwritten."""
+        """Raise Stop (2) if creating the webhook would overwrite a secret that may belong to another."""
         if wish.secret_file is not None and wish.secret_file.exists() and wish.key not in self._state.webhooks:
-            hint = "It may hold the secret of another webhook: name a new file, or move this one away."
-            raise Stop(ExitCode.USAGE, f"{wish.secret_file} exists already", hint=hint, code="local_file")
+            hint = "It may hold the secret of another webhook: name a new file, or move this one."
+            raise Stop(ExitCode.USAGE, f"{wish.secret_file} already exists", hint=hint, code="local_file")
 
     def _look_at(self, wish: DesiredWebhook, row: Row) -> None:
         if row.get("active") is False:
-            self._ctx.warn(f"{wish.url} is disabled; switch it on with: docshare webhooks enable {row['uuid']}")
+            self._ctx.warn(f"{wish.url} is disabled; enable it with: docshare webhooks enable {row['uuid']}")
         if wish.secret_file is not None and not wish.secret_file.exists():
-            self._ctx.note(f"{wish.url} stands already; its secret is told no more, so {wish.secret_file} is not made")
+            self._ctx.note(f"{wish.url} already exists; {wish.secret_file} is not written: a secret is shown only once")
 
     def _webhooks_left(self, rows: Sequence[Row], taken: set[str]) -> Iterator[Action]:
         described = {wish.key for wish in self._wishes.webhooks}
@@ -288,7 +289,7 @@ class Reconciler:
     # --- the plan of the account -----------------------------------------------------------------------------------
 
     def _require_plan(self, actions: Sequence[Action]) -> None:
-        """Stop (6) if the account's plan is known to be too low for some of it."""
+        """Raise Stop (6) if the account's plan is too low for some actions."""
         if self._plan is None:
             return
         lacking = [
@@ -300,8 +301,8 @@ class Reconciler:
         if lacking:
             raise Stop(
                 ExitCode.PLAN,
-                f"the {self._plan.tier} plan is too low for some of it; nothing was sent",
-                hint=f"Needed: {'; '.join(lacking)}. Leave it out, or upgrade.",
+                f"the {self._plan.tier} plan is too low for some changes; nothing was sent",
+                hint=f"Needed: {'; '.join(lacking)}. Remove them, or upgrade.",
                 code="plan_required",
             )
 
@@ -312,7 +313,7 @@ def _list_kinds(row: Mapping[str, Any]) -> list[str]:
 
 
 def _diff_variant(wish: DesiredVariant, row: Mapping[str, Any]) -> Iterator[Difference]:
-    if row.get("label") != wish.label:  # the state knows it by its UUID
+    if row.get("label") != wish.label:  # the state identifies it by UUID
         yield Difference("label", row.get("label"), wish.label)
     old = row.get("overrides") or {}
     if old != wish.overrides:

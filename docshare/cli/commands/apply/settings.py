@@ -1,4 +1,4 @@
-"""Which settings of a file differ from what ``share.yaml`` says."""
+"""Compare the settings of a file with those in ``share.yaml``."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from docshare.contract.wire import instant, parse_instant
 
 Row = dict[str, Any]
 
-# A file as it is right after the upload, as far as settings go.
+# The settings of a fresh upload.
 NEW_FILE_SETTINGS: Row = {
     name: row.default for name, row in SETTINGS.items() if row.default is not None and row.shown == "always"
 }  # fmt: skip
@@ -21,14 +21,14 @@ NEW_FILE_SETTINGS: Row = {
 def build_settings_body(
     wish: DesiredFile, row: Mapping[str, Any], entry: Mapping[str, Any], now: int, gone: Sequence[str]
 ) -> Row:
-    """The body of the settings write that makes ``row``, a File object, what ``wish`` says; empty where it is that.
+    """Return the settings body that turns ``row``, a File object, into ``wish``; empty if nothing differs.
 
     Parameters:
-        entry: of the state, which knows the password that was set.
+        entry: from the state, which has a hash of the password that was set.
         now: milliseconds since 1970.
-        gone: settings to put back to their defaults.
+        gone: settings to reset to their defaults.
 
-    Stop (2) where the result cannot be, such as a call to action without an address.
+    Raise Stop (2) for an impossible result, such as a call to action without a URL.
     """
     body = _merge_changes(wish, gone).body(get_viewer_settings(row))
     if wish.lifetime is not None:
@@ -41,8 +41,10 @@ def build_settings_body(
 
 
 def resolve_end(wish: DesiredFile, row: Mapping[str, Any], entry: Mapping[str, Any], now: int) -> int | None:
-    """When the link is to end (milliseconds since 1970), None for never or unsaid. A length of time counts from when
-    the file was shared first, so that a later run comes to the same end."""
+    """Return the intended expiry (milliseconds since 1970), None for never or unspecified.
+
+    A duration counts from the first upload, so that later runs compute the same expiry.
+    """
     if wish.lifetime is None:
         return parse_instant(str(wish.changes.fields.get("deleteAt", "")))
     born = parse_instant(str(row.get("createdAt") or entry.get("createdAt") or ""))
@@ -50,7 +52,7 @@ def resolve_end(wish: DesiredFile, row: Mapping[str, Any], entry: Mapping[str, A
 
 
 def _merge_changes(wish: DesiredFile, gone: Sequence[str]) -> SettingChanges:
-    """The changes, with ``gone`` settings put back first."""
+    """Return the changes, with the ``gone`` settings reset first."""
     changes = SettingChanges()
     for key in gone:
         if key != "password":

@@ -1,7 +1,7 @@
-"""What ``docshare apply`` keeps between two runs: which file on the server is which in ``share.yaml``.
+"""The state of ``docshare apply`` between runs: which server file belongs to which entry of ``share.yaml``.
 
-The state is bound to one server and one account. A password is kept as a salted hash, so that the same one is not set
-again each time: the server never tells which it has.
+The state is bound to one server and one account. It stores a password as a salted hash to tell whether the password
+has changed, because the server never reveals the current one.
 """
 
 import hashlib
@@ -24,8 +24,8 @@ _SALT_BYTES = 16
 class ApplyState:
     """The state file at ``path``.
 
-    ``files``: an entry per key: ``uuid``, ``createdAt``, ``sha256`` and ``contentVersion`` of what was sent last,
-    ``settings`` that were set, ``password`` (a mark), and the UUIDs of its ``variants`` by label. ``webhooks``: UUIDs.
+    ``files``: an entry per key: ``uuid``, ``createdAt``, ``sha256`` and ``contentVersion`` of the last upload, the
+    ``settings`` that were set, ``password`` (a hash), and UUIDs of the ``variants`` by label. ``webhooks``: UUIDs.
     """
 
     def __init__(self, path: Path) -> None:
@@ -36,7 +36,7 @@ class ApplyState:
         self.webhooks: dict[str, str] = {}
 
     def load(self) -> "ApplyState":
-        """Read what is there. Stop (2) for a file that is no state."""
+        """Read the file if it exists. Raise Stop (2) if it is not a state file."""
         try:
             text = self._path.read_text(encoding="utf-8")
         except FileNotFoundError:
@@ -48,29 +48,31 @@ class ApplyState:
         except (ValueError, RecursionError):
             found = None
         if not _is_state(found):
-            raise self._unusable("it is no state of docshare apply")
+            raise self._unusable("it is not a state file of docshare apply")
         self._saved = text
         self._owner = {key: found[key] for key in ("server", "account") if key in found}
         self.files, self.webhooks = found["files"], found["webhooks"]
         return self
 
     def bind(self, server: str, account: str | None) -> None:
-        """Take possession for ``server`` (its base address) and ``account`` (a UUID, None if unknown). Stop (2) if the
-        state is of another."""
+        """Bind the state to ``server`` (its base URL) and ``account`` (a UUID, None if unknown).
+
+        Raise Stop (2) if it belongs to another.
+        """
         old = self._owner
         told = f"{self._path} belongs to"
         if old.get("server", server) != server:
-            raise self._foreign(f"{told} the server {old['server']}, and this is {server}")
+            raise self._foreign(f"{told} the server {old['server']}, not {server}")
         if account is not None and old.get("account", account) != account:
             raise self._foreign(f"{told} another account of {server}")
         self._owner = {**old, "server": server, **({} if account is None else {"account": account})}
 
     def file(self, key: str) -> Entry:
-        """The entry of a file, made if there is none."""
+        """Return the entry of a file, creating it if needed."""
         return self.files.setdefault(key, {})
 
     def save(self) -> None:
-        """Put it on disk, readable for this user alone, if anything has changed. Stop (2) if that fails."""
+        """Write changes to disk, readable by this user only. Raise Stop (2) if that fails."""
         whole = {"version": _VERSION, **self._owner, "files": self.files, "webhooks": self.webhooks}
         text = json.dumps(whole, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
         if text != self._saved:
@@ -78,11 +80,11 @@ class ApplyState:
             self._saved = text
 
     def _unusable(self, why: str) -> Stop:
-        hint = "Name another with --state F, or move it away: files are then found by slug and name."
+        hint = "Name another file with --state F, or move this one: files are then matched by slug and name."
         return Stop(ExitCode.USAGE, f"{self._path}: {why}", hint=hint, code="local_file")
 
     def _foreign(self, detail: str) -> Stop:
-        return Stop(ExitCode.USAGE, detail, hint="Keep a state for each of them: --state F")
+        return Stop(ExitCode.USAGE, detail, hint="Use a separate state file for each: --state F")
 
 
 def _is_state(found: object) -> bool:
@@ -104,17 +106,17 @@ def _is_entry(found: object) -> bool:
 
 
 def hash_password(secret: str) -> str:
-    """A salted hash of ``secret``, slow to guess from."""
+    """Return a salted hash of ``secret`` that is slow to brute-force."""
     salt = os.urandom(_SALT_BYTES)
     return f"{salt.hex()}:{_hash_with_salt(secret, salt)}"
 
 
 def is_hash_of(secret: str, mark: str) -> bool:
-    """Whether ``mark`` was made of ``secret``."""
+    """Whether ``mark`` is a hash of ``secret``."""
     salt, _, hashed = mark.partition(":")
     try:
         return hmac.compare_digest(_hash_with_salt(secret, bytes.fromhex(salt)), hashed)
-    except (ValueError, TypeError):  # a mark that somebody has edited
+    except (ValueError, TypeError):  # someone has edited the hash
         return False
 
 

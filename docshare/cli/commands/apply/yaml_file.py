@@ -1,6 +1,6 @@
-"""A YAML file as plain values that know their lines, and a list of everything that is wrong with it.
+"""Parse a YAML file into plain values with line numbers, and collect its errors.
 
-Nothing in it is made into an object, nothing grows without bound, and no key stands twice.
+The parser creates no objects, limits size and depth, and rejects duplicate keys.
 """
 
 import re
@@ -17,19 +17,21 @@ if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
 
 MAX_BYTES = 256 * 1024
-_MAX_NODES = 20_000  # with every alias counted as often as it is used
+_MAX_NODES = 20_000  # counting each alias every time it is used
 _MAX_DEPTH = 20
 _MAX_REPORTED = 20
-_MAX_VALUE_CHARS = 40  # characters of a strange value
+_MAX_VALUE_CHARS = 40  # characters of an invalid value to print
 _TAG = "tag:yaml.org,2002:"
 _MERGE = f"{_TAG}merge"
-_SURROGATE = re.compile(r"[\ud800-\udfff]")  # no text in UTF-8 can hold it
+_SURROGATE = re.compile(r"[\ud800-\udfff]")  # not encodable in UTF-8
 _SCALAR_TAGS = {f"{_TAG}{name}" for name in ("str", "int", "float", "bool", "null", "timestamp")}
 
 
 class YamlNode(NamedTuple):
-    """A value and its ``line`` (from 1): a dict of Nodes by key, a list of Nodes, or a scalar. ``text``: a scalar as it
-    is written; dates are kept as texts."""
+    """A value and its ``line`` (from 1): a dict of nodes by key, a list of nodes, or a scalar.
+
+    ``text``: a scalar as written; dates stay text.
+    """
 
     value: Any
     line: int
@@ -37,11 +39,11 @@ class YamlNode(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing stands there at all, not even ``null``."""
+        """Whether there is no value at all, not even ``null``."""
         return self.value is None and not self.text
 
     def plain(self) -> Any:
-        """The value without its lines, as JSON has it."""
+        """Return the value without line numbers, as in JSON."""
         if isinstance(self.value, dict):
             return {key: each.plain() for key, each in self.value.items()}
         if isinstance(self.value, list):
@@ -50,26 +52,26 @@ class YamlNode(NamedTuple):
 
 
 class ParseErrors:
-    """What is wrong with the file at ``path``: all of it is found before any of it is told."""
+    """The errors in the file at ``path``, collected so that they can be reported together."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._found: list[tuple[int, str, str]] = []
 
     def add(self, line: int, detail: str, hint: str = "") -> None:
-        """Note one mistake."""
+        """Record an error."""
         self._found.append((line, detail, hint))
 
     @contextmanager
     def at(self, line: int) -> Iterator[None]:
-        """What is refused inside is noted for ``line``."""
+        """Record a Stop raised inside for ``line``."""
         try:
             yield
         except (Stop, Problem) as error:
             self.add(line, error.detail, error.hint if isinstance(error, Stop) else "")
 
     def only(self, node: YamlNode, known: Iterable[str], what: str) -> Mapping[str, YamlNode] | None:
-        """The entries of a mapping, None for another kind of value; noted are that, and keys that are not ``known``."""
+        """Return the entries of a mapping; record unknown keys. Record another kind of value and return None."""
         if not isinstance(node.value, dict):
             self.add(node.line, f"{what} must be a mapping (key: value)")
             return None
@@ -80,7 +82,7 @@ class ParseErrors:
         return {key: value for key, value in node.value.items() if key in names}
 
     def items(self, node: YamlNode | None, what: str) -> list[YamlNode]:
-        """The entries of a list; noted is another kind of value."""
+        """Return the entries of a list; record another kind of value."""
         if node is None:
             return []
         if not isinstance(node.value, list):
@@ -89,23 +91,23 @@ class ParseErrors:
         return node.value
 
     def text(self, node: YamlNode | None, what: str) -> str | None:
-        """A text as it is written, None where there is none; noted is an empty one, or another kind of value."""
+        """Return a text as written, None if there is none; record an empty text or another kind of value."""
         if node is None:
             return None
         if isinstance(node.value, dict | list) or not node.text.strip():
-            self.add(node.line, f"{what} must be a text")
+            self.add(node.line, f"{what} must be text")
             return None
         return node.text
 
     def switch(self, node: YamlNode | None, what: str) -> bool | None:
-        """True or false, None where nothing stands; noted is another kind of value."""
+        """Return true or false, None if there is no value; record another kind of value."""
         if node is None or isinstance(node.value, bool):
             return None if node is None else node.value
         self.add(node.line, f"{what} must be true or false")
         return None
 
     def refuse(self, context: "Context") -> None:
-        """Stop (2) if there are any, after telling each with its line."""
+        """Raise Stop (2) if there are errors, after printing each with its line."""
         if not self._found:
             return
         found = sorted(self._found, key=lambda each: each[0])
@@ -114,7 +116,7 @@ class ParseErrors:
             raise self._stop(f"{self._path}:{line}: {detail}", hint)
         for line, detail, hint in found[:_MAX_REPORTED]:
             context.err(f"error: {self._path}:{line}: {detail}" + (f" ({hint})" if hint else ""), "error")
-        raise self._stop(f"{len(found)} mistakes in {self._path}; nothing was sent")
+        raise self._stop(f"{len(found)} errors in {self._path}; nothing was sent")
 
     def _stop(self, detail: str, hint: str = "") -> Stop:
         return Stop(ExitCode.USAGE, detail, hint=hint, code="local_file")
@@ -126,7 +128,7 @@ def _suggest_key(key: str, names: Iterable[str]) -> str:
 
 
 def read_yaml(path: Path) -> YamlNode:
-    """The file at ``path``. Stop (2) if it cannot be read, is no YAML, or is built to exhaust its reader."""
+    """Read the file at ``path``. Raise Stop (2) if it is unreadable, not YAML, or expands without limit."""
     import yaml
 
     class Loader(yaml.SafeLoader):
@@ -136,7 +138,7 @@ def read_yaml(path: Path) -> YamlNode:
             self.depth += 1
             if self.depth > _MAX_DEPTH:
                 mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
-                raise yaml.MarkedYAMLError(problem="this is too deep", problem_mark=mark)
+                raise yaml.MarkedYAMLError(problem="nested too deeply", problem_mark=mark)
             try:
                 return super().compose_node(parent, index)
             finally:
@@ -153,7 +155,7 @@ def read_yaml(path: Path) -> YamlNode:
         where = f"{path}:{mark.line + 1}" if mark else str(path)
         raise Stop(ExitCode.USAGE, f"{where}: {error.problem or error.context}", code="local_file") from None
     except yaml.YAMLError as error:
-        raise Stop(ExitCode.USAGE, f"{path} is no YAML that can be read: {error}", code="local_file") from None
+        raise Stop(ExitCode.USAGE, f"{path} is not valid YAML: {error}", code="local_file") from None
 
 
 def _read_text(path: Path) -> str:
@@ -161,7 +163,7 @@ def _read_text(path: Path) -> str:
         with open(path, "rb") as file:
             raw = file.read(MAX_BYTES + 1)
         if len(raw) > MAX_BYTES:
-            raise Stop(ExitCode.USAGE, f"{path} has more than {MAX_BYTES // 1024} kB", code="local_file")
+            raise Stop(ExitCode.USAGE, f"{path} is larger than {MAX_BYTES // 1024} kB", code="local_file")
         return raw.decode()
     except (OSError, UnicodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
@@ -169,7 +171,7 @@ def _read_text(path: Path) -> str:
 
 
 class _NodeConverter:
-    """Turns the nodes of the YAML library, which an alias shares, into Nodes."""
+    """Converts the nodes of the YAML library, which aliases share, to YamlNode."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -181,9 +183,9 @@ class _NodeConverter:
         line = given.start_mark.line + 1
         self._left -= 1
         if self._left < 0 or depth > _MAX_DEPTH:
-            raise self._refused(line, "this grows too large or too deep; an alias may stand in itself")
+            raise self._refused(line, "too large or nested too deeply; an alias may contain itself")
         if isinstance(given, yaml.CollectionNode) and given.tag not in (f"{_TAG}map", f"{_TAG}seq"):
-            raise self._refused(line, f"no such kind of value: {given.tag.removeprefix(_TAG)}")
+            raise self._refused(line, f"unsupported type: {given.tag.removeprefix(_TAG)}")
         if isinstance(given, yaml.MappingNode):
             return YamlNode(self._mapping(given, depth), line)
         if isinstance(given, yaml.SequenceNode):
@@ -194,15 +196,15 @@ class _NodeConverter:
         import yaml
 
         if given.tag not in _SCALAR_TAGS:
-            raise self._refused(line, f"no such kind of value: {given.tag.removeprefix(_TAG)}")
+            raise self._refused(line, f"unsupported type: {given.tag.removeprefix(_TAG)}")
         if _SURROGATE.search(given.value):
-            raise self._refused(line, "half a character stands here: above \\uffff write \\U and eight digits")
+            raise self._refused(line, "half of a surrogate pair: above \\uffff, write \\U and eight digits")
         if given.tag == f"{_TAG}timestamp":
             return YamlNode(given.value, line, given.value)
         try:
             return YamlNode(yaml.SafeLoader("").construct_object(given), line, given.value)
         except (KeyError, ValueError):
-            raise self._refused(line, f"{given.value[:_MAX_VALUE_CHARS]!r} is no value that can be used here") from None
+            raise self._refused(line, f"{given.value[:_MAX_VALUE_CHARS]!r} is not a valid value") from None
 
     def _mapping(self, given: Any, depth: int) -> dict[str, YamlNode]:
         own: dict[str, YamlNode] = {}
@@ -213,9 +215,9 @@ class _NodeConverter:
                 merged = {**self._merged(self.node(value, depth + 1)), **merged}
                 continue
             if key.tag not in _SCALAR_TAGS:
-                raise self._refused(line, "a key must be a word")
+                raise self._refused(line, "a key must be a plain string")
             if key.value in own:
-                raise self._refused(line, f"{key.value} stands here twice")
+                raise self._refused(line, f"duplicate key {key.value}")
             found = self.node(value, depth + 1)
             own[key.value] = YamlNode(found.value, line, found.text)
         return {**merged, **own}
@@ -223,7 +225,7 @@ class _NodeConverter:
     def _merged(self, node: YamlNode) -> dict[str, YamlNode]:
         parts = node.value if isinstance(node.value, list) else [node]
         if not all(isinstance(part.value, dict) for part in parts):
-            raise self._refused(node.line, "'<<' takes a mapping, or a list of them")
+            raise self._refused(node.line, "'<<' requires a mapping or a list of mappings")
         return {key: value for part in reversed(parts) for key, value in part.value.items()}
 
     def _refused(self, line: int, detail: str) -> Stop:

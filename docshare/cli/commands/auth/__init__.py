@@ -1,1 +1,1 @@
-"""``docshare auth``: log in, log out, show the active credential. ``loopback`` waits for the browser to return."""
+"""``docshare auth``: log in and out, and show the active credential. ``loopback`` waits for the browser."""

@@ -1,4 +1,4 @@
-"""``docshare auth``: sign in to a server, see by what, and sign out."""
+"""``docshare auth``: log in and out, and show the active credential."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from docshare.client.oauth import Server, Tokens
 
 app = App(
-    """Sign in to a server, see by what, and sign out.
+    """Log in and out, and show the active credential.
 
-    Signing in opens the browser where the server offers OAuth, and asks for an API key elsewhere. Scripts set
-    DOCSHARE_TOKEN, or give a key to --with-token.
+    Logging in opens the browser if the server supports OAuth, and prompts for an API key otherwise. Scripts set
+    DOCSHARE_TOKEN, or pass a key to --with-token.
 
     Examples:
 
@@ -39,7 +39,7 @@ app = App(
 
 CLIENT_ID = "docshare-cli"  # known to every docshare server
 _LOGIN_MINUTES = 5
-_VISIBLE_CHARS = 4  # characters of a credential that may be seen
+_VISIBLE_CHARS = 4  # characters of a credential that are shown
 _STATE_BYTES = 24
 _VERIFIER_BYTES = 48
 
@@ -49,9 +49,9 @@ _STATUS = Spec(
         Column("origin", "server"),
         Column("account", "account"),
         Column("kind", "credential"),
-        Column("source", "from", role="dim"),
-        Column("scopes", "may", show=lambda row: ", ".join(row.get("scopes", ()))),
-        Column("expiresAt", "renewed by", kind="moment"),
+        Column("source", "source", role="dim"),
+        Column("scopes", "scopes", show=lambda row: ", ".join(row.get("scopes", ()))),
+        Column("expiresAt", "expires", kind="moment"),
     ),
     plain=("profile", "origin", "account", "kind", "source", "scopes", "expiresAt"),
     id="account",
@@ -61,24 +61,24 @@ _TOKEN = Spec(plain=("token",), id="token")
 
 @app.command("login")
 def login(
-    with_token: Annotated[bool, typer.Option("--with-token", help="Read an API key from stdin; open nothing.")] = False,
+    with_token: Annotated[bool, typer.Option("--with-token", help="Read an API key from stdin.")] = False,
     no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Print the address instead; take the one it ends at, pasted.")
+        bool, typer.Option("--no-browser", help="Print the URL; paste the URL where the browser ends.")
     ] = False,
     scope: Annotated[
-        str | None, typer.Option(metavar="A,B", help="Ask for these scopes only, such as files:write.")
+        str | None, typer.Option(metavar="A,B", help="Request only these scopes, such as files:write.")
     ] = None,
     callback_port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port for the browser's answer; 0 takes a free one.")
+        int, typer.Option(min=0, max=65535, help="Port for the OAuth callback; 0 selects a free port.")
     ] = 0,
-    client_id: Annotated[str | None, typer.Option(metavar="ID", help="Sign in as this registered app.")] = None,
+    client_id: Annotated[str | None, typer.Option(metavar="ID", help="Log in as this registered app.")] = None,
     dry_run: DryRun = False,
 ) -> ExitCode:
-    """Sign in, and keep the credential in a profile.
+    """Log in and save the credential in a profile.
 
-    The server is that of --url or of the profile; the profile is that of --profile, or one named after the server. A
-    credential is kept in credentials.json (mode 0600) and only ever sent to the server it is for. Access granted in
-    the browser is renewed by itself; 'docshare auth logout' ends it.
+    The server is that of --url or of the profile. The profile is that of --profile, or a new one named after the
+    server. The credential is stored in credentials.json (mode 0600) and sent only to its server. Access granted in the
+    browser is renewed automatically until 'docshare auth logout'.
 
     Examples:
 
@@ -109,9 +109,9 @@ def login(
     save_profile(ctx.config_dir, name, kept)
     credentials.save(ctx.config_dir, name, credential._replace(account=account.get("uuid")))
     cache.forget_home(ctx, name)
-    ctx.note(f"signed in to {credential.origin}{f' as {email}' if email else ''}; profile {name}")
+    ctx.note(f"logged in to {credential.origin}{f' as {email}' if email else ''}; profile {name}")
     if ctx.env.get("DOCSHARE_TOKEN"):
-        ctx.warn("DOCSHARE_TOKEN is set, and wins over what was just saved")
+        ctx.warn("DOCSHARE_TOKEN is set and overrides the saved credential")
     return ExitCode.OK
 
 
@@ -119,7 +119,7 @@ _Change = tuple[str, str, dict[str, Any]]
 
 
 def _preview_changes(ctx: Context, *changes: _Change) -> ExitCode:
-    """``--dry-run``: print what would be sent and written."""
+    """Print the requests and changes of ``--dry-run``."""
     from docshare.cli.framework import bulk
 
     return bulk.print_requests(ctx, [(verb, place, format_json(values)) for verb, place, values in changes])
@@ -135,7 +135,7 @@ def _describe_save(ctx: Context, profile: str) -> _Change:
 
 
 def _choose_profile(ctx: Context) -> tuple[str, str]:
-    """The profile to keep the credential in, and the address of its server."""
+    """Return the profile for the credential and the URL of its server."""
     named = resolve_profile_name(ctx).value
     known = ctx.config.profiles
     given = ctx.options.url or ctx.env.get("DOCSHARE_URL")
@@ -149,14 +149,14 @@ def _choose_profile(ctx: Context) -> tuple[str, str]:
 
 
 def _forget_profile_option(ctx: Context, name: str) -> None:
-    """Let nothing look up the settings of the profile ``name`` before it is made."""
+    """Ignore the profile option if profile ``name`` does not exist yet, so that its settings are not looked up."""
     if name not in ctx.config.profiles:
         ctx.options = ctx.options._replace(profile=None)
         ctx.env = {key: value for key, value in ctx.env.items() if key != "DOCSHARE_PROFILE"}
 
 
 def _suggest_profile_name(base: str, known: Any) -> str:
-    """A new profile's name, after the server's host."""
+    """Return a name for a new profile, derived from the host of the server."""
     from urllib.parse import urlsplit
 
     host = urlsplit(base).hostname or "server"
@@ -170,7 +170,7 @@ def _parse_scopes(asked: str | None) -> str:
         return " ".join(SCOPES)
     found = known_scopes(asked.replace(",", " "))
     if found is None:
-        raise Stop(ExitCode.USAGE, f"--scope names a scope that does not exist: {asked}", hint=f"{', '.join(SCOPES)}.")
+        raise Stop(ExitCode.USAGE, f"--scope: unknown scope in {asked!r}", hint=f"Scopes: {', '.join(SCOPES)}.")
     return found
 
 
@@ -181,12 +181,12 @@ def _client_id(ctx: Context, profile: str, given: str | None) -> str:
 def _require_key(ctx: Context, text: str) -> str:
     token = text.strip()
     if not token:
-        raise Stop(ExitCode.USAGE, "no API key was given")
+        raise Stop(ExitCode.USAGE, "no API key given")
     return keep_secret(ctx, token)
 
 
 def _obtain_credential(ctx: Context, url: str, client_id: str, scopes: str, port: int, no_browser: bool) -> Credential:
-    """A credential by way of the browser; an API key where the server knows no other way."""
+    """Return a credential from the browser, or an API key if the server does not support OAuth."""
     from docshare.cli.local.token_refresh import build_credential
     from docshare.client.errors import Refused
 
@@ -196,8 +196,8 @@ def _obtain_credential(ctx: Context, url: str, client_id: str, scopes: str, port
         except Refused as refusal:
             if refusal.status != 404:
                 raise
-            ctx.note(f"{client.origin} offers no sign-in in the browser; give it an API key")
-            asked = prompts.prompt_secret(ctx, "API key", instead="Give it to --with-token on stdin.")
+            ctx.note(f"{client.origin} does not support OAuth; enter an API key")
+            asked = prompts.prompt_secret(ctx, "API key", instead="Use --with-token and pass the key on stdin.")
             return Credential(client.origin, _require_key(ctx, asked))
         tokens = _log_in_by_browser(ctx, client, server, client_id, scopes, port, no_browser)
         keep_secret(ctx, tokens.access)
@@ -219,29 +219,29 @@ def _log_in_by_browser(
     try:
         address = server.consent_address(client_id, waiting.redirect_uri, scopes, state, verifier)
         opened = not no_browser and may_open(ctx, stream_tty=ctx.stderr_tty) and ctx.open_browser(address)
-        ctx.err("Your browser asks you to allow this." if opened else "Open this address in a browser:")
+        ctx.err("Allow access in your browser." if opened else "Open this URL in a browser:")
         if not opened:
             ctx.err(address)
-            ctx.note(f"waiting {_LOGIN_MINUTES} minutes for the answer to arrive at {waiting.redirect_uri}")
+            ctx.note(f"waiting {_LOGIN_MINUTES} minutes for the browser to return to {waiting.redirect_uri}")
         if not opened and ctx.may_prompt:
-            ctx.err("If that browser is on another machine, paste the address it ends at here.")
+            ctx.err("If the browser is on another machine, paste the URL where it ends here.")
             waiting.also_from(ctx)
         answer = waiting.answer(_LOGIN_MINUTES * 60)
     finally:
         waiting.close()
     if server.says_issuer and answer.get("iss") != server.issuer:
-        raise Stop(ExitCode.CREDENTIAL, "the answer came from another server than the one that was asked")
+        raise Stop(ExitCode.CREDENTIAL, "the response came from a different server")
     if "code" not in answer:
         said = answer.get("error_description") or answer["error"]
         denied = answer["error"] == "access_denied"
-        raise Stop(ExitCode.CREDENTIAL, f"not signed in: {'access was not granted' if denied else said}")
+        raise Stop(ExitCode.CREDENTIAL, f"login failed: {'access was denied' if denied else said}")
     code = keep_secret(ctx, answer["code"])
     tokens: Tokens = client.oauth.exchange(server, client_id, code, waiting.redirect_uri, verifier)
     return tokens
 
 
 def _fetch_account(client: "Client") -> dict[str, Any]:
-    """Whose credential it is; empty where it may not ask. Raises Refused (401) for one that is worth nothing."""
+    """Return the account of the credential, or nothing if it lacks the scope. Raise Refused (401) if it is invalid."""
     from docshare.client.errors import Refused
 
     with client:
@@ -255,9 +255,9 @@ def _fetch_account(client: "Client") -> dict[str, Any]:
 
 @app.command("status", spec=_STATUS)
 def status() -> None:
-    """Show which credential is in effect, and whether it works.
+    """Show the active credential, and check that it works.
 
-    Exit code 4 if there is none, or it does not.
+    The exit code is 4 if there is no credential or it is rejected.
 
     Examples:
 
@@ -285,7 +285,7 @@ def status() -> None:
 
 
 def _load_saved(ctx: Context) -> Credential | None:
-    """The saved credential, if it is the one in effect."""
+    """Return the saved credential if it is the active one."""
     name = ctx.connection.profile.value
     if name is None or not ctx.connection.source.startswith(credentials.FILE_NAME):
         return None
@@ -294,14 +294,16 @@ def _load_saved(ctx: Context) -> Credential | None:
 
 @app.command("token", spec=_TOKEN)
 def token() -> None:
-    """Print the credential in effect, for other programs; it is renewed first if its time is nearly over.
+    """Print the active credential, for use by other programs.
+
+    A credential that is about to expire is renewed first.
 
     Examples:
 
       curl -H "Authorization: Bearer $(docshare auth token)" https://docs.example.com/api/v1/files
     """
     ctx = current_context()
-    ctx.client()  # refuses where there is none
+    ctx.client()  # raises Stop without a credential
     held = ctx.connection.token
     text = held() if callable(held) else str(held)
     ctx.secrets.discard(text)
@@ -310,7 +312,9 @@ def token() -> None:
 
 @app.command("refresh")
 def refresh(dry_run: DryRun = False) -> ExitCode:
-    """Renew access that was granted in the browser, now. Commands do that by themselves when it is due.
+    """Renew the access granted in the browser.
+
+    Other commands renew it automatically when it is about to expire.
 
     Examples:
 
@@ -323,8 +327,8 @@ def refresh(dry_run: DryRun = False) -> ExitCode:
     if saved is None or not saved.renewable:
         raise Stop(
             ExitCode.USAGE,
-            "the credential in effect is not one that is renewed",
-            hint="An API key does not end by itself. Sign in with: docshare auth login",
+            "the active credential cannot be renewed",
+            hint="API keys do not expire. To use OAuth, log in with: docshare auth login",
         )
     name = str(ctx.connection.profile.value)
     if dry_run:
@@ -338,9 +342,10 @@ def refresh(dry_run: DryRun = False) -> ExitCode:
 
 @app.command("logout")
 def logout(dry_run: DryRun = False) -> ExitCode:
-    """Sign out: end access that was granted in the browser, and forget the credential of the profile.
+    """Log out: revoke access and delete the saved credential.
 
-    An API key is forgotten here and stays valid; revoke it on the server.
+    Access granted in the browser is revoked on the server. An API key is only deleted here and stays valid; revoke it
+    on the server.
 
     Examples:
 
@@ -351,7 +356,7 @@ def logout(dry_run: DryRun = False) -> ExitCode:
     name = ctx.connection.profile.value
     saved = credentials.load(ctx.config_dir, name) if name else None
     if name is None or saved is None:
-        raise Stop(ExitCode.NOT_FOUND, "nobody is signed in here", hint="See: docshare auth status")
+        raise Stop(ExitCode.NOT_FOUND, "not logged in", hint="See: docshare auth status")
     if dry_run:
         revoked = ("POST", "/oauth/revoke", {"token": HIDDEN, "client_id": saved.client_id})
         forgotten = ("DELETE", str(ctx.config_dir / credentials.FILE_NAME), {"profile": name})
@@ -359,15 +364,15 @@ def logout(dry_run: DryRun = False) -> ExitCode:
     ended = saved.renewable and _revoke_access(ctx, saved)
     credentials.save(ctx.config_dir, name, None)
     cache.forget_home(ctx, name)
-    still = "" if ended else "; the server was not told" if saved.renewable else "; the API key itself stays valid"
-    ctx.note(f"signed out of {saved.origin}, profile {name}{still}")
+    still = "" if ended else "; the server could not be notified" if saved.renewable else "; the API key stays valid"
+    ctx.note(f"logged out of {saved.origin}, profile {name}{still}")
     if ctx.env.get("DOCSHARE_TOKEN"):
         ctx.warn("DOCSHARE_TOKEN is still set")
     return ExitCode.OK
 
 
 def _revoke_access(ctx: Context, saved: Credential) -> bool:
-    """Whether the server was told; signing out works without it."""
+    """Revoke the credential on the server and return whether that succeeded. Logging out works without it."""
     from docshare.client.errors import ClientError
     from docshare.contract.problems import Problem
 

@@ -1,4 +1,4 @@
-"""Waiting for a browser to come back from a consent page: a request to 127.0.0.1, or its address pasted (RFC 8252)."""
+"""Receive the redirect from an OAuth consent page, as a request to 127.0.0.1 or as a pasted URL (RFC 8252)."""
 
 import hmac
 import queue
@@ -17,18 +17,18 @@ CALLBACK_PATH = "/callback"
 _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>docshare</title><style>body{{font:18px/1.5 system-ui,sans-serif;display:grid;place-items:center;min-height:90vh;
 margin:0;color-scheme:light dark}}</style><main><p>{words}</p></main></html>"""
-_DONE = "You are signed in. You can close this page and go back to the terminal."
-_NOT_DONE = "Nothing was granted. You can close this page and go back to the terminal."
-_UNKNOWN = "This address does not belong to the sign-in that waits in the terminal."
+_DONE = "You are signed in. You can close this page and return to the terminal."
+_NOT_DONE = "Access was denied. You can close this page and return to the terminal."
+_UNKNOWN = "This URL does not belong to the login in the terminal."
 
 ConsentResponse = Mapping[str, str]
-"""The parameters that the consent page sent back."""
+"""The query parameters of the redirect."""
 
 
 class ConsentListener:
-    """A listener on this machine that takes the answer to one sign-in; ``state`` is the word only that one knows.
+    """A local listener for the redirect of one login, identified by its secret ``state``.
 
-    Raises Stop (2) when the ``port`` (0: any free one) is taken.
+    Raise Stop (2) if ``port`` (0: any free one) is in use.
     """
 
     def __init__(self, state: str, port: int) -> None:
@@ -43,19 +43,19 @@ class ConsentListener:
 
     @property
     def redirect_uri(self) -> str:
-        """Where the consent page is to send the browser."""
+        """Return the redirect URI for the consent page."""
         return f"http://127.0.0.1:{self._server.server_address[1]}{CALLBACK_PATH}"
 
     def answer(self, seconds: float) -> ConsentResponse:
-        """The answer, once it comes. Stop (124) after ``seconds``."""
+        """Wait for the redirect and return its parameters. Raise Stop (124) after ``seconds``."""
         try:
             return self._answers.get(timeout=seconds)
         except queue.Empty:
-            hint = "Run it again; where no browser can come back to this machine, give an API key to --with-token."
-            raise Stop(ExitCode.DEADLINE, "nobody answered on the consent page in time", hint=hint) from None
+            hint = "Try again. If no browser can reach this machine, use an API key with --with-token."
+            raise Stop(ExitCode.DEADLINE, "timed out waiting for the consent page", hint=hint) from None
 
     def also_from(self, context: "Context") -> None:
-        """Take the address that the browser ended at from the terminal too, for browsers on another machine."""
+        """Also read a pasted redirect URL from the terminal, for browsers on another machine."""
 
         def read() -> None:
             for line in iter(context.stdin.readline, ""):
@@ -63,18 +63,18 @@ class ConsentListener:
                 if answer is not None:
                     self._answers.put(answer)
                 elif line.strip():
-                    context.err("That is not the address this sign-in waits for. Paste it whole.", "warn")
+                    context.err("This is not the redirect URL of this login. Paste the whole URL.", "warn")
 
         threading.Thread(target=read, name="paste", daemon=True).start()
 
     def close(self) -> None:
-        """Listen no longer."""
+        """Stop listening."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
 
     def _read(self, address: str) -> ConsentResponse | None:
-        """The answer in ``address``, if it is one to this very sign-in."""
+        """Return the parameters of the URL ``address`` if it is the redirect of this login."""
         parts = urlsplit(address)
         found = {name: values[0] for name, values in parse_qs(parts.query, keep_blank_values=True).items()}
         known = hmac.compare_digest(found.get("state", "").encode(), self._state.encode())
@@ -91,7 +91,7 @@ class ConsentListener:
                 words = _UNKNOWN if answer is None else _DONE if "code" in answer else _NOT_DONE
                 self._say(404 if answer is None else 200, _PAGE.format(words=words))
                 if answer is not None:
-                    answers.put(answer)  # last: the program ends on it, and the page must have been sent by then
+                    answers.put(answer)  # last, because it ends the program, and the page must be sent before
 
             def _say(self, status: int, page: str) -> None:
                 body = page.encode()
@@ -104,6 +104,6 @@ class ConsentListener:
                 self.wfile.write(body)
 
             def log_message(self, format: str, *args: Any) -> None:
-                """Addresses hold codes, so nothing is logged."""
+                """Log nothing, because the URLs contain codes."""
 
         return Handler

@@ -1,1 +1,1 @@
-"""``docshare config``: show, change and edit ``config.toml``. ``values`` knows what each key may be set to."""
+"""``docshare config``: show, change and edit ``config.toml``. ``values`` validates the value of each key."""

@@ -1,4 +1,4 @@
-"""``docshare config edit``: the file in an editor, put in place only if it is right."""
+"""``docshare config edit``: edit a copy of the file and save it only if it is valid."""
 
 import os
 import shlex
@@ -26,18 +26,18 @@ _TEMPLATE = """\
 
 
 def edit_draft(context: Context, before: str) -> str | None:
-    """Let the user edit a copy of the file, whose text is ``before``, until it is right; its new text, or None if
-    nothing was changed.
+    """Open a copy of the file with the text ``before`` in the editor until it is valid.
 
-    Stop (2) if there is no editor, it fails, or what it leaves is wrong: the copy is kept then and named.
+    Return the new text, or None if nothing changed. Raise Stop (2) if there is no editor, it fails, or the text is
+    invalid; the message names the copy, which is kept.
     """
     command = _find_editor(context)
     draft = context.config_dir / f".{Path(FILE_NAME).stem}.{os.urandom(4).hex()}.toml"
     replace_file(draft, before or _TEMPLATE, private=True)
     while True:
         _run_editor(context, command, draft)
-        if not draft.is_file():  # it may be open still, in an editor that comes back at once
-            raise Stop(ExitCode.USAGE, "the editor left no file behind", hint="Nothing was changed.")
+        if not draft.is_file():  # an editor that returns immediately may still have it open
+            raise Stop(ExitCode.USAGE, "the editor deleted the file", hint="Nothing was changed.")
         after = read_text(draft)
         if after in (before, before or _TEMPLATE):
             draft.unlink()
@@ -49,50 +49,50 @@ def edit_draft(context: Context, before: str) -> str | None:
         for line in wrong:
             context.err(f"{FILE_NAME}:{line}", "error")
         if not context.may_prompt or context.options.yes:
-            hint = f"Nothing was changed; your text is kept in {draft}"
-            raise Stop(ExitCode.USAGE, f"{FILE_NAME} would be wrong in {_format_places(len(wrong))}", hint=hint)
+            hint = f"Nothing was changed; your text is in {draft}"
+            raise Stop(ExitCode.USAGE, f"{FILE_NAME} would be invalid in {_format_places(len(wrong))}", hint=hint)
         prompts.confirm(context, "Edit it again?")
 
 
 def replace_config(context: Context, text: str, before: str) -> None:
-    """Replace the file by ``text``. Stop (7) if it is not ``before`` any more: what another wrote must not be lost."""
+    """Replace the file with ``text``. Raise Stop (7) if it is no longer ``before``, so that no change is lost."""
     path = context.config_dir / FILE_NAME
     with hold_lock(context.config_dir / ".lock"):
         if read_text(path) != before:
             draft = context.config_dir / f"{FILE_NAME}.edited"
             replace_file(draft, text, private=True)
-            raise Stop(ExitCode.CONFLICT, f"{path} was changed meanwhile", hint=f"Your text is kept in {draft}")
+            raise Stop(ExitCode.CONFLICT, f"{path} was changed meanwhile", hint=f"Your text is in {draft}")
         replace_file(path, text)
 
 
 def _find_editor(context: Context) -> list[str]:
     path = context.config_dir / FILE_NAME
     if context.options.no_input or is_enabled(context.env, "DOCSHARE_NO_INPUT"):
-        raise Stop(ExitCode.USAGE, "an editor asks for input, which --no-input rules out", code="prompt")
+        raise Stop(ExitCode.USAGE, "an editor requires input, which --no-input disables", code="prompt")
     line = context.env.get("VISUAL") or context.env.get("EDITOR") or ""
     try:
         command = shlex.split(line)
     except ValueError as error:
-        raise Stop(ExitCode.USAGE, f"the editor {line!r} is no command: {error}") from None
+        raise Stop(ExitCode.USAGE, f"the editor {line!r} is not a valid command: {error}") from None
     if not command:
-        raise Stop(ExitCode.USAGE, "there is no editor", hint=f"Set VISUAL or EDITOR, or change {path} by hand.")
+        raise Stop(ExitCode.USAGE, "no editor is set", hint=f"Set VISUAL or EDITOR, or edit {path} directly.")
     return command
 
 
 def _run_editor(context: Context, command: list[str], draft: Path) -> None:
-    # Standard output is for data: an editor that is used in a pipe shows itself on standard error.
+    # Standard output is for data, so in a pipe the editor uses standard error.
     try:
         done = subprocess.run([*command, str(draft)], stdout=None if context.stdout_tty else _STDERR, check=False)
     except OSError as error:
         draft.unlink()
-        raise Stop(ExitCode.USAGE, f"the editor {command[0]} does not start: {error.strerror or error}") from error
+        raise Stop(ExitCode.USAGE, f"cannot start the editor {command[0]}: {error.strerror or error}") from error
     if done.returncode != 0:
-        hint = f"Nothing was changed; the copy is kept in {draft}"
-        raise Stop(ExitCode.USAGE, f"the editor {command[0]} ended with {done.returncode}", hint=hint)
+        hint = f"Nothing was changed; the copy is in {draft}"
+        raise Stop(ExitCode.USAGE, f"the editor {command[0]} exited with {done.returncode}", hint=hint)
 
 
 def _list_errors(text: str) -> Iterator[str]:
-    """``3: retries: it is less than 0`` for everything that is wrong with the text of a file."""
+    """Yield every error in the text of a file, such as ``3: retries: must be at least 0``."""
     import tomllib
 
     from docshare.cli.local.toml_edit import find_line

@@ -1,4 +1,4 @@
-"""``docshare config``: the settings in effect, where each comes from, and how to change them."""
+"""``docshare config``: show and change the settings and their origins."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -14,10 +14,10 @@ from docshare.cli.local import cache, config, settings
 from docshare.cli.terminal.output import Column, Spec, format_cell
 
 app = App(
-    """Settings of the command line: show, change and explain them.
+    """Show, change and explain the settings of the command line.
 
-    An option beats a variable, a variable beats the profile in config.toml, and that beats what is built in. Changes go
-    into the profile in effect; --profile names another. Credentials are no settings and stand in a file of their own.
+    Precedence, from highest to lowest: options, environment variables, the profile in config.toml, built-in defaults.
+    Changes apply to the current profile; --profile selects another. Credentials are stored in a separate file.
 
     Examples:
 
@@ -34,7 +34,7 @@ def _format_value(row: Mapping[str, Any]) -> str:
 
 _KEY = Column("key", "KEY", role="bold")
 _VALUE = Column("value", "VALUE", flexible=True, show=_format_value)
-_ORIGIN = Column("origin", "FROM", rank=1)
+_ORIGIN = Column("origin", "ORIGIN", rank=1)
 _LIST = Spec(table=(_KEY, _VALUE), plain=("key", "value"), id="key")
 _ORIGINS = Spec(table=(_KEY, _VALUE, _ORIGIN), plain=("key", "value", "origin"), id="key")
 _SETTING = Spec(plain=("value",), fields=("key", "origin"), id="value", human=lambda row, _: (_format_value(row),))
@@ -50,11 +50,11 @@ def _build_row(ctx: Context, key: str) -> dict[str, Any]:
 
 @app.command("list", spec=_ORIGINS)
 def list_settings(
-    origin: Annotated[bool, typer.Option("--origin", help="Say where each value comes from.")] = False,
+    origin: Annotated[bool, typer.Option("--origin", help="Show the origin of each value.")] = False,
 ) -> None:
     """List the settings in effect.
 
-    Options that stand on the same line count: docshare config list --profile work shows those of that profile.
+    Global options apply: docshare config list --profile work shows the settings of that profile.
 
     Examples:
 
@@ -72,7 +72,7 @@ def list_settings(
 def get(key: Key) -> None:
     """Print the value of a setting.
 
-    It is the one in effect, wherever it comes from. Exit code 3 if there is none.
+    Prints the effective value, whatever its origin. The exit code is 3 if there is none.
 
     Examples:
 
@@ -89,12 +89,14 @@ def get(key: Key) -> None:
 @app.command("set")
 def set_(
     key: Key,
-    value: Annotated[str, typer.Argument(metavar="VALUE", help="Times may be 30s or 5m; switches are true, false.")],
+    value: Annotated[
+        str, typer.Argument(metavar="VALUE", help="New value; durations as 30s or 5m, switches as true or false.")
+    ],
     dry_run: DryRunWrite = False,
 ) -> ExitCode:
-    """Set a setting of the profile in effect.
+    """Change a setting of the current profile.
 
-    Only the one line of config.toml changes; comments stay. The key profile chooses the default profile.
+    Only one line of config.toml changes; comments are kept. The key profile sets the default profile.
 
     Examples:
 
@@ -114,7 +116,7 @@ def set_(
         return preview_changes(ctx, ("WRITE", ctx.config.path, {"profile": name, known: wanted}))
     config.save_profile(ctx.config_dir, name, {known: wanted})
     was = "" if before is None else f" (was {format_cell(before)})"
-    ctx.note(f"{known} of profile {name} is {format_cell(wanted)} now{was}")
+    ctx.note(f"{known} of profile {name} is now {format_cell(wanted)}{was}")
     _update_completion(ctx, known)
     _warn_if_overridden(ctx, known)
     if known == "url":
@@ -124,10 +126,10 @@ def set_(
 
 @app.command("unset")
 def unset(key: Key, dry_run: DryRunWrite = False) -> ExitCode:
-    """Forget a setting of the profile in effect.
+    """Remove a setting of the current profile.
 
-    What is built in counts again. The key profile forgets which profile is the default. A setting that is not there is
-    no error.
+    The built-in default applies again. The key profile removes the default profile. Removing a setting that is not set
+    is not an error.
 
     Examples:
 
@@ -143,9 +145,9 @@ def unset(key: Key, dry_run: DryRunWrite = False) -> ExitCode:
     config.remove_value(ctx.config_dir, name, known)
     if name is None:
         cache.remember_default(ctx, "")
-        ctx.note("no profile is the default now")
+        ctx.note("no profile is the default anymore")
     else:
-        ctx.note(f"{known} of profile {name} is not set now")
+        ctx.note(f"{known} of profile {name} is no longer set")
         _update_completion(ctx, known)
         _warn_if_overridden(ctx, known)
     return ExitCode.OK
@@ -169,8 +171,8 @@ def path() -> None:
 def edit(dry_run: DryRunWrite = False) -> ExitCode:
     """Edit config.toml in your editor.
 
-    The editor of VISUAL or EDITOR gets a copy, which is put in place only if every line of it is right; else you are
-    told which are not, and on a terminal asked to go on. With -n the copy is checked and thrown away.
+    The command opens a copy in the editor of VISUAL or EDITOR and saves it only if every line is valid. Otherwise it
+    prints the errors and, on a terminal, offers to edit again. With -n, the copy is validated and discarded.
 
     Examples:
 
@@ -194,16 +196,16 @@ def edit(dry_run: DryRunWrite = False) -> ExitCode:
 
 
 def _require_profile(ctx: Context) -> str:
-    """The profile whose settings are changed. Stop (2) where none is set up."""
+    """Return the profile to change. Raise Stop (2) if none exists."""
     name = settings.resolve_profile(ctx).value
     if name is None:
         hint = "Add one with: docshare profile add NAME --url URL"
-        raise Stop(ExitCode.USAGE, "settings stand in a profile, and none is set up", hint=hint)
+        raise Stop(ExitCode.USAGE, "settings belong to a profile, and none exists", hint=hint)
     return str(name)
 
 
 def _update_completion(ctx: Context, key: str) -> None:
-    """Tell completion, which reads no configuration, what it may do from now on."""
+    """Update the cache of shell completion, which does not read the configuration."""
     if key == "complete_online":
         cache.remember_online(ctx, config.CliConfig.load(ctx.config_dir).profiles)
 
@@ -211,11 +213,11 @@ def _update_completion(ctx: Context, key: str) -> None:
 def _warn_if_overridden(ctx: Context, key: str) -> None:
     origin = settings.resolve_setting(ctx, key).origin
     if origin.startswith(("env ", "option ")):
-        ctx.warn(f"{origin} beats the profile")
+        ctx.warn(f"{origin} overrides the profile")
 
 
 def _warn_about_credential(ctx: Context, name: str, url: str) -> None:
-    """A credential stays bound to the server it was saved for, so with another address it is not sent."""
+    """Warn that the credential, which is bound to its server, is not sent to a new URL."""
     from docshare.cli.local import credentials
     from docshare.client.address import origin_of
 

@@ -1,4 +1,4 @@
-"""Which values a setting of ``config.toml`` may have, as text on a command line and as they stand in the file."""
+"""Parse and validate the values of ``config.toml``, from the command line and from the file."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -19,15 +19,14 @@ _BOOLEANS = {"true": True, "false": False}
 
 
 class ConfigFault(NamedTuple):
-    """One thing that is wrong in the file: the dotted ``key`` it is about (empty: the file itself) and ``what`` it
-    is."""
+    """One error in the file. ``key`` is the dotted key (empty for the file itself), ``what`` describes the error."""
 
     key: tuple[str, ...]
     what: str
 
 
 def parse_key(word: str) -> str:
-    """The key that ``word`` means, ``max-wait`` as well as ``max_wait``. Stop (2) naming the nearest for another."""
+    """Return the key for ``word``, with hyphens or underscores. Raise Stop (2) with a suggestion for an unknown one."""
     key = word.replace("-", "_")
     if key in KEYS:
         return key
@@ -36,12 +35,12 @@ def parse_key(word: str) -> str:
     if near:
         hint = f"Did you mean {near[0]}?"
     elif any(part in key.lower() for part in _SECRETS):
-        hint = "Credentials are no settings: docshare auth login keeps them in a file of their own."
-    raise Stop(ExitCode.USAGE, f"there is no setting {word!r}", hint=hint)
+        hint = "Credentials are not settings; use docshare auth login, which stores them in a separate file."
+    raise Stop(ExitCode.USAGE, f"unknown setting {word!r}", hint=hint)
 
 
 def parse_value(key: str, text: str) -> Any:
-    """The value of ``key=text`` as the file keeps it. Stop (2) for one that the setting cannot have."""
+    """Convert ``text`` to the value of ``key`` for the file. Raise Stop (2) if it is invalid."""
     value = _PARSERS.get(key, str)(text)
     wrong = check_value(key, value)
     if wrong:
@@ -54,31 +53,31 @@ def parse_value(key: str, text: str) -> Any:
 
 
 def check_value(key: str, value: Any) -> str:
-    """What is wrong with a value of a setting; empty if nothing is."""
+    """Return the error in a value, or nothing if it is valid."""
     kinds = CONFIG_SETTINGS[key].kind
     allowed = kinds if isinstance(kinds, tuple) else (kinds,)
     if isinstance(value, bool) is not (bool in allowed) or not isinstance(value, allowed):
         return f"{value!r} is not of type {' or '.join(_TYPES[kind] for kind in allowed)}"
     if isinstance(value, str) and not value.isprintable():
-        return "it holds characters that cannot be seen"
+        return "it contains nonprinting characters"
     if value == "":
-        return "it is empty; to forget it: docshare config unset"
+        return "it is empty; to remove it use docshare config unset"
     check = _CHECKS.get(key)
     return check(value) if check else ""
 
 
 def check_config(data: Mapping[str, Any]) -> Iterator[ConfigFault]:
-    """Everything that is wrong in a file that was read as ``data``."""
+    """Yield every error in the parsed file ``data``."""
     profiles = data.get("profiles", {})
     for key in data:
         if key not in (PROFILE, "profiles"):
             yield ConfigFault((key,), f"unknown key {key}{_suggest_key(key, (PROFILE, 'profiles'))}")
     if not isinstance(profiles, Mapping):
-        yield ConfigFault(("profiles",), "profiles is no table")
+        yield ConfigFault(("profiles",), "profiles is not a table")
         profiles = {}
     chosen = data.get(PROFILE)
     if chosen is not None and not (isinstance(chosen, str) and chosen in profiles):
-        yield ConfigFault((PROFILE,), f"there is no profile {chosen!r}")
+        yield ConfigFault((PROFILE,), f"profile {chosen!r} does not exist")
     for name, values in profiles.items():
         yield from _check_profile(name, values)
 
@@ -91,7 +90,7 @@ def _check_profile(name: str, values: Any) -> Iterator[ConfigFault]:
     except Stop as refusal:
         yield ConfigFault(("profiles", name), refusal.detail)
     if not isinstance(values, Mapping):
-        yield ConfigFault(("profiles", name), f"profiles.{name} is no table")
+        yield ConfigFault(("profiles", name), f"profiles.{name} is not a table")
         return
     for key, value in values.items():
         place = ("profiles", name, key)
@@ -141,22 +140,22 @@ def _check_format(value: str) -> str:
 
 
 def _check_retries(value: int) -> str:
-    return "" if value >= 0 else "it is less than 0"
+    return "" if value >= 0 else "must be at least 0"
 
 
 def _check_command(value: str) -> str:
     import shlex
 
     try:
-        return "" if shlex.split(value) else "it names no command"
+        return "" if shlex.split(value) else "it is an empty command"
     except ValueError as error:
-        return f"it is no command: {error}"
+        return f"it is not a valid command: {error}"
 
 
 def _check_bundle(value: str) -> str:
     import os
 
-    return "" if os.path.exists(value) else f"there is no file {value}"
+    return "" if os.path.exists(value) else f"{value} does not exist"
 
 
 _TYPES = {str: "text", int: "number", float: "number", bool: "true or false"}

@@ -1,1 +1,1 @@
-"""``docshare doctor``: tables of checks, one module per group. Read ``checks`` first: it runs them under a deadline."""
+"""``docshare doctor``: run tables of checks, one module per group. Read ``checks`` first: it runs them."""

@@ -1,4 +1,4 @@
-"""The frame of ``docshare doctor``: tables of checks, each made under a deadline, and hiding what is private."""
+"""The framework of ``docshare doctor``: run tables of checks, each with a deadline, and mask private data."""
 
 import json
 import re
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
 
 _BLOCK_BYTES = 64 * 1024  # bytes
-_MAX_BODY_BYTES = 16 * _BLOCK_BYTES  # more than any answer has that a check asks for
+_MAX_BODY_BYTES = 16 * _BLOCK_BYTES  # more than any response to a check
 TIMEOUT_S = 5.0
-"""How long one check may take, and how long it waits for a server."""
+"""The seconds that a check waits for a server."""
 
 _IPV6_GROUPS = "[0-9a-f]{1,4}(?::[0-9a-f]{1,4})*"
 _IPV6 = re.compile(
@@ -32,26 +32,26 @@ _MASKS = (
     (_IPV6, "<address>"),
     (re.compile(r"\b(?:ds_[a-z]+_|whsec_)\w+"), "<secret>"),
 )
-_MIN_PRIVATE_CHARS = 3  # a shorter name may be anything
+_MIN_PRIVATE_CHARS = 3  # a shorter name would match unrelated text
 
 
 class ProbeResponse(NamedTuple):
-    """What a server said."""
+    """The response of a server."""
 
     status_code: int
     headers: Mapping[str, str]
     body: bytes
 
     def json(self) -> Any:
-        """The body as JSON; raises ValueError if it is none."""
+        """Parse the body as JSON. Raise ValueError if it is not JSON."""
         return json.loads(self.body)
 
 
 @dataclass
 class CheckContext:
-    """What the checks share. ``data``: the data directory that was named; ``wish``: what the server shall try besides;
-    ``body``: bytes that are sent through the public address; ``private``: what to hide in a bug report, and the word
-    that stands there instead."""
+    """Shared by the checks. ``data`` is the data directory of the option, ``wish`` are optional checks for the server,
+    ``body`` is the maximum bytes to send through the public address, and ``private`` maps private text to its mask in a
+    bug report."""
 
     ctx: "Context"
     data: Path | None = None
@@ -60,15 +60,15 @@ class CheckContext:
     private: dict[str, str] = field(default_factory=dict)
 
     def hide(self, text: object, mask: str) -> None:
-        """Let no bug report show ``text`` but ``mask``."""
+        """Mask ``text`` as ``mask`` in bug reports."""
         if text and len(str(text)) >= _MIN_PRIVATE_CHARS:
             self.private[str(text)] = mask
 
     def get(self, url: str, *, with_token: bool = False) -> "ProbeResponse":
-        """The answer to GET ``url``, by the way that the client of the API takes: through the proxies of
-        the environment, and without a login out of ``~/.netrc``.
+        """Send GET ``url`` like the API client: through the proxies of the environment, without a login of
+        ``~/.netrc``.
 
-        Raises BadAddress where the credential would travel unencrypted, TransportError where no answer comes.
+        Raise BadAddress if the credential would be sent unencrypted, and TransportError without a response.
         """
         import requests
 
@@ -85,17 +85,17 @@ class CheckContext:
         with self.session() as http:
             http.auth = Bearer(connection.token if with_token else None, connection.origin)
             try:
-                # Said again here: requests lets its own variable win over what the session says.
+                # Passed explicitly, because requests prefers its environment variable to the session.
                 with http.get(url, timeout=TIMEOUT_S, allow_redirects=False, verify=http.verify, stream=True) as answer:
                     return ProbeResponse(answer.status_code, answer.headers, _read_body(answer))
             except requests.RequestException as error:
                 failure = translated(error, Call("GET", ""), connection.origin)
                 if isinstance(failure, TimedOut):
-                    failure.hint = "The server is stopped or overloaded, or something before it holds requests."
+                    failure.hint = "The server is stopped or overloaded, or a proxy delays requests."
                 raise failure from error
 
     def session(self) -> "requests.Session":
-        """A session that trusts the authorities in effect and shows nobody a login."""
+        """Return a session that uses the configured CA bundle and sends no login."""
         import requests
 
         from docshare.cli.local.settings import resolve_setting
@@ -108,19 +108,19 @@ class CheckContext:
 
 
 def _read_body(answer: "requests.Response") -> bytes:
-    """The body of ``answer``; raises NotAnApi if it goes on and on."""
+    """Return the body of ``answer``. Raise NotAnApi if it is too large."""
     from docshare.client.errors import NotAnApi
 
     body = b""
     for block in answer.iter_content(_BLOCK_BYTES):
         body += block
         if len(body) > _MAX_BODY_BYTES:
-            raise NotAnApi("the answer does not end", hint="Is this the base URL of a docshare server?")
+            raise NotAnApi("the response is too large", hint="Check that the URL is the base URL of a docshare server.")
     return body
 
 
 class DoctorCheck(NamedTuple):
-    """``name`` as it is shown; ``needs``: checks without which it makes no sense; ``fix``: what helps if it hangs."""
+    """A check. ``needs`` are the checks that must pass before it, ``fix`` is the advice if it times out."""
 
     name: str
     run: Callable[[CheckContext], Finding]
@@ -132,23 +132,23 @@ NamedFindings = Iterator[tuple[str, Finding]]
 
 
 def run_checks(checks: Sequence[DoctorCheck], scene: CheckContext) -> NamedFindings:
-    """Make the checks of one table in their order; one that needs what is broken is passed over."""
+    """Run the checks of a table in order, skipping those whose requirements failed."""
     unusable: set[str] = set()
     for check in checks:
         hurdle = next((need for need in check.needs if need in unusable), None)
-        finding = absent(f"not looked at, because of {hurdle}") if hurdle else _run_within_deadline(check, scene)
+        finding = absent(f"skipped; requires {hurdle} to pass") if hurdle else _run_within_deadline(check, scene)
         if hurdle is not None or finding.level == ERROR:
             unusable.add(check.name)
         yield check.name, finding
 
 
 def _run_within_deadline(check: DoctorCheck, scene: CheckContext) -> Finding:
-    # Twice its patience: a check may wait for two answers.
+    # Twice the timeout, because a check may wait for two responses.
     return found_within(2 * TIMEOUT_S, lambda: check.run(scene), check.fix)
 
 
 def mask_row(row: dict[str, Any], private: dict[str, str]) -> dict[str, Any]:
-    """A row fit for a bug report: without names, addresses, paths, e-mail addresses and secrets."""
+    """Return the row for a bug report, without names, addresses, paths, email addresses and secrets."""
     return {key: _mask_text(value, private) if key in ("detail", "fix") else value for key, value in row.items()}
 
 

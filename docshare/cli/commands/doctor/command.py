@@ -1,4 +1,4 @@
-"""``docshare doctor``: what is wrong, from the program's own libraries to what stands before a server of one's own."""
+"""``docshare doctor``: check everything from the libraries of the program to the proxy of your own server."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -54,13 +54,13 @@ def _check_public(scene: CheckContext) -> NamedFindings:
 
 
 GROUPS: dict[str, tuple[str, Callable[[CheckContext], NamedFindings]]] = {
-    "program": ("This program", _check_program),
-    "settings": ("Its settings", _check_settings),
-    "server": ("The server in effect", _check_server),
-    "instance": ("A server of this machine", _check_instance),
-    "public": ("... as its readers reach it", _check_public),
+    "program": ("Program", _check_program),
+    "settings": ("Settings", _check_settings),
+    "server": ("Current server", _check_server),
+    "instance": ("Server on this machine", _check_instance),
+    "public": ("Public address of the server", _check_public),
 }
-"""Group -> its heading and its checks."""
+"""The heading and the checks of each group."""
 
 _SPEC = Spec(
     table=(
@@ -78,7 +78,7 @@ def _parse_size(text: str) -> int:
     match = re.fullmatch(r"(\d{1,12})\s*([KMG]?B)?", text.strip().upper(), re.ASCII)
     size = int(match[1]) * _UNITS[match[2] or ""] if match else 0
     if not 0 < size <= _MAX_BODY_BYTES:
-        raise typer.BadParameter(f"{text!r} is no size such as 500KB, 101MB or 2GB (at most 2GB)")
+        raise typer.BadParameter(f"{text!r} is not a size such as 500KB, 101MB or 2GB (at most 2GB)")
     return size
 
 
@@ -98,30 +98,32 @@ def _check_body_size(text: str) -> str:
 def doctor(
     only: Annotated[
         list[str] | None,
-        typer.Option(metavar="GROUP", callback=_check_groups, help=f"Only these checks: {', '.join(GROUPS)}."),
+        typer.Option(
+            metavar="GROUP", callback=_check_groups, help=f"Only these groups: {', '.join(GROUPS)}. Repeatable."
+        ),
     ] = None,
     data: Data = None,
     body: Annotated[
         str,
-        typer.Option(metavar="SIZE", callback=_check_body_size, help="Send up to so much through the public address."),
+        typer.Option(metavar="SIZE", callback=_check_body_size, help="Maximum test upload through the public address."),
     ] = _DEFAULT_BODY,
     egress: Annotated[
-        str | None, typer.Option(metavar="URL", help="Let the server call this address as a webhook would be.")
+        str | None, typer.Option(metavar="URL", help="Have the server call this URL like a webhook.")
     ] = None,
     mail: Annotated[
-        str | None, typer.Option(metavar="EMAIL", help="Let the server send a test mail to this address.")
+        str | None, typer.Option(metavar="EMAIL", help="Have the server send a test email to this address.")
     ] = None,
-    redact: Annotated[bool, typer.Option("--redact", help="Hide names, addresses and paths: for bug reports.")] = False,
+    redact: Annotated[bool, typer.Option("--redact", help="Mask names, addresses and paths, for bug reports.")] = False,
 ) -> ExitCode:
-    """Check this program, its settings, and the way to the server.
+    """Check this program, its settings and the server.
 
-    With a server on this machine also the server itself (disk, database, mail, converter, background work) and the
-    way that its readers take: whether the public address leads to it, the certificate, what a proxy before it changes,
-    and how large an upload gets through. It sends requests to your own server only, unless --egress or --mail ask for
-    more, and changes nothing.
+    For a server on this machine, also checks the server itself (disk, database, mail, converter, background jobs) and
+    its public address: whether it leads to the server, its certificate, what a proxy changes, and the size of uploads
+    that get through. The command changes nothing and sends requests only to your own server, unless --egress or --mail
+    is given.
 
-    Exit code 13 if a check failed; a warning (level "warning") leaves it 0. A check that does not apply has no value
-    under "ok". 'docshare admin check' looks at every stored byte, which this does not.
+    The exit code is 13 if a check fails; warnings do not change it. A check that does not apply has no value for "ok".
+    To verify every stored document, use 'docshare admin check'.
 
     Examples:
 
@@ -148,7 +150,7 @@ def doctor(
 
 
 def _run_group(group: str, scene: CheckContext, printer: Emitter, redact: bool) -> Iterator[dict[str, Any]]:
-    """The rows of one group; a person sees each as soon as it is there."""
+    """Yield the rows of a group, printing each one immediately for people."""
     heading, checks = GROUPS[group]
     ctx = scene.ctx
     if printer.for_people:
@@ -181,7 +183,7 @@ def _print_summary(ctx: Context, rows: list[dict[str, Any]]) -> None:
     wrong = sum(row["level"] == ERROR for row in rows)
     warnings = sum(row["level"] == WARNING for row in rows)
     if not wrong and not warnings:
-        ctx.note("all is well")
+        ctx.note("all checks passed")
         return
     words = "warning" if warnings == 1 else "warnings"
     ctx.err(f"{wrong} failed, {warnings} {words}", "error" if wrong else "warn")

@@ -1,5 +1,5 @@
-"""``docshare doctor``, groups "instance" and "public": a server of this machine, asked over its admin channel or, where
-it does not run, looked at in this process.
+"""``docshare doctor``, groups "instance" and "public": check a server on this machine over its admin channel or, if it
+is not running, in this process.
 """
 
 from collections.abc import Callable
@@ -14,21 +14,21 @@ from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.contract.findings import Finding, absent, broken, fine, found_within
 
 _REPORT_SECONDS = 30.0
-_LOG_HINT = "Look into the log of the server."
+_LOG_HINT = "See the log of the server."
 
 
 def check_instance(scene: CheckContext) -> NamedFindings:
-    """The data directory and the server that owns it."""
+    """Check the data directory and the server that owns it."""
     directory, trouble = _get_within_deadline(TIMEOUT_S, lambda: _find_directory(scene))
     if trouble is not None or directory is None:
-        yield "directory", trouble or absent("the server in effect is not of this machine; --data DIR names one")
+        yield "directory", trouble or absent("the current server is not on this machine; --data DIR selects one")
         return
     server, trouble = _get_within_deadline(TIMEOUT_S, lambda: _find_server(directory))
     if trouble is not None:
         yield "process", trouble
         return
     if server is None:
-        yield "process", absent(f"no server runs on {directory}")
+        yield "process", absent(f"no server is running on {directory}")
     else:
         answers = _check_process(scene, server)
         yield "process", answers
@@ -44,7 +44,7 @@ def check_instance(scene: CheckContext) -> NamedFindings:
 
 
 def check_public(scene: CheckContext) -> NamedFindings:
-    """The server as its readers reach it."""
+    """Check the server through its public address."""
     server, trouble = _get_within_deadline(TIMEOUT_S, lambda: _find_server(_find_directory(scene)))
     if server is None:
         yield from doctor_public.report_no_server() if trouble is None else iter([("address", trouble)])
@@ -52,7 +52,7 @@ def check_public(scene: CheckContext) -> NamedFindings:
     hide_host(scene, parse_endpoint(server.owner.base_url))
     yield "address", doctor_public.check_address(server.owner)
     if not _check_process(scene, server).ok:
-        yield "reach", absent("the server itself does not answer")
+        yield "reach", absent("the server does not respond")
         return
     yield (
         "certificate",
@@ -62,14 +62,14 @@ def check_public(scene: CheckContext) -> NamedFindings:
         doctor_public.estimate_probe_seconds(scene.body), lambda: doctor_public.send_probe(scene, server)
     )
     if trouble is not None:
-        fix = f"Does the name lead here, and what stands there to {server.owner.url}?"
+        fix = f"Check that the host name leads to this machine and that the proxy forwards to {server.owner.url}."
         yield "reach", trouble._replace(fix=fix)
     else:
         yield from doctor_public.evaluate_probe(seen)
 
 
 def _find_directory(scene: CheckContext) -> Path | None:
-    """The data directory that is meant, None for a server elsewhere and where no server ever was."""
+    """Return the data directory to check, or None for a server elsewhere and without any instance."""
     directory = find_local_data_dir(scene.ctx, scene.data)
     scene.hide(directory, "<path>")
     return directory if scene.data is not None or (directory and has_data(directory)) else None
@@ -85,20 +85,20 @@ def _find_server(directory: Path | None) -> RunningServer | None:
 
 
 def _check_process(scene: CheckContext, server: RunningServer) -> Finding:
-    """Whether the server that holds the data directory answers anything at all."""
+    """Check that the server that owns the data directory responds."""
     owner = server.owner
 
     def ask_health() -> Finding:
         with scene.session() as http:
             http.trust_env = False
             http.get(f"{owner.url}/healthz", timeout=TIMEOUT_S, stream=True).close()
-        return fine(f"process {owner.pid} answers at {owner.url}")
+        return fine(f"process {owner.pid} responds at {owner.url}")
 
     found = found_within(TIMEOUT_S, ask_health)
     if found.ok:
         return found
-    detail = f"process {owner.pid} holds the data directory and does not answer at {owner.url}"
-    return broken(detail, "Look into its log, then end it and start it again.")
+    detail = f"process {owner.pid} owns the data directory but does not respond at {owner.url}"
+    return broken(detail, "See its log, then restart it.")
 
 
 def _fetch_report(directory: Path, server: RunningServer | None, wish: dict[str, str]) -> list[dict[str, Any]]:
@@ -107,7 +107,7 @@ def _fetch_report(directory: Path, server: RunningServer | None, wish: dict[str,
 
 
 def _get_within_deadline(seconds: float, get: Callable[[], Any], fix: str = "") -> tuple[Any, Finding | None]:
-    """What ``get`` gives, or the finding that it could not."""
+    """Return the result of ``get``, or the finding that it failed."""
     values: list[Any] = []
 
     def check() -> Finding:

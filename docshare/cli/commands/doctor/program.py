@@ -1,4 +1,4 @@
-"""``docshare doctor``, groups "program" and "settings": what needs no server."""
+"""``docshare doctor``, groups "program" and "settings": the checks that need no server."""
 
 import os
 import re
@@ -15,8 +15,7 @@ from docshare.contract.findings import Finding, absent, broken, doubtful, fine
 _MIN_PYTHON = (3, 11)
 _REQUIREMENT = re.compile(r"([A-Za-z0-9_.-]+)([<>=!~,\d.]*)")
 _VERSION_BOUND = re.compile(r"(>=|<)([\d.]+)")
-# Where each shell looks for completions: below the prefix of the installation, below $HOME, and what a start-up file
-# would say instead.
+# Where each shell looks for completions: below the prefix of the installation, and below $HOME.
 _COMPLETIONS = {
     "bash": ("share/bash-completion/completions/docshare", ".local/share/bash-completion/completions/docshare"),
     "zsh": ("share/zsh/site-functions/_docshare", ".zfunc/_docshare"),
@@ -37,22 +36,22 @@ _PREFIXES = (Path(sys.prefix), Path("/usr/local"), Path("/usr"))
 _PROXIES = ("http", "https", "all")
 
 
-def _check_python(scene: CheckContext) -> Finding:  # noqa: ARG001 - as every check
+def _check_python(scene: CheckContext) -> Finding:  # noqa: ARG001 - the signature of every check
     from docshare import __version__
 
     words = f"docshare {__version__} on Python {sys.version.split()[0]}, {sys.platform}"
     if sys.version_info < _MIN_PYTHON:
-        return broken(words, "Install docshare under Python 3.11 or later.")
+        return broken(words, "Install docshare with Python 3.11 or later.")
     return fine(words)
 
 
-def _check_libraries(scene: CheckContext) -> Finding:  # noqa: ARG001 - as every check
+def _check_libraries(scene: CheckContext) -> Finding:  # noqa: ARG001 - the signature of every check
     from importlib import metadata
 
     try:
         required = [_REQUIREMENT.match(line) for line in metadata.requires("docshare") or [] if "extra ==" not in line]
     except metadata.PackageNotFoundError:
-        return absent("docshare runs from its sources, not as an installed package")
+        return absent("docshare runs from source, not as an installed package")
     wrong = []
     for match in filter(None, required):
         try:
@@ -61,11 +60,11 @@ def _check_libraries(scene: CheckContext) -> Finding:  # noqa: ARG001 - as every
             wrong.append(f"{match[1]} is missing")
             continue
         if not _is_compatible(version, match[2]):
-            wrong.append(f"{match[1]} {version} is not {match[2]}")
+            wrong.append(f"{match[1]} {version} does not match {match[2]}")
     if wrong:
-        return broken("; ".join(wrong), "Install docshare again into an environment of its own.")
+        return broken("; ".join(wrong), "Reinstall docshare in a separate environment.")
     shown = ", ".join(f"{name} {metadata.version(name)}" for name in ("typer", "rich", "requests"))
-    return fine(f"{shown} and {len(required) - 3} others fit")
+    return fine(f"{shown} and {len(required) - 3} others are compatible")
 
 
 def _is_compatible(version: str, bounds: str) -> bool:
@@ -82,33 +81,33 @@ def _check_output(scene: CheckContext) -> Finding:
     encoding = getattr(scene.ctx.stdout, "encoding", None) or "unknown"
     if scene.ctx.out_screen.unicode:
         return fine(f"standard output is {encoding}")
-    return doubtful(f"standard output is {encoding}: names of files may show as ?", "Set PYTHONIOENCODING=utf-8.")
+    return doubtful(f"standard output is {encoding}; file names may show as ?", "Set PYTHONIOENCODING=utf-8.")
 
 
 def _check_completion(scene: CheckContext) -> Finding:
     shell = Path(scene.ctx.env.get("SHELL", "")).name
     if shell not in _COMPLETIONS:
-        return absent(f"no completion is looked for in {shell or 'an unknown shell'}")
+        return absent(f"completion is not checked for {shell or 'an unknown shell'}")
     shared, own = _COMPLETIONS[shell]
     home = Path(scene.ctx.env.get("HOME", "~")).expanduser()
     said = _read_start_file(home / _START_FILES[shell])
     if "docshare completion" in said:
-        return fine(f"completion of {shell} is in {_START_FILES[shell]}")
-    # A shell looks into the data directories of the system, and not below the prefix of a virtual environment.
+        return fine(f"completion for {shell} is loaded by {_START_FILES[shell]}")
+    # A shell searches the data directories of the system, not the prefix of a virtual environment.
     folders = [Path(folder) for folder in (scene.ctx.env.get("XDG_DATA_DIRS") or _DATA_DIRS).split(os.pathsep)]
     mine = (home / own).is_file()
     if mine or any((folder / shared.removeprefix("share/")).is_file() for folder in folders):
         missing = _find_missing_loader(shell, said, mine=mine)
         return (
-            doubtful(f"completion of {shell} is there, but {missing}", _LOADER_FIXES[shell])
+            doubtful(f"completion for {shell} is installed, but {missing}", _LOADER_FIXES[shell])
             if missing
-            else fine(f"completion of {shell} is installed")
+            else fine(f"completion for {shell} is installed")
         )
-    return absent(f"completion of {shell} is not installed; docshare completion {shell} > ~/{own}")
+    return absent(f"completion for {shell} is not installed; run: docshare completion {shell} > ~/{own}")
 
 
 def _read_start_file(path: Path) -> str:
-    """What a start-up file does: its lines without comments."""
+    """Return the lines of a startup file without comments."""
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -117,9 +116,9 @@ def _read_start_file(path: Path) -> str:
 
 
 def _find_missing_loader(shell: str, said: str, *, mine: bool) -> str:
-    """Why the shell would not load a completion that is there; empty if it would."""
+    """Return why the shell does not load an installed completion, or nothing if it does."""
     if shell == "bash" and not any(Path(path).is_file() for path in _BASH_COMPLETION):
-        return "the package bash-completion, which loads it, is not"
+        return "the package bash-completion, which loads it, is missing"
     if shell == "zsh" and "compinit" not in said:
         return ".zshrc does not call compinit"
     return ".zshrc does not add ~/.zfunc to fpath" if shell == "zsh" and mine and ".zfunc" not in said else ""
@@ -129,30 +128,30 @@ def _check_manual(scene: CheckContext) -> Finding:
     paths = [Path(folder) for folder in scene.ctx.env.get("MANPATH", "").split(os.pathsep) if folder]
     folders = [*paths, *(prefix / "share/man" for prefix in _PREFIXES)]
     found = next((folder for folder in folders if (folder / "man1/docshare.1").is_file()), None)
-    return fine(f"manual pages are in {found}") if found else absent("no manual pages; docshare help says the same")
+    return fine(f"manual pages are in {found}") if found else absent("no manual pages; docshare help has the same text")
 
 
 def _check_file(scene: CheckContext) -> Finding:
     for folder in (scene.ctx.config_dir, scene.ctx.env.get("HOME")):
         scene.hide(folder, "<path>")
-    config = scene.ctx.config  # Stop where it cannot be read, with a hint
+    config = scene.ctx.config  # raises Stop with a hint if it cannot be read
     for name in config.profiles:
         scene.hide(name, "<profile>")
     if config.strange:
         return doubtful(f"{config.path}: unknown keys {', '.join(config.strange)}", "Correct or remove them.")
-    return fine(f"{config.path} is in order") if config.path.exists() else absent(f"there is no {config.path}")
+    return fine(f"{config.path} is valid") if config.path.exists() else absent(f"{config.path} does not exist")
 
 
 def _check_permissions(scene: CheckContext) -> Finding:
     folder = scene.ctx.config_dir
     secret = folder / credentials.FILE_NAME
     if os.name != "posix" or not folder.exists():
-        return absent("nothing is kept here yet")
+        return absent("no credentials are stored")
     if credentials.is_readable_by_others(folder):
         return broken(f"others on this machine can read {secret}", f"chmod 600 {secret}")
     if stat.S_IMODE(folder.stat().st_mode) & 0o022:
         return broken(f"others on this machine can change {folder}", f"chmod 700 {folder}")
-    return fine(f"only you can read {secret}" if secret.exists() else "no credential is kept here")
+    return fine(f"only you can read {secret}" if secret.exists() else "no credential is stored")
 
 
 def _check_address(scene: CheckContext) -> Finding:
@@ -162,7 +161,7 @@ def _check_address(scene: CheckContext) -> Finding:
     of_profile = f" (profile {name} by {connection.profile.origin})" if name else ""
     words = f"{connection.url.value} from {connection.url.origin}{of_profile}"
     if connection.origin.startswith("http://") and not is_loopback(_host_of(connection.origin)):
-        return doubtful(f"{words}: nothing is encrypted on the way", "Use the https address of the server.")
+        return doubtful(f"{words}; requests are not encrypted", "Use the https address of the server.")
     return fine(words)
 
 
@@ -180,7 +179,7 @@ def _check_credential(scene: CheckContext) -> Finding:
 
 
 def find_proxy(scene: CheckContext) -> str | None:
-    """The HTTP proxy through which requests to the server in effect go, or None."""
+    """Return the HTTP proxy for requests to the current server, or None."""
     from requests.utils import get_environ_proxies, select_proxy
 
     url = str(scene.ctx.connection.url.value)
@@ -190,11 +189,11 @@ def find_proxy(scene: CheckContext) -> str | None:
 def _check_proxy(scene: CheckContext) -> Finding:
     proxy = find_proxy(scene)
     if proxy:
-        return fine(f"requests go through {_strip_login(proxy)}")
+        return fine(f"requests use the proxy {_strip_login(proxy)}")
     names = [f"{kind}_proxy" for kind in _PROXIES]
     if any(is_enabled(scene.ctx.env, name) or is_enabled(scene.ctx.env, name.upper()) for name in names):
         return fine("a proxy is set, but not for this server")
-    return fine("requests go straight to the server")
+    return fine("requests go directly to the server")
 
 
 def _strip_login(url: str) -> str:
@@ -205,8 +204,8 @@ def _check_netrc(scene: CheckContext) -> Finding:
     from requests.utils import get_netrc_auth
 
     if get_netrc_auth(str(scene.ctx.connection.url.value)) is None:
-        return absent("~/.netrc says nothing about this server")
-    return fine("~/.netrc has a login for this server; it is never used")
+        return absent("~/.netrc has no login for this server")
+    return fine("~/.netrc has a login for this server, which is never used")
 
 
 PROGRAM_CHECKS = (

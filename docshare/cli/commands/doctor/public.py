@@ -1,5 +1,6 @@
-"""``docshare doctor``, group "public": the server of this machine as its readers reach it: through name service,
-TLS and whatever stands before it. The server writes down how a few requests with a token of its own making arrive.
+"""``docshare doctor``, group "public": check the public address of the server on this machine: DNS, TLS and proxies.
+
+The server records how a few requests with a token that it created arrive.
 """
 
 from collections.abc import Iterator
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 
 _MB = 1024 * 1024
 _PROBE_SIZES = (2 * _MB, 11 * _MB, 101 * _MB, 501 * _MB)
-"""Just beyond what proxies allow unless told otherwise."""
+"""Just above common default limits of proxies."""
 _ZERO_BLOCK = b"\0" * (256 * 1024)
 _BODY_TIMEOUT_S = 120.0
-_PROBE_ADDRESS = "203.0.113.77"  # set aside for documentation, so nobody's
+_PROBE_ADDRESS = "203.0.113.77"  # reserved for documentation
 _PROBE_HEADERS = {
     "X-Forwarded-For": _PROBE_ADDRESS,
     "Authorization": "Bearer probe",
@@ -37,9 +38,8 @@ _BODY_SIZE_FIX = "nginx: client_max_body_size 2100m; a hosted proxy may need ano
 
 
 class ProbeResult(NamedTuple):
-    """``answer``: what the public address said, and when (``at``, ms); ``arrived``: how that request got to the server,
-    None if it did not; ``passed``: the largest body that got through; ``refused``: the first that did not, and why.
-    """
+    """``answer`` is the response of the public address at the time ``at`` (ms), ``arrived`` the request as the server
+    received it or None, ``passed`` the largest body that arrived, ``refused`` the first one that did not and why."""
 
     owner: "Owner"
     answer: "requests.Response"
@@ -50,13 +50,13 @@ class ProbeResult(NamedTuple):
 
 
 def send_probe(scene: CheckContext, server: "RunningServer") -> ProbeResult:
-    """Send the requests of one probe. Raises TransportError where the public address does not answer, and Problem."""
+    """Send the requests of a probe. Raise TransportError if the public address does not respond, and Problem."""
     owner = server.owner
     token = server.tell("probe start", {})["token"]
     scene.ctx.secrets.add(token)
     address = f"{owner.base_url}/healthz?probe={token}"
     with scene.session() as http:
-        http.trust_env = False  # a proxy of the way out says nothing about the way in
+        http.trust_env = False  # outbound proxies are irrelevant for inbound requests
         answer, at = _get(http, address, owner.base_url), scene.ctx.now()
         refused = _find_refused_size(http, address, scene.body) if answer.status_code == 200 else None
     sightings = server.tell("probe end", {"token": token})
@@ -66,7 +66,7 @@ def send_probe(scene: CheckContext, server: "RunningServer") -> ProbeResult:
 
 
 def estimate_probe_seconds(body: int) -> float:
-    """How long ``seen`` may take with bodies of up to ``body`` bytes."""
+    """Return how long a probe with bodies of up to ``body`` bytes may take."""
     return 2 * TIMEOUT_S + (body / _MB if body > _PROBE_SIZES[0] else TIMEOUT_S)
 
 
@@ -78,7 +78,7 @@ def _get(http: "requests.Session", address: str, origin: str) -> "requests.Respo
 
     try:
         with http.get(address, headers=_PROBE_HEADERS, timeout=TIMEOUT_S, allow_redirects=False, stream=True) as answer:
-            return answer  # what it has for a body is of no interest
+            return answer  # the body is not needed
     except requests.RequestException as error:
         raise translated(error, Call("GET", ""), origin) from error
 
@@ -116,7 +116,7 @@ class _ZeroBody:
 
 
 def evaluate_probe(seen: ProbeResult) -> NamedFindings:
-    """What the requests of a probe showed."""
+    """Evaluate the requests of a probe."""
     yield "reach", _check_reach(seen)
     if seen.arrived is not None:
         yield "readers", _check_readers(seen.owner, seen.arrived)
@@ -130,25 +130,25 @@ def evaluate_probe(seen: ProbeResult) -> NamedFindings:
 
 
 def check_address(owner: "Owner") -> Finding:
-    """The public address as such."""
+    """Check the public address itself."""
     base = parse_endpoint(owner.base_url)
     if is_loopback(base.host):
         if owner.host and not is_loopback(owner.host):
             return doubtful(
-                f"the server listens on {owner.host}, but its links begin with {owner.base_url}",
+                f"the server listens on {owner.host}, but its links start with {owner.base_url}",
                 "Set DOCSHARE_BASE_URL to the address that readers use.",
             )
-        return fine(f"links begin with {owner.base_url} and work on this machine only")
+        return fine(f"links start with {owner.base_url} and work only on this machine")
     if base.scheme == "http":
         return doubtful(
-            f"links begin with {owner.base_url}: what readers see travels unencrypted",
-            "Put a proxy with TLS before the server and set DOCSHARE_BASE_URL=https://...",
+            f"links start with {owner.base_url}: documents are sent unencrypted",
+            "Put a TLS proxy in front of the server and set DOCSHARE_BASE_URL=https://...",
         )
-    return fine(f"links begin with {owner.base_url}")
+    return fine(f"links start with {owner.base_url}")
 
 
 def check_public_certificate(scene: CheckContext, owner: "Owner") -> Finding:
-    """The certificate that readers are shown."""
+    """Check the certificate of the public address."""
     return inspect_certificate(scene, parse_endpoint(owner.base_url))
 
 
@@ -160,37 +160,39 @@ def _check_reach(seen: ProbeResult) -> Finding:
         target = origin_of(seen.answer.headers.get("Location", ""))
         return broken(f"{owner.base_url} redirects to {target or 'elsewhere'}", f"Set DOCSHARE_BASE_URL={target}")
     if status >= 500:
-        detail = f"what stands before the server answers {status}: it does not reach this server"
-        return broken(detail, f"Let it pass requests on to {owner.url}")
+        detail = f"the proxy responds with {status}; it does not reach this server"
+        return broken(detail, f"Forward requests to {owner.url}")
     return broken(
-        f"another server answers at {owner.base_url} (status {status})",
-        f"Let that address lead to {owner.url}, or set DOCSHARE_BASE_URL to the address of this server.",
+        f"another server responds at {owner.base_url} (status {status})",
+        f"Forward that address to {owner.url}, or set DOCSHARE_BASE_URL to the address of this server.",
     )
 
 
 def _check_readers(owner: "Owner", arrived: dict[str, Any]) -> Finding:
-    """Whether the server learns who reads: the limits per address and the readership depend on it."""
+    """Check that the server sees the addresses of readers, which rate limits and the readership need."""
     peer, claimed, trusted = arrived["peer"], arrived["forwardedFor"], arrived["trusted"]
     trust = f"DOCSHARE_TRUSTED_PROXIES={peer}/{128 if ':' in peer else 32}"
     untouched = claimed == _PROBE_ADDRESS
     if untouched and _has_no_proxy(owner):
         if trusted:
-            detail = f"{peer} is trusted, but no proxy stands there: whoever calls from it can claim any address"
-            return doubtful(detail, "Leave DOCSHARE_TRUSTED_PROXIES unset.")
-        return fine(f"no proxy stands between; this machine was seen as {arrived['client']}")
+            detail = f"{peer} is trusted but is not a proxy: requests from it can claim any address"
+            return doubtful(detail, "Unset DOCSHARE_TRUSTED_PROXIES.")
+        return fine(f"no proxy in between; the server sees this machine as {arrived['client']}")
     if untouched and trusted:
-        return broken(f"readers can claim any address: the proxy at {peer} passes on what they say", _FORWARDED_FOR_FIX)
+        return broken(
+            f"readers can claim any address: the proxy at {peer} forwards their X-Forwarded-For", _FORWARDED_FOR_FIX
+        )
     if untouched or claimed is None:
         fix = _FORWARDED_FOR_FIX if trusted else f"{_FORWARDED_FOR_FIX} then set {trust}"
-        return broken(f"all readers seem to come from {peer}: the proxy there does not say for whom it asks", fix)
+        return broken(f"all readers appear as {peer}: the proxy there does not send X-Forwarded-For", fix)
     if not trusted:
-        detail = f"all readers seem to come from {peer}: the proxy there is not trusted"
-        return broken(detail, f"Set {trust} (and what it names already), then restart the server.")
-    return fine(f"the addresses of readers arrive; this machine was seen as {arrived['client']}")
+        detail = f"all readers appear as {peer}: the proxy there is not trusted"
+        return broken(detail, f"Set {trust} (plus existing values), then restart the server.")
+    return fine(f"addresses of readers arrive; the server sees this machine as {arrived['client']}")
 
 
 def _has_no_proxy(owner: "Owner") -> bool:
-    """Whether the public address is the server's own port: proxies listen on another one."""
+    """Return whether the public address has the port of the server; proxies listen on another one."""
     base, own = parse_endpoint(owner.base_url), parse_endpoint(owner.url)
     return (base.scheme, base.port) == (own.scheme, own.port)
 
@@ -198,26 +200,26 @@ def _has_no_proxy(owner: "Owner") -> bool:
 def _check_host(owner: "Owner", arrived: dict[str, Any]) -> Finding:
     wanted = urlsplit(owner.base_url).netloc
     if str(arrived["host"]).lower() != wanted:
-        return doubtful(f"the proxy asks for the host {arrived['host']} instead of {wanted}", _HOST_FIX)
-    return fine("the name of the host arrives")
+        return doubtful(f"the proxy sends the host {arrived['host']} instead of {wanted}", _HOST_FIX)
+    return fine("the host name arrives")
 
 
 def _check_headers(arrived: dict[str, Any]) -> Finding:
     lost = [name for name in _WATCHED_HEADERS if name not in arrived["arrived"]]
-    words = f"the proxy takes {', '.join(lost)} out of requests"
-    fix = f"Let it pass on {', '.join(lost)}."
+    words = f"the proxy removes {', '.join(lost)} from requests"
+    fix = f"Configure it to forward {', '.join(lost)}."
     if "Authorization" in lost or "Cookie" in lost:
-        return broken(f"{words}: nobody can sign in", fix)
-    return doubtful(f"{words}: downloads cannot resume", fix) if lost else fine("the headers of requests arrive")
+        return broken(f"{words}; nobody can sign in", fix)
+    return doubtful(f"{words}; downloads cannot resume", fix) if lost else fine("request headers arrive")
 
 
 def _check_body(seen: ProbeResult) -> Finding:
     if seen.refused is None:
-        return fine(f"uploads of {format_size(seen.passed)} get through")
+        return fine(f"uploads of {format_size(seen.passed)} succeed")
     size, said = seen.refused
-    return broken(f"an upload of {format_size(size)} does not get through ({said})", _BODY_SIZE_FIX)
+    return broken(f"an upload of {format_size(size)} fails ({said})", _BODY_SIZE_FIX)
 
 
 def report_no_server() -> NamedFindings:
-    """What is said where no server of this machine runs."""
-    yield "address", absent("no server of this machine runs; --data DIR names one")
+    """Report that no server is running on this machine."""
+    yield "address", absent("no server is running on this machine; --data DIR selects one")

@@ -1,4 +1,4 @@
-"""``docshare doctor``, group "server": the way to the server in effect, and what it says to the credential."""
+"""``docshare doctor``, group "server": check the connection to the current server and the credential."""
 
 import socket
 import ssl
@@ -18,8 +18,8 @@ _WARN_SKEW_S, _FAIL_SKEW_S = 60, 300
 _MASK_BY_KEY = {"email": "<email>", "name": "<name>", "uuid": "<uuid>"}
 _PORTS = {"http": 80, "https": 443}
 _API = "/api/v1"
-_CLOCK_FIX = "Set the clock of this machine by NTP; on a server of your own, that one's too."
-# Reading what asks for a scope shows whether the credential holds it. What writes is not tried.
+_CLOCK_FIX = "Synchronize the clocks of this machine and of the server by NTP."
+# A read request shows whether the credential has a scope. Write scopes are not tested.
 _PROBES = {
     FILES_READ: "/files",
     READERSHIP_READ: "/events?limit=1",
@@ -29,7 +29,7 @@ _PROBES = {
 
 
 class Endpoint(NamedTuple):
-    """Where a server answers."""
+    """The address of a server."""
 
     scheme: str
     host: str
@@ -37,7 +37,7 @@ class Endpoint(NamedTuple):
 
 
 def parse_endpoint(url: str) -> Endpoint:
-    """The place that an http or https address names."""
+    """Return the endpoint of an http or https URL."""
     parts = urlsplit(url)
     return Endpoint(parts.scheme, parts.hostname or "", parts.port or _PORTS[parts.scheme])
 
@@ -49,7 +49,7 @@ def _find_endpoint(scene: CheckContext) -> Endpoint:
 
 
 def hide_host(scene: CheckContext, place: Endpoint) -> None:
-    """Let no bug report name the host, unless it is just this machine."""
+    """Mask the host in bug reports, unless it is this machine."""
     if not is_loopback(place.host):
         scene.hide(place.host, "<host>")
 
@@ -57,13 +57,13 @@ def hide_host(scene: CheckContext, place: Endpoint) -> None:
 def _check_name(scene: CheckContext) -> Finding:
     host = _find_endpoint(scene).host
     if find_proxy(scene):
-        return absent("the proxy looks the name up")
+        return absent("the proxy resolves the name")
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except OSError as error:
-        return broken(f"{host} is not found: {error.strerror or error}", "Check the address and the name service.")
+        return broken(f"{host} cannot be resolved: {error.strerror or error}", "Check the address and DNS.")
     addresses = dict.fromkeys(str(address[0]) for *_, address in found)
-    return fine(f"{host} is {', '.join(addresses)}")
+    return fine(f"{host} resolves to {', '.join(addresses)}")
 
 
 def _check_connection(scene: CheckContext) -> Finding:
@@ -74,22 +74,24 @@ def _check_connection(scene: CheckContext) -> Finding:
     try:
         socket.create_connection((place.host, place.port), TIMEOUT_S).close()
     except OSError as error:
-        why = error.strerror or str(error) or "no answer"
-        return broken(f"port {place.port} of {place.host}: {why}", "Is the server running, and the port right?")
-    return fine(f"port {place.port} answers after {(scene.ctx.monotonic() - began) * 1000:.0f} ms")
+        why = error.strerror or str(error) or "no response"
+        return broken(
+            f"port {place.port} of {place.host}: {why}", "Check that the server is running and the port is correct."
+        )
+    return fine(f"port {place.port} responds after {(scene.ctx.monotonic() - began) * 1000:.0f} ms")
 
 
 def _check_certificate(scene: CheckContext) -> Finding:
     place = _find_endpoint(scene)
     if find_proxy(scene):
-        return absent("the proxy stands before it")
+        return absent("the proxy connects")
     return inspect_certificate(scene, place)
 
 
 def inspect_certificate(scene: CheckContext, place: Endpoint) -> Finding:
-    """How long the certificate at ``place`` is good, judged as the client of the API judges it."""
+    """Check the validity of the certificate at ``place`` with the trust settings of the API client."""
     if place.scheme != "https":
-        return absent("plain http has none")
+        return absent("plain http has no certificate")
     from certifi import where
 
     from docshare.cli.local.settings import resolve_setting
@@ -102,15 +104,15 @@ def inspect_certificate(scene: CheckContext, place: Endpoint) -> Finding:
         ):
             shown = secured.getpeercert() or {}
     except ssl.SSLCertVerificationError as error:
-        return broken(f"not trusted: {error.verify_message}", "Renew it, or name its authority with --ca-bundle.")
+        return broken(f"not trusted: {error.verify_message}", "Renew it, or trust its authority with --ca-bundle.")
     except OSError as error:
-        return broken(f"no TLS: {error.strerror or error}", "Does https end at this port?")
+        return broken(f"no TLS: {error.strerror or error}", "Check that this port serves https.")
     return _check_expiry(ssl.cert_time_to_seconds(str(shown["notAfter"])) - scene.ctx.now() / 1000)
 
 
 def _check_expiry(left_s: float) -> Finding:
-    words = f"good for {left_s / _DAY_S:.0f} days"
-    fix = "Renew it; look why that did not happen by itself."
+    words = f"valid for {left_s / _DAY_S:.0f} days"
+    fix = "Renew it, and check why automatic renewal failed."
     if left_s < _FAIL_DAYS * _DAY_S:
         return broken(words, fix)
     return doubtful(words, fix) if left_s < _WARN_DAYS * _DAY_S else fine(words)
@@ -118,15 +120,15 @@ def _check_expiry(left_s: float) -> Finding:
 
 def _check_api(scene: CheckContext) -> Finding:
     answer = scene.get(_build_url(scene, ""))
-    fix = "Is this the base URL of a docshare server?"
+    fix = "Check that the URL is the base URL of a docshare server."
     if 300 <= answer.status_code < 400:
-        return broken(f"redirects to {answer.headers.get('Location')}", "Use that address; is it https?")
+        return broken(f"redirects to {answer.headers.get('Location')}", "Use that address, preferably with https.")
     about = _parse_object(answer)
     if answer.status_code != 200 or not about:
-        return broken(f"answered with status {answer.status_code} and no API", fix)
+        return broken(f"responded with status {answer.status_code}, which is not a docshare API", fix)
     words = f"{about.get('name', 'a server')} {about.get('version', '')}".strip()
     if "X-Docshare-Dev" in answer.headers:
-        return doubtful(f"{words}, started for development", "Start it without --dev where others reach it.")
+        return doubtful(f"{words}, running in development mode", "Do not use --dev on a public server.")
     return fine(words)
 
 
@@ -136,23 +138,23 @@ def _check_clock(scene: CheckContext) -> Finding:
 
 
 def compare_clocks(headers: Mapping[str, str], at: int, fix: str) -> Finding:
-    """How far the clock that wrote the date in ``headers`` is from that of this machine, which said ``at`` (ms)."""
+    """Compare the date in ``headers`` to ``at``, the time of this machine in ms."""
     from docshare.client.pacing import read_date
 
-    told = read_date(headers)
-    if told is None:
-        return absent("the answer has no date")
-    apart = abs(told - at / 1000)
+    date = read_date(headers)
+    if date is None:
+        return absent("the response has no date")
+    apart = abs(date - at / 1000)
     words = f"the clocks differ by {apart:.0f} s"
     if apart > _FAIL_SKEW_S:
-        return broken(f"{words}: signatures of webhooks look too old", fix)
+        return broken(f"{words}; webhook signatures look too old", fix)
     return doubtful(words, fix) if apart > _WARN_SKEW_S else fine(words)
 
 
 def _check_credential(scene: CheckContext) -> Finding:
     connection = scene.ctx.connection
     if connection.token is None:
-        return absent("there is none")
+        return absent("no credential")
     answer = scene.get(_build_url(scene, "/user"), with_token=True)
     problem, account = _read_problem(answer), _parse_object(answer)
     if answer.status_code == 200 and "tier" in account:
@@ -160,18 +162,21 @@ def _check_credential(scene: CheckContext) -> Finding:
             scene.hide(account.get(key), mask)
         return fine(f"{account.get('email')}, plan {account.get('tier')}")
     if problem.get("code") == "insufficient_scope":
-        return fine("it is accepted, and may not know the account")
+        return fine("the credential is valid but lacks the profile scope")
     if answer.status_code == 401:
-        return broken(f"refused, from {connection.source}", "Sign in again: docshare auth login")
+        return broken(f"rejected, from {connection.source}", "Log in again: docshare auth login")
     if answer.status_code == 200:
-        return broken("the server takes it and names no account", "Is this the base URL of a docshare server?")
-    words = f"answered with status {answer.status_code}: {problem.get('detail', '')}"
-    return broken(words, str(problem.get("hint") or "Try again; look into the log of the server."))
+        return broken(
+            "the server accepts the credential but returns no account",
+            "Check that the URL is the base URL of a docshare server.",
+        )
+    words = f"responded with status {answer.status_code}: {problem.get('detail', '')}"
+    return broken(words, str(problem.get("hint") or "Try again, and see the log of the server."))
 
 
 def _check_scopes(scene: CheckContext) -> Finding:
     if scene.ctx.connection.token is None:
-        return absent("there is no credential")
+        return absent("no credential")
     held: list[str] = []
     lacking: list[str] = []
     untold: list[str] = []
@@ -180,26 +185,28 @@ def _check_scopes(scene: CheckContext) -> Finding:
         if _read_problem(answer).get("code") == "insufficient_scope":
             lacking.append(scope)
         else:
-            # What is refused for another reason, such as the plan, was let through by its scope.
+            # A request that is rejected for another reason, such as the plan, has passed the scope check.
             (held if answer.status_code in (200, 403) else untold).append(scope)
     if untold:
-        return doubtful(f"the server does not tell about {', '.join(untold)}", "Try again; look into its log.")
-    words = f"{', '.join(held) or 'none'}; what writes was not tried"
+        return doubtful(f"the server does not report {', '.join(untold)}", "Try again, and see its log.")
+    words = f"{', '.join(held) or 'none'}; write scopes were not tested"
     return fine(f"{words}; lacks {', '.join(lacking)}" if lacking else words)
 
 
 def _check_rate_limit(scene: CheckContext) -> Finding:
     if scene.ctx.connection.token is None:
-        return absent("there is no credential")
+        return absent("no credential")
     from docshare.client.pacing import read_budget
 
     answer = scene.get(_build_url(scene, "/user"), with_token=True)
     budget = read_budget(answer.headers, scene.ctx.now() / 1000)
     if budget is None:
-        return doubtful("the answer names no rate limit", "A proxy may strip the RateLimit headers; let them through.")
+        return doubtful(
+            "the response has no rate limit", "A proxy may remove the RateLimit headers; configure it to forward them."
+        )
     words = f"{budget.remaining} of {budget.limit} requests left"
     if budget.remaining * 5 < budget.limit:
-        return doubtful(words, "Something else uses the same credential; give each program one of its own.")
+        return doubtful(words, "Another program uses the same credential; create a separate one for each program.")
     return fine(words)
 
 
@@ -212,7 +219,7 @@ def _read_problem(answer: ProbeResponse) -> dict[str, Any]:
 
 
 def _parse_object(answer: ProbeResponse) -> dict[str, Any]:
-    """The JSON object of an answer; empty if it is none."""
+    """Return the JSON object of a response, or an empty one if it is not an object."""
     try:
         document = answer.json()
     except (ValueError, RecursionError):
@@ -221,9 +228,9 @@ def _parse_object(answer: ProbeResponse) -> dict[str, Any]:
 
 
 SERVER_CHECKS = (
-    DoctorCheck("name", _check_name, fix="The name service does not answer."),
+    DoctorCheck("name", _check_name, fix="DNS does not respond."),
     DoctorCheck(
-        "connection", _check_connection, needs=("name",), fix="Nothing answers; a firewall may drop what is sent."
+        "connection", _check_connection, needs=("name",), fix="There is no response; a firewall may drop packets."
     ),
     DoctorCheck("certificate", _check_certificate, needs=("connection",)),
     DoctorCheck("api", _check_api, needs=("connection",)),

@@ -1,4 +1,4 @@
-"""``docshare events``: list the feed, follow it, and the cursors that remember a position.
+"""``docshare events``: list and follow the events feed, and manage saved cursors.
 
-``gate`` uses the same modules. Read ``group`` first, then ``tail`` and ``follow``; ``cursor_files`` keeps positions.
+``gate`` uses the same modules. Read ``group`` first, then ``tail`` and ``follow``; ``cursor_files`` stores positions.
 """

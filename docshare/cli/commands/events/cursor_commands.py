@@ -1,4 +1,4 @@
-"""``docshare events cursor``: look at the named cursors of ``events tail``, move and forget them."""
+"""``docshare events cursor``: show, move and delete the named cursors of ``events tail``."""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
@@ -15,9 +15,9 @@ from docshare.cli.framework.dry_run import DryRunWrite, preview_changes
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Spec
 
-app = App("The named cursors of events tail: list, show, set, reset.")
+app = App("List, show, set and reset the cursors of events tail.")
 
-_NAME_HELP = "Name as given to events tail --cursor."
+_NAME_HELP = "Name of a cursor of events tail."
 
 
 def _format_position(row: Mapping[str, Any]) -> str:
@@ -40,7 +40,7 @@ _COLUMNS = (
     Column("origin", "SERVER", rank=2),
 )
 _PLAIN = ("name", "stream", "file", "cursor", "updatedAt", "origin")
-_SPEC = Spec(table=_COLUMNS, plain=_PLAIN, fields=("v", "account", "recent"), id="name", empty="no cursors yet")
+_SPEC = Spec(table=_COLUMNS, plain=_PLAIN, fields=("v", "account", "recent"), id="name", empty="no cursors")
 
 
 def _build_row(name: str, cursor: Cursor) -> dict[str, Any]:
@@ -85,18 +85,22 @@ def show(name: Annotated[str, typer.Argument(metavar="NAME", help=_NAME_HELP)]) 
 @app.command("set")
 def set_cursor(
     name: Annotated[str, typer.Argument(metavar="NAME", help=_NAME_HELP)],
-    position: Annotated[str, typer.Argument(metavar="start|now|ID", help="Where the next tail goes on.")],
-    types: Annotated[str | None, typer.Option("--type", metavar="TYPE", help="Stream of a new cursor (view).")] = None,
-    kinds: Annotated[str | None, typer.Option("--kind", metavar="EVENT", help=f"Of a new cursor. {KINDS_HELP}")] = None,
+    position: Annotated[str, typer.Argument(metavar="start|now|ID", help="Position from which the next tail resumes.")],
+    types: Annotated[
+        str | None, typer.Option("--type", metavar="TYPE", help="Stream of a new cursor (default view).")
+    ] = None,
+    kinds: Annotated[
+        str | None, typer.Option("--kind", metavar="EVENT", help=f"Kinds of a new cursor. {KINDS_HELP}")
+    ] = None,
     file: Annotated[
         str | None, typer.Option("--file", metavar="FILE", help=f"File of a new cursor: {FILE_HELP}")
     ] = None,
     dry_run: DryRunWrite = False,
 ) -> ExitCode:
-    """Make a cursor, or move it.
+    """Create or move a cursor.
 
-    The rows after the given id are shown by the next tail that uses the cursor; start means all of them, now only
-    later ones. In a cursor of several streams, --type names the stream whose position is meant by an id.
+    The next tail that uses the cursor prints the rows after the given id; start selects all rows, now only later ones.
+    If the cursor has several streams, --type selects the stream of the id.
 
     Examples:
 
@@ -119,13 +123,13 @@ def set_cursor(
 def _build_cursor(
     ctx: Context, target: CursorFile, position: str, types: str | None, kinds: str | None, file: str | None
 ) -> Cursor:
-    """The cursor as it will stand, new or moved."""
+    """Return the new or moved cursor."""
     cursor = target.load()
     if cursor is None:
         cursor = Cursor(_build_binding(ctx, choose_streams(types or "view", kinds), file))
     elif file is not None or kinds is not None:
         fixed = "file" if file is not None else "choice of kinds"
-        raise Stop(ExitCode.USAGE, f"{target.label} exists, and its {fixed} cannot be changed")
+        raise Stop(ExitCode.USAGE, f"{target.label} already exists; its {fixed} cannot be changed")
     moved = dict(_list_positions(ctx, cursor, position, types))
     return cursor._replace(at={**cursor.at, **moved}, recent={**cursor.recent, **dict.fromkeys(moved, ())})
 
@@ -135,7 +139,7 @@ def reset(
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help=_NAME_HELP)],
     dry_run: DryRunWrite = False,
 ) -> ExitCode:
-    """Forget cursors; the next tail starts anew.
+    """Delete cursors.
 
     Examples:
 
@@ -167,7 +171,7 @@ def _build_binding(ctx: Context, choice: StreamSelection, file: str | None) -> C
 
 
 def _list_positions(ctx: Context, cursor: Cursor, position: str, types: str | None) -> Iterator[tuple[str, int | None]]:
-    """The new position of each stream that ``position`` is about."""
+    """Yield the new position of each stream to which ``position`` applies."""
     streams = cursor.home.streams if types is None else choose_streams(types).streams
     strange = set(streams) - set(cursor.home.streams)
     if strange:
@@ -184,10 +188,10 @@ def _resolve_position(ctx: Context, home: CursorBinding, stream: str, position: 
         newest = feed.newest(1, home.file)
         return int(newest[0]["id"]) if newest else None
     if not (position.isascii() and position.isdigit()):
-        raise Stop(ExitCode.USAGE, f"{position!r} is neither start nor now nor an id")
+        raise Stop(ExitCode.USAGE, f"{position!r} is not start, now or an id")
     if not alone:
-        raise Stop(ExitCode.USAGE, "an id means one stream", hint="Name it with --type.")
+        raise Stop(ExitCode.USAGE, "an id requires a single stream", hint="Select it with --type.")
     at = int(position)
     if cursor_files.find_stream_out_of_range({stream: at}):
-        raise Stop(ExitCode.USAGE, f"no {stream} row can have the id {at}")
+        raise Stop(ExitCode.USAGE, f"id {at} is out of range for the {stream} stream")
     return at or None

@@ -1,7 +1,7 @@
-"""Cursor files: how far a reader of the feed got, kept so that no row is lost and no stream is mistaken for another.
+"""Cursor files, which store the position in a feed.
 
-A cursor means something in one stream of one account on one server only; elsewhere it silently selects the wrong rows.
-So the file says where it belongs, and whoever uses it elsewhere is refused.
+A cursor is valid for one stream of one account on one server; elsewhere it would silently select the wrong rows. So
+the file records its binding, and using it for another one is an error.
 """
 
 import json
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 VERSION = 1
 ACTIVITY_FEED = "activity"
 FEEDS = {**STREAMS, ACTIVITY_FEED: ACTIVITY}  # everything that a cursor can be a position in
-MAX_RECENT_IDS = 100  # ids per stream that are kept to recognise rows seen before
+MAX_RECENT_IDS = 100  # ids per stream, to recognize rows that were already seen
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", re.ASCII)
 
 
 class CursorBinding(NamedTuple):
-    """Where a cursor belongs. ``account`` and ``file`` are UUIDs; None: not known, and every file. ``kinds``: what is
-    shown of the activity feed, everything if empty."""
+    """What a cursor is valid for. ``account`` and ``file`` are UUIDs; None means an unknown account and all files.
+    ``kinds`` are the kinds of the activity feed, or all if empty."""
 
     origin: str
     streams: tuple[str, ...]
@@ -39,7 +39,7 @@ class CursorBinding(NamedTuple):
     kinds: tuple[str, ...] = ()
 
     def difference(self, other: "CursorBinding") -> str | None:
-        """What makes a cursor of this home unusable in ``other``, or None."""
+        """Return why a cursor with this binding cannot be used for ``other``, or None."""
         if self.origin != other.origin:
             return f"it belongs to {self.origin}, not to {other.origin}"
         if self.streams != other.streams:
@@ -62,7 +62,7 @@ def _describe_kinds(kinds: tuple[str, ...]) -> str:
 
 
 class Cursor(NamedTuple):
-    """``at``: the last id read of each stream (None: nothing yet); ``recent``: ids read lately, ascending."""
+    """``at`` is the last id read of each stream (None: nothing yet); ``recent`` are recently read ids, ascending."""
 
     home: CursorBinding
     at: Mapping[str, int | None] = MappingProxyType({})
@@ -70,13 +70,13 @@ class Cursor(NamedTuple):
     updated: str = ""
 
     def moved(self, stream: str, id: int) -> "Cursor":
-        """The cursor after the row ``id`` of ``stream`` was read."""
+        """Return the cursor after the row ``id`` of ``stream``."""
         at = max(id, self.at.get(stream) or 0)
         recent = tuple(sorted({*self.recent.get(stream, ()), id}))[-MAX_RECENT_IDS:]
         return self._replace(at={**self.at, stream: at}, recent={**self.recent, stream: recent})
 
     def to_json(self) -> dict[str, Any]:
-        """The content of the file. A cursor of one stream is a plain number, of several an object by stream."""
+        """Return the content of the file. The cursor is a number for one stream and an object for several."""
         home = self.home
         one = home.streams[0] if len(home.streams) == 1 else None
         return {
@@ -93,7 +93,7 @@ class Cursor(NamedTuple):
 
 
 class CursorFile:
-    """One cursor file. Errors name it as ``label``."""
+    """One cursor file, called ``label`` in errors."""
 
     def __init__(self, path: Path, label: str) -> None:
         self.path = path
@@ -101,7 +101,7 @@ class CursorFile:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keep every other process away from the file; Stop (7) that names the process which has it."""
+        """Lock the file. Raise Stop (7), naming the process that holds the lock, if it is in use."""
         lock = self.path.with_name(f".{self.path.name}.lock")
         with hold_lock(lock, wait=False) as mine:
             if not mine:
@@ -110,7 +110,7 @@ class CursorFile:
             yield
 
     def load(self) -> Cursor | None:
-        """The saved cursor; None if there is none yet. Stop (2) if the file is no cursor file."""
+        """Return the saved cursor, or None if there is no file. Raise Stop (2) if it is not a cursor file."""
         try:
             text = self.path.read_text(encoding="utf-8")
         except FileNotFoundError:
@@ -120,21 +120,23 @@ class CursorFile:
         try:
             return _parse_cursor(json.loads(text))
         except (ValueError, KeyError, TypeError, RecursionError):
-            raise self.refusal("is no cursor file") from None
+            raise self.refusal("is not a cursor file") from None
 
     def save(self, cursor: Cursor, now: int) -> None:
-        """Replace the file as a whole; ``now`` in milliseconds since 1970."""
+        """Replace the file atomically. ``now`` is in milliseconds since 1970."""
         values = cursor._replace(updated=instant(now)).to_json()
         replace_file(self.path, json.dumps(values) + "\n", private=True)
 
     def remove(self) -> None:
-        """Forget the cursor, if there is one."""
+        """Delete the cursor, if it exists."""
         with suppress(FileNotFoundError):
             self.path.unlink()
 
     def refusal(self, why: str) -> Stop:
-        """The Stop (2) about this file."""
-        return Stop(ExitCode.USAGE, f"{self.label} {why}", hint="Use another one, or --reset to forget what it says.")
+        """Return a Stop (2) about this file."""
+        return Stop(
+            ExitCode.USAGE, f"{self.label} {why}", hint="Use another cursor, or --reset to discard its position."
+        )
 
 
 def _describe_holder(lock: Path) -> str:
@@ -145,13 +147,13 @@ def _describe_holder(lock: Path) -> str:
 
 def _parse_cursor(values: Any) -> Cursor:
     if values["v"] != VERSION:
-        raise ValueError("a cursor of another version")
+        raise ValueError("unsupported version")
     streams = tuple(str(values["stream"]).split(","))
     one = len(streams) == 1
     at = {streams[0]: values["cursor"]} if one else values["cursor"]
     recent = {streams[0]: values["recent"]} if one else values["recent"]
     if not set(streams) <= FEEDS.keys() or not set(at) <= set(streams) or not all(map(_is_position, at.values())):
-        raise ValueError("a cursor of no stream")
+        raise ValueError("unknown stream or invalid position")
     kinds = tuple(str(kind) for kind in values.get("kinds", ()))
     home = CursorBinding(str(values["origin"]), streams, values["account"], values["file"], kinds)
     ids = {key: tuple(int(id) for id in ids) for key, ids in recent.items()}
@@ -163,22 +165,24 @@ def _is_position(value: Any) -> bool:
 
 
 def find_stream_out_of_range(cursor: Mapping[str, int | None]) -> str | None:
-    """The stream in which a cursor is greater than the server keeps it (it would be clamped silently), or None."""
+    """Return the first stream whose id exceeds the maximum, which the server would silently clamp, or None."""
     return next((name for name, at in cursor.items() if at is not None and at > FEEDS[name].largest), None)
 
 
 def cursors_dir(context: "Context") -> Path:
-    """Where named cursors are kept."""
+    """Return the directory of the named cursors."""
     return context.state_dir / "cursors"
 
 
 def open_cursor_file(context: "Context", name: str) -> CursorFile:
-    """The file of a named cursor; Stop (2) for a name that is none."""
+    """Return the file of a named cursor. Raise Stop (2) for an invalid name."""
     if not _NAME.fullmatch(name):
-        raise Stop(ExitCode.USAGE, f"{name!r} is no cursor name", hint="Use letters, digits, '-', '_' and '.'.")
+        raise Stop(
+            ExitCode.USAGE, f"{name!r} is not a valid cursor name", hint="Use letters, digits, '-', '_' and '.'."
+        )
     return CursorFile(cursors_dir(context) / f"{name}.json", f"the cursor {name!r}")
 
 
 def list_names(context: "Context") -> list[str]:
-    """The names of all named cursors, sorted."""
+    """Return the names of all cursors, sorted."""
     return sorted(path.stem for path in cursors_dir(context).glob("[!.]*.json"))

@@ -1,28 +1,28 @@
-"""What an event says to people: one short sentence for each kind. Any server may have sent it, so nothing is sure."""
+"""Describe events in one short phrase per kind. The data may come from any server, so every key may be missing."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from docshare.cli.terminal.text import clean, clip, format_duration
 
-_MAX_TEXT_CELLS = 160  # cells for what a reader wrote
+_MAX_TEXT_CELLS = 160  # cells for text written by a reader
 
 _DENIAL_REASONS = {
     "password": "wrong password",
-    "domain": "address of another domain",
-    "revoked": "revoked link opened",
-    "expired": "expired link opened",
-    "burned": "link opened after its last view",
+    "domain": "email domain not allowed",
+    "revoked": "link revoked",
+    "expired": "link expired",
+    "burned": "no views left",
 }
 
 
 def describe_event(row: Mapping[str, Any]) -> str:
-    """The sentence for a row of the activity feed; empty where its kind says it all."""
+    """Return the phrase for a row of the activity feed, or nothing if the kind is sufficient."""
     data = row.get("data")
     if not isinstance(data, Mapping):
         return ""
-    say = _DESCRIBERS.get(str(row.get("event")), _describe_unknown_kind)
-    return "  ".join(filter(None, say(data)))
+    describe = _DESCRIBERS.get(str(row.get("event")), _describe_unknown_kind)
+    return "  ".join(filter(None, describe(data)))
 
 
 def _describe_view(data: Mapping[str, Any]) -> Iterator[str]:
@@ -34,7 +34,7 @@ def _describe_view(data: Mapping[str, Any]) -> Iterator[str]:
 
 def _describe_link(data: Mapping[str, Any]) -> Iterator[str]:
     label = _read_text(data, "variantLabel")
-    yield f"link of {label}" if label else "link of a recipient" if "variantUuid" in data else ""
+    yield f"variant {label}" if label else "variant" if "variantUuid" in data else ""
 
 
 def _describe_gate_response(data: Mapping[str, Any]) -> Iterator[str]:
@@ -52,7 +52,7 @@ def _describe_receipt(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _describe_burn(_: Mapping[str, Any]) -> Iterator[str]:
-    yield "its last view is over, the document is destroyed"
+    yield "last view used, document destroyed"
 
 
 def _describe_replacement(data: Mapping[str, Any]) -> Iterator[str]:

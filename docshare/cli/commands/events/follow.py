@@ -1,4 +1,4 @@
-"""The loop of ``docshare events tail``: poll, hand over rows, remember how far that went, wait, know when to stop."""
+"""The loop of ``docshare events tail``: poll, hand over rows, save the cursor, wait, and stop at a limit."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from docshare.client import Client
     from docshare.client.walking import Feed
 
-_SLEEP_SLICE_S = 1.0  # seconds; how long it may take to notice that the machine slept
-_CLOCK_JUMP = 30.0  # seconds by which the two clocks may drift apart before connections are taken for dead
-_MAX_QUIET_INTERVAL = 15.0  # seconds between polls of a quiet feed
+_SLEEP_SLICE_S = 1.0  # seconds until a suspended machine is noticed
+_CLOCK_JUMP = 30.0  # seconds of drift between the two clocks after which connections count as dead
+_MAX_QUIET_INTERVAL = 15.0  # seconds between polls of an idle feed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TailLimits:
-    """When a tail ends. Times in seconds, ``until`` in milliseconds since 1970; None: not for this reason."""
+    """When a tail ends. Times are in seconds, ``until`` in milliseconds since 1970; None means no limit."""
 
     once: bool = False
     count: int | None = None
@@ -35,12 +35,12 @@ class TailLimits:
 
     @property
     def has_goal(self) -> bool:
-        """Whether something must happen, so that running out of time is a failure."""
+        """Return whether the tail waits for rows, so that a timeout is a failure."""
         return self.count is not None or self.matches is not None
 
 
 class PollTiming(NamedTuple):
-    """``interval`` and ``heartbeat`` (0: none) in seconds; ``overlap``: how many ids each poll reads again."""
+    """``interval`` and ``heartbeat`` (0: none) in seconds; ``overlap`` is the number of ids to read again."""
 
     interval: float
     heartbeat: float = 0.0
@@ -48,8 +48,8 @@ class PollTiming(NamedTuple):
 
 
 class RowSink(NamedTuple):
-    """Where rows and positions go. ``hand_over`` returns when a row is safely out; ``save`` keeps the cursor, after
-    each row with ``each_row`` or else after each poll."""
+    """The destination of rows and cursors. ``hand_over`` returns once a row has been written; ``save`` stores the
+    cursor after each row if ``each_row`` is set, otherwise after each poll."""
 
     hand_over: Callable[[Row], None]
     save: Callable[[Cursor], None]
@@ -57,8 +57,8 @@ class RowSink(NamedTuple):
 
 
 class Follower:
-    """One tail over ``feeds``, by stream; ``client`` is what they ask with. ``cursor`` is always where the rows handed
-    over so far end."""
+    """Follows ``feeds`` (by stream), which send their requests through ``client``. ``cursor`` is the position after the
+    last row handed over."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Follower:
         self._matched = self._ready = False
 
     def run(self) -> ExitCode:
-        """Follow until a limit is reached. Raises what the server refuses for good; Stop (11) after long failure."""
+        """Follow until a limit is reached. Raise permanent server errors, and Stop (11) after failing too long."""
         try:
             while True:
                 pause = self._poll()
@@ -98,7 +98,7 @@ class Follower:
             self._presence.clear()
 
     def _poll(self) -> float:
-        """Hand over everything new; returns the seconds to wait before the next poll."""
+        """Hand over all new rows and return the seconds to wait before the next poll."""
         before = self._rows
         try:
             for row in merge_by_time([self._fresh(stream) for stream in self._feeds]):
@@ -116,12 +116,12 @@ class Follower:
         return self._pause(quiet=self._rows == before)
 
     def _fresh(self, stream: str) -> Iterator[Row]:
-        """The rows of a stream that were not handed over yet, ascending."""
+        """Yield the rows of a stream that were not handed over yet, ascending."""
         at, known = self.cursor.at.get(stream), set(self.cursor.recent.get(stream, ()))
         since = None if at is None else at - self._rhythm.overlap
         for row in self._feeds[stream].rows_after(since, self.cursor.home.file):
-            # At or below the cursor only what was committed late is new; what is older than all ids we remember we
-            # cannot tell from what was read long ago.
+            # At or below the cursor, only rows that were committed late are new. A row older than all remembered ids
+            # cannot be told apart from one that was handed over long ago, so it is skipped.
             if at is None or row["id"] > at or (row["id"] not in known and row["id"] > min(known, default=at)):
                 yield row
 
@@ -155,7 +155,7 @@ class Follower:
         return max(compute_pause(self._client, self._interval), self._client.spacing() * len(self._feeds))
 
     def _wait(self, pause: float) -> ExitCode | None:
-        """Wait that many seconds, or until time is up: then the exit code."""
+        """Wait ``pause`` seconds. Return the exit code if a time limit is reached first."""
         end = self._ctx.monotonic() + pause
         while True:
             ending = self._time_up()
@@ -165,12 +165,12 @@ class Follower:
             self._presence.waiting(self.cursor, self._rows, left)
             if self._slept_through(min([left, _SLEEP_SLICE_S, *self._time_left()])):
                 self._presence.clear()
-                self._ctx.note("the clock jumped: connecting anew")
+                self._ctx.note("the clock jumped; reconnecting")
                 self._client.close()
                 return None
 
     def _slept_through(self, seconds: float) -> bool:
-        """Sleep; True if the wall clock moved quite differently, as after suspending the machine."""
+        """Sleep, and return whether the wall clock jumped, as it does when the machine is suspended."""
         wall, monotonic = self._ctx.now() / 1000, self._ctx.monotonic()
         self._ctx.sleep(seconds)
         drift = (self._ctx.now() / 1000 - wall) - (self._ctx.monotonic() - monotonic)
@@ -182,13 +182,13 @@ class Follower:
             return ExitCode.DEADLINE if limits.has_goal else ExitCode.OK
         if limits.until is not None and self._ctx.now() >= limits.until:
             return ExitCode.OK
-        # While the server fails, silence says nothing about the readers.
+        # While the server fails, missing rows do not mean that the feed is idle.
         if limits.idle is not None and now - self._last_row >= limits.idle and not self._trouble.going_on:
             return ExitCode.OK
         return None
 
     def _time_left(self) -> Iterator[float]:
-        """Seconds until each limit of time, if it lies ahead."""
+        """Yield the seconds until each time limit that is still ahead."""
         now, limits = self._ctx.monotonic(), self._limits
         ends = [
             None if limits.timeout is None else self._began + limits.timeout - now,

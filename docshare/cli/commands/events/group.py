@@ -1,4 +1,4 @@
-"""``docshare events``: the feed as a list, live, and the cursors that remember how far a reader of it got."""
+"""``docshare events``: list and follow the events feed, and manage saved cursors."""
 
 from typing import Annotated
 
@@ -13,14 +13,14 @@ from docshare.cli.framework.exits import ExitCode
 from docshare.cli.framework.option_groups import add_options
 
 _STUBS = (
-    Stub("cursor", "events.cursor_commands", "Commands", "The named cursors of events tail: list, show, set, reset."),
+    Stub("cursor", "events.cursor_commands", "Commands", "List, show, set and reset the cursors of events tail."),
 )
 
 app = App("See who viewed and downloaded, once or live.", stubs=_STUBS)
 
 _Types = Annotated[str, typer.Option("--type", metavar="TYPE", help=TYPES_HELP)]
 _Kinds = Annotated[str | None, typer.Option("--kind", metavar="EVENT", help=KINDS_HELP)]
-_RequireAll = Annotated[bool, typer.Option("--require-all", help="Fail if --type all means fewer.")]
+_RequireAll = Annotated[bool, typer.Option("--require-all", help="Fail if --type all would skip a stream.")]
 
 
 @app.command("list", spec=build_generic_spec())
@@ -28,14 +28,13 @@ _RequireAll = Annotated[bool, typer.Option("--require-all", help="Fail if --type
 def list_events(
     given: ListOptions, types: _Types = "view", kinds: _Kinds = None, require_all: _RequireAll = False
 ) -> None:
-    """List views, downloads and gate answers, or all that happened.
+    """List views, downloads, gate responses, or all activity.
 
-    Newest first; after an id (--since 5123) ascending, as the API walks. A note tells if there are more rows than
-    shown. --type activity is one feed of all kinds of events, of notes and refused readers too; see 'docshare help
-    webhooks' for the kinds.
+    Newest first; with --since ID, oldest first. A note says if there are more rows. --type activity is a single feed of
+    all kinds of events, including notes and denied access; see 'docshare help webhooks' for the kinds.
 
-    A pipe gets tab-separated type, id, readAt, fileUuid, fileName, country, pagesViewed, timeMs, fields; of activity
-    it gets id, event, timestamp, fileUuid, fileName, and data as JSON.
+    Piped output is tab-separated: type, id, readAt, fileUuid, fileName, country, pagesViewed, timeMs, fields. For
+    activity it is id, event, timestamp, fileUuid, fileName, and data as JSON.
 
     Examples:
 
@@ -52,17 +51,17 @@ def list_events(
 def tail(
     given: TailOptions, types: _Types = "view", kinds: _Kinds = None, require_all: _RequireAll = False
 ) -> ExitCode:
-    """Follow views, downloads and gate answers as they happen, or all that happens.
+    """Follow views, downloads, gate responses, or all activity.
 
-    With --cursor NAME the position is kept: the next tail with that name goes on where this one ended. It is saved
-    after the rows are out, so that after a crash rows may come twice but never get lost; a cursor is refused for
-    another server, account, stream, file or choice of kinds.
+    --cursor NAME saves the position, and the next tail with the same name resumes there. The position is saved after
+    the rows are printed, so a crash can repeat rows but never lose them. A cursor cannot be used for another server,
+    account, stream, file or choice of kinds.
 
-    With --exec a row counts as read once the command ended with 0; the row is printed then, and what the command
-    prints goes to stderr. The command is run without a shell.
+    With --exec, a row counts as read once the command exits with 0; then the row is printed. The output of the command
+    goes to stderr. The command runs without a shell.
 
-    A pipe gets tab-separated type, id, readAt, fileUuid, fileName, country, pagesViewed, timeMs, fields; of activity
-    it gets id, event, timestamp, fileUuid, fileName, and data as JSON. --json prints one line of JSON per row.
+    Piped output is tab-separated: type, id, readAt, fileUuid, fileName, country, pagesViewed, timeMs, fields. For
+    activity it is id, event, timestamp, fileUuid, fileName, and data as JSON. --json prints one JSON line per row.
 
     Examples:
 

@@ -1,4 +1,4 @@
-"""The rows of ``events list`` and ``gate list``: which of them, and in which order."""
+"""Select and order the rows of ``events list`` and ``gate list``."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,32 +27,30 @@ from docshare.contract.streams import LIMIT_MAX
 if TYPE_CHECKING:
     from docshare.client.walking import Feed
 
-_MAX_COMMIT_DELAY_MS = 24 * 60 * 60 * 1000  # ms; nothing becomes a row later than this after it began
+_MAX_COMMIT_DELAY_MS = 24 * 60 * 60 * 1000  # ms; every session becomes a row within this time after its start
 
 
 class ListOptions(OptionGroup):
-    """Which rows are listed, and in which order."""
+    """The options of ``events list`` and ``gate list``."""
 
     file: Annotated[str | None, typer.Option("--file", metavar="FILE", help=f"Only this file: {FILE_HELP}")] = None
     since: Annotated[
-        str | None, typer.Option(metavar="ID|TIME", help="Rows after this id, or read after 2h ago or a date.")
+        str | None, typer.Option(metavar="ID|TIME", help="Only rows after this id, duration ago (2h) or date.")
     ] = None
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="Show at most N rows.")] = 50
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="Maximum number of rows.")] = 50
     everything: Annotated[bool, typer.Option("--all", help="Show all rows.")] = False
-    oldest_first: Annotated[bool, typer.Option("--oldest-first", help="Print what is shown in ascending order.")] = (
-        False
-    )
+    oldest_first: Annotated[bool, typer.Option("--oldest-first", help="Print the rows in ascending order.")] = False
 
 
 def print_rows(choice: StreamSelection, given: ListOptions, *, require_all: bool = False) -> None:
-    """Print the rows of ``choice`` that were asked for, newest first, or ascending after an id; a note tells of more.
+    """Print the selected rows of ``choice``, newest first, or ascending after an id. A note says if there are more.
 
-    Stop (2) for an id where there are several streams; what ``allowed_streams`` raises.
+    Raise Stop (2) for an id with several streams, and whatever ``filter_allowed_streams`` raises.
     """
     ctx = current_context()
     start = Since() if given.since is None else parse_since(given.since, ctx.now())
     if start.id is not None and len(choice.streams) > 1:
-        raise Stop(ExitCode.USAGE, "--since ID needs one --type", hint="An id means nothing in another stream.")
+        raise Stop(ExitCode.USAGE, "--since ID requires a single --type", hint="Each stream has its own ids.")
     printer = ctx.emitter(build_feed_spec(choice))
     client = ctx.client()
     uuid = resolve_file(ctx, client, FileResolver(ctx, client), given.file)
@@ -62,15 +60,15 @@ def print_rows(choice: StreamSelection, given: ListOptions, *, require_all: bool
         rows, more = _read_first(feeds[choice.streams[0]].rows_after(start.id, uuid), wanted)
     else:
         rows, more = _read_newest(feeds, uuid, start.at, wanted)
-        rows.sort(key=lambda row: moment_of(row) or 0)  # an id is given at the end of a reading, which began earlier
+        rows.sort(key=lambda row: moment_of(row) or 0)  # ids follow the end of sessions, readAt their start
         rows = rows if given.oldest_first else rows[::-1]
     printer.emit(rows)
     if more:
-        ctx.note(f"showing {len(rows)} rows; there are more: see them with -n or --all")
+        ctx.note(f"showing {len(rows)} rows; use -n or --all for more")
 
 
 def _read_first(rows: Iterable[Row], wanted: int | None) -> tuple[list[Row], bool]:
-    """The first rows of a walk, and whether it would go on."""
+    """Return the first ``wanted`` rows and whether there are more."""
     walk = iter(rows)
     found = list(islice(walk, wanted))
     return found, next(walk, None) is not None
@@ -79,8 +77,8 @@ def _read_first(rows: Iterable[Row], wanted: int | None) -> tuple[list[Row], boo
 def _read_newest(
     feeds: "Mapping[str, Feed]", file: str | None, at: int | None, wanted: int | None
 ) -> tuple[list[Row], bool]:
-    """The newest rows of all feeds together, oldest first, and whether there are older ones (read after ``at``)."""
-    # One row more than wanted tells whether that was all.
+    """Return the newest rows of all feeds, oldest first, and whether there are older ones read after ``at``."""
+    # One extra row shows whether there are more.
     room = None if wanted is None else wanted + 1
     rows = deque(merge_by_time([_iterate_recent(feed, file, at, room) for feed in feeds.values()]), maxlen=room)
     more = room is not None and len(rows) == room
@@ -90,7 +88,7 @@ def _read_newest(
 
 
 def _iterate_recent(feed: "Feed", file: str | None, at: int | None, room: int | None) -> Iterator[Row]:
-    """At least the newest ``room`` rows of a feed that were read after ``at``, oldest first."""
+    """Yield at least the newest ``room`` rows of a feed that were read after ``at``, oldest first."""
     if at is None and room is not None:
         yield from feed.newest(room, file)[::-1]
         return
@@ -101,7 +99,7 @@ def _iterate_recent(feed: "Feed", file: str | None, at: int | None, room: int | 
 
 
 def _is_complete(page: list[Row], at: int | None) -> bool:
-    """Whether no row before the newest ``page`` can have been read after ``at``, so that no walk is needed."""
+    """Return whether no row older than ``page`` can have been read after ``at``, so that one page is enough."""
     if at is None:
         return False
     return len(page) < LIMIT_MAX or (moment_of(page[0]) or at) < at - _MAX_COMMIT_DELAY_MS

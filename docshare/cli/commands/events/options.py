@@ -12,42 +12,50 @@ from docshare.cli.framework.option_groups import OptionGroup
 
 
 class TailOptions(OptionGroup):
-    """Where a tail begins, what it does with each row, and when it ends. Times as they were typed."""
+    """Where a tail starts, what it does with each row, and when it ends. Times are unparsed."""
 
     file: Annotated[str | None, typer.Option("--file", metavar="FILE", help=f"Only this file: {FILE_HELP}")] = None
     backlog: Annotated[
         int | None,
-        typer.Option("--backlog", "-n", min=0, metavar="N", help="First show the last N rows (10 on a terminal)."),
+        typer.Option("--backlog", "-n", min=0, metavar="N", help="Print the last N rows first (10 on a terminal)."),
     ] = None
     start: Annotated[
-        str | None, typer.Option("--from", metavar="start|now|ID", help="Begin here, not at the saved cursor or now.")
+        str | None,
+        typer.Option("--from", metavar="start|now|ID", help="Start here instead of at the saved cursor or now."),
     ] = None
-    cursor: Annotated[str | None, typer.Option(metavar="NAME", help="Go on where this cursor is, and keep it.")] = None
-    cursor_file: Annotated[Path | None, typer.Option(metavar="P", help="The same with a file of yours.")] = None
-    no_cursor: Annotated[bool, typer.Option("--no-cursor", help="Keep no cursor (the default).")] = False
-    reset: Annotated[bool, typer.Option("--reset", help="Forget what the cursor says.")] = False
-    once: Annotated[bool, typer.Option("--once", help="Show what is new and end.")] = False
-    count: Annotated[int | None, typer.Option(min=1, metavar="N", help="End after N rows.")] = None
+    cursor: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Resume from this named cursor, and update it.")
+    ] = None
+    cursor_file: Annotated[
+        Path | None, typer.Option(metavar="P", help="Resume from this cursor file, and update it.")
+    ] = None
+    no_cursor: Annotated[bool, typer.Option("--no-cursor", help="Do not save a cursor (the default).")] = False
+    reset: Annotated[bool, typer.Option("--reset", help="Ignore the saved position of the cursor.")] = False
+    once: Annotated[bool, typer.Option("--once", help="Print new rows and exit.")] = False
+    count: Annotated[int | None, typer.Option(min=1, metavar="N", help="Exit after N rows.")] = None
     until_match: Annotated[
-        str | None, typer.Option(metavar="EXPR", help="End with the first row for which this JMESPath is true.")
+        str | None, typer.Option(metavar="EXPR", help="Exit after the first row that matches this JMESPath.")
     ] = None
-    until: Annotated[str | None, typer.Option(metavar="TIME", help="End at 18:30, on a date, or in 2h.")] = None
+    until: Annotated[str | None, typer.Option(metavar="TIME", help="Exit at 18:30, on a date, or in 2h.")] = None
     timeout: Annotated[
-        str | None, duration_option("End after this time: code 124 if --count or --until-match is unmet.")
+        str | None, duration_option("Exit after this time; code 124 if --count or --until-match is unmet.")
     ] = None
-    idle: Annotated[str | None, duration_option("End after so long without a row.")] = None
+    idle: Annotated[str | None, duration_option("Exit after this time without a row.")] = None
     interval: Annotated[
-        str | None, duration_option("Poll this often (2s; 4s for three streams); slower while quiet.")
+        str | None, duration_option("Time between polls (2s; 4s for three streams; longer while idle).")
     ] = None
     overlap: Annotated[
         int,
         typer.Option(
-            min=0, max=cursor_files.MAX_RECENT_IDS, metavar="K", help="Read the last K ids again for late rows."
+            min=0, max=cursor_files.MAX_RECENT_IDS, metavar="K", help="Check the last K ids again for late rows."
         ),
     ] = 0
     execute: Annotated[
-        str | None, typer.Option("--exec", metavar="CMD", help="Run this for each row, with the row as JSON on stdin.")
+        str | None,
+        typer.Option("--exec", metavar="CMD", help="Run this command for each row, passed as JSON on stdin."),
     ] = None
-    exec_retries: Annotated[int, typer.Option(min=0, metavar="N", help="Run it again up to N times if it fails.")] = 0
-    heartbeat: Annotated[str, duration_option("A sign of life on stderr when that is no terminal; 0 for none.")] = "60s"
-    give_up_after: Annotated[str, duration_option("End with code 11 after failing for so long.")] = "10m"
+    exec_retries: Annotated[int, typer.Option(min=0, metavar="N", help="Retry a failed --exec up to N times.")] = 0
+    heartbeat: Annotated[
+        str, duration_option("Interval of heartbeat lines on stderr when it is not a terminal; 0 for none.")
+    ] = "60s"
+    give_up_after: Annotated[str, duration_option("Exit with code 11 after failing for this long.")] = "10m"

@@ -1,4 +1,4 @@
-"""How rows of the feeds are printed: as a table, as lines while they come, and which keys scripts get."""
+"""Print rows of the feeds: as a table, as live lines, and as the columns for scripts."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -18,14 +18,14 @@ _TYPE_WIDTH = max(map(len, STREAMS))
 
 
 def build_feed_spec(choice: StreamSelection) -> Spec:
-    """How the rows of ``choice`` are printed; types line up where there are several streams."""
+    """Return how to print the rows of ``choice``. With several streams, the types are aligned."""
     if choice.streams == (ACTIVITY_FEED,):
         return _build_activity_spec()
     return _build_stream_spec(several=len(choice.streams) > 1)
 
 
 def build_generic_spec() -> Spec:
-    """What a command can print of which the choice is not known yet: its ``--fields`` may be of either kind."""
+    """Return the spec of a command whose streams are not parsed yet, so that ``--fields`` accepts the keys of all."""
     return _build_stream_spec(several=False)._replace(fields=ACTIVITY.keys)
 
 
@@ -71,7 +71,7 @@ def _build_activity_spec() -> Spec:
             Column("timestamp", "WHEN", show=_format_when),
             Column("event", "EVENT"),
             Column("data.fileName", "FILE", role="bold", flexible=True),
-            Column("data", "WHAT", flexible=True, rank=1, show=describe_event),
+            Column("data", "DETAILS", flexible=True, rank=1, show=describe_event),
             Column("id", "ID", role="id"),
         ),
         plain=("id", "event", "timestamp", "data.fileUuid", "data.fileName", "data"),
@@ -103,7 +103,7 @@ def _join_parts(*parts: Any) -> str:
 
 
 def _format_clock(row: Mapping[str, Any], now: int) -> str:
-    """The time of day, with the date if it was not today."""
+    """Return the time of day, preceded by the date unless that is today."""
     today = time.strftime("%Y-%m-%d ", time.localtime(now / 1000))
     return _format_when(row).removeprefix(today) or "--:--:--"
 

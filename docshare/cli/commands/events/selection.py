@@ -1,4 +1,4 @@
-"""What listing and following a feed share: the choice of streams, moments as they are typed, and the order of rows."""
+"""Shared by listing and following a feed: the choice of streams, parsing of times, and the order of rows."""
 
 import heapq
 import re
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-TYPES_HELP = "view, download, gate [Pro], several with commas, all (three), or activity (every kind of event)."
-KINDS_HELP = "With --type activity: only these kinds, such as note.created, several with commas."
+TYPES_HELP = "view, download, gate [Pro], comma-separated; all (these three); or activity (every kind of event)."
+KINDS_HELP = "With --type activity: only these kinds, such as note.created, comma-separated."
 ALL = "all"
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
 class StreamSelection(NamedTuple):
-    """The ``streams`` in the order of the specification; ``all``: they were not named one by one; ``kinds``: what is
-    wanted of the activity feed, everything if empty; ``aliased``: gate rows come from the address of their own."""
+    """The ``streams`` in the order of the API. ``all``: the user chose --type all; ``kinds``: the kinds to show of the
+    activity feed, or all if empty; ``aliased``: fetch gate rows from the gate-responses endpoint."""
 
     streams: tuple[str, ...]
     all: bool = False
@@ -37,7 +37,7 @@ class StreamSelection(NamedTuple):
     aliased: bool = False
 
     def feeds(self, client: "Client", streams: Iterable[str]) -> "dict[str, Feed]":
-        """Where the rows of each of ``streams`` come from."""
+        """Return the feed of each of ``streams``."""
         return {stream: self._feed(client, stream) for stream in streams}
 
     def _feed(self, client: "Client", stream: str) -> "Feed":
@@ -50,32 +50,34 @@ GATE_RESPONSES = StreamSelection(("gate",), aliased=True)
 
 
 def choose_streams(text: str, kinds: str | None = None) -> StreamSelection:
-    """Read ``--type`` and ``--kind``; Stop (2) for an unknown word, and for what does not go together."""
+    """Parse ``--type`` and ``--kind``. Raise Stop (2) for an unknown value or an invalid combination."""
     words = [word.strip() for word in text.split(",")]
     if kinds is not None and words != [ACTIVITY_FEED]:
-        raise Stop(ExitCode.USAGE, "--kind needs --type activity", hint="The other streams hold one kind each.")
+        raise Stop(ExitCode.USAGE, "--kind requires --type activity", hint="Each other stream has a single kind.")
     if words == [ACTIVITY_FEED]:
         return StreamSelection((ACTIVITY_FEED,), kinds=_parse_kinds(kinds))
     if ACTIVITY_FEED in words:
-        raise Stop(ExitCode.USAGE, "--type activity cannot be mixed with others", hint="It holds their events, too.")
+        raise Stop(
+            ExitCode.USAGE, "--type activity cannot be combined with other types", hint="It includes their events."
+        )
     if words == [ALL]:
         return StreamSelection(tuple(STREAMS), all=True)
     strange = [word for word in words if word not in STREAMS]
     if strange:
-        raise Stop(ExitCode.USAGE, f"--type: no such stream: {', '.join(strange)}", hint=f"Use {TYPES_HELP}")
+        raise Stop(ExitCode.USAGE, f"--type: unknown stream: {', '.join(strange)}", hint=f"Use {TYPES_HELP}")
     return StreamSelection(tuple(name for name in STREAMS if name in words))
 
 
 def _parse_kinds(text: str | None) -> tuple[str, ...]:
     if text is None:
         return ()
-    from docshare.contract.webhooks import ACTIVITY_KINDS  # here and elsewhere: views need nothing of it
+    from docshare.contract.webhooks import ACTIVITY_KINDS  # imported here because views do not need it
 
     words = [word.strip() for word in text.split(",")]
     strange = [word for word in words if word not in ACTIVITY_KINDS]
     if strange:
         raise Stop(
-            ExitCode.USAGE, f"--kind: no such kind: {', '.join(strange)}", hint=f"Kinds: {', '.join(ACTIVITY_KINDS)}."
+            ExitCode.USAGE, f"--kind: unknown kind: {', '.join(strange)}", hint=f"Kinds: {', '.join(ACTIVITY_KINDS)}."
         )
     return tuple(kind for kind in ACTIVITY_KINDS if kind in words)
 
@@ -83,10 +85,10 @@ def _parse_kinds(text: str | None) -> tuple[str, ...]:
 def filter_allowed_streams(
     context: "Context", client: "Client", choice: StreamSelection, *, require_all: bool
 ) -> tuple[str, ...]:
-    """The streams without those that the plan does not include, if ``all`` were asked for; a note says so once.
+    """Return the chosen streams. For ``all``, skip those that the plan does not include and print a note.
 
-    Raises ``Refused`` (plan_required) if such a stream was named, or with ``require_all``; Stop (3) where the server
-    keeps no activity feed.
+    Raise ``Refused`` (plan_required) if such a stream was named or ``require_all`` is set, and Stop (3) if the server
+    has no activity feed.
     """
     if choice.streams == (ACTIVITY_FEED,):
         _require_activity(client)
@@ -100,7 +102,7 @@ def filter_allowed_streams(
         except Refused as refusal:
             if refusal.code != "plan_required" or require_all:
                 raise
-            context.note(f"without the {name} stream: {refusal.detail}")
+            context.note(f"skipping the {name} stream: {refusal.detail}")
     return tuple(kept)
 
 
@@ -110,13 +112,16 @@ def _require_activity(client: "Client") -> None:
     except Refused as refusal:
         if refusal.status != 404:
             raise
-        hint = "Views, downloads and gate answers are there as --type all."
-        raise Stop(ExitCode.NOT_FOUND, f"{client.origin} keeps no activity feed", hint=hint) from refusal
+        hint = "Use --type all for views, downloads and gate responses."
+        raise Stop(ExitCode.NOT_FOUND, f"{client.origin} has no activity feed", hint=hint) from refusal
 
 
 def resolve_file(context: "Context", client: "Client", names: "FileResolver", word: str | None) -> str | None:
-    """The UUID for ``--file``. The feed has no rows for an unknown id, so it is looked up first: a typo must not look
-    like silence. A credential that may not look it up (scope) is taken at its word."""
+    """Return the UUID for ``--file``.
+
+    The feed of an unknown file is empty, so the file is looked up first to detect typos. If the credential lacks the
+    scope for that, the name is used unchecked.
+    """
     if word is None:
         return None
     name = names.one(word)
@@ -130,14 +135,14 @@ def resolve_file(context: "Context", client: "Client", names: "FileResolver", wo
 
 
 class Since(NamedTuple):
-    """``--since``: an ``id`` of one stream, or a moment in milliseconds since 1970 (``at``)."""
+    """``--since``: an ``id`` of one stream, or a time ``at`` in milliseconds since 1970."""
 
     id: int | None = None
     at: int | None = None
 
 
 def parse_since(text: str, now: int) -> Since:
-    """Read ``5123``, ``2h``, ``2026-11-20`` (here, midnight) or a full datetime; Stop (2) for anything else."""
+    """Parse ``5123``, ``2h``, ``2026-11-20`` (local midnight) or a full datetime. Raise Stop (2) for anything else."""
     if text.isascii() and text.isdigit():
         return Since(id=int(text))
     if _DATE.fullmatch(text):
@@ -149,18 +154,18 @@ def parse_since(text: str, now: int) -> Since:
         return Since(at=now - int(parse_duration(text) * 1000))
     except ValueError:
         hint = "Use an id such as 5123, a time ago such as 2h, or a date such as 2026-11-20."
-        raise Stop(ExitCode.USAGE, f"--since: {text!r} is none of these", hint=hint) from None
+        raise Stop(ExitCode.USAGE, f"--since: {text!r} is not an id, a duration or a date", hint=hint) from None
 
 
 def parse_until(text: str, now: int) -> int:
-    """Read ``--until``: a date, a datetime, ``18:30`` (the next one) or ``2h`` from now; in milliseconds since 1970."""
+    """Parse ``--until``: a date, a datetime, the next ``18:30``, or ``2h`` from now. Return milliseconds since 1970."""
     clock = re.fullmatch(r"(\d\d):(\d\d)", text, re.ASCII)
     if clock:
         today = datetime.fromtimestamp(now / 1000).astimezone()
         try:
             moment = today.replace(hour=int(clock[1]), minute=int(clock[2]), second=0, microsecond=0)
         except ValueError:
-            raise Stop(ExitCode.USAGE, f"--until: {text!r} is no time of day") from None
+            raise Stop(ExitCode.USAGE, f"--until: {text!r} is not a time of day") from None
         at = int(moment.timestamp() * 1000)
         return at if at > now else at + 86_400_000
     stamp = parse_instant(_to_local_midnight(text) if _DATE.fullmatch(text) else text)
@@ -169,7 +174,7 @@ def parse_until(text: str, now: int) -> int:
     try:
         return now + int(parse_duration(text) * 1000)
     except ValueError:
-        raise Stop(ExitCode.USAGE, f"--until: {text!r} is neither a date, a time of day nor a duration") from None
+        raise Stop(ExitCode.USAGE, f"--until: {text!r} is not a date, a time of day or a duration") from None
 
 
 def _to_local_midnight(text: str) -> str:
@@ -180,19 +185,19 @@ def _to_local_midnight(text: str) -> str:
 
 
 def stream_of(row: Mapping[str, Any]) -> str:
-    """The stream whose row this is; rows of the activity feed do not say."""
+    """Return the stream of the row; rows of the activity feed have no ``type``."""
     return str(row.get("type", ACTIVITY_FEED))
 
 
 def moment_of(row: Mapping[str, Any]) -> int | None:
-    """``readAt``, or the ``timestamp`` of activity, in milliseconds; None for the rare row without it."""
+    """Return ``readAt``, or ``timestamp`` for activity, in milliseconds; None if the row has neither."""
     return parse_instant(str(row.get("readAt", row.get("timestamp", ""))))
 
 
 def merge_by_time(streams: Sequence[Iterable[Row]]) -> Iterator[Row]:
-    """Rows of several streams by time; the order inside a stream stays as it is.
+    """Merge the rows of several streams by time, keeping the order within each stream.
 
-    A view becomes a row when its session ends, so ``readAt`` may go back inside a stream, or be missing: such a row
-    comes right after the one before it.
+    A view becomes a row when its session ends, so ``readAt`` may decrease within a stream or be missing. Such a row
+    follows its predecessor.
     """
     return heapq.merge(*streams, key=lambda row: moment_of(row) or 0)

@@ -1,4 +1,4 @@
-"""Where ``docshare events tail`` begins: at a saved cursor, at the start, at an id, or now with some rows before."""
+"""Resolve where ``docshare events tail`` starts: at a saved cursor, the start, an id, or now with a backlog."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -17,7 +17,7 @@ START, NOW = "start", "now"
 
 
 def fetch_account_id(client: "Client") -> str | None:
-    """The UUID of the account, which a kept cursor is bound to; None if the credential may not know it (scope)."""
+    """Return the UUID of the account, to which a cursor is bound; None if the credential lacks the scope to see it."""
     try:
         uuid = client.account.show().get("uuid")
     except Refused as refusal:
@@ -28,23 +28,23 @@ def fetch_account_id(client: "Client") -> str | None:
 
 
 def load_cursor(keeper: CursorFile, home: CursorBinding) -> Cursor | None:
-    """The cursor in the file, fit for ``home``; None if there is none yet. Stop (2) if it belongs elsewhere."""
+    """Return the cursor in the file, or None if there is no file. Raise Stop (2) if it does not match ``home``."""
     cursor = keeper.load()
     if cursor is None:
         return None
     strange = cursor.home.difference(home)
     if strange is not None:
-        raise keeper.refusal(f"cannot be used here: {strange}")
+        raise keeper.refusal(f"does not match: {strange}")
     beyond = find_stream_out_of_range(cursor.at)
     if beyond is not None:
-        raise keeper.refusal(f"lies beyond every id of the {beyond} stream")
+        raise keeper.refusal(f"contains an id that the {beyond} stream cannot have")
     return cursor._replace(home=home._replace(account=home.account or cursor.home.account))
 
 
 class StartResolver:
-    """The newest rows of each of ``feeds`` (by stream), read once if need be, and the positions that follow from them.
+    """Computes start positions from the newest rows of each of ``feeds`` (by stream), which are fetched at most once.
 
-    ``overlap``: so many of the newest ids are remembered as seen; ``backlog``: so many rows are shown first.
+    ``overlap`` is the number of newest ids to remember as seen, ``backlog`` the number of rows to show first.
     """
 
     def __init__(self, feeds: "Mapping[str, Feed]", home: CursorBinding, overlap: int, backlog: int) -> None:
@@ -55,23 +55,26 @@ class StartResolver:
         self._backlog = backlog
 
     def at(self, word: str) -> Cursor:
-        """The cursor for ``start``, ``now`` or an id. Stop (2) for anything else, and for an id of several streams."""
+        """Return the cursor for ``start``, ``now`` or an id.
+
+        Raise Stop (2) for anything else, and for an id with several streams.
+        """
         if word == NOW:
             return self.completed(Cursor(self._home))
         if word == START:
             return Cursor(self._home, dict.fromkeys(self._feeds))
         if not (word.isascii() and word.isdigit()):
-            raise Stop(ExitCode.USAGE, f"--from: {word!r} is neither start nor now nor an id")
+            raise Stop(ExitCode.USAGE, f"--from: {word!r} is not start, now or an id")
         if len(self._home.streams) > 1:
-            raise Stop(ExitCode.USAGE, "--from ID needs one --type", hint="An id means nothing in another stream.")
+            raise Stop(ExitCode.USAGE, "--from ID requires a single --type", hint="Each stream has its own ids.")
         (stream,) = self._home.streams
         at = {stream: int(word) or None}
         if find_stream_out_of_range(at):
-            raise Stop(ExitCode.USAGE, f"--from: no row of the {stream} stream can have the id {word}")
+            raise Stop(ExitCode.USAGE, f"--from: id {word} is out of range for the {stream} stream")
         return Cursor(self._home, at)
 
     def completed(self, cursor: Cursor) -> Cursor:
-        """``cursor`` with the newest row as the position of every stream that has none yet (Pro may just have come)."""
+        """Return ``cursor`` with new streams, as after an upgrade to Pro, positioned at their newest row."""
         for stream in self._feeds:
             if stream not in cursor.at:
                 rows = self._newest[stream]
@@ -81,7 +84,7 @@ class StartResolver:
         return cursor
 
     def backlog(self) -> list[Row]:
-        """The last rows of all streams together, oldest first."""
+        """Return the last rows of all streams together, oldest first."""
         return (
             list(merge_by_time([iter(self._newest[stream]) for stream in self._feeds]))[-self._backlog :]
             if self._backlog

@@ -1,4 +1,4 @@
-"""The status line of ``docshare events tail`` while no row arrives, and its heartbeat where nobody watches."""
+"""Show the status line of ``docshare events tail``, or heartbeat lines if stderr is not a terminal."""
 
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ _CLEAR = "\r\x1b[K"
 
 
 class StatusLine:
-    """Shows that the tail is alive: a status line where a person watches, else a line every ``heartbeat`` seconds."""
+    """Shows that the tail is running: a status line on a terminal, otherwise a line every ``heartbeat`` seconds."""
 
     def __init__(self, context: "Context", heartbeat: float) -> None:
         self._ctx = context
@@ -25,16 +25,16 @@ class StatusLine:
         self._visible = False
 
     def ready(self, cursor: Cursor) -> None:
-        """The first poll went well."""
+        """Report that the first poll succeeded."""
         self._ctx.note(f"following {','.join(cursor.at)} from {describe_position(cursor)}")
 
     def heard(self) -> None:
-        """A row is about to be printed."""
+        """Clear the status line because a row is about to be printed."""
         self.clear()
         self._last_word = self._ctx.monotonic()
 
     def waiting(self, cursor: Cursor, rows: int, left: float) -> None:
-        """``left`` seconds remain until the next poll; ``rows`` were shown so far."""
+        """Update the status: ``left`` seconds until the next poll, ``rows`` shown so far."""
         now = self._ctx.monotonic()
         if self._watched:
             dot = self._ctx.err_screen.glyph("·")
@@ -46,14 +46,14 @@ class StatusLine:
             self._last_word = now
 
     def clear(self) -> None:
-        """Take the status line away."""
+        """Clear the status line."""
         if self._visible:
             self._ctx.err_raw(_CLEAR)
             self._visible = False
 
 
 def describe_position(cursor: Cursor) -> str:
-    """``cursor 5123``; of several streams ``cursor view:5123 gate:17``."""
+    """Return ``cursor 5123``, or for several streams ``cursor view:5123 gate:17``."""
     at = {stream: "start" if id is None else str(id) for stream, id in cursor.at.items()}
     if len(cursor.home.streams) == 1:
         return f"cursor {at.get(cursor.home.streams[0], 'start')}"

@@ -1,4 +1,4 @@
-"""The tail of a feed: where to begin, and what is done with each row."""
+"""``docshare events tail``: resolve the start position, follow the streams and process each row."""
 
 import json
 from collections.abc import Callable
@@ -28,16 +28,17 @@ from docshare.cli.terminal.text import parse_duration
 if TYPE_CHECKING:
     from docshare.client import Client
 
-_INTERVAL = 2.0  # seconds; for one or two streams
-_INTERVAL_FOR_THREE = 4.0  # every 2 s they would use three quarters of the rate limit
+_INTERVAL = 2.0  # seconds, for one or two streams
+_INTERVAL_FOR_THREE = 4.0  # polling three streams every 2 s would use three quarters of the rate limit
 _TERMINAL_BACKLOG = 10
 _MAX_EXEC_BACKOFF = 30.0  # seconds
 
 
 def follow(choice: StreamSelection, given: TailOptions, *, require_all: bool = False) -> ExitCode:
-    """Follow the streams of ``choice`` as the options say; returns the exit code.
+    """Follow the streams of ``choice`` and return the exit code.
 
-    Stop (2) for options that do not go together; else what ``Follower.run`` and ``allowed_streams`` raise.
+    Raise Stop (2) for options that exclude each other, and whatever ``Follower.run`` and ``filter_allowed_streams``
+    raise.
     """
     ctx = current_context()
     ctx.endless = True
@@ -69,7 +70,7 @@ def follow(choice: StreamSelection, given: TailOptions, *, require_all: bool = F
 
 
 class _TailSettings(NamedTuple):
-    """What was asked for, checked. Times in seconds; ``keeper``: the cursor file, if one is kept."""
+    """The validated options. Times are in seconds; ``keeper`` is the cursor file, if any."""
 
     choice: StreamSelection
     file: str | None
@@ -99,7 +100,7 @@ class _Tail:
                 held.enter_context(self._plan.keeper.held())
             home, streams = self._home(client)
             cursor = self._begin(client, home, streams)
-            # Once begun, the loop waits by itself, so that its limits hold and a failure is told once.
+            # The loop retries by itself, so that its limits apply and a failure is reported once.
             poller = client if self._limits.once else held.enter_context(client.fork(retries=0))
             rhythm = PollTiming(self._interval(streams), self._plan.heartbeat, self._plan.overlap)
             sink = RowSink(self._hand_over, self._save, each_row=bool(self._plan.command))
@@ -107,7 +108,7 @@ class _Tail:
             return Follower(self._ctx, poller, feeds, cursor, rhythm, self._limits, sink).run()
 
     def _home(self, client: "Client") -> tuple[CursorBinding, tuple[str, ...]]:
-        """Where the cursor belongs, and which of its streams can be read now."""
+        """Return the binding of the cursor and the streams that can be read now."""
         plan = self._plan
         file = resolve_file(self._ctx, client, FileResolver(self._ctx, client), plan.file)
         streams = filter_allowed_streams(self._ctx, client, plan.choice, require_all=plan.require_all)
@@ -115,7 +116,7 @@ class _Tail:
         return CursorBinding(client.origin, plan.choice.streams, account, file, plan.choice.kinds), streams
 
     def _begin(self, client: "Client", home: CursorBinding, streams: tuple[str, ...]) -> Cursor:
-        """The position to go on from, after the rows before it were shown."""
+        """Print the backlog and return the start position."""
         plan = self._plan
         saved = None if plan.keeper is None or plan.reset else load_cursor(plan.keeper, home)
         fresh = plan.start == NOW or (plan.start is None and saved is None)
@@ -145,7 +146,7 @@ class _Tail:
         self._printer.row(row)
 
     def _execute(self, row: Row) -> None:
-        """Run the command until it ends with 0. Stop (12) if it never does: the cursor then stays before the row."""
+        """Run the command until it exits with 0. Raise Stop (12) if it never does; the cursor stays before the row."""
         status = 0
         for attempt in range(self._plan.exec_retries + 1):
             if attempt:
@@ -155,8 +156,8 @@ class _Tail:
                 return
         raise Stop(
             ExitCode.PARTIAL,
-            f"--exec ended with {status} for row {row['id']} of the {stream_of(row)} stream",
-            hint="The row counts as not read: a cursor stays before it.",
+            f"the --exec command exited with {status} for row {row['id']} of the {stream_of(row)} stream",
+            hint="The row counts as unread; the cursor stays before it.",
         )
 
 
@@ -164,7 +165,7 @@ def _exit_status(command: list[str], row: Row) -> int:
     import subprocess
 
     try:
-        # Standard output carries rows only, so what the command prints goes to standard error (descriptor 2).
+        # Standard output carries only rows, so the output of the command goes to standard error (descriptor 2).
         return subprocess.run(command, input=json.dumps(row).encode() + b"\n", stdout=2, check=False).returncode
     except OSError as error:
         raise Stop(ExitCode.USAGE, f"--exec: cannot run {command[0]}: {error.strerror or error}") from error
@@ -180,7 +181,7 @@ def _parse_command(text: str | None) -> list[str]:
     except ValueError as error:
         raise Stop(ExitCode.USAGE, f"--exec: {error}") from None
     if not words:
-        raise Stop(ExitCode.USAGE, "--exec names no command")
+        raise Stop(ExitCode.USAGE, "--exec requires a command")
     return words
 
 
@@ -192,7 +193,7 @@ def _choose_cursor_file(ctx: Context, given: TailOptions) -> CursorFile | None:
     if given.cursor_file is not None:
         return CursorFile(given.cursor_file, f"the cursor file {given.cursor_file}")
     if given.reset:
-        raise Stop(ExitCode.USAGE, "--reset needs --cursor or --cursor-file")
+        raise Stop(ExitCode.USAGE, "--reset requires --cursor or --cursor-file")
     return None
 
 
@@ -204,7 +205,7 @@ def _make_matcher(text: str | None) -> Callable[[Row], bool] | None:
 
 
 def _is_true(value: Any) -> bool:
-    # The truth of JMESPath: only these are false, and every number is true.
+    # In JMESPath only these values are false; every number is true.
     return not (value is None or value is False or value in ("", [], {}))
 
 

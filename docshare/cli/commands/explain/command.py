@@ -1,4 +1,4 @@
-"""``docshare explain``: why a session is what it is."""
+"""``docshare explain``: explain how a session was measured and classified."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,12 +24,12 @@ Row = Mapping[str, Any]
 
 app = App()
 
-_MAX_QUIET_FILES = 3  # files that are asked without a word
-_MAX_FILES = 200  # files that are asked at all
+_MAX_QUIET_FILES = 3  # files that are searched without a note
+_MAX_FILES = 200  # maximum number of files to search
 
 
 def _make_duration_column(key: str, title: str) -> Column:
-    """A column of times in ms that can be added up by eye."""
+    """Return a column of exact durations, so that their sum can be checked."""
     return Column(key, title, show=lambda row: format_exact_duration(int(read_number(row, key))) if key in row else "")
 
 
@@ -41,7 +41,7 @@ _BEACON_COLUMNS = (
     Column("turns", "TURNS", rank=4),
     _make_duration_column("claimedMs", "CLAIMED"),
     _make_duration_column("acceptedMs", "ACCEPTED"),
-    Column("why", "CUT BECAUSE", role="warn", flexible=True),
+    Column("why", "REASON FOR CUT", role="warn", flexible=True),
 )
 _PAGE_COLUMNS = (
     Column("page", "PAGE", role="bold"),
@@ -60,19 +60,20 @@ _FLAT_FORMATS = ("plain", "csv", "tsv")
 
 @app.command("explain", spec=_SESSION_SPEC)
 def explain(
-    session: Annotated[str, typer.Argument(metavar="SESSION", help="The sessionId, as readership sessions shows it.")],
+    session: Annotated[str, typer.Argument(metavar="SESSION", help="A sessionId from docshare readership sessions.")],
     file: Annotated[
         str | None,
-        typer.Option("--file", metavar="FILE", help=f"The file it is of: {FILE_HELP}"),
+        typer.Option("--file", metavar="FILE", help=f"File of the session: {FILE_HELP}"),
     ] = None,
 ) -> None:
-    """Explain how the time and the class of a session came about.
+    """Explain how a session was measured and classified.
 
-    [Pro] The page of a reader reports what it saw; the server accepts no more than its own clock allows. Shown are the
-    verdict, every report with what it claimed and what was accepted, and the time of each page. Without --file the
-    newest files are asked one by one. A pipe gets one line per report: tab-separated seq, receivedAt, visible,
-    visibleMs, input, turns, backTurns, claimedMs, acceptedMs, why. Sessions that were not counted can be explained
-    too: docshare readership sessions FILE --uncounted lists them. The rule: docshare help measuring.
+    [Pro] The browser of a reader reports reading times, and the server accepts no more than its own clock allows. The
+    output shows the class, each report with the claimed and the accepted time, and the time on each page. Without
+    --file, the newest files are searched one by one. Piped output has one tab-separated line per report: seq,
+    receivedAt, visible, visibleMs, input, turns, backTurns, claimedMs, acceptedMs, why. Uncounted sessions, which
+    docshare readership sessions FILE --uncounted lists, can also be explained. For the rules see docshare help
+    measuring.
 
     Examples:
 
@@ -82,7 +83,7 @@ def explain(
     ctx = current_context()
     printer = ctx.emitter(_SESSION_SPEC)
     if not is_uuid(session):
-        raise Stop(ExitCode.USAGE, f"{session!r} is no sessionId", hint="See: docshare readership sessions FILE")
+        raise Stop(ExitCode.USAGE, f"{session!r} is not a sessionId", hint="See: docshare readership sessions FILE")
     client = ctx.client()
     with explain_forbidden():
         if file is None:
@@ -100,11 +101,11 @@ def explain(
 
 
 def _find_session(ctx: Context, client: "Client", session: str) -> Row:
-    """The session, wherever it is. Stop (3) if none of the newest files has it."""
+    """Search the newest files for the session. Raise Stop (3) if none of them has it."""
     files = client.files.list()
     cache.remember_files(ctx, files)
     if len(files) > _MAX_QUIET_FILES:
-        ctx.note(f"searching {min(len(files), _MAX_FILES)} files, a request each; quicker with --file FILE")
+        ctx.note(f"searching {min(len(files), _MAX_FILES)} files with a request each; --file FILE is faster")
     for file in files[:_MAX_FILES]:
         client.pace()
         try:
@@ -113,7 +114,7 @@ def _find_session(ctx: Context, client: "Client", session: str) -> Row:
             if refusal.status != 404:
                 raise
     where = f"the newest {_MAX_FILES} files" if len(files) > _MAX_FILES else "your files"
-    raise Stop(ExitCode.NOT_FOUND, f"no session {session} in {where}", hint="Name the file with --file.")
+    raise Stop(ExitCode.NOT_FOUND, f"no session {session} in {where}", hint="Set the file with --file.")
 
 
 def _build_row(report: BeaconExplanation) -> Row:
@@ -125,12 +126,12 @@ def _build_row(report: BeaconExplanation) -> Row:
 def _render_session(ctx: Context, session: Row) -> Iterator[str]:
     from docshare.cli.terminal import table
 
-    told = explain_beacons(session)
-    for number_of_line, line in enumerate(describe_session(session, told)):
+    reports = explain_beacons(session)
+    for number_of_line, line in enumerate(describe_session(session, reports)):
         yield ctx.out_screen.paint("dim" if number_of_line else "bold", clean(line))
     pages = read_objects(session, "pages")
     for title, columns, rows in (
-        ("reports", _BEACON_COLUMNS, [_build_row(report) for report in told]),
+        ("reports", _BEACON_COLUMNS, [_build_row(report) for report in reports]),
         ("pages", _PAGE_COLUMNS, pages),
     ):
         if rows:

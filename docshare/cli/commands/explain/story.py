@@ -1,6 +1,6 @@
-"""How a session's time and class came about, told from the reports (beacons) that it is made of. Nothing here prints.
+"""Explain the time and the class of a session from its reports (beacons). This module does not print.
 
-The rule itself stands in ``docshare/server/rules/reading.py``; here its results are put into words.
+The rules are in ``docshare/server/rules/reading.py``; this module describes their results.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,25 +14,25 @@ from docshare.contract.wire import parse_instant
 Row = Mapping[str, Any]
 
 CUT_BY_CLOCK = "less time had passed"
-CUT_BY_VISIBILITY = "it was visible for less"
+CUT_BY_VISIBILITY = "the page was visible for less time"
 
 _END_HIDDEN = ": a minute after the page was hidden"
 _END_CLOSED = ": 10 seconds after the page was closed"
-_END_INACTIVE = ": five minutes after its reader was last active"
+_END_INACTIVE = ": five minutes after the last activity"
 _CLASSES = {
-    "human": "a reader, and counted",
-    "tool": "a program that names itself, not counted",
-    "preview": "a link preview that names itself, not counted",
-    "prefetch": "loaded ahead of its reader and never touched, not counted",
-    "unconfirmed": "opened it without touching anything, not counted",
+    "human": "a reader, counted",
+    "tool": "a program that identifies itself, not counted",
+    "preview": "a link preview that identifies itself, not counted",
+    "prefetch": "prefetched without interaction, not counted",
+    "unconfirmed": "opened without any interaction, not counted",
     "burst": "one of too many short sessions, not counted",
-    "scanner": "ran the page and left at once, not counted",
+    "scanner": "ran the page and left immediately, not counted",
 }
 
 
 class BeaconExplanation(NamedTuple):
-    """One beacon. ``after_ms``: arrival since the session began (None: not known); times in ms; ``why`` less was
-    accepted than claimed, in words; empty if it was not."""
+    """One beacon, times in ms. ``after_ms`` is its arrival since the start of the session, None if unknown; ``why``
+    says why less than the claimed time was accepted, or is empty."""
 
     row: Row
     after_ms: int | None
@@ -42,7 +42,7 @@ class BeaconExplanation(NamedTuple):
 
 
 def explain_beacons(session: Row) -> list[BeaconExplanation]:
-    """The beacons of ``session`` in the order of their arrival, with what became of each."""
+    """Return the beacons of ``session`` in order of arrival, with the claimed and the accepted time."""
     began = read_instant(session, "startedAt")
     rows = sorted(
         read_objects(session, "beacons"),
@@ -82,15 +82,15 @@ def _explain_cut(row: Row, allowed: float, over_the_clock: bool) -> str:
 
 
 def describe_session(session: Row, told: list[BeaconExplanation]) -> Iterator[str]:
-    """Sentences on what the session is, when it was, and how its time was measured; ``told``: its ``reports``."""
+    """Yield sentences about the class, the times and the measurement of the session with the reports ``told``."""
     klass = str(session.get("class", "unknown"))
-    yield f"{klass}: {_CLASSES.get(klass, 'a class that this version does not know')}"
+    yield f"{klass}: {_CLASSES.get(klass, 'a class unknown to this version')}"
     if session.get("reason"):
-        yield f"because: {session['reason']}"
+        yield f"reason: {session['reason']}"
     yield from _describe_timeline(session, told)
     total = format_exact_duration(int(read_number(session, "totalTimeMs")))
     if not told:
-        yield f"{total} of reading; its reports are no longer kept"
+        yield f"{total} of reading; its reports have been deleted"
         return
     reports_count = f"{len(told)} {'report' if len(told) == 1 else 'reports'}"
     claimed = format_exact_duration(sum(report.claimed_ms for report in told))
@@ -101,17 +101,17 @@ def describe_session(session: Row, told: list[BeaconExplanation]) -> Iterator[st
 
 
 def _describe_timeline(session: Row, told: list[BeaconExplanation]) -> Iterator[str]:
-    """When it began, counted and ended, and why then."""
+    """Yield when the session started, was counted and ended, and why it ended."""
     began, counted, ended = (read_instant(session, key) for key in ("startedAt", "countedAt", "endedAt"))
     if began is None:
         return
-    yield f"began {format_local_time(began)}"
+    yield f"started {format_local_time(began)}"
     if counted is not None:
         yield f"counted {format_exact_duration(max(counted - began, 0))} later"
     if ended is None:
-        yield "is still going on"
+        yield "is still active"
         return
-    # Of reports that come out of order, the number tells which was written last.
+    # Reports may arrive out of order; their number shows which is the last.
     last = max((report.row for report in told), key=lambda row: read_number(row, "seq"), default=None)
     why = (
         ""
@@ -122,11 +122,11 @@ def _describe_timeline(session: Row, told: list[BeaconExplanation]) -> Iterator[
         if last.get("closing")
         else _END_HIDDEN
     )
-    yield f"ended {format_exact_duration(max(ended - began, 0))} after it began{why}"
+    yield f"ended {format_exact_duration(max(ended - began, 0))} after the start{why}"
 
 
 def read_instant(row: Row, key: str) -> int | None:
-    """The instant under ``key`` in ms since 1970, or None."""
+    """Return the time under ``key`` in ms since 1970, or None."""
     return parse_instant(str(row.get(key, "")))
 
 

@@ -1,4 +1,4 @@
-"""``docshare download``: the stored PDF, complete or not at all."""
+"""``docshare download``: save the stored PDF, completely or not at all."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -31,15 +31,15 @@ DOWNLOAD_SPEC = Spec(plain=("path",), fields=("size", "file"), id="path", human=
 def download(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
     output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="PATH", help="Write here; '-' is stdout.")
+        str | None, typer.Option("--output", "-o", metavar="PATH", help="Write to this file; '-' is stdout.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
     """Download the stored PDF of a file.
 
-    The name comes from the server, stripped of any directory; what was converted to PDF becomes offer.docx.pdf. An
-    existing file is not overwritten but a number is added to the name. An interrupted download leaves nothing behind.
-    Your own downloads are no views.
+    The server supplies the file name, without any directory; a converted document is saved as offer.docx.pdf. An
+    existing file is kept: the new name gets a number. An interrupted download leaves no file behind. Your own downloads
+    do not count as views.
 
     Examples:
 
@@ -49,7 +49,7 @@ def download(
     """
     ctx = current_context()
     if output == "-" and ctx.stdout_tty:
-        raise Stop(ExitCode.USAGE, "a PDF is not for a terminal", hint="Redirect stdout, or name a file with -o.")
+        raise Stop(ExitCode.USAGE, "cannot print a PDF on a terminal", hint="Redirect stdout, or name a file with -o.")
     client = ctx.client()
     name = FileResolver(ctx, client).one(file)
     _refuse_existing(output, force)
@@ -64,13 +64,13 @@ def download(
 
 
 def _refuse_existing(output: str | None, force: bool) -> None:
-    """Say so before anything is sent."""
+    """Raise Stop (2) before the request if ``output`` exists."""
     if output not in (None, "-") and os.path.isfile(str(output)) and not force:
-        raise Stop(ExitCode.USAGE, f"{output} exists", hint="Give --force to overwrite it.")
+        raise Stop(ExitCode.USAGE, f"{output} already exists", hint="Use --force to overwrite it.")
 
 
 def _choose_name(content: "Content") -> str:
-    """The name to save under. The server keeps the name of a converted document, which would belie what is in it."""
+    """Return the name to save under, with .pdf appended for a converted document, whose name the server keeps."""
     from docshare.contract.media import STORED_TYPE
 
     name = sanitize_name(content.filename or "")
@@ -91,7 +91,7 @@ def _choose_path(output: str | None, name: str, force: bool) -> Path:
 
 
 def sanitize_name(offered: str) -> str:
-    """A file name out of what a server offered: no directories, no controls, nothing hidden or reserved."""
+    """Return a safe file name: no directories, control characters, leading dots or reserved names."""
     name = offered.replace("\\", "/").rsplit("/", 1)[-1]
     name = "".join(char for char in name if char.isprintable() and char not in _FORBIDDEN_CHARS).strip(" .")
     stem, suffix = os.path.splitext(name)
@@ -101,7 +101,10 @@ def sanitize_name(offered: str) -> str:
 
 
 def store(ctx: Context, content: "Content", path: Path) -> int:
-    """Write to a neighbour file first, so that ``path`` is either complete or untouched; returns the size."""
+    """Write to a temporary file next to ``path`` and rename it, so that ``path`` is complete or untouched.
+
+    Return the size.
+    """
     part = path.with_name(f".{path.name}.{os.urandom(4).hex()}.part")
     size = 0
     try:
@@ -122,7 +125,7 @@ def store(ctx: Context, content: "Content", path: Path) -> int:
 
 
 def _track_progress(ctx: Context, content: "Content") -> Iterator[bytes]:
-    """The blocks, with progress. The client itself sees to it that as many bytes come as were announced."""
+    """Yield the blocks and show progress. The client checks that all announced bytes arrive."""
     from docshare.cli.terminal import progress
 
     got = 0

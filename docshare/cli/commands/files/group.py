@@ -31,19 +31,19 @@ app.command("wait", spec=FILE_LIST_SPEC)(wait)
 @app.command("list", spec=FILE_LIST_SPEC)
 def list_files(
     where: Annotated[
-        str | None, typer.Option("--filter", metavar="EXPR", help="Keep files for which this JMESPath is true.")
+        str | None, typer.Option("--filter", metavar="EXPR", help="List only files that match this JMESPath.")
     ] = None,
     sort: Annotated[
-        str | None, typer.Option(metavar="KEY", help="Sort by this column or field; -KEY in reverse.")
+        str | None, typer.Option(metavar="KEY", help="Sort by this column or field; -KEY reverses.")
     ] = None,
     limit: Annotated[
-        int | None, typer.Option("--limit", "-L", min=1, metavar="N", help="Show at most N files.")
+        int | None, typer.Option("--limit", "-L", min=1, metavar="N", help="Maximum number of files to list.")
     ] = None,
 ) -> None:
     """List the files of the account.
 
-    Newest first. Files in the trash are not listed. A pipe gets tab-separated shortId, uuid, originalName, size,
-    viewCount, createdAt, deleteAt, slug.
+    The newest file comes first. Files in the trash are not listed. On a pipe, prints tab-separated shortId, uuid,
+    originalName, size, viewCount, createdAt, deleteAt, slug.
 
     Examples:
 
@@ -73,7 +73,7 @@ def _sort_files(files: list[dict[str, Any]], key: str | None) -> list[dict[str, 
     if name.split(".")[0] not in FILE_FIELDS:
         raise Stop(
             ExitCode.USAGE,
-            f"--sort: no such column or field: {given}",
+            f"--sort: unknown column or field: {given}",
             hint=f"Columns: {', '.join(_COLUMNS)}. Fields: docshare files list --fields '?'",
         )
     have = [file for file in files if isinstance(get_nested(file, name), str | int | float)]
@@ -83,7 +83,7 @@ def _sort_files(files: list[dict[str, Any]], key: str | None) -> list[dict[str, 
 
 
 def _sort_key(value: Any) -> tuple[int, float, str]:
-    """Numbers before texts, so that a field of mixed kinds still has an order."""
+    """Return a sort key that puts numbers before strings, so that fields of mixed types can be sorted."""
     return (0, float(value), "") if isinstance(value, int | float) else (1, 0.0, value.casefold())
 
 
@@ -91,7 +91,7 @@ def _sort_key(value: Any) -> tuple[int, float, str]:
 def show(file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)]) -> None:
     """Show one file.
 
-    A pipe gets one line per field, its name and its value.
+    On a pipe, prints one line per field: its name and its value.
 
     Examples:
 
@@ -106,7 +106,7 @@ def show(file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)]) -
 
 def _render_deletion(row: Mapping[str, Any], context: Context) -> Iterator[str]:
     purge = parse_instant(str(row.get("purgeAt", "")))
-    what = f"trashed until {format_local_time(purge)[:10]}" if purge is not None else "deleted for good"
+    what = f"in the trash until {format_local_time(purge)[:10]}" if purge is not None else "deleted for good"
     named = f"{context.out_screen.paint('id', clean(str(row['file'])))}  " if "file" in row else ""
     yield named + what
 
@@ -124,17 +124,17 @@ def delete(
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help=FILES_HELP)],
     purge: Annotated[bool, typer.Option("--purge", help="Delete for good instead of moving to the trash.")] = False,
     typed: Annotated[
-        str | None, typer.Option("--confirm", metavar="FILE", help="Consent to --purge by naming the file.")
+        str | None, typer.Option("--confirm", metavar="FILE", help="Confirm --purge by repeating the file's name.")
     ] = None,
     count: Annotated[
-        int | None, typer.Option(metavar="N", help="With --yes and --purge: consent to exactly N files.")
+        int | None, typer.Option(metavar="N", help="With --yes and --purge: confirm that N files are deleted.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Print the requests without sending them.")] = False,
 ) -> ExitCode:
     """Delete files.
 
-    Basic and Pro keep deleted files in the trash for a while; on Free, and with --purge, they are gone for good. On a
-    terminal you are asked first; elsewhere --yes is needed. Exit code 12 if some files could not be deleted.
+    On Basic and Pro, deleted files stay in the trash for a while; on Free, and with --purge, they are deleted for good.
+    Prompts for confirmation on a terminal; elsewhere --yes is required. The exit code is 12 if some deletions failed.
 
     Examples:
 
@@ -162,7 +162,7 @@ def delete(
 
 
 class Consent(NamedTuple):
-    """What the command line says about consent: ``--purge``, ``--confirm`` and ``--count``."""
+    """How the command line confirms a deletion: ``--purge``, ``--confirm`` and ``--count``."""
 
     purge: bool
     typed: str | None
@@ -170,7 +170,7 @@ class Consent(NamedTuple):
 
 
 def _confirm_deletion(ctx: Context, client: "Client", ids: list[str], word: str, given: Consent) -> None:
-    """Stop (2) without consent to delete the files ``ids``; ``word``: how the user named it, if it is one."""
+    """Raise Stop (2) unless deleting ``ids`` is confirmed; ``word``: the single file as the user named it."""
     from docshare.cli.framework import prompts
 
     what = f"{len(ids)} files" if len(ids) > 1 else word
@@ -199,9 +199,9 @@ def restore(
     file: Annotated[str, typer.Argument(metavar="FILE", help="UUID, short id or share link of the deleted file.")],
     dry_run: DryRunSend = False,
 ) -> ExitCode:
-    """Take a file out of the trash.
+    """Restore a file from the trash.
 
-    Its link, its settings, its readership and its events are back as they were. The account needs a free file slot.
+    Its link, settings, readership and events come back unchanged. The account needs a free file slot.
 
     Examples:
 

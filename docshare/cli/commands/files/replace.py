@@ -1,4 +1,4 @@
-"""``docshare replace``: another document behind the same link."""
+"""``docshare replace``: replace the document behind a link."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -44,21 +44,22 @@ REPLACE_SPEC = Spec(
 def replace(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
     path: Annotated[str, typer.Argument(metavar="PATH", help="The new document; '-' is stdin.")],
-    name: Annotated[str | None, typer.Option(metavar="TEXT", help="Name that readers see; needed with '-'.")] = None,
+    name: Annotated[str | None, typer.Option(metavar="TEXT", help="Name shown to readers; required for '-'.")] = None,
     keep_anchors: Annotated[
-        bool, typer.Option("--keep-anchors", help="Leave hotspots, notes, marks and annotations on their pages.")
+        bool, typer.Option("--keep-anchors", help="Keep hotspots, notes, marks and annotations.")
     ] = False,
-    check: Annotated[bool, typer.Option("--check/--no-check", help="Look at the file before sending.")] = True,
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")] = False,
+    check: Annotated[bool, typer.Option("--check/--no-check", help="Validate the file before uploading.")] = True,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Print the requests without sending them.")] = False,
 ) -> ExitCode:
-    """Put another document behind a link.
+    """Replace the document behind a link.
 
-    Needs the Pro plan. Link, QR code, settings and readership stay; the version goes up by one. A link that burned
-    lives again, and its view limit starts over; one that has expired cannot be replaced. What is on its
-    pages (hotspots, notes, marks, annotations) is cleared unless --keep-anchors is given, so on a terminal you are
-    asked first; what you keep on a page that the new version lacks is not shown until one has it again. A pipe gets
-    the new version. Where a version has no page of the page range, readers get a page that says so until you change the
-    range: a warning names the links that this is true of.
+    Requires the Pro plan. The link, QR code, settings and readership stay, and the version increases by one. Replacing
+    reactivates a burned link and restarts its view limit; an expired link cannot be replaced. Hotspots, notes, marks
+    and annotations on the pages are cleared unless --keep-anchors is given, so the command prompts on a terminal.
+    Anchors kept on a page that the new version lacks stay hidden until a later version has that page.
+
+    If the new version has none of the pages in the page range, readers see a notice instead of the document until you
+    change the range; a warning names the affected links. On a pipe, prints the new version number.
 
     Examples:
 
@@ -96,7 +97,7 @@ def replace(
 
 
 def _confirm(ctx: Context, client: "Client", uuid: str, word: str) -> None:
-    """Ask where somebody can answer. The API tells nobody whether there are anchors, so that is no part of it."""
+    """Prompt on a terminal, whether or not there are anchors: the API does not report them."""
     from docshare.cli.framework import prompts
 
     if ctx.may_prompt and not ctx.options.yes:

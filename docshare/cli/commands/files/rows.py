@@ -1,4 +1,4 @@
-"""How a File object is shown: as one row of many, and alone."""
+"""How a File object is printed, as a row of a list and on its own."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from docshare.cli.framework.context import current_context
 from docshare.cli.terminal.output import Column, Spec
 from docshare.contract.wire import parse_instant
 
-# Spec gap: File object; every key a server may send, in its order.
+# Every key that a server may send, in the order of File in openapi.yaml.
 FILE_FIELDS = (
     "uuid", "shortId", "slug", "originalName", "size", "mimeType", "createdAt", "deleteAt", "viewCount", "viewerMode",
     "protected", "allowDownload", "requireEmail", "notifyOnView", "contentVersion", "totalPages", "updatedAt",
@@ -20,12 +20,12 @@ FILE_FIELDS = (
 
 
 def id_of(file: Mapping[str, Any]) -> str:
-    """Its short id, or the UUID where a server shows none."""
+    """Return the short id of the file, or its UUID if the server sends no short id."""
     return str(file.get("shortId") or file.get("uuid", ""))
 
 
 def _describe_state(file: Mapping[str, Any]) -> str:
-    """The short words of the last column: what is unusual about a file."""
+    """Return the words of the last column: what is unusual about the file."""
     expiry = parse_instant(str(file.get("deleteAt", "")))
     words = {
         "burned": "burnedAt" in file,
@@ -41,17 +41,17 @@ def _describe_state(file: Mapping[str, Any]) -> str:
 
 
 def _format_view_limit(file: Mapping[str, Any]) -> str:
-    """``2 (1 used)``."""
+    """Return for example ``2 (1 used)``."""
     return f"{file['viewLimit']} ({file.get('viewsConsumed', 0)} used)" if file.get("viewLimit") else ""
 
 
 def _format_slug_path(file: Mapping[str, Any]) -> str:
-    """The path that the slug of a file makes."""
+    """Return the path of the file's custom link."""
     return f"/{file['slug']}" if file.get("slug") else ""
 
 
 def _format_slug_link(file: Mapping[str, Any]) -> str:
-    """The address that the slug of a file makes."""
+    """Return the URL of the file's custom link."""
     slug, link = file.get("slug"), file.get("shareUrl")
     return f"{base_of(str(link))}/{slug}" if slug and link else ""
 
@@ -77,7 +77,7 @@ FILE_SPEC = Spec(
     table=(
         Column("originalName", "name", role="bold"),
         Column("shareUrl", "link", role="id"),
-        Column("named", "named link", role="id", show=_format_slug_link),
+        Column("named", "custom link", role="id", show=_format_slug_link),
         Column("shortId", "short id"),
         Column("uuid", "uuid"),
         Column("slug", "slug"),

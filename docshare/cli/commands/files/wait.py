@@ -1,4 +1,4 @@
-"""``docshare files wait``: stand still until a file has been viewed so often, or until its link is in some state."""
+"""``docshare files wait``: wait until a file has a number of views, or until its link is in a state."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,7 +23,7 @@ Row = Mapping[str, Any]
 LIVE, EXPIRED, BURNED, GONE = "live", "expired", "burned", "gone"
 STATES = (LIVE, EXPIRED, BURNED, GONE)
 
-_INTERVAL = 2.0  # seconds between two questions at first
+_INTERVAL = 2.0  # seconds between requests at first
 _MAX_INTERVAL = 15.0  # ... and after a while
 _WAIT_SPEC = FILE_SPEC._replace(plain=FILE_LIST_SPEC.plain)
 
@@ -36,31 +36,32 @@ def _check_state(word: str | None) -> str | None:
 
 def wait(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
-    views: Annotated[int | None, typer.Option(min=1, metavar="N", help="Until it has so many views in all.")] = None,
+    views: Annotated[int | None, typer.Option(min=1, metavar="N", help="Wait for this total number of views.")] = None,
     state: Annotated[
-        str | None, typer.Option(metavar="CONDITION", callback=_check_state, help=f"Until it is {', '.join(STATES)}.")
+        str | None,
+        typer.Option(metavar="STATE", callback=_check_state, help=f"Wait for this state: {', '.join(STATES)}."),
     ] = None,
-    timeout: Annotated[str | None, duration_option("Give up after this time, with code 124.")] = None,
-    interval: Annotated[str | None, duration_option("Ask this often (2s), at least 1s; slower after a while.")] = None,
-    give_up_after: Annotated[str, duration_option("End with code 11 after failing for so long.")] = "10m",
+    timeout: Annotated[str | None, duration_option("Time out with code 124 after this time.")] = None,
+    interval: Annotated[str | None, duration_option("Polling interval (2s), at least 1s; slows down later.")] = None,
+    give_up_after: Annotated[str, duration_option("Exit with code 11 after failing this long.")] = "10m",
 ) -> ExitCode:
-    """Wait until a file has views, or its link a state, and print the file.
+    """Wait for views or for a link state, and print the file.
 
-    Live is a link that opens. Expired and burned links have ended by their date and by their number of views; either
-    can be live again. Gone is a file in the trash or deleted, which nobody can tell apart from outside; what is printed
-    then is the file as it was. A file that is unknown from the start ends it with code 3, also for gone: a wrong name
-    must not look like success. To wait for a reader or a page, see docshare wait.
+    A live link opens the document. An expired link has passed its date, and a burned link has used up its view limit;
+    both can become live again. A gone file is in the trash or deleted (the API does not tell which); the command prints
+    the last known state of the file. A file that is unknown from the start exits with code 3, even for gone, so that a
+    wrong name does not look like success. To wait for a reader or a page, see docshare wait.
 
     Examples:
 
       docshare files wait @last --views 1 --timeout 48h && ./send-invoice
       docshare files wait slug:offer --state expired --json | jq -r .viewCount
     """
-    from docshare.cli.framework.polling import MIN_INTERVAL, PollSchedule  # here: docshare files list waits for nothing
+    from docshare.cli.framework.polling import MIN_INTERVAL, PollSchedule  # here: docshare files list does not poll
 
     ctx = current_context()
     if (views is None) == (state is None):
-        raise Stop(ExitCode.USAGE, "give either --views or --state")
+        raise Stop(ExitCode.USAGE, "either --views or --state is required")
     printer = ctx.emitter(_WAIT_SPEC)
     client = ctx.client()
     name = FileResolver(ctx, client).one(file)
@@ -72,7 +73,7 @@ def wait(
     )
     found = _poll_until_met(ctx, client, name, _make_goal(ctx, views, state), rounds)
     if found is None:
-        raise Stop(ExitCode.DEADLINE, f"the time is over: {_describe_miss(views, state)}")
+        raise Stop(ExitCode.DEADLINE, f"timed out after {timeout}: {_describe_miss(views, state)}")
     if printer.for_people:
         printer.emit(found)
     else:
@@ -81,7 +82,7 @@ def wait(
 
 
 def state_of(file: Row, now: int) -> str:
-    """The state of a file that the server shows; ``now`` in milliseconds since 1970."""
+    """Return the state of an existing file; ``now`` in milliseconds since 1970."""
     if "burnedAt" in file:
         return BURNED
     ends = parse_instant(str(file.get("deleteAt", "")))
@@ -89,7 +90,7 @@ def state_of(file: Row, now: int) -> str:
 
 
 def _make_goal(ctx: Context, views: int | None, state: str | None) -> Callable[[Row | None], bool]:
-    """Whether the file as it is, None for gone, is what is waited for."""
+    """Return a predicate on the current file (None if gone) that is true once the wait is over."""
     if views is not None:
         return lambda file: file is not None and int(file.get("viewCount", 0)) >= views
     return lambda file: (GONE if file is None else state_of(file, ctx.now())) == state
@@ -98,7 +99,7 @@ def _make_goal(ctx: Context, views: int | None, state: str | None) -> Callable[[
 def _poll_until_met(
     ctx: Context, client: "Client", name: str, is_met: Callable[[Row | None], bool], rounds: "PollSchedule"
 ) -> Row | None:
-    """The file once ``is_met``, or as it was before it was gone; None when the time is over."""
+    """Return the file once ``is_met``, its last known state if it is gone, or None on a timeout."""
     from docshare.cli.framework.polling import poll
 
     last: Row | None = None
@@ -126,4 +127,4 @@ def _poll_until_met(
 
 
 def _describe_miss(views: int | None, state: str | None) -> str:
-    return f"it has fewer than {views} views" if views is not None else f"it is not {state}"
+    return f"the file has fewer than {views} views" if views is not None else f"the file is not {state}"

@@ -1,4 +1,4 @@
-"""``docshare lint``: what a PDF tells besides what its pages show, before it is shared; and a copy without it."""
+"""``docshare lint``: find metadata and hidden content in a PDF before it is shared; optionally write a clean copy."""
 
 import os
 import tempfile
@@ -34,55 +34,58 @@ if TYPE_CHECKING:
 app = App()
 
 _WARNING = "warning"
-_CLEAN_COPY = "A clean copy: docshare lint --strip FILE -o clean.pdf."
+_CLEAN_COPY = "For a clean copy: docshare lint --strip FILE -o clean.pdf."
 _ROLES = {"error": "error", "warning": "warn"}
 
 
 @app.command("lint", spec=FINDING_SPEC)
 def lint(
-    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="PDFs to look into.")],
+    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="PDFs to check.")],
     only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="CHECK", help="Look for this alone; may be repeated.")
+        list[str] | None, typer.Option("--only", metavar="CHECK", help="Run only this check; repeatable.")
     ] = None,
     ignore: Annotated[
-        list[str] | None, typer.Option("--ignore", metavar="CHECK", help="Do not look for this; may be repeated.")
+        list[str] | None, typer.Option("--ignore", metavar="CHECK", help="Skip this check; repeatable.")
     ] = None,
     fail_on: Annotated[
         str,
         typer.Option(
-            "--fail-on", metavar="error|warning|never", callback=check_fail_on, help="End with 13 from this level on."
+            "--fail-on",
+            metavar="error|warning|never",
+            callback=check_fail_on,
+            help="Lowest level that exits with code 13.",
         ),
     ] = _WARNING,
     plan: Annotated[
         str | None,
-        typer.Option("--plan", metavar="free|basic|pro", callback=check_plan, help="Measure the size by this plan."),
+        typer.Option("--plan", metavar="free|basic|pro", callback=check_plan, help="Check the size against this plan."),
     ] = None,
     account: Annotated[
-        bool, typer.Option("--account", help="Measure the size by the plan of the account, which asks the server.")
+        bool, typer.Option("--account", help="Check the size against the account's plan (online).")
     ] = False,
     strip: Annotated[bool, typer.Option("--strip", help="Write a clean copy to --output.")] = False,
     output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="PATH", help="Where the clean copy goes.")
+        str | None, typer.Option("--output", "-o", metavar="PATH", help="File to write the clean copy to.")
     ] = None,
     title: Annotated[bool, typer.Option("--title/--no-title", help="With --strip: keep the title.")] = True,
     force: Annotated[bool, typer.Option("--force", help="With --strip: overwrite an existing file.")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", "-n", help="With --strip: say what would go and stay; write nothing.")
+        bool, typer.Option("--dry-run", "-n", help="With --strip: print what it would remove; write nothing.")
     ] = False,
 ) -> ExitCode:
-    """Look into PDFs for what should not be shared.
+    """Check PDFs for metadata and hidden content before sharing.
 
-    Found are text under black boxes, text nobody can see, hidden layers, earlier states, attachments, scripts, filled
-    forms, comments, and names, folders and places in the metadata. Notes are about title, language, tags, programs and
-    the size. Each finding has a line: path, level, check, page, message and what to do about it. The exit code is 13 if
-    there is a warning or an error, 9 if a file cannot be read. Nothing is sent anywhere, and no account is needed.
+    Lint reports text under black boxes, invisible text, hidden layers, earlier revisions, attachments, scripts, filled
+    forms, comments, and names, directories and places in the metadata. Notes concern title, language, tags, producer
+    and size. Each finding is one line: path, level, check, page, message and fix. The exit code is 13 if there is a
+    warning or an error, and 9 if a file cannot be read. Nothing is sent anywhere, and no account is needed.
 
-    With --strip a copy is written and looked into as well; each finding then says whether it is "gone" or "stays".
-    What readers see stays in it, with links, outline and tags: fields of forms and what was typed, stamped or drawn
-    onto a page become part of it. Notes and marks on text go. Text under boxes cannot be taken out here and stays.
+    With --strip, lint writes a clean copy and checks it as well; each finding then reads "gone" or "stays". The copy
+    keeps everything readers see, as well as links, outline and tags; form fields, entered text, stamps and drawings
+    become part of the page. Notes and text markup are removed. Text under boxes cannot be removed and stays.
 
-    Whether a text can be seen is judged by drawing the page with and without it. Recognised text on scanned pages is
-    meant to be invisible and no finding, unless a box lies on it.
+    To decide whether text is visible, lint renders the page with and without it. Recognized text on scanned pages is
+    invisible by design and reported only under a box.
 
     Examples:
 
@@ -96,9 +99,9 @@ def lint(
     if plan is not None and account:
         raise Stop(ExitCode.USAGE, "--plan and --account exclude each other")
     if (output is not None or force or dry_run or not title) and not strip:
-        raise Stop(ExitCode.USAGE, "-o, --force, --no-title and -n are about a clean copy, which needs --strip")
+        raise Stop(ExitCode.USAGE, "-o, --force, --no-title and -n require --strip")
     if STDIN in paths:
-        raise Stop(ExitCode.USAGE, "lint reads files, not stdin", hint=f"A file of that name is ./{STDIN}")
+        raise Stop(ExitCode.USAGE, "lint cannot read from stdin", hint=f"To check a file of that name, use ./{STDIN}")
     cleaning = (
         _CleanCopy(_check_output(paths, output, force=force), keep_title=title, dry_run=dry_run) if strip else None
     )
@@ -125,9 +128,11 @@ def lint(
 
 
 def require_clean(ctx: Context, items: Sequence[Item], fail_on: str | None, ignore: Sequence[str]) -> None:
-    """Look into the PDFs among ``items`` before they are sent, but for the checks to ``ignore``, and print warnings and
-    errors on stderr. Stop (13) if one is of the level ``fail_on`` (default: warning) or worse; Stop (9) for a file
-    that cannot be read."""
+    """Check the PDFs among ``items`` before they are uploaded, and print warnings and errors on stderr.
+
+    Raise Stop (13) for a finding at the level ``fail_on`` (default: warning) or worse, and Stop (9) for an unreadable
+    file. Checks in ``ignore`` are skipped.
+    """
     wanted, fail_on = choose_checks((), ignore), check_fail_on(fail_on or _WARNING)
     count, strippable = 0, False
     with _make_linter() as linter:
@@ -135,7 +140,7 @@ def require_clean(ctx: Context, items: Sequence[Item], fail_on: str | None, igno
             if item.refusal is not None:
                 continue
             if item.kind != "pdf":
-                ctx.warn(f"{item.name} is not linted: it becomes a PDF on the server only")
+                ctx.warn(f"{item.name} is not linted: the server converts it to PDF")
                 continue
             with _spool_to_disk(item) as path:
                 found = [each for each in _run_linter(linter, path, item.path) if each.check in wanted]
@@ -148,13 +153,13 @@ def require_clean(ctx: Context, items: Sequence[Item], fail_on: str | None, igno
             count += len(grave)
             strippable = strippable or any(CHECKS[each.check].cleaned for each in grave)
     if count:
-        things = "one thing" if count == 1 else f"{count} things"
-        hint = "Without --lint it is sent as it is." + (f" {_CLEAN_COPY}" if strippable else "")
-        raise Stop(ExitCode.CHECK_FAILED, f"lint has found {things}; nothing was sent", hint=hint, code="lint")
+        things = "1 problem" if count == 1 else f"{count} problems"
+        hint = "To upload anyway, leave out --lint." + (f" {_CLEAN_COPY}" if strippable else "")
+        raise Stop(ExitCode.CHECK_FAILED, f"lint found {things}; nothing was uploaded", hint=hint, code="lint")
 
 
 class _CleanCopy(NamedTuple):
-    """Where the clean copy goes, whether it keeps the title, and whether it is only tried."""
+    """The path of the clean copy, whether it keeps the title, and whether this is a dry run."""
 
     place: Path
     keep_title: bool
@@ -163,26 +168,26 @@ class _CleanCopy(NamedTuple):
 
 def _check_output(paths: Sequence[str], output: str | None, *, force: bool) -> Path:
     if len(paths) != 1:
-        raise Stop(ExitCode.USAGE, "--strip needs exactly one path")
+        raise Stop(ExitCode.USAGE, "--strip requires exactly one path")
     if output is None:
-        raise Stop(ExitCode.USAGE, "--strip needs --output: where shall the clean copy go?")
+        raise Stop(ExitCode.USAGE, "--strip requires --output")
     if output == STDIN:
-        raise Stop(ExitCode.USAGE, "the findings go to stdout, so the clean copy needs a file",
-                   hint="Name the file that the clean copy shall be.")  # fmt: skip
+        raise Stop(ExitCode.USAGE, "the clean copy cannot go to stdout, which has the findings",
+                   hint="Name a file with --output.")  # fmt: skip
     if os.path.exists(output) and not os.path.isfile(output):
-        kind = "a folder" if os.path.isdir(output) else "no ordinary file"
-        raise Stop(ExitCode.USAGE, f"{output} is {kind}", hint="Name the file that the clean copy shall be.")
+        kind = "a directory" if os.path.isdir(output) else "not a regular file"
+        raise Stop(ExitCode.USAGE, f"{output} is {kind}", hint="Name a file with --output.")
     if os.path.lexists(output) and not force:
-        raise Stop(ExitCode.USAGE, f"{output} exists", hint="Give --force to overwrite it.")
+        raise Stop(ExitCode.USAGE, f"{output} already exists", hint="Use --force to overwrite it.")
     return Path(output)
 
 
 def _require_pdf(item: Item) -> Item:
-    """``item`` after a look at its first bytes, with the reason if it is no PDF."""
+    """Return ``item`` with its first bytes checked and a refusal set if it is not a PDF."""
     item = check_item(item, command="lint")
     if item.refusal is None and item.kind != "pdf":
-        hint = "Export it as PDF and lint that: what is in the PDF depends on the program."
-        why = f"{item.path} is a Word or PowerPoint file, and lint reads PDFs"
+        hint = "Export it as PDF and lint that file: the result depends on the exporting program."
+        why = f"{item.path} is a Word or PowerPoint file; lint reads only PDFs"
         return item._replace(refusal=Stop(ExitCode.USAGE, why, hint=hint, code="local_file"))
     return item
 
@@ -213,7 +218,7 @@ def _lint_file(report: LintReport, linter: "Linter", item: Item, cleaning: _Clea
 
 @contextmanager
 def _open_copy(cleaning: _CleanCopy) -> Iterator[IO[bytes]]:
-    """The file for the clean copy, which gets its name only once all went well."""
+    """Open a temporary file for the clean copy and rename it on success."""
     place = Path(os.path.realpath(cleaning.place))
     part = place.with_name(f".{place.name}.{os.urandom(4).hex()}.part")
     if cleaning.dry_run:
@@ -234,7 +239,7 @@ def _open_copy(cleaning: _CleanCopy) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _spool_to_disk(item: Item) -> Iterator[Path]:
-    """The path of what is to be sent; what came from stdin has none and gets one for as long as it takes."""
+    """Yield the path of the data to be sent; data from stdin goes to a temporary file."""
     if item.spool is None:
         yield Path(item.path)
         return
@@ -261,6 +266,6 @@ def _run_linter(linter: "Linter", path: Path, label: str) -> list[Finding]:
 
 
 def _translate_problem(problem: Problem, label: str) -> Stop:
-    """The refusal of a worker in the words of the command line."""
+    """Convert a worker's problem into a command-line error."""
     detail = f"{label}: {problem.detail[0].lower()}{problem.detail[1:].rstrip('.')}"
     return Stop(problem_exit_code(problem), detail, hint=problem.hint or "", code=problem.code)

@@ -1,4 +1,4 @@
-"""What ``docshare lint`` says of each file: a line per finding for scripts, findings with advice for people."""
+"""The output of ``docshare lint``: one line per finding for scripts, findings with advice for people."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,8 +39,10 @@ FINDING_SPEC = Spec(
 
 
 class LintCriteria(NamedTuple):
-    """What counts: the names of the ``checks`` that were asked for, the ``plan`` to measure by, None if any will do,
-    and the level from which on the command fails, or ``never``."""
+    """The ``checks`` to run, the ``plan`` whose size limit applies (None: any), and the lowest level that fails.
+
+    The level may be ``never``.
+    """
 
     checks: frozenset[str]
     plan: Plan | None
@@ -48,7 +50,7 @@ class LintCriteria(NamedTuple):
 
 
 def check_fail_on(value: str) -> str:
-    """A word of ``--fail-on``, or typer.BadParameter."""
+    """Return a valid value of ``--fail-on``, else raise typer.BadParameter."""
     words = ("error", "warning", NEVER)
     if value not in words:
         raise typer.BadParameter(f"{value!r} is not one of {', '.join(words)}.")
@@ -56,7 +58,7 @@ def check_fail_on(value: str) -> str:
 
 
 def check_plan(value: str | None) -> str | None:
-    """A word of ``--plan``, or typer.BadParameter."""
+    """Return a valid value of ``--plan``, else raise typer.BadParameter."""
     tiers = [plan.tier for plan in Plan]
     if value is not None and value not in tiers:
         raise typer.BadParameter(f"{value!r} is not one of {', '.join(tiers)}.")
@@ -64,29 +66,29 @@ def check_plan(value: str | None) -> str | None:
 
 
 def choose_checks(only: Sequence[str], ignore: Sequence[str]) -> frozenset[str]:
-    """The checks that ``--only`` and ``--ignore`` leave; Stop (2) for a word that is none."""
+    """Return the checks that ``--only`` and ``--ignore`` select; raise Stop (2) for an unknown check."""
     for name in (*only, *ignore):
         if name not in CHECKS:
-            raise Stop(ExitCode.USAGE, f"there is no check {name!r}", hint=f"Checks: {', '.join(CHECKS)}.")
+            raise Stop(ExitCode.USAGE, f"unknown check {name!r}", hint=f"Checks: {', '.join(CHECKS)}.")
     return frozenset(only or CHECKS) - frozenset(ignore)
 
 
 def check_size(size: int, plan: Plan | None) -> Finding | None:
-    """What there is to say about ``size`` bytes: too many for ``plan``, or, if none is given, for the smaller plans."""
+    """Return a finding if ``size`` bytes exceed ``plan``, or, without one, if they need a paid plan."""
     if plan is not None:
         cap = PLAN_LIMITS[plan].stored_bytes
         if size <= cap:
             return None
         shown, most = format_distinct_sizes(size, cap)
-        return Finding("size", "error", None, f"It has {shown}; the {plan.tier} plan stores files up to {most}.")
+        return Finding("size", "error", None, f"The file is {shown}; the {plan.tier} plan allows up to {most}.")
     fitting = next((plan for plan in Plan if size <= PLAN_LIMITS[plan].stored_bytes), None)
-    if fitting is None or fitting is Plan.FREE:  # what no plan stores was refused before
+    if fitting is None or fitting is Plan.FREE:  # larger than every plan: refused earlier
         return None
-    return Finding("size", "note", None, f"It has {format_size(size)}, which needs the {fitting.tier} plan.")
+    return Finding("size", "note", None, f"The file is {format_size(size)}, which requires the {fitting.tier} plan.")
 
 
 class LintReport:
-    """Tells of the findings that ``verdict`` asks for, and keeps count of them by level."""
+    """Prints the findings that the criteria ask for and counts them by level."""
 
     def __init__(self, context: "Context", verdict: LintCriteria) -> None:
         self._ctx = context
@@ -97,11 +99,11 @@ class LintReport:
         self._files = 0
 
     def take(self, path: str, size: int, found: Sequence[Finding]) -> None:
-        """The findings about the file at ``path``, which has ``size`` bytes."""
+        """Report the findings in the file at ``path``, which has ``size`` bytes."""
         self._told(path, [{"path": path, **each.row()} for each in self._asked_for(found, size)])
 
     def take_clean(self, path: str, size: int, found: Sequence[Finding], left: Sequence[Finding], new: int) -> None:
-        """The same for a file with a clean copy of ``new`` bytes, in which ``left`` was found."""
+        """Report a file with a clean copy of ``new`` bytes, in which the findings ``left`` remain."""
         before, after = self._asked_for(found, size), self._asked_for(left, new)
         staying = {(each.check, each.page) for each in after}
         known = {(each.check, each.page) for each in before}
@@ -112,18 +114,18 @@ class LintReport:
         self._told(path, rows)
 
     def fail(self, path: str, error: Exception) -> None:
-        """One of several files could not be looked into; with ``--json`` its row says why."""
+        """Report a file that could not be checked; with ``--json`` its row has the error."""
         failure = errors.describe(self._ctx, error)
         self._ctx.err(f"error: {failure.detail}", "error")
         if self._printer.format in ("json", "jsonl"):
             self._rows.append({"path": path, "error": errors.build_error_object(self._ctx, failure)})
 
     def say(self, text: str) -> None:
-        """A remark for people."""
+        """Print a note for people."""
         self._ctx.note(text)
 
     def finish(self) -> None:
-        """Print what programs get, and sum up for people."""
+        """Print the output for programs and a summary for people."""
         if not self._printer.for_people:
             self._printer.emit(self._rows)
             return
@@ -132,7 +134,7 @@ class LintReport:
         self._ctx.note(f"{', '.join(told) or 'nothing found'} in {files}")
 
     def ending(self) -> ExitCode:
-        """13 if what was found, and stays, is as bad as what the command shall fail on."""
+        """Return 13 if a remaining finding reaches the level that fails the command, else the other code."""
         fail_on = self._verdict.fail_on
         failed = fail_on != NEVER and any(count and at_least(level, fail_on) for level, count in self._counts.items())
         return ExitCode.CHECK_FAILED if failed else ExitCode.OK
@@ -157,7 +159,7 @@ def _format_count(count: int, level: str) -> str:
 
 
 def _render_file(path: str, rows: Sequence[Row], context: "Context") -> Iterator[str]:
-    """The findings about one file, each check with its advice below the last of its findings."""
+    """Yield the findings in one file, with the advice of each check after its last finding."""
     screen = context.out_screen
     yield screen.paint("bold", clean(path))
     if not rows:
@@ -177,7 +179,7 @@ def _render_finding(row: Row, context: "Context", *, with_fix: bool) -> Iterator
     place = f"page {row['page']}: " if "page" in row else ""
     room = max(screen.width - len(label) - 3, 20)
     said = clean(f"{place}{row['message']} [{row['check']}]")
-    first, *more = textwrap.wrap(said, room, break_on_hyphens=False)  # names of checks are copied
+    first, *more = textwrap.wrap(said, room, break_on_hyphens=False)  # users copy the names of checks
     yield f"  {screen.paint(role, label)} {first}"
     indent = " " * (len(label) + 3)
     for line in more:

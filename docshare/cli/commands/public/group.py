@@ -1,4 +1,4 @@
-"""``docshare public``: what needs no account. No credential is looked for and none is sent."""
+"""``docshare public``: commands that need no account. They neither read nor send a credential."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -22,16 +22,16 @@ from docshare.contract.fields import is_short_id, is_uuid
 if TYPE_CHECKING:
     from docshare.client import Client
 
-app = App("What needs no account: facts of a link, sharing where that is allowed.")
+app = App("Commands that need no account.")
 app.command("upload", spec=PUBLIC_UPLOAD_SPEC)(upload)
 
-_LINK_HELP = "A share link of any server; or a UUID, short id or slug of the server in effect."
-_EMBED_ID = re.compile(r"/embed/([0-9A-Za-z-]+)")  # how the frame of an oEmbed document names the id
-_UNKNOWN_LINK_HINT = "Check the link: it is unknown there, revoked or deleted."
+_LINK_HELP = "A share link of any server; or a UUID, short id or slug of the current server."
+_EMBED_ID = re.compile(r"/embed/([0-9A-Za-z-]+)")  # the id in the iframe of an oEmbed document
+_UNKNOWN_LINK_HINT = "Check the link; it may be revoked or deleted."
 _METADATA_FIELDS = (
     "shortId", "originalName", "size", "totalPages", "viewerMode", "allowDownload", "protected", "requireEmail",
     "deleteAt", "shareUrl", "reason", "why", "endedAt",
-)  # fmt: skip  # the last three are all that is told of a dead link, besides its name
+)  # fmt: skip  # the last three are the facts of an expired link
 
 _METADATA = Spec(
     table=(
@@ -42,7 +42,7 @@ _METADATA = Spec(
         Column("viewerMode", "mode"),
         Column("allowDownload", "download", kind="flag"),
         Column("protected", "password", kind="flag"),
-        Column("requireEmail", "asks for e-mail", kind="flag"),
+        Column("requireEmail", "requires email", kind="flag"),
         Column("deleteAt", "expires", kind="moment"),
     ),
     plain=("shareUrl", "originalName", "size", "totalPages"),
@@ -77,23 +77,24 @@ LinkArgument = Annotated[str, typer.Argument(metavar="LINK", help=_LINK_HELP)]
 
 
 class LinkAddress(NamedTuple):
-    """A link taken apart: ``base`` address of its server (None: the server in effect) and the ``name`` behind it."""
+    """A parsed link: the ``base`` URL of its server (None: the current server) and the ``name`` after it."""
 
     base: str | None
     name: str
 
     @property
     def is_id(self) -> bool:
-        """Whether the name is a UUID or looks like a short id."""
+        """Return whether the name is a UUID or has the form of a short id."""
         return is_uuid(self.name) or is_short_id(self.name)
 
 
 @app.command("metadata", spec=_METADATA)
 def metadata(link: LinkArgument) -> ExitCode:
-    """Show the public facts of a link: name, size, pages, what it asks for.
+    """Show the public metadata of a link.
 
-    Nothing is counted as a view. A link that has ended is shown as its end, "expired" or "burned" and since when, and
-    the exit code is 8; --json prints what the server says of it.
+    The output includes the name, the size, the pages and the access requirements. The request does not count as a view.
+    For an expired or burned link, the command prints the reason and the time, and the exit code is 8; --json prints the
+    response of the server.
 
     Examples:
 
@@ -115,13 +116,15 @@ def metadata(link: LinkArgument) -> ExitCode:
 
 @app.command("oembed", spec=_OEMBED)
 def oembed(
-    link: Annotated[str, typer.Argument(metavar="LINK", help="A share link; its slug form is known too.")],
-    max_width: Annotated[int | None, typer.Option("--max-width", min=1, metavar="PX", help="Room to show it.")] = None,
+    link: Annotated[str, typer.Argument(metavar="LINK", help="A share link, with an id or a slug.")],
+    max_width: Annotated[
+        int | None, typer.Option("--max-width", min=1, metavar="PX", help="Maximum size of the embed in pixels.")
+    ] = None,
     max_height: Annotated[
-        int | None, typer.Option("--max-height", min=1, metavar="PX", help="Room to show it.")
+        int | None, typer.Option("--max-height", min=1, metavar="PX", help="Maximum size of the embed in pixels.")
     ] = None,
 ) -> None:
-    """Show how a page of another site can show a link (oEmbed).
+    """Show the oEmbed data for embedding a link in another site.
 
     Examples:
 
@@ -140,7 +143,7 @@ def oembed(
 def qr(
     link: LinkArgument,
     output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="F.png", help="Save a PNG; '-' is stdout.")
+        str | None, typer.Option("--output", "-o", metavar="F.png", help="Save the code as a PNG; '-' is stdout.")
     ] = None,
     invert: Annotated[bool, typer.Option("--invert", help="Draw for a terminal with a light background.")] = False,
 ) -> None:
@@ -154,7 +157,7 @@ def qr(
     ctx = current_context()
     codes.require_png(output)
     if output == "-" and ctx.stdout_tty:
-        raise Stop(ExitCode.USAGE, "a PNG is not for a terminal", hint="Redirect stdout, or leave out -o.")
+        raise Stop(ExitCode.USAGE, "refusing to write a PNG to a terminal", hint="Redirect stdout, or omit -o.")
     printer = ctx.emitter(codes.SAVED_SPEC if output else _QR_SPEC)
     client, name = _resolve_link(ctx, link)
     if output == "-":
@@ -171,12 +174,15 @@ def qr(
 
 
 def _resolve_link(ctx: Context, link: str) -> tuple["Client", str]:
-    """A client of the link's server, and the id behind the link. A slug is looked up by oEmbed, which alone knows it.
-    Stop (2) for what is no link, Stop (3) for a slug that the server does not tell of."""
+    """Return a client for the server of the link, and the id of the link.
+
+    A slug is resolved by oEmbed, the only public endpoint that accepts it. Raise Stop (2) if ``link`` is not a link,
+    Stop (3) for an unknown slug.
+    """
     target = _parse_link(link)
     if target.base is None and "/" in target.name:
         raise Stop(
-            ExitCode.USAGE, f"{link!r} is no share link", hint=f"LINK is {_LINK_HELP[0].lower()}{_LINK_HELP[1:]}"
+            ExitCode.USAGE, f"{link!r} is not a share link", hint=f"LINK is {_LINK_HELP[0].lower()}{_LINK_HELP[1:]}"
         )
     client = make_anonymous_client(ctx, target.base)
     return client, target.name if target.is_id else _look_up_slug(client, link if target.base else target.name)
@@ -185,14 +191,14 @@ def _resolve_link(ctx: Context, link: str) -> tuple["Client", str]:
 def _look_up_slug(client: "Client", slug: str) -> str:
     url = slug if "://" in slug else f"{client.base_url}/{slug}"
     try:
-        told = client.public.oembed(url)
+        document = client.public.oembed(url)
     except Refused as refusal:
         if refusal.status == 404:
-            refusal.hint = f"{_UNKNOWN_LINK_HINT} Of a link that has ended only its UUID or short id tells more."
+            refusal.hint = f"{_UNKNOWN_LINK_HINT} For an expired link, use its UUID or short id."
         raise
-    found = _EMBED_ID.search(str(told.get("html", "")))
+    found = _EMBED_ID.search(str(document.get("html", "")))
     if found is None:
-        raise Stop(ExitCode.NOT_FOUND, f"the server does not say which document {slug!r} is", hint=_UNKNOWN_LINK_HINT)
+        raise Stop(ExitCode.NOT_FOUND, f"the server does not report the document of {slug!r}", hint=_UNKNOWN_LINK_HINT)
     return found[1]
 
 
@@ -206,14 +212,14 @@ def _fetch_metadata(client: "Client", name: str) -> dict[str, Any]:
 
 
 def _parse_link(link: str) -> LinkAddress:
-    """Take ``link`` apart. Stop (2) for what cannot be one."""
+    """Parse ``link``. Raise Stop (2) if it is not a valid link."""
     if not link.startswith(("http://", "https://")):
         return LinkAddress(None, link)
     try:
         parts = urlsplit(link)
     except ValueError as error:
-        raise Stop(ExitCode.USAGE, f"{link!r} is no share link: {error}") from None
+        raise Stop(ExitCode.USAGE, f"{link!r} is not a share link: {error}") from None
     folder, _, name = parts.path.rpartition("/")
     if not name or not parts.netloc:
-        raise Stop(ExitCode.USAGE, f"{link!r} is no share link")
+        raise Stop(ExitCode.USAGE, f"{link!r} is not a share link")
     return LinkAddress(f"{parts.scheme}://{parts.netloc}{folder.removesuffix('/embed')}", name)

@@ -30,7 +30,7 @@ def _render_row(row: Mapping[str, Any], context: Context) -> Iterator[str]:
         if name in row:
             yield f"{context.out_screen.paint('dim', f'{use}:')} {clean(str(row[name]))}"
     if _TOKENS[0] in row and not context.options.quiet:
-        yield context.out_screen.paint("warn", "The two tokens are shown this once.")
+        yield context.out_screen.paint("warn", "These two tokens are shown only once.")
 
 
 PUBLIC_UPLOAD_SPEC = Spec(
@@ -43,19 +43,19 @@ PUBLIC_UPLOAD_SPEC = Spec(
 
 
 def upload(
-    path: Annotated[str, typer.Argument(metavar="PATH", help="The document; '-' is stdin.")],
-    name: Annotated[str | None, typer.Option("--name", metavar="TEXT", help="The name that readers see.")] = None,
+    path: Annotated[str, typer.Argument(metavar="PATH", help="Document to upload; '-' is stdin.")],
+    name: Annotated[str | None, typer.Option("--name", metavar="TEXT", help="Name that readers see.")] = None,
     tokens_out: Annotated[
-        Path | None, typer.Option("--tokens-out", metavar="F", help="Write both tokens to this new file, as JSON.")
+        Path | None, typer.Option("--tokens-out", metavar="F", help="Write both tokens to a new JSON file.")
     ] = None,
-    no_check: Annotated[bool, typer.Option("--no-check", help="Send it unseen.")] = False,
+    no_check: Annotated[bool, typer.Option("--no-check", help="Skip the check of the document.")] = False,
     dry_run: DryRunSend = False,
 ) -> ExitCode:
     """Share a document without an account, where the server allows it.
 
-    The link works for seven days. The claim token takes the document over into an account (docshare claim), the manage
-    token changes its settings (docshare settings set --manage-token-file). Both are shown this once; --tokens-out keeps
-    them in a file (mode 0600) and out of sight. A pipe gets tab-separated names and values: shareUrl, claimToken,
+    The link works for seven days. Use the claim token to claim the file for an account (docshare claim), and the manage
+    token to change its settings (docshare settings set --manage-token-file). Both are shown only once; --tokens-out
+    writes them to a file (mode 0600) instead. Piped output has tab-separated names and values: shareUrl, claimToken,
     manageToken and more.
 
     Examples:
@@ -94,8 +94,8 @@ def _send(ctx: Context, item: Any) -> dict[str, Any]:
                 )
         except Refused as refusal:
             if refusal.status == 404:
-                refusal.hint = "This server takes nothing without an account. Sign in: docshare auth login"
+                refusal.hint = "This server does not allow anonymous uploads. Log in with: docshare auth login"
             raise
         except OSError as error:
-            why = f"{item.path} cannot be read: {error.strerror or error}"
+            why = f"cannot read {item.path}: {error.strerror or error}"
             raise Stop(ExitCode.USAGE, why, code="local_file") from error

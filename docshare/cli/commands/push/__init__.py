@@ -1,1 +1,1 @@
-"""``docshare push``: create or update a document under a stable link. ``inputs`` checks, ``run`` does it."""
+"""``docshare push``: create or update a document under a stable link. Read ``inputs`` first, then ``run``."""

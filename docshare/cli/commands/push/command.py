@@ -1,4 +1,4 @@
-"""``docshare push``: one line that is safe to run after every build."""
+"""``docshare push``: a command that is safe to run after every build."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -39,35 +39,33 @@ _PUSH_SPEC = Spec(
 def push(
     path: Annotated[str, typer.Argument(metavar="FILE", help="The document; '-' is stdin.")],
     slug: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The link's own name, by which its file is known. [Pro]")
+        str | None, typer.Option(metavar="NAME", help="[Pro] Custom link that identifies the file.")
     ] = None,
     manifest: Annotated[
-        Path | None, typer.Option(metavar="F.jsonl", help="Keep the file's link here, under the path of FILE.")
+        Path | None, typer.Option(metavar="F.jsonl", help="Manifest that records the link for this path.")
     ] = None,
-    name: Annotated[str | None, typer.Option(metavar="TEXT", help="Name that readers see; needed with '-'.")] = None,
+    name: Annotated[str | None, typer.Option(metavar="TEXT", help="Name shown to readers; required for '-'.")] = None,
     keep_anchors: Annotated[
-        bool, typer.Option("--keep-anchors", help="Leave hotspots, notes, marks and annotations on their pages.")
+        bool, typer.Option("--keep-anchors", help="Keep hotspots, notes, marks and annotations.")
     ] = False,
-    lint: Annotated[
-        bool, typer.Option("--lint", help="Look into a PDF first; send nothing if docshare lint warns of it.")
-    ] = False,
+    lint: Annotated[bool, typer.Option("--lint", help="Check the PDF first; upload nothing on a warning.")] = False,
     fail_on: Annotated[
-        str | None, typer.Option(metavar="error|warning|never", help="With --lint: send nothing from this level on.")
+        str | None, typer.Option(metavar="error|warning|never", help="With --lint: lowest level that stops the upload.")
     ] = None,
     ignore: Annotated[
-        list[str] | None, typer.Option(metavar="CHECK", help="With --lint: do not look for this; may be repeated.")
+        list[str] | None, typer.Option(metavar="CHECK", help="With --lint: skip this check; repeatable.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Print the requests without sending them.")] = False,
 ) -> ExitCode:
-    """Share a document under a fixed name: the same line for every build.
+    """Create or update a document under a stable link.
 
-    The first push uploads the document. Later ones replace its content behind the same link if its bytes have changed
-    (which needs the Pro plan), and do nothing if they have not. Only the link is printed; --json also tells what was
-    done: "created", "replaced" or "unchanged".
+    The first push uploads the document. Later pushes replace its content behind the same link if its bytes have changed
+    (requires the Pro plan), and do nothing otherwise. Only the link is printed; --json also prints the status:
+    "created", "replaced" or "unchanged".
 
-    The file is known by its slug, by a manifest (the ledger that upload --manifest keeps too), or by both. Two pushes
-    of one name at the same time end in one file. Word and PowerPoint files are converted by the server; that their
-    bytes are the same can only be told with a manifest: without one every push of them replaces the content.
+    The file is identified by its slug (custom link), by a manifest (the same as for upload --manifest), or by both. Two
+    concurrent pushes under one name create one file. The server converts Word and PowerPoint files; only a manifest
+    records their original bytes, so without one every push replaces their content.
 
     Examples:
 
@@ -83,13 +81,11 @@ def push(
 
     ctx = current_context()
     if slug is None and manifest is None:
-        raise Stop(
-            ExitCode.USAGE, "by what shall the document be known?", hint="Give --slug NAME or --manifest F.jsonl."
-        )
+        raise Stop(ExitCode.USAGE, "--slug or --manifest is required", hint="Use --slug NAME or --manifest F.jsonl.")
     if path == STDIN and manifest is not None:
-        raise Stop(ExitCode.USAGE, "a manifest knows documents by their path, and '-' (stdin) has none")
+        raise Stop(ExitCode.USAGE, "--manifest cannot be used with stdin", hint="A manifest identifies files by path.")
     if (fail_on or ignore) and not lint:
-        raise Stop(ExitCode.USAGE, "--fail-on and --ignore are about --lint, which is not given")
+        raise Stop(ExitCode.USAGE, "--fail-on and --ignore require --lint")
     printer = ctx.emitter(_PUSH_SPEC)
     with ExitStack() as held:
         item = read_item(ctx, path, name, held)

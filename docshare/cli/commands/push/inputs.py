@@ -1,4 +1,4 @@
-"""What ``docshare push`` is given, looked at before anything is sent: the document, its ledger, its slug."""
+"""Validate the inputs of ``docshare push`` before anything is sent: document, manifest and slug."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,13 +14,13 @@ from docshare.contract.problems import Problem
 
 
 def read_item(ctx: Context, path: str, name: str | None, held: ExitStack) -> Item:
-    """The document, looked at. Stop (2) for what the server would not take."""
+    """Return the validated document. Raise Stop (2) for one that the server would refuse."""
     if path != STDIN:
         (item,) = build_items([path], name, command="push")
     elif name is not None:
         item = spool_stdin(ctx, name, held)
     else:
-        raise Stop(ExitCode.USAGE, "'-' needs --name: what shall the file be called?")
+        raise Stop(ExitCode.USAGE, "reading from stdin requires --name")
     item = check_item(item, command="push")
     if item.refusal is not None:
         raise item.refusal
@@ -28,13 +28,13 @@ def read_item(ctx: Context, path: str, name: str | None, held: ExitStack) -> Ite
 
 
 def open_manifest(path: Path, held: ExitStack) -> UploadManifest:
-    """The manifest, held until the end: a second push waits, and then knows what the first has done."""
+    """Open and lock the manifest until the command ends; a concurrent push waits and then sees this push's entry."""
     held.enter_context(hold_lock(path.with_name(f".{path.name}.lock")))
     return UploadManifest(path).load()
 
 
 def parse_slug(slug: str | None) -> str | None:
-    """``slug`` if the server could take it, else Stop (2)."""
+    """Return a ``slug`` that the server may accept; raise Stop (2) for any other."""
     if slug is None:
         return None
     try:

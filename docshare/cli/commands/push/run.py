@@ -1,4 +1,4 @@
-"""Bringing one document up to date under its fixed name: nothing to do, replaced in place, or uploaded."""
+"""Create or update one document under its stable link: skip it, replace it in place, or upload it."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -22,22 +22,25 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-_MAX_ATTEMPTS = 3  # against others who push the same name at the same time
+_MAX_ATTEMPTS = 3  # in case another client pushes the same name at the same time
 _RETRY_DELAY = 1.0  # seconds
-# The API does not say whose the slug is.
+# The API does not say who owns the slug.
 _SLUG_CONFLICT_HINT = (
-    "Somebody else may have this slug, or a file of yours in the trash, which keeps its own: bring that back with "
-    "docshare files restore FILE. A file deleted with docshare rm FILE --purge frees its slug at once."
+    "Another account may have this slug, or a file in your trash, which keeps its slug: restore that file with "
+    "docshare files restore FILE. Deleting a file with docshare rm FILE --purge frees its slug at once."
 )
 _KEEP_ANCHORS_QUERY = "?clearAnchors=false"
 _RESULT_KEYS = ("uuid", "shortId", "shareUrl", "contentVersion")
 
 
 def is_current(known: Mapping[str, Any], digest: str, entry: Mapping[str, Any] | None) -> bool:
-    """Whether the file ``known`` already has the bytes of ``digest``. Of a document that the server converted only
-    the ``entry`` of a ledger knows from which bytes, and only as long as nobody replaced them otherwise."""
+    """Whether the file ``known`` already holds the bytes of ``digest``.
+
+    For a converted document, only the manifest ``entry`` knows the original bytes, and only while nobody else has
+    replaced them.
+    """
     if "burnedAt" in known:
-        return False  # its bytes are gone, or about to go
+        return False  # its content is deleted, or about to be
     if known.get("sha256") == digest:
         return True
     mine = {"uuid": known.get("uuid"), "contentVersion": known.get("contentVersion"), "sha256": digest}
@@ -45,13 +48,13 @@ def is_current(known: Mapping[str, Any], digest: str, entry: Mapping[str, Any] |
 
 
 def has_expired(known: Mapping[str, Any], now: int) -> bool:
-    """Whether the link of the file ``known`` has ended; ``now`` in milliseconds since 1970."""
+    """Whether the link of the file ``known`` has expired; ``now`` in milliseconds since 1970."""
     expiry = parse_instant(str(known.get("deleteAt", "")))
     return expiry is not None and expiry <= now
 
 
 def expired_error(known: Mapping[str, Any], advice: str) -> Stop:
-    """The refusal (8) to change a file whose link has ended; ``advice`` leads to the line that deletes it."""
+    """Return the error (8) for changing a file whose link has expired; ``advice`` introduces the delete command."""
     return Stop(
         ExitCode.GONE,
         f"the link of this document expired on {known['deleteAt']} and cannot be changed",
@@ -61,8 +64,10 @@ def expired_error(known: Mapping[str, Any], advice: str) -> Stop:
 
 
 def upload_with_progress(context: "Context", client: "Client", item: Item) -> Row:
-    """The upload result of ``item``, sent with a bar. Stop (2) if the plan does not store so much; Refused knows
-    whether the account holds as many files as it may."""
+    """Upload ``item`` with a progress bar and return the result.
+
+    Raise Stop (2) if it is too large for the plan. A Refused says whether the account is at its file limit.
+    """
     (item,) = check_plan_limits(client, [item])
     if item.refusal is not None:
         raise item.refusal
@@ -72,19 +77,22 @@ def upload_with_progress(context: "Context", client: "Client", item: Item) -> Ro
         refusal.at_file_limit = refusal.code == "forbidden" and is_at_file_limit(client)
         raise
     except OSError as error:
-        why = f"{item.path} cannot be read: {error.strerror or error}"
+        why = f"cannot read {item.path}: {error.strerror or error}"
         raise Stop(ExitCode.USAGE, why, code="local_file") from error
 
 
 def _send(context: "Context", item: Item, send: Callable[..., Row]) -> Row:
-    """The answer to the document, sent by ``send(file, report)``."""
+    """Open the document and return the response of ``send(file, report)``."""
     with progress.show_progress(context, item.name, item.size) as bar, item.open() as file:
         return send(file, make_progress_callback(bar, item.size, item.name))
 
 
 class Pusher:
-    """Pushes ``item``, whose SHA-256 is ``digest``. ``slug``: its name, or None; ``ledger``: the manifest that knows
-    its file, or None; ``keep_anchors``: what is on the pages stays when the content is replaced."""
+    """Pushes ``item``, whose SHA-256 is ``digest``.
+
+    ``slug``: the custom link, or None; ``ledger``: the manifest that lists the file, or None; ``keep_anchors``: keep
+    hotspots, notes, marks and annotations when the content is replaced.
+    """
 
     def __init__(
         self,
@@ -106,7 +114,7 @@ class Pusher:
         self._keep_anchors = keep_anchors
 
     def planned(self) -> list[tuple[str, str, str]]:
-        """Method, path and body of each request that ``run`` would send; none if there is nothing to do."""
+        """Return method, path and body of each request that ``run`` would send; none if nothing has changed."""
         known = self._known()
         path = f"/api/v1/files/{'{uuid}' if known is None else known['uuid']}"
         place = (
@@ -120,10 +128,10 @@ class Pusher:
         return requests
 
     def run(self) -> Row:
-        """Do what is left to do; returns ``status`` (``unchanged``, ``replaced``, ``created``), ``url`` and the file.
+        """Push the document; return ``status`` (``unchanged``, ``replaced``, ``created``), ``url`` and the file.
 
-        Another push of the same name at the same time is waited for and joined, so that there is one file in the end.
-        Raises Stop for an expired link (8) or a plan without slugs (6), and what the client raises.
+        Wait for a concurrent push of the same name and reuse its file, so that only one file exists in the end.
+        Raise Stop for an expired link (8) or a plan without slugs (6), and what the client raises.
         """
         for left in reversed(range(_MAX_ATTEMPTS)):
             known = self._known()
@@ -131,7 +139,7 @@ class Pusher:
                 row = self._created() if known is None else self._updated(known)
                 break
             except Refused as refusal:
-                # A slug that no file of this account has is somebody else's, or lies in the trash: waiting is no use.
+                # A slug on none of this account's files is someone else's, or in the trash: waiting does not help.
                 if refusal.code != "conflict" or not left:
                     raise
                 if known is None and self._known() is None:
@@ -143,7 +151,7 @@ class Pusher:
         return row
 
     def _known(self) -> Row | None:
-        """The file that has the name, or that the manifest knows; None if there is none (any more)."""
+        """Return the file with this slug or manifest entry, or None if there is none (anymore)."""
         if self._slug is not None:
             named = next((file for file in self._client.files.list() if file.get("slug") == self._slug), None)
             if named is not None:
@@ -179,18 +187,18 @@ class Pusher:
             try:
                 self._client.settings.write(made["uuid"], {"slug": self._slug})
             except BaseException:
-                self._discard(made["uuid"])  # without its name nobody would find it again
+                self._discard(made["uuid"])  # without its slug, nobody would find it again
                 raise
         return self._row("created", {"contentVersion": 1, **made})
 
     def _require_pro(self) -> None:
-        """Stop (6) before anything is sent that could not get its name."""
+        """Raise Stop (6) before an upload that could not get its slug."""
         plan = fetch_plan(self._client)
         if plan is not None and plan < Plan.PRO:
             raise Stop(
                 ExitCode.PLAN,
                 f"a slug requires the pro plan, and this account has the {plan.tier} plan",
-                hint="With --manifest F.jsonl instead of --slug the link is kept in a file; replacing needs Pro too.",
+                hint="Use --manifest F.jsonl instead of --slug. Replacing also requires the pro plan.",
                 code="plan_required",
             )
 
@@ -203,7 +211,7 @@ class Pusher:
         try:
             self._client.files.delete(uuid, purge=True)
         except (Problem, ClientError):
-            self._ctx.warn(f"an upload without its name stays behind; delete it: docshare rm {uuid} --purge")
+            self._ctx.warn(f"an upload without its slug was left behind; delete it: docshare rm {uuid} --purge")
 
     def _row(self, status: str, file: Mapping[str, Any]) -> Row:
         kept: Row = {key: file[key] for key in _RESULT_KEYS if key in file}

@@ -1,1 +1,1 @@
-"""``docshare readership``: who read a file, and how. Read ``group`` first; each command is loaded when it runs."""
+"""``docshare readership``: see who read a file, and how. Read ``group`` first; it loads each command when it runs."""

@@ -1,7 +1,7 @@
-"""A readership report as people read it on a terminal: numbers, a sparkline, bars, tables.
+"""Render a readership report for a terminal: numbers, a sparkline, bars and tables.
 
-Sections above the plan are absent from a report, and a server may send sections that this version does not know: what
-is missing is left out, what is unknown is printed as names and values.
+A report lacks the sections that the plan does not include, and it may have sections that this version does not know.
+Missing sections are skipped, and unknown ones are printed as names and values.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -46,8 +46,8 @@ _TAPS = (
 
 
 def render_report(report: Row, keys: Sequence[str], file: str, context: "Context") -> Iterator[str]:
-    """The lines for ``keys`` of ``report``, the header before and what the plan hides behind them. ``file``: how the
-    user named it."""
+    """Yield the header, the sections ``keys`` of ``report``, and a line about sections that need a higher plan.
+    ``file`` is the argument of the user."""
     yield from _render_header(report, context)
     for key in keys:
         if key not in HEADER_KEYS:
@@ -69,10 +69,10 @@ def _render_header(report: Row, context: "Context") -> Iterator[str]:
 
 
 def _describe_page_range(report: Row, file: Row) -> str:
-    """``pages 3-9 shown (7)``, while only a part of the document is."""
+    """Return ``pages 3-9 shown (7)`` if the file has a page range."""
     size = int(read_number(report, "effectivePages"))
     if file.get("pageRangeEmpty"):
-        return "no pages shown: the page range is not part of this version"
+        return "no pages shown: the page range is outside this version"
     if not size:
         return ""
     pages = file.get("pageRange")
@@ -81,7 +81,7 @@ def _describe_page_range(report: Row, file: Row) -> str:
 
 
 class _Section:
-    """One section on its way to the terminal."""
+    """Renders one section of a report."""
 
     def __init__(self, report: Row, key: str, file: str, context: "Context") -> None:
         self._report = report
@@ -91,7 +91,7 @@ class _Section:
         self._screen = context.out_screen
 
     def lines(self) -> Iterator[str]:
-        """The section below a blank line; nothing where there is nothing to show."""
+        """Yield a blank line and the section, or nothing if the section is empty."""
         value = self._report[self._key]
         shape, draw = self._drawer()
         lines = draw(value) if isinstance(value, shape) and _is_regular(value) else self._tree()
@@ -126,12 +126,12 @@ class _Section:
         if not days:
             return
         counts = [read_number(day, "count") for day in days]
-        told = f"{format_number(sum(counts))}"
+        total = f"{format_number(sum(counts))}"
         if any(counts):
             best = days[counts.index(max(counts))]
-            told += f", most on {clean(str(best.get('day')))}: {format_number(max(counts))}"
+            total += f", most on {clean(str(best.get('day')))}: {format_number(max(counts))}"
         yield self._title("views", f"the last {len(days)} days")
-        yield f"{draw_sparkline(counts, self._screen)}  {told}"
+        yield f"{draw_sparkline(counts, self._screen)}  {total}"
 
     def _funnel(self, pages: list[Row]) -> Iterator[str]:
         rows = [
@@ -142,7 +142,7 @@ class _Section:
             )
             for row in pages
         ]
-        yield from self._bars("funnel", rows, "sessions that got to a page", ends=True)
+        yield from self._bars("funnel", rows, "sessions that reached a page", ends=True)
 
     def _breakdown(self, rows: list[Row]) -> Iterator[str]:
         bars = [(clean(str(row.get("label", ""))), read_number(row, "count"), "") for row in rows]
@@ -151,7 +151,7 @@ class _Section:
     def _bars(
         self, title: str, rows: Sequence[tuple[str, float, str]], remark: str = "", *, ends: bool = False
     ) -> Iterator[str]:
-        """Bars of (label, value, words behind the value), the first of them; with ``ends`` the last one too."""
+        """Yield bars for the first rows of (label, value, suffix); with ``ends``, also for the last one."""
         if not rows:
             return
         yield self._title(title, remark)
@@ -192,7 +192,7 @@ class _Section:
         yield from self._table("sessions", build_session_columns(labels), rows, see, self._all_sessions(len(rows)))
 
     def _all_sessions(self, listed: int) -> int:
-        """How many sessions there are; the report holds the newest of them only."""
+        """Return the total number of sessions, because the report has only the newest ones."""
         summary = self._report.get("summary")
         if listed < REPORT_SESSIONS or not isinstance(summary, Mapping):
             return listed
@@ -212,13 +212,13 @@ class _Section:
         file = self._report.get("file")
         looks = file.get("viewerSettings") if isinstance(file, Mapping) else None
         if not taps and isinstance(looks, Mapping) and "cta" not in looks:
-            return  # the file has no button
+            return  # the share page has no button
         yield f"{self._title('button')}  {taps} {'tap' if taps == 1 else 'taps'}"
 
     def _table(
         self, title: str, shown: tuple[Column, ...], rows: list[Row], see: str = "", total: int = 0
     ) -> Iterator[str]:
-        """The first of ``rows``, and how many more of ``total`` there are: of the rows unless given."""
+        """Yield a table of the first ``rows`` and how many more there are of ``total`` (default: all rows)."""
         if not rows:
             return
         yield self._title(title)
@@ -231,7 +231,7 @@ class _Section:
             yield self._screen.paint("dim", words + (f": {clean(see)}" if see else ""))
 
     def _tree(self) -> Iterator[str]:
-        """Whatever it is, as names and values."""
+        """Yield any value as names and values."""
         leaves = [(clean(row.key), format_cell(row.value)) for row in flatten(self._report, (self._key,))]
         if not leaves:
             return
@@ -247,7 +247,7 @@ class _Section:
 
 
 def _is_regular(value: Any) -> bool:
-    """Whether a list holds nothing but objects, as every known list of a report does."""
+    """Return whether a list contains only objects, as every known list of a report does."""
     return not isinstance(value, list) or all(isinstance(row, Mapping) for row in value)
 
 

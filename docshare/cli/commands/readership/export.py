@@ -1,4 +1,4 @@
-"""``docshare readership export``: everything that is known of the readers of a file, as files in a folder."""
+"""``docshare readership export``: write all readership data of a file to a directory."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,13 +26,13 @@ app = App()
 _PAGE_COLUMNS = ("pageNumber", "views", "avgDurationMs", "backTurns")
 _NOTE_COLUMNS = ("uuid", "createdAt", "author", "pageNumber", "public", "body", "viewer", "contentVersion")
 _RECEIPT_COLUMNS = ("confirmedAt", "name", "viewer", "contentVersion")
-_SKIPPABLE_STATUSES = (403, 404)  # below the plan, or a server without that route
+_SKIPPABLE_STATUSES = (403, 404)  # not in the plan, or no such endpoint
 
 EXPORT_SPEC = Spec(
     table=(
         Column("path", "FILE", role="bold"),
         Column("bytes", "SIZE", kind="size"),
-        Column("skipped", "SKIPPED BECAUSE", role="warn", flexible=True),
+        Column("skipped", "REASON SKIPPED", role="warn", flexible=True),
     ),
     plain=("path", "bytes", "skipped"),
     id="path",
@@ -42,15 +42,15 @@ EXPORT_SPEC = Spec(
 @app.command("export", spec=EXPORT_SPEC)
 def export(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
-    output: Annotated[str, typer.Option("--output", "-o", metavar="DIR", help="The folder to write to.")],
-    strict: Annotated[bool, typer.Option("--strict", help="End with code 12 if something was skipped.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite files that are there.")] = False,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="DIR", help="Directory to write to.")],
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with code 12 if anything was skipped.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
 ) -> ExitCode:
-    """Write the readership of a file into a folder.
+    """Write the readership data of a file to a directory.
 
     readership.json is the report as the server sent it; pages.csv, sessions.csv, notes.csv, receipts.csv, marks.csv,
-    annotations.csv and variants.csv are tables. What the plan does not include is skipped, and said. The files are for
-    your eyes only: they hold personal data of your readers.
+    annotations.csv and variants.csv are tables. Tables that the plan does not include are skipped and reported. The
+    files contain personal data of your readers and are readable only by you.
 
     Examples:
 
@@ -63,18 +63,18 @@ def export(
     client = ctx.client()
     name = FileResolver(ctx, client).one(file)
     makers = _build_exporters(ctx, client, name)
-    standing = [str(folder / each) for each in makers if (folder / each).exists()]
-    if standing and not force:
-        raise Stop(ExitCode.USAGE, f"{standing[0]} exists", hint="Overwrite it with --force.")
+    existing = [str(folder / each) for each in makers if (folder / each).exists()]
+    if existing and not force:
+        raise Stop(ExitCode.USAGE, f"{existing[0]} already exists", hint="Use --force to overwrite it.")
     rows = [{"path": str(folder / each), **_export_file(folder / each, make)} for each, make in makers.items()]
     printer.emit(rows)
     if ctx.stderr_tty:
-        ctx.note("these files hold personal data of your readers")
+        ctx.note("these files contain personal data of your readers")
     return ExitCode.PARTIAL if strict and any("skipped" in row for row in rows) else ExitCode.OK
 
 
 def _build_exporters(ctx: Context, client: "Client", name: str) -> dict[str, Callable[[], str | bytes]]:
-    """Name of each file -> what makes its content. All but the report may be refused."""
+    """Return the function that creates the content of each file. The server may reject all except the report."""
     report: dict[str, Any] = {}
     raw = ctx.options.raw_csv
 
@@ -104,14 +104,16 @@ def _build_exporters(ctx: Context, client: "Client", name: str) -> dict[str, Cal
 
 
 def _format_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, raw: bool) -> str:
-    """``rows`` as CSV below a header line. ``raw``: cells that look like formulas stay as they are."""
+    """Return ``rows`` as CSV with a header line. ``raw`` leaves cells that look like formulas unchanged."""
     cells = (columns, *([row.get(column) for column in columns] for row in rows))
     return "".join(f"{format_csv_line(line, raw=raw)}\n" for line in cells)
 
 
 def _export_file(path: Path, make: Callable[[], str | bytes]) -> dict[str, Any]:
-    """Write what ``make`` gives to ``path``; ``{bytes}``, or ``{skipped: why}``. Without the report there is nothing to
-    export, so its refusal is the command's."""
+    """Write the content from ``make`` to ``path`` and return ``{bytes}``, or ``{skipped: reason}`` if it is rejected.
+
+    A rejected report raises ``Refused``, because there is nothing to export without it.
+    """
     from docshare.cli.local.storage import replace_file
 
     try:

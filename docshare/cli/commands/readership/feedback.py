@@ -1,4 +1,4 @@
-"""What readers leave behind: page marks, annotations, notes and receipts. All of it is personal data."""
+"""Show the feedback of readers: page marks, annotations, notes and receipts. All of it is personal data."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -30,34 +30,34 @@ _KINDS = ("pick", "maybe", "reject")
 _PRIVACY_NOTE = "this is personal data of your readers"
 
 OutputOption = Annotated[
-    str | None, typer.Option("--output", "-o", metavar="F", help="Write the server's CSV here; '-' is stdout.")
+    str | None, typer.Option("--output", "-o", metavar="F", help="Save the CSV of the server; '-' is stdout.")
 ]
-ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 
 MARKS = Spec(
     plain=("page", "identity", "mark"),
     fields=("pages", "viewers", "totals"),
-    empty="nobody has marked a page; let readers do it with: docshare settings set FILE --marks",
+    empty="no page marks; allow them with: docshare settings set FILE --marks",
 )
 _MARKED_PAGES = Spec(
     table=(
         Column("page", "PAGE", role="bold"),
         *(Column(kind, kind.upper(), role=role) for kind, role in zip(_KINDS, ("ok", "warn", "error"), strict=True)),
-        Column("who", "WHO", flexible=True),
+        Column("who", "READERS", flexible=True),
     ),
     empty=MARKS.empty,
 )
 ANNOTATIONS = Spec(
     table=(
         Column("page", "PAGE", role="bold"),
-        Column("identity", "WHO", flexible=True),
+        Column("identity", "READER", flexible=True),
         Column("note", "NOTE", flexible=True),
-        Column("rect", "WHERE", rank=2, show=lambda row: _format_rect(row.get("rect"))),
+        Column("rect", "POSITION", rank=2, show=lambda row: _format_rect(row.get("rect"))),
         Column("createdAt", "WHEN", kind="when", rank=1),
     ),
     plain=("page", "uuid", "identity", "rect", "note", "createdAt"),
     fields=("pages",),
-    empty="nobody has annotated a page; let readers do it with: docshare settings set FILE --annotations",
+    empty="no annotations; allow them with: docshare settings set FILE --annotations",
 )
 NOTES = Spec(
     table=(
@@ -66,21 +66,21 @@ NOTES = Spec(
         Column("author", "NAME", role="bold", flexible=True),
         Column("viewer", "READER", flexible=True),
         Column("pageNumber", "PAGE", rank=3),
-        Column("visible", "SEEN BY", rank=1),
+        Column("visible", "VISIBLE TO", rank=1),
         Column("body", "NOTE", flexible=True),
     ),
     plain=("kind", "at", "author", "pageNumber", "public", "body", "viewer", "uuid", "contentVersion"),
     fields=("notes", "receipts"),
-    empty="no notes and no receipts",
+    empty="no notes or receipts",
 )
 
 
 @app.command("marks", spec=MARKS)
 def marks(file: FileArgument, output: OutputOption = None, force: ForceOption = False) -> None:
-    """Show which pages readers picked, rejected or were not sure about.
+    """Show which pages readers marked as pick, maybe or reject.
 
-    [Pro] A pipe gets one line per mark: tab-separated page, identity, mark. --format csv and -o give the server's own
-    CSV, untouched. An identity is an invited address or a name made up for a reader, such as Reader 7F3A.
+    [Pro] Piped output has one tab-separated line per mark: page, identity, mark. --format csv and -o write the
+    unchanged CSV of the server. An identity is an invited address or a generated name, such as Reader 7F3A.
 
     Examples:
 
@@ -113,7 +113,7 @@ def _list_marks(answer: Row) -> Iterator[Row]:
 
 
 def _group_by_page(answer: Row, rows: Sequence[Row]) -> Iterator[Row]:
-    """The counted pages, each with who said what, and the totals below them."""
+    """Yield the pages with counts and the marks of each reader, then the totals."""
     for page in read_objects(answer, "pages"):
         said = [f"{row['identity']} {row['mark']}" for row in rows if row["page"] == page.get("page")]
         yield {**page, "who": ", ".join(said)}
@@ -124,11 +124,11 @@ def _group_by_page(answer: Row, rows: Sequence[Row]) -> Iterator[Row]:
 
 @app.command("annotations", spec=ANNOTATIONS)
 def annotations(file: FileArgument, output: OutputOption = None, force: ForceOption = False) -> None:
-    """Show what readers wrote on the pages.
+    """Show the annotations of readers on the pages.
 
-    [Pro] A pipe gets one line per annotation: tab-separated page, uuid, identity, rect, note, createdAt. A place is
-    told in percent of the page from its upper left corner, left, top, width x height. --format csv and -o give the
-    server's own CSV, untouched.
+    [Pro] Piped output has one tab-separated line per annotation: page, uuid, identity, rect, note, createdAt. POSITION
+    is left, top, width x height in percent of the page, from the upper left corner. --format csv and -o write the
+    unchanged CSV of the server.
 
     Examples:
 
@@ -163,11 +163,11 @@ def _format_rect(rect: Any) -> str:
 
 @app.command("notes", spec=NOTES)
 def notes(file: FileArgument) -> None:
-    """Show the notes of readers, and who confirmed the receipt.
+    """Show the notes and receipts of readers.
 
-    [Pro] Oldest first. Private notes are for you alone; public ones are shown to every reader. Readers choose the
-    name they sign with; READER is who they are: an invited address, or a name made up for a reader. A pipe gets
-    tab-separated kind (note or receipt), at, author, pageNumber, public, body, viewer, uuid, contentVersion.
+    [Pro] Oldest first. Private notes are visible only to you; public ones to every reader. NAME is the name that the
+    reader entered; READER is an invited address or a generated name. Piped output is tab-separated: kind (note or
+    receipt), at, author, pageNumber, public, body, viewer, uuid, contentVersion.
 
     Examples:
 
@@ -186,7 +186,7 @@ def notes(file: FileArgument) -> None:
 
 def _merge_feedback(answer: Row) -> Iterator[dict[str, Any]]:
     for row in read_objects(answer, "notes"):
-        visible = "everybody" if row.get("public") else "you"
+        visible = "everyone" if row.get("public") else "you"
         yield {"kind": "note", "at": row.get("createdAt"), "visible": visible, **row}
     for row in read_objects(answer, "receipts"):
         yield {"kind": "receipt", "at": row.get("confirmedAt"), "author": row.get("name"), **row}
@@ -197,14 +197,17 @@ def _is_raw_json(ctx: Context, printer: Emitter) -> bool:
 
 
 def _write_csv(ctx: Context, printer: Emitter, output: str | None, force: bool, fetch: Callable[[], bytes]) -> bool:
-    """Hand out the server's own CSV if that is what was asked for; whether it was. Stop (2) for a file in the way."""
+    """Write the CSV of the server if the options ask for it, and return whether they do.
+
+    Raise Stop (2) for an existing file.
+    """
     given = ctx.options.format
     if output is not None and given not in (None, "csv"):
-        raise Stop(ExitCode.USAGE, f"-o writes CSV, not {given}", hint="Leave out --format, or redirect stdout.")
+        raise Stop(ExitCode.USAGE, f"-o writes CSV, not {given}", hint="Omit --format, or redirect stdout.")
     if output is None and (printer.format != "csv" or ctx.options.fields or ctx.options.query):
         return False
     if output not in (None, _STDOUT) and not force and Path(str(output)).exists():
-        raise Stop(ExitCode.USAGE, f"{output} exists", hint="Overwrite it with --force.")
+        raise Stop(ExitCode.USAGE, f"{output} already exists", hint="Use --force to overwrite it.")
     with explain_forbidden():
         content = fetch()
     if output in (None, _STDOUT):

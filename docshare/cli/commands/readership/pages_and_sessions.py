@@ -1,4 +1,4 @@
-"""``docshare readership pages`` and ``sessions``: one row per page, one per visit."""
+"""``docshare readership pages`` and ``sessions``: print a row per page or per session."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -52,8 +52,8 @@ _UNCOUNTED = build_session_spec({})._replace(
 def pages(file: FileArgument) -> None:
     """Show how each page was read.
 
-    [Basic] Views, average time, and how often readers turned back to it. A pipe gets tab-separated pageNumber, views,
-    avgDurationMs, backTurns.
+    [Basic] Shows the views, the average time, and how often readers turned back to the page. Piped output is
+    tab-separated: pageNumber, views, avgDurationMs, backTurns.
 
     Examples:
 
@@ -77,7 +77,7 @@ def _build_pages_spec(ctx: Context, rows: Sequence[Row]) -> Spec:
 
     longest = max((read_number(row, "avgDurationMs") for row in rows), default=0)
 
-    def drawn(row: Row) -> str:
+    def draw(row: Row) -> str:
         return draw_bar(read_number(row, "avgDurationMs"), longest, _BAR_WIDTH, ctx.out_screen)
 
     return Spec(
@@ -86,7 +86,7 @@ def _build_pages_spec(ctx: Context, rows: Sequence[Row]) -> Spec:
             Column("views", "VIEWS"),
             Column("backTurns", "BACK"),
             Column("avgDurationMs", "AVERAGE", kind="duration"),
-            Column("drawn", "", role="id", rank=1, show=drawn),
+            Column("drawn", "", role="id", rank=1, show=draw),
         )
     )
 
@@ -95,19 +95,19 @@ def _build_pages_spec(ctx: Context, rows: Sequence[Row]) -> Spec:
 def sessions(
     file: FileArgument,
     since: Annotated[
-        str | None, typer.Option(metavar="ID|TIME", help="Behind this id, or begun since 7d ago or a date.")
+        str | None, typer.Option(metavar="ID|TIME", help="Only after this id, or started since 7d ago or a date.")
     ] = None,
     uncounted: Annotated[
-        bool, typer.Option("--uncounted", help="The newest sessions that were not counted, and why.")
+        bool, typer.Option("--uncounted", help="List uncounted sessions and the reasons instead.")
     ] = False,
 ) -> None:
-    """List every session in which a file was read.
+    """List the sessions of the readers of a file.
 
-    [Pro] In the order in which they ended; each is listed once it has ended: 10 seconds after the page was closed, a
-    minute after it was hidden, or after five minutes of silence. A pipe gets one line each, with the time of every page
-    at its end; --format jsonl prints while it walks. --uncounted lists instead the newest 100 sessions of the last 90
-    days that were not counted as views, with class and reason. docshare explain tells how a session came about, and
-    docshare help measuring what counts.
+    [Pro] Sessions are listed in the order in which they ended. A session ends 10 seconds after the page was closed, one
+    minute after it was hidden, or five minutes after the last activity. Piped output has one line per session, with the
+    time on every page in the last column; --format jsonl prints rows as they are fetched. --uncounted lists the newest
+    100 sessions of the last 90 days that were not counted as views, with class and reason. docshare explain shows how a
+    session was classified; docshare help measuring defines what counts.
 
     Examples:
 
@@ -151,13 +151,13 @@ def _list_uncounted(ctx: Context, file: str, since: str | None) -> None:
 
 
 def _print_unconfirmed(ctx: Context, client: "Client", name: str) -> None:
-    """Say on stderr how many opened the file without touching anything, where the server counts them."""
+    """Print on stderr how many sessions had no interaction, if the server counts them."""
     try:
         count = int(read_number(client.readership.report(name).get("summary") or {}, "unconfirmedSessions"))
-    except Refused:  # a comfort: the sessions are shown with or without it
+    except Refused:  # optional: the sessions are shown without it
         return
     if count:
-        ctx.note(f"{count} opened it without touching anything and were not counted; list them with --uncounted")
+        ctx.note(f"sessions without any interaction, not counted: {count} (list them with --uncounted)")
 
 
 def _parse_start(row: Row) -> int:

@@ -1,4 +1,4 @@
-"""``docshare readership report``: the whole report as one file that opens in any browser."""
+"""``docshare readership report``: write the report as one HTML file that opens in any browser."""
 
 import base64
 import tempfile
@@ -27,28 +27,28 @@ if TYPE_CHECKING:
 app = App()
 
 REPORT_SPEC = DOWNLOAD_SPEC
-MAX_DOCUMENT_BYTES = 100 * MB  # of a document that is fetched for its pictures
+MAX_DOCUMENT_BYTES = 100 * MB  # larger documents are not downloaded for thumbnails
 
 _STDOUT = "-"
 _TIERS = {plan.tier: plan for plan in Plan}
-_SKIPPABLE_STATUSES = (403, 404)  # below the plan, or a server without that route
+_SKIPPABLE_STATUSES = (403, 404)  # not in the plan, or no such endpoint
 
 
 @app.command("report", spec=REPORT_SPEC)
 def write_report(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="F.html", help="The file to write; '-' is stdout.")
+        str, typer.Option("--output", "-o", metavar="F.html", help="File to write; '-' is stdout.")
     ] = "report.html",
-    no_thumbnails: Annotated[bool, typer.Option("--no-thumbnails", help="Draw no pictures of the pages.")] = False,
-    open_: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")] = False,
+    no_thumbnails: Annotated[bool, typer.Option("--no-thumbnails", help="Omit the page thumbnails.")] = False,
+    open_: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
-    """Write the readership report of a file as one HTML file.
+    """Write the readership report of a file as an HTML file.
 
-    It holds everything that the plan shows, with charts, tables and notes; it loads nothing from anywhere and runs no
-    script. The pictures of the pages are drawn here from the stored PDF, for the first 60 pages of documents up to
-    100 MB. The file names your readers, so nobody else on this machine can read it.
+    The report contains everything that the plan includes, with charts, tables and notes. It loads no external resources
+    and runs no scripts. Page thumbnails are rendered on this machine from the stored PDF, for the first 60 pages of
+    documents up to 100 MB. The file contains personal data of your readers and is readable only by you.
 
     Examples:
 
@@ -76,18 +76,22 @@ def write_report(
 
 
 def _check_target(ctx: Context, output: str, *, force: bool, shown: bool) -> None:
-    """Say so before anything is asked."""
+    """Raise Stop (2) for an invalid target, before sending any request."""
     if output == _STDOUT:
         if shown:
-            raise Stop(ExitCode.USAGE, "--open needs a file", hint="Name one with -o.")
+            raise Stop(ExitCode.USAGE, "--open requires a file", hint="Set one with -o.")
         if ctx.stdout_tty:
-            raise Stop(ExitCode.USAGE, "HTML is not for a terminal", hint="Redirect stdout, or name a file with -o.")
+            raise Stop(
+                ExitCode.USAGE,
+                "refusing to write HTML to a terminal",
+                hint="Redirect stdout, or write to a file with -o.",
+            )
     elif Path(output).exists() and not force:
-        raise Stop(ExitCode.USAGE, f"{output} exists", hint="Overwrite it with --force.")
+        raise Stop(ExitCode.USAGE, f"{output} already exists", hint="Use --force to overwrite it.")
 
 
 def _fetch_material(ctx: Context, client: "Client", name: str) -> "Material":
-    """Everything the plan shows; without the report itself there is nothing."""
+    """Fetch everything that the plan includes. Raise ``Refused`` if the report itself is rejected."""
     from docshare.report import Material, is_empty
 
     reading = client.readership
@@ -103,7 +107,7 @@ def _fetch_material(ctx: Context, client: "Client", name: str) -> "Material":
         except Refused as refusal:
             if refusal.status not in _SKIPPABLE_STATUSES:
                 raise
-            ctx.note(f"left out: {refusal.detail}")
+            ctx.note(f"skipped: {refusal.detail}")
             return None
 
     return Material(
@@ -118,14 +122,14 @@ def _fetch_material(ctx: Context, client: "Client", name: str) -> "Material":
 
 
 def _fetch_qr_code(client: "Client", name: str) -> str | None:
-    """The QR code of the link, with which a report without readers begins."""
+    """Return the QR code of the link, which is shown in a report without readers."""
     with suppress(Refused):
         return f"data:image/png;base64,{base64.b64encode(client.files.qr(name)).decode()}"
     return None
 
 
 def _render_pictures(ctx: Context, client: "Client", name: str, material: "Material") -> "dict[int, Picture]":
-    """Pictures of the pages that the report shows, from the stored PDF, which lies in a private place meanwhile."""
+    """Render thumbnails of the pages in the report from the stored PDF, via a private temporary directory."""
     from docshare.cli.commands.readership.thumbnails import render_thumbnails
     from docshare.cli.terminal import progress
     from docshare.report import pictured_pages
@@ -138,12 +142,12 @@ def _render_pictures(ctx: Context, client: "Client", name: str, material: "Mater
         try:
             _download(ctx, client, name, path)
         except Refused as refusal:
-            ctx.note(f"without pictures of the pages: {refusal.detail}")
+            ctx.note(f"no page thumbnails: {refusal.detail}")
             return {}
-        with progress.show_progress(ctx, "pages drawn", len(wanted), counted=True) as bar:
+        with progress.show_progress(ctx, "rendering pages", len(wanted), counted=True) as bar:
             found = render_thumbnails(path, wanted, bar.at)
     if not found:
-        ctx.note("without pictures of the pages: the document cannot be drawn here")
+        ctx.note("no page thumbnails: the document could not be rendered")
     return found
 
 
@@ -152,7 +156,7 @@ def _is_small_enough(ctx: Context, material: "Material") -> bool:
     size = file.get("size") if isinstance(file, dict) else None
     small = isinstance(size, int) and size <= MAX_DOCUMENT_BYTES
     if not small:
-        ctx.note("without pictures of the pages: the document is larger than 100 MB")
+        ctx.note("no page thumbnails: the document is larger than 100 MB")
     return small
 
 
@@ -169,7 +173,7 @@ def _download(ctx: Context, client: "Client", name: str, path: Path) -> None:
         for block in content.blocks:
             got += out.write(block)
             if got > MAX_DOCUMENT_BYTES:
-                raise Stop(ExitCode.UNREACHABLE, "the server sends a larger document than it said")
+                raise Stop(ExitCode.UNREACHABLE, "the document is larger than the server reported")
             bar.at(got)
 
 
@@ -185,4 +189,4 @@ def _open_report(ctx: Context, path: Path) -> None:
     from docshare.cli.commands.browse import may_open
 
     if not may_open(ctx) or not ctx.open_browser(path.resolve().as_uri()):
-        ctx.note("there is no browser to show it in from here")
+        ctx.note("no browser is available to open the report")

@@ -1,4 +1,4 @@
-"""The sections of a readership report: their names on the command line, and each as flat lines for scripts."""
+"""The sections of a readership report: their names on the command line, and flat rows for scripts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from docshare.contract.plans import Plan
 
 ReportData = Mapping[str, Any]
 
-HEADER_KEYS = ("tier", "file", "effectivePages")  # what the header of the drawing says
+HEADER_KEYS = ("tier", "file", "effectivePages")  # shown in the header of the report
 
 BREAKDOWNS = {
     "countries": "countries",
@@ -20,7 +20,7 @@ BREAKDOWNS = {
     "viewerModes": "viewer modes",
     "uncounted": "not counted",
 }
-"""Key of a breakdown in the report -> its title."""
+"""The titles of the breakdowns, by key of the report."""
 
 SUMMARY = {
     "totalViews": "views",
@@ -29,17 +29,17 @@ SUMMARY = {
     "uniqueCountries": "countries",
     "avgTimeMs": "average time",
     "downloads": "downloads",
-    "unconfirmedSessions": "opened, not touched",
+    "unconfirmedSessions": "without interaction",
     "medianTimeMs": "median time",
     "totalTurns": "page turns",
-    "completionRate": "read through",
-    "backTurnShare": "turned back",
-    "activeReaders": "reading now",
-    "newSessions": "by new readers",
-    "returningSessions": "by returning readers",
-    "invitedNotViewed": "invited, not seen",
+    "completionRate": "completion rate",
+    "backTurnShare": "page turns back",
+    "activeReaders": "active readers",
+    "newSessions": "new readers",
+    "returningSessions": "returning readers",
+    "invitedNotViewed": "invited, not viewed",
 }
-"""Key of the summary -> its title."""
+"""The titles of the numbers in the summary, by key."""
 
 SECTIONS: dict[str, tuple[str, ...]] = {
     "summary": ("summary",),
@@ -52,7 +52,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "taps": ("hotspotTaps", "ctaTaps"),
     "variants": ("variants",),
 }
-"""Word of ``--section`` -> keys of the report, in the order in which they are drawn."""
+"""The keys of the report for each value of ``--section``, in display order."""
 
 _ROW_KEYS: dict[str, tuple[str, ...]] = {
     "viewsOverTime": ("day",),
@@ -78,11 +78,11 @@ TABLES: dict[str, tuple[str, ...]] = {
     "hotspotTaps": ("hotspotUuid", "page", "label", "count"),
     "variants": ("uuid", "label", "sessions", "avgTimeMs", "revoked", "redacted"),
 }  # fmt: skip
-"""Key of a section that is a list -> its columns in CSV, in an order that never changes."""
+"""The CSV columns of each section that is a list. Their order never changes."""
 
 
 class FlatRow(NamedTuple):
-    """One value of a report and where it stands."""
+    """One value of a report and its location."""
 
     section: str
     key: str
@@ -90,26 +90,28 @@ class FlatRow(NamedTuple):
 
 
 def parse_sections(text: str) -> dict[str, tuple[str, ...]]:
-    """The words of ``--section`` and the keys of the report that each means."""
+    """Return the values of ``--section`` with the report keys of each."""
     return {word: SECTIONS.get(word, (word,)) for word in map(str.strip, text.split(","))}
 
 
 def select_keys(text: str | None, report: ReportData) -> tuple[str, ...]:
-    """The keys of ``report`` that ``--section`` names, in the order of the report; all without it. A name may be a key
-    of the report itself. Stop (2) for a word that is neither."""
+    """Return the keys of ``report`` selected by ``--section`` (None: all), in the order of the report.
+
+    A value is a section or a key of the report. Raise Stop (2) for anything else.
+    """
     if text is None:
         return tuple(report)
     wanted: set[str] = set()
     for word, keys in parse_sections(text).items():
         if not set(keys) & (set(report) | set(REPORT_SECTIONS)):
             known = ", ".join(SECTIONS)
-            raise Stop(ExitCode.USAGE, f"--section: no such section: {word!r}", hint=f"Use {known}.")
+            raise Stop(ExitCode.USAGE, f"--section: unknown section {word!r}", hint=f"Use {known}.")
         wanted.update(keys)
     return tuple(key for key in report if key in wanted)
 
 
 def flatten(report: ReportData, keys: Sequence[str]) -> Iterator[FlatRow]:
-    """The values under ``keys`` one by one; rows of a list are named by what tells them apart, or by their place."""
+    """Yield the values under ``keys``; rows of a list are named by their identifying keys or by their index."""
     for section in keys:
         for key, value in _flatten_value(section, report[section]):
             yield FlatRow(section, key, value)
@@ -144,24 +146,26 @@ def _prefix_keys(name: str, leaves: Iterator[tuple[str, Any]]) -> Iterator[tuple
 
 
 def describe_upgrade(report: ReportData) -> str:
-    """What a better plan would add, in words; empty where nothing is hidden."""
-    told = ((plan, _list_plan_sections(plan)) for plan in (Plan.BASIC, Plan.PRO) if _parse_plan(report) < plan)
-    return "; ".join(f"{', '.join(words)} need{'s' * (len(words) == 1)} {plan.name.title()}" for plan, words in told)
+    """Describe the sections that a higher plan would add, or return nothing."""
+    missing = ((plan, _list_plan_sections(plan)) for plan in (Plan.BASIC, Plan.PRO) if _parse_plan(report) < plan)
+    return "; ".join(
+        f"{', '.join(words)} require{'s' * (len(words) == 1)} {plan.name.title()}" for plan, words in missing
+    )
 
 
 def describe_hidden_sections(text: str, report: ReportData) -> str:
-    """Which of the sections that ``--section`` names the plan hides, and the plan they need; empty where none is."""
+    """Describe which sections of ``--section`` require a higher plan, or return nothing."""
     plan = _parse_plan(report)
     missing = [(word, keys[0]) for word, keys in parse_sections(text).items() if not set(keys) & set(report)]
     needed = [(word, REPORT_SECTIONS.get(key, Plan.FREE)) for word, key in missing]
-    told = [f"{word} (needs {above.name.title()})" for word, above in needed if plan < above]
-    return f"not in the report on this plan: {', '.join(told)}" if told else ""
+    hidden = [f"{word} (requires {above.name.title()})" for word, above in needed if plan < above]
+    return f"not included in this plan: {', '.join(hidden)}" if hidden else ""
 
 
 def _parse_plan(report: ReportData) -> Plan:
     try:
         return Plan.of(str(report.get("tier")))
-    except KeyError:  # a plan of another server: what it hides is not known
+    except KeyError:  # an unknown plan of another server, whose hidden sections are unknown
         return Plan.PRO
 
 

@@ -1,4 +1,4 @@
-"""How a session of a reader is shown, wherever one is: in the report, in a list, by ``wait``."""
+"""Print reader sessions, for the report, the list of sessions and ``wait``."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -20,7 +20,7 @@ Row = Mapping[str, Any]
 Labels = Mapping[str, str]
 FileArgument = Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)]
 
-SEEN_MS = 1_000  # Spec gap: Readership, defined. A page with at least one second was seen.
+SEEN_MS = 1_000  # a page counts as seen after one second
 
 _MAX_NUMBER = 2**63
 SESSION_COLUMNS = (
@@ -31,59 +31,59 @@ SESSION_COLUMNS = (
 
 @contextmanager
 def explain_forbidden() -> Iterator[None]:
-    """Say what a 403 can mean here. Spec: Readership. A foreign file is not hidden behind a 404 on these routes."""
+    """Explain a 403 response, which these endpoints return for files of other accounts instead of a 404."""
     try:
         yield
     except Refused as refusal:
         if refusal.status == 403 and refusal.code == "forbidden":
-            refusal.hint = "Only the owner of a file sees its readership. Is it a file of another account?"
+            refusal.hint = "Only the owner of a file can see its readership; the file may belong to another account."
         raise
 
 
 def read_number(row: Row, key: str) -> float:
-    """The number under ``key``; 0 where a server sends none that can be reckoned with."""
+    """Return the number under ``key``, or 0 if it is missing or not a usable number."""
     value = row.get(key)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0
-    return value if abs(value) <= _MAX_NUMBER else 0  # NaN is not either
+    return value if abs(value) <= _MAX_NUMBER else 0  # NaN fails the comparison
 
 
 def read_objects(answer: Row, key: str) -> list[Row]:
-    """The objects of the list under ``key``; none where a server sends anything else."""
+    """Return the objects in the list under ``key``, or nothing if it is not a list."""
     found = answer.get(key)
     return [row for row in found if isinstance(row, Mapping)] if isinstance(found, list) else []
 
 
 def format_number(value: float) -> str:
-    """A number without needless decimals: ``12``, ``66.7``."""
+    """Format a number with at most one decimal: ``12``, ``66.7``."""
     return str(int(value)) if value == int(value) else f"{half_up(value, 1):.1f}".removesuffix(".0")
 
 
 def describe_reader(row: Row, labels: Labels) -> str:
-    """Whom a session belongs to, as far as it is known: ``ann@example.com invited``, a name or an address as it was
-    typed, or ``link of Ann Lee``, which anybody may have opened; empty for nobody known."""
+    """Return the reader of a session if known: ``ann@example.com invited``, the name or email address that they
+    entered, or ``variant Ann Lee``, whose link anyone may have opened."""
     known = row.get("name") or row.get("email")
     if known:
         return f"{known} invited" if row.get("fromInvite") is True else str(known)
     label = labels.get(str(row.get("variantUuid")))
-    return f"link of {label}" if label else ""
+    return f"variant {label}" if label else ""
 
 
 def _describe_pages(row: Row) -> str:
-    """How many pages were read, of how many: ``2 of 3``. A link can show fewer than the document has."""
+    """Return ``2 of 3`` for pages read and shown; a link may show fewer pages than the document has."""
     seen, shown = format_number(read_number(row, "pagesViewed")), read_number(row, "shownPages")
     return f"{seen} of {format_number(shown)}" if shown else seen
 
 
 def build_session_columns(labels: Labels) -> tuple[Column, ...]:
-    """The columns of a table of sessions. ``labels``: of variants, by UUID."""
+    """Return the columns of a table of sessions. ``labels`` are those of variants by UUID."""
     return (
         Column("startedAt", "STARTED", kind="when"),
         Column("who", "READER", role="bold", flexible=True, show=lambda row: describe_reader(row, labels) or "-"),
         Column("totalTimeMs", "TIME", kind="duration"),
         Column("pagesViewed", "PAGES", show=_describe_pages),
         Column("contentVersion", "VERSION", rank=4),
-        Column("returning", "AGAIN", kind="flag", rank=5),
+        Column("returning", "RETURNING", kind="flag", rank=5),
         Column("country", "COUNTRY", rank=3),
         Column("deviceType", "DEVICE", rank=6),
         Column("browser", "BROWSER", rank=7),
@@ -92,34 +92,34 @@ def build_session_columns(labels: Labels) -> tuple[Column, ...]:
 
 
 def fetch_labels(client: "Client", file: str) -> dict[str, str]:
-    """The labels of the variants of ``file`` by UUID; none where the credential may not list them."""
+    """Return the labels of the variants of ``file`` by UUID, or nothing if the credential cannot list them."""
     try:
         variants = client.variants.list(file)
-    except Refused:  # a comfort: the sessions are shown with or without it
+    except Refused:  # optional: the sessions are shown without it
         return {}
     return {str(row["uuid"]): str(row["label"]) for row in variants if row.get("uuid") and row.get("label")}
 
 
 def build_session_spec(labels: Labels) -> Spec:
-    """How sessions are printed, one or many. ``labels``: of variants, by UUID."""
+    """Return how to print sessions. ``labels`` are those of variants by UUID."""
 
     def human(row: Row, context: "Context") -> Iterator[str]:
         screen = context.out_screen
         shown = read_number(row, "shownPages") or read_number(row, "pagesViewed")
         pages = f"{_describe_pages(row)} {'page' if shown == 1 else 'pages'}"
         facts = (
-            describe_reader(row, labels) or "somebody",
+            describe_reader(row, labels) or "someone",
             f"read {pages} in {format_duration(int(read_number(row, 'totalTimeMs')))}",
             row.get("country"),
             row.get("deviceType"),
         )
-        told = f" {screen.glyph('·')} ".join(clean(str(fact)) for fact in facts if fact)
-        yield f"{told}  {screen.paint('dim', clean(str(row.get('sessionId', ''))))}"
+        line = f" {screen.glyph('·')} ".join(clean(str(fact)) for fact in facts if fact)
+        yield f"{line}  {screen.paint('dim', clean(str(row.get('sessionId', ''))))}"
 
     return Spec(
         table=build_session_columns(labels),
         plain=SESSION_COLUMNS,
         id="sessionId",
-        empty="nobody has read it yet",
+        empty="no sessions",
         human=human,
     )

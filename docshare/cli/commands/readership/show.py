@@ -1,4 +1,4 @@
-"""``docshare readership show``: the report of a file."""
+"""``docshare readership show``: print the report of a file."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -35,7 +35,7 @@ app = App()
 _SHOW = Spec(fields=tuple(REPORT_SECTIONS))
 _FLAT_SPEC = Spec(plain=("section", "key", "value"))
 _FLAT_FORMATS = ("plain", "csv", "tsv")
-_SECTION_HELP = f"Only these, with commas: {', '.join(SECTIONS)}."
+_SECTION_HELP = f"Only these sections, comma-separated: {', '.join(SECTIONS)}."
 _CLEAR_SCREEN = "\x1b[H\x1b[2J"
 
 
@@ -44,15 +44,15 @@ def show(
     file: FileArgument,
     section: Annotated[str | None, typer.Option(metavar="SECTION", help=_SECTION_HELP)] = None,
     since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Days of views since 7d ago, or since a date.")
+        str | None, typer.Option(metavar="TIME", help="Show views per day since 7d ago or a date.")
     ] = None,
-    watch: Annotated[str | None, duration_option("Show it again this often, until Ctrl-C.")] = None,
+    watch: Annotated[str | None, duration_option("Refresh the report at this interval, until Ctrl-C.")] = None,
 ) -> None:
     """Show the readership report of a file.
 
-    The plan decides which sections there are; the last line names those that it hides, a note on stderr those of a
-    --section in a pipe. Times of the day are in UTC. A pipe gets tab-separated section, key, value; --json is the
-    report as the server sent it; --format csv with one --section that is a list is that list as a table.
+    The plan determines the sections. The last line lists sections that require a higher plan; in a pipe, a note on
+    stderr lists those of --section. Times of day are in UTC. Piped output is tab-separated: section, key, value. --json
+    prints the report as the server sent it. --format csv with a single --section that is a list prints it as a table.
 
     Examples:
 
@@ -82,17 +82,17 @@ def _watch(ctx: Context, client: "Client", name: str, view: "_ReportPrinter", ev
 
 
 def _parse_first_day(ctx: Context, since: str | None) -> str:
-    """The first day that ``--since`` leaves, as the report writes days; empty without it."""
+    """Return the first day of ``--since`` in the format of the report, or nothing without it."""
     if since is None:
         return ""
     at = parse_since(since, ctx.now()).at
     if at is None:
-        raise Stop(ExitCode.USAGE, f"--since: {since!r} is no time", hint="Use 7d or a date such as 2026-11-20.")
+        raise Stop(ExitCode.USAGE, f"--since: {since!r} is not a time", hint="Use 7d or a date such as 2026-11-20.")
     return instant(at)[:10]
 
 
 class _ReportPrinter:
-    """How the reports of one command are printed. ``since``: the first day of the views to show."""
+    """Prints the reports of one command. ``since`` is the first day of the views to show."""
 
     def __init__(self, context: Context, printer: Emitter, file: str, section: str | None, since: str) -> None:
         self._ctx = context
@@ -103,7 +103,7 @@ class _ReportPrinter:
         self._told = False
 
     def show(self, report: Row) -> None:
-        """Print one report as a whole."""
+        """Print one report."""
         keys = self._keys(report)
         report = self._narrowed(report)
         if self._printer.for_people:
@@ -117,10 +117,10 @@ class _ReportPrinter:
             self._printer.emit({key: report[key] for key in keys})
 
     def show_again(self, report: Row) -> None:
-        """Print one report of many: on a cleared terminal, elsewhere behind the last."""
+        """Print one of several reports, on a cleared screen if the output is a terminal."""
         if self._printer.for_people and self._ctx.env.get("TERM") != "dumb":
             self._ctx.write(_CLEAR_SCREEN)
-        if self._printer.format == "json":  # one line each, so that a reader can tell them apart
+        if self._printer.format == "json":  # one line each, so that a program can separate them
             keys, report = self._keys(report), self._narrowed(report)
             self._printer.row({key: report[key] for key in keys})
         else:
@@ -133,8 +133,8 @@ class _ReportPrinter:
         return bool(options.fields or options.query or options.template)
 
     def _keys(self, report: Row) -> tuple[str, ...]:
-        """The keys to print. Which of the sections asked for the plan hides is told once; people see it in the
-        drawing."""
+        """Return the keys to print, with one note about selected sections that require a higher plan. For people, the
+        report itself says so."""
         keys = select_keys(self._section, report)
         above = describe_hidden_sections(self._section, report) if self._section else ""
         if above and not self._told and not self._printer.for_people:

@@ -1,4 +1,4 @@
-"""Small pictures of the pages of a PDF, drawn on this machine."""
+"""Render thumbnails of the pages of a PDF."""
 
 import base64
 import io
@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from docshare.report import Picture
 
-_WIDTH, _HEIGHT = 280, 560  # pixels; the first that a page fills decides
+_WIDTH, _HEIGHT = 280, 560  # maximum pixels
 _QUALITY = 62
 
 
 def render_thumbnails(path: Path, pages: Sequence[int], done: Callable[[int], None]) -> "dict[int, Picture]":
-    """The pages ``pages`` of the PDF at ``path`` as ``data:`` addresses of JPEGs, by number.
+    """Render ``pages`` of the PDF at ``path`` as ``data:`` URLs of JPEGs, by page number.
 
-    ``done`` is told how many are through. Pages that cannot be drawn are left out, all of them if the document cannot
-    be opened.
+    ``done`` is called with the number of finished pages. Pages that cannot be rendered are missing from the result; if
+    the document cannot be opened, it is empty.
     """
     import pypdfium2
 

@@ -1,1 +1,1 @@
-"""``docshare serve``: run the bundled server. ``share`` uploads the files it was given and greets the terminal."""
+"""``docshare serve``: run the bundled server. ``share`` uploads the given files and prints the next steps."""

@@ -1,4 +1,4 @@
-"""``docshare serve``: run the bundled server, share files in the same breath, or lend it to another program."""
+"""``docshare serve``: run the bundled server, and optionally share files or run a command against it."""
 
 import shlex
 import shutil
@@ -29,15 +29,15 @@ _LOOPBACK_HOST = "127.0.0.1"
 _PLACEHOLDER_URL = "http://127.0.0.1"  # until the port is known
 _LOOPBACK_NETWORKS = ("127.0.0.0/8", "::1/128", "localhost")
 _API_KEY_NAME = "serve"
-_TASK_STOP_TIMEOUT_S = 30.0  # how long a command behind --exec may take to end after SIGTERM
-_CLEANUP_TIMEOUT_S = 0.2  # how long the errand may take to clear its status line before anything is said below it
+_TASK_STOP_TIMEOUT_S = 30.0  # seconds for the command of --exec to exit after SIGTERM
+_CLEANUP_TIMEOUT_S = 0.2  # seconds for the task to clear its status line before the next output
 
 
 class ServeCommand(TyperCommand):
-    """Everything behind ``--exec`` is the command to run, options and all."""
+    """Takes everything after ``--exec`` as the command to run, including options."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As Typer's, with the rest of the line folded into the value of ``--exec``."""
+        """Parse the arguments with the rest of the line as the value of ``--exec``."""
         if "--exec" in args:
             place = args.index("--exec")
             args = [*args[:place], "--exec", shlex.join(args[place + 1 :])]
@@ -48,7 +48,7 @@ app = App("Run the bundled server.")
 
 
 class ServeOptions(NamedTuple):
-    """What ``serve`` was asked to do."""
+    """The validated options of ``serve``."""
 
     shares: tuple[Path, ...]
     host: str
@@ -64,7 +64,7 @@ class ServeOptions(NamedTuple):
 
 
 class ServerAddress(NamedTuple):
-    """A server: ``url`` on this host, the public ``base_url``, and an API key of its owner (may be empty)."""
+    """A server: its ``url`` on this host, the public ``base_url``, and an API key of its owner or an empty string."""
 
     url: str
     base_url: str
@@ -73,38 +73,38 @@ class ServerAddress(NamedTuple):
 
 @app.command(cls=ServeCommand)
 def serve(
-    files: Annotated[list[Path] | None, typer.Argument(metavar="[FILE]...", help="Share these at once.")] = None,
-    demo: Annotated[bool, typer.Option("--demo", help="Share the sample document that ships with docshare.")] = False,
+    files: Annotated[list[Path] | None, typer.Argument(metavar="[FILE]...", help="Files to share.")] = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Share the sample document of docshare.")] = False,
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="Address to listen on.")] = _LOOPBACK_HOST,
     port: Annotated[
-        int, typer.Option(metavar="N", help="Port to listen on; 0 takes a free one.", min=0, max=65535)
+        int, typer.Option(metavar="N", help="Port to listen on; 0 selects a free port.", min=0, max=65535)
     ] = 8787,
     data: Annotated[Path | None, typer.Option(metavar="DIR", help="Data directory. [env: DOCSHARE_DATA_DIR]")] = None,
     base_url: Annotated[
-        str | None, typer.Option(metavar="URL", help="Public address for links. [env: DOCSHARE_BASE_URL]")
+        str | None, typer.Option(metavar="URL", help="Public base URL of links. [env: DOCSHARE_BASE_URL]")
     ] = None,
     tier: Annotated[
         str, typer.Option(metavar="PLAN", help="Plan of the owner on the first run: free, basic or pro.")
     ] = "pro",
-    open_page: Annotated[bool, typer.Option("--open", help="Open the (first) link in a browser.")] = False,
-    ephemeral: Annotated[bool, typer.Option(help="Keep everything in a temporary directory.")] = False,
+    open_page: Annotated[bool, typer.Option("--open", help="Open the first link in the browser.")] = False,
+    ephemeral: Annotated[bool, typer.Option(help="Use a temporary data directory.")] = False,
     exec_command: Annotated[
-        str | None, typer.Option("--exec", metavar="CMD...", help="Run CMD (the rest of the line) and stop with it.")
+        str | None, typer.Option("--exec", metavar="CMD...", help="Run CMD (the rest of the line) and exit with it.")
     ] = None,
-    dev: Annotated[bool, typer.Option(help="For development: webhooks may call this machine.")] = False,
-    log: Annotated[str, typer.Option(metavar="SHAPE", help="Shape of the log on stderr: text or json.")] = "text",
+    dev: Annotated[bool, typer.Option(help="Development mode: allow webhooks to this machine.")] = False,
+    log: Annotated[str, typer.Option(metavar="FORMAT", help="Format of the log on stderr: text or json.")] = "text",
     threads: Annotated[int | None, typer.Option(metavar="N", help="Worker threads. [env: DOCSHARE_THREADS]")] = None,
     ready_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the base URL here once the server answers.")
+        Path | None, typer.Option(metavar="FILE", help="Write the base URL to FILE once the server is ready.")
     ] = None,
-    print_env: Annotated[bool, typer.Option(help="Print export lines instead of the bare base URL.")] = False,
+    print_env: Annotated[bool, typer.Option(help="Print export lines instead of the base URL.")] = False,
 ) -> None:
     """Run the bundled server.
 
-    The first run makes the data directory, an owner account with an API key, and the profile "local". With --data no
-    profile is touched: the key is printed once, with the line that keeps it in a profile of its own. Standard output
-    gets exactly one line once the server answers: its base URL. With FILE, one link per file and then one line per
-    reader follow. Ctrl-C or SIGTERM finishes running requests and ends.
+    The first run creates the data directory, an owner account with an API key, and the profile "local". With --data,
+    no profile is changed; instead, the key is printed once, with the command that stores it in a new profile. When the
+    server is ready, it prints exactly one line on standard output, its base URL. With FILE, one link per file follows,
+    and then one line per reader. On Ctrl-C or SIGTERM, the server finishes running requests and exits.
 
     Examples:
 
@@ -115,13 +115,13 @@ def serve(
     """
     ctx = current_context()
     if log not in ("text", "json"):
-        raise Stop(ExitCode.USAGE, f"--log is text or json, not '{log}'")
+        raise Stop(ExitCode.USAGE, f"--log must be text or json, not '{log}'")
     if tier not in ("free", "basic", "pro"):
-        raise Stop(ExitCode.USAGE, f"--tier is free, basic or pro, not '{tier}'")
+        raise Stop(ExitCode.USAGE, f"--tier must be free, basic or pro, not '{tier}'")
     if exec_command is not None and not exec_command.strip():
-        raise Stop(ExitCode.USAGE, "--exec names no command", hint="serve --ephemeral --exec pytest -q")
+        raise Stop(ExitCode.USAGE, "--exec requires a command", hint="Example: --ephemeral --exec pytest -q")
     if ephemeral and data is not None:
-        raise Stop(ExitCode.USAGE, "--ephemeral makes its own data directory", hint="leave out --data")
+        raise Stop(ExitCode.USAGE, "--ephemeral and --data exclude each other", hint="Omit --data.")
     plan = ServeOptions(
         shares=_check_files(files or [], demo),
         host=host,
@@ -169,7 +169,7 @@ def _run(ctx: Context, plan: ServeOptions) -> int:
 def _load_config(ctx: Context, plan: ServeOptions, base_url: str) -> "Config":
     from docshare.server.config import ConfigError, load
 
-    # A throw-away server must not take up the data directory that the environment names.
+    # An ephemeral server must not use the data directory of the environment.
     environ = {key: value for key, value in ctx.env.items() if not (plan.ephemeral and key == "DOCSHARE_DATA_DIR")}
     try:
         config = load(plan.settings, environ, ctx.data_dir, base_url)
@@ -179,7 +179,7 @@ def _load_config(ctx: Context, plan: ServeOptions, base_url: str) -> "Config":
 
 
 def _find_owner(data_dir: Path) -> "Owner | None":
-    """The server that owns ``data_dir`` now, if one does."""
+    """Return the server that owns ``data_dir``, or None if none is running."""
     from docshare.server.store.instance import owner_of
     from docshare.server.store.lock import AlreadyLocked, DirectoryLock
 
@@ -208,7 +208,7 @@ def _start_server(ctx: Context, plan: ServeOptions) -> "Iterator[Running]":
     try:
         door = Door(plan.host, plan.port, threads, dev=plan.dev)
     except PortTaken as error:
-        raise Stop(ExitCode.CONFLICT, str(error), hint="--port 0 takes a free port") from None
+        raise Stop(ExitCode.CONFLICT, str(error), hint="--port 0 selects a free port.") from None
     config = _load_config(ctx, plan, door.url)
     with ExitStack() as stack:
         try:
@@ -226,7 +226,7 @@ def _start_server(ctx: Context, plan: ServeOptions) -> "Iterator[Running]":
 
 
 def _run_server(ctx: Context, plan: ServeOptions, server: "Running", stop: threading.Event) -> int:
-    """Be the server: say so, do what was asked, and wait."""
+    """Run the server, announce it, do the task of the options, and wait until it is stopped."""
     from docshare.server.admin import run
     from docshare.server.services.accounts import accounts
 
@@ -248,7 +248,7 @@ def _run_server(ctx: Context, plan: ServeOptions, server: "Running", stop: threa
         except Stop as stop_:
             if plan.shares or plan.print_env:
                 raise
-            ctx.warn(f"{stop_.detail}; the server runs all the same")  # as a daemon without streams does
+            ctx.warn(f"{stop_.detail}; the server is running nevertheless")  # such as a daemon without standard streams
         _log_event(ctx, "started", url=server.url, baseUrl=rt.config.base_url, dataDir=str(rt.config.data_dir))
         stack.callback(_log_event, ctx, "stopped", url=server.url)
         return _serve_until_stopped(ctx, plan, stop, ServerAddress(server.url, rt.config.base_url, token))
@@ -257,14 +257,14 @@ def _run_server(ctx: Context, plan: ServeOptions, server: "Running", stop: threa
 def _share_through_owner(
     ctx: Context, plan: ServeOptions, data_dir: Path, owner: "Owner", stop: threading.Event
 ) -> int:
-    """Another server owns the directory: share through it instead of failing."""
+    """Share the files through the server that already owns the data directory."""
     if not plan.shares:
         raise Stop(
             ExitCode.CONFLICT,
-            f"a server already owns {data_dir}: process {owner.pid} at {owner.base_url}",
-            hint="Stop it first, or use another --data; to share through it: docshare serve FILE",
+            f"a server is already running on {data_dir}: process {owner.pid} at {owner.base_url}",
+            hint="Stop it first, or use another --data. To share a file through it: docshare serve FILE",
         )
-    ctx.note(f"using the server that runs already (process {owner.pid})")
+    ctx.note(f"using the running server (process {owner.pid})")
     email = run_on_directory(data_dir, "owner", {})["email"]
     key = run_on_directory(data_dir, "key create", {"email": email, "name": _API_KEY_NAME})
     try:
@@ -275,7 +275,7 @@ def _share_through_owner(
 
 
 def _serve_until_stopped(ctx: Context, plan: ServeOptions, stop: threading.Event, address: ServerAddress) -> int:
-    """Do what was asked beside serving until that ends or a signal comes; returns the exit code."""
+    """Do the task of the options until it ends or a signal arrives, and return the exit code."""
     env = {**ctx.env, "DOCSHARE_URL": address.url, "DOCSHARE_TOKEN": address.token}
     if plan.settings["data_dir"] is not None:
         env["DOCSHARE_DATA_DIR"] = str(Path(plan.settings["data_dir"]).expanduser().absolute())
@@ -283,14 +283,14 @@ def _serve_until_stopped(ctx: Context, plan: ServeOptions, stop: threading.Event
         env=make_ephemeral_env(env, plan.settings["data_dir"]) if plan.ephemeral else env,
         sleep=lambda seconds: sleep_or_stop(stop, seconds),
     )
-    errand = BackgroundTask(lambda: _run_task(mine, plan, address.base_url, stop), stop)
-    errand.start()
+    task = BackgroundTask(lambda: _run_task(mine, plan, address.base_url, stop), stop)
+    task.start()
     stop.wait()
-    errand.join(_CLEANUP_TIMEOUT_S)
-    if not errand.ended:
-        ctx.note("stopping: running requests may finish")
-    errand.join(_TASK_STOP_TIMEOUT_S)
-    return errand.result()
+    task.join(_CLEANUP_TIMEOUT_S)
+    if not task.ended:
+        ctx.note("stopping after running requests finish")
+    task.join(_TASK_STOP_TIMEOUT_S)
+    return task.result()
 
 
 def _run_task(ctx: Context, plan: ServeOptions, base_url: str, stop: threading.Event) -> int:
@@ -311,7 +311,7 @@ def _run_task(ctx: Context, plan: ServeOptions, base_url: str, stop: threading.E
 
 
 def _follow(ctx: Context) -> None:
-    """Show readers live, until stopped."""
+    """Print readers live until stopped."""
     from docshare.cli.commands.events.options import TailOptions
     from docshare.cli.commands.events.selection import choose_streams
     from docshare.cli.commands.events.tail import follow
@@ -322,10 +322,10 @@ def _follow(ctx: Context) -> None:
 
 
 def _run_command(ctx: Context, command: tuple[str, ...], stop: threading.Event) -> int:
-    """Run ``command`` with the server in its environment; returns its exit code."""
+    """Run ``command`` with the server in its environment and return its exit code."""
     program = shutil.which(command[0])
     if program is None:
-        raise Stop(ExitCode.USAGE, f"--exec: no such program: {command[0]}")
+        raise Stop(ExitCode.USAGE, f"--exec: program not found: {command[0]}")
     child = subprocess.Popen([program, *command[1:]], env=dict(ctx.env))
     threading.Thread(target=_terminate_on_stop, args=(stop, child), daemon=True).start()
     code = child.wait()
@@ -343,7 +343,7 @@ def _configure_log(ctx: Context, log: str, *, quiet: bool) -> None:
     from docshare.server.logs import LOGGER, configure
 
     configure(log, access=not quiet)
-    if log == "json":  # from here on every line on stderr is one
+    if log == "json":  # from now on, every line on stderr is JSON
         ctx.log = lambda text, role: LOGGER.log(logging.WARNING if role in ("warn", "error") else logging.INFO, text)
 
 
@@ -361,7 +361,7 @@ def _parse_plan(word: str) -> Any:
 
 
 def _set_up_owner(ctx: Context, plan: ServeOptions, server: "Running", first: "FirstRun") -> None:
-    """Set up the profile "local" for the default data directory; elsewhere show a new owner's key, once."""
+    """Set up the profile "local" for the default data directory; for others, print the API key of a new owner once."""
     from docshare.cli.commands.serve.share import set_up_profile
 
     url = server.instance.rt.config.base_url
@@ -371,24 +371,24 @@ def _set_up_owner(ctx: Context, plan: ServeOptions, server: "Running", first: "F
         set_up_profile(ctx, server.instance, first)
     elif first.api_key and ctx.log is not None:
         ctx.note(
-            f"an owner was made; for a key: docshare admin key create {shlex.quote(first.account.email)} --data DIR"
+            f"owner created; for a key run: docshare admin key create {shlex.quote(first.account.email)} --data DIR"
         )
     elif first.api_key:
-        ctx.err(f"owner's API key, shown once: {first.api_key}")
-        ctx.note(f"to use it from another terminal: docshare profile add NAME --url {shlex.quote(url)} --with-token")
+        ctx.err(f"API key of the owner (shown once): {first.api_key}")
+        ctx.note(f"to use it in another terminal: docshare profile add NAME --url {shlex.quote(url)} --with-token")
 
 
 def _warn_if_exposed(ctx: Context, plan: ServeOptions, base_url: str) -> None:
     if plan.host not in (_LOOPBACK_HOST, "localhost", "::1") and not base_url.startswith("https://"):
         ctx.warn(
-            f"listening on {plan.host} without TLS: links and keys travel in the open; give --base-url https://..."
+            f"listening on {plan.host} without TLS: links and keys are sent unencrypted; use --base-url https://..."
         )
     if plan.dev:
-        ctx.warn("--dev: webhooks may call addresses of this machine")
+        ctx.warn("--dev allows webhooks to addresses of this machine")
 
 
 def _announce_ready(ctx: Context, plan: ServeOptions, base_url: str, token: str) -> None:
-    """Print the base URL, or with --print-env the two lines that a shell evaluates."""
+    """Print the base URL, or with --print-env the two lines for a shell to evaluate."""
     if plan.ready_file is not None:
         partial = plan.ready_file.with_name(plan.ready_file.name + ".new")
         partial.write_text(base_url + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What ``docshare serve`` does for people: shares the files it was given, and greets whoever sits at the terminal."""
+"""Share the files of ``docshare serve``, set up the local profile, and print the next steps on a terminal."""
 
 import shlex
 import shutil
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from docshare.server.services.accounts.accounts import FirstRun
     from docshare.server.store.instance import Instance
 
-LOCAL_PROFILE = "local"  # the profile that ``serve`` makes
+LOCAL_PROFILE = "local"  # the profile that ``serve`` creates
 
 
 def share(ctx: "Context", paths: Sequence[Path]) -> list[str]:
-    """Upload ``paths`` and print the links; a document shared before with the same bytes keeps its link. The last one
+    """Upload ``paths`` and print their links. A document with the same name and bytes keeps its link. The last file
     becomes ``@last``."""
     links = []
     with ctx.client() as client:
@@ -38,8 +38,8 @@ def share(ctx: "Context", paths: Sequence[Path]) -> list[str]:
 
 
 def print_next_steps(ctx: "Context", *, shared: bool, at_home: bool, kept: bool) -> None:
-    """Tell a person at the terminal what to do next. ``shared``: a link was just printed; ``at_home``: commands in
-    another terminal find this server by themselves; ``kept``: what it holds outlives it."""
+    """Print the next steps on a terminal. ``shared`` means that a link was printed, ``at_home`` that commands in
+    another terminal find this server without options, ``kept`` that its data is permanent."""
     if ctx.options.quiet or not (ctx.stderr_tty and ctx.stdout_tty):
         return
     ctx.err("")
@@ -51,12 +51,11 @@ def print_next_steps(ctx: "Context", *, shared: bool, at_home: bool, kept: bool)
 
 
 def print_profile_hint(ctx: "Context", profile: str, url: str, email: str) -> None:
-    """Tell a person at the terminal how to get a ``profile`` for a server that has an owner, ``email``, but that no
-    profile leads to."""
+    """Print how to create ``profile`` for the server of the owner ``email``, if no profile has its URL."""
     if not ctx.stderr_tty or any(each.get("url") == url for each in ctx.config.profiles.values()):
         return
     program = _program_name()
-    ctx.note("no profile leads to this server yet; make one in another terminal:")
+    ctx.note("no profile exists for this server; create one in another terminal:")
     ctx.note(f"  {program} admin key create {shlex.quote(email)} --template '{{key}}' |")
     ctx.note(f"    {program} profile add {profile} --url {shlex.quote(url)} --with-token")
 
@@ -72,11 +71,11 @@ def _list_commands(shared: bool) -> list[tuple[str, str]]:
 
 
 def _describe_stop(kept: bool) -> tuple[str, str]:
-    return "Stop", "Ctrl-C; links, readers and settings stay" if kept else "Ctrl-C; nothing of it stays"
+    return "Stop", "Ctrl-C; links, readers and settings are kept" if kept else "Ctrl-C; all data is deleted"
 
 
 def _store_last_upload(ctx: "Context", file: Mapping[str, Any]) -> None:
-    """Make ``file`` the ``@last`` of the profile in effect, unless that profile is of another server."""
+    """Make ``file`` the ``@last`` of the current profile, unless the profile is for another server."""
     ours = {key: value for key, value in ctx.env.items() if key not in ("DOCSHARE_URL", "DOCSHARE_TOKEN")}
     home = ctx.beside(env=ours, sleep=ctx.sleep)
     if home.connection.origin in (ctx.connection.origin, origin_of(str(file["shareUrl"]))):
@@ -84,7 +83,7 @@ def _store_last_upload(ctx: "Context", file: Mapping[str, Any]) -> None:
 
 
 def set_up_profile(ctx: "Context", instance: "Instance", first: "FirstRun") -> None:
-    """Keep the profile "local" for the server on the usual data directory, unless it is of somebody else's server."""
+    """Save the profile "local" for the server on the default data directory, unless another server uses it."""
     from docshare.cli.local.config import save_profile
     from docshare.cli.local.credentials import Credential, load, save
     from docshare.contract.problems import Problem
@@ -92,21 +91,21 @@ def set_up_profile(ctx: "Context", instance: "Instance", first: "FirstRun") -> N
 
     url, owner = instance.rt.config.base_url, str(first.account.uuid)
     saved, api_key = load(ctx.config_dir, LOCAL_PROFILE), first.api_key
-    if api_key is None and saved is None:  # such as a backup that was put back on another machine
+    if api_key is None and saved is None:  # such as a backup restored on another machine
         print_profile_hint(ctx, LOCAL_PROFILE, url, first.account.email)
     if api_key is None and saved is not None:
         try:
             caller = callers.authenticate(instance.rt, f"Bearer {saved.token}")
         except Problem:
-            return  # the profile "local" belongs to somebody else's server; it stays as it is
+            return  # the profile "local" belongs to another server; keep it
         api_key, owner = saved.token, str(caller.uuid)
     if api_key is None or (saved is not None and saved.token != api_key):
         if api_key and ctx.log is not None:
             ctx.note(
-                f'the profile "{LOCAL_PROFILE}" is taken; for a key: docshare admin key create {first.account.email}'
+                f'profile "{LOCAL_PROFILE}" is in use; for a key run: docshare admin key create {first.account.email}'
             )
         elif api_key:
-            ctx.err(f'the profile "{LOCAL_PROFILE}" is taken; the API key of the new owner, shown once: {api_key}')
+            ctx.err(f'profile "{LOCAL_PROFILE}" is in use; API key of the new owner (shown once): {api_key}')
         return
     save_profile(ctx.config_dir, LOCAL_PROFILE, {"url": url})
     save(ctx.config_dir, LOCAL_PROFILE, Credential(origin_of(url), api_key, account=owner))
@@ -118,6 +117,6 @@ def set_up_profile(ctx: "Context", instance: "Instance", first: "FirstRun") -> N
 
 
 def _program_name() -> str:
-    """How this program is called from here: its path where the shell would not find it by its name."""
+    """Return the name of this program, or its path if the shell would not find it by name."""
     called = sys.argv[0]
     return called if Path(called).name == "docshare" and shutil.which("docshare") is None else "docshare"

@@ -1,24 +1,28 @@
-"""What a person should know after a settings write, where one setting leans on another."""
+"""Warnings after a settings write, for settings that depend on each other."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 def describe_ineffective_domains(body: Mapping[str, Any], file: Mapping[str, Any]) -> str:
-    """A warning where domains are set that keep nobody out; empty where all is well. ``body``: what was written;
-    ``file``: the settings as they are now."""
+    """Return a warning if email domains are set but have no effect, else an empty string.
+
+    ``body``: the settings that were written; ``file``: the settings now.
+    """
     touched = {"gateDomains", "requireEmail"} & body.keys()
     if not touched or not file.get("gateDomains") or file.get("requireEmail") is not False:
         return ""
-    return "the e-mail domains keep nobody out while no address is asked for; ask for one with --require-email"
+    return "the email domains have no effect unless readers must enter an address; use --require-email"
 
 
 def describe_prompt_change(body: Mapping[str, Any], file: Mapping[str, Any]) -> str:
-    """What became of the e-mail prompt with a form that came or went; empty where the form was not written, or the
-    prompt was as well. Parameters as of ``hole``."""
-    # Spec: File settings. A form turns the prompt on; nothing but requireEmail turns it off.
+    """Return a note if adding or removing a gate form left the email prompt on, else an empty string.
+
+    Parameters as of ``describe_ineffective_domains``.
+    """
+    # A form turns the prompt on; only requireEmail turns it off.
     if "gateFields" not in body or "requireEmail" in body or not file.get("requireEmail"):
         return ""
     if file.get("gateFields"):
-        return "readers are asked for an e-mail address now, as with every form"
-    return "readers are still asked for an e-mail address; take that away with --no-require-email"
+        return "the form also makes readers enter an email address"
+    return "readers must still enter an email address; turn that off with --no-require-email"

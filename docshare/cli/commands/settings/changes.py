@@ -1,4 +1,4 @@
-"""Changes to the settings of a file, gathered from options, ``key=value`` words and files, and judged as a whole."""
+"""Changes to the settings of a file, collected from options, ``key=value`` arguments and files, then validated."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,15 +15,17 @@ from docshare.contract.settings import SETTINGS, parse_value, plan_needed
 ViewerSettings = dict[str, Any]
 
 _BUTTON_HINT = "A button needs both --cta-label and --cta-url."
-_COMMAND_LINE_HINT = "Give it with --password-file F or --password-prompt: what stands on a command line is seen."
+_COMMAND_LINE_HINT = (
+    "Use --password-file F or --password-prompt: command-line arguments are visible to other users of this machine."
+)
 
 
 class SettingChanges:
-    """What is to be changed.
+    """The settings to change.
 
-    ``fields``: fields of the settings body other than ``viewerSettings``, with wire values. ``looks``: dotted keys into
-    ``viewerSettings``, in order; None puts a field, or a whole block, back to its default. ``bare``: ``viewerSettings``
-    begins anew instead of from what is stored. ``lenient``: nothing is judged here (``--no-validate``).
+    ``fields``: fields of the settings body other than ``viewerSettings``, with API values. ``looks``: dotted keys into
+    ``viewerSettings``, in order; None resets a field or a whole block to its default. ``bare``: start from an empty
+    ``viewerSettings`` instead of the stored one. ``lenient``: skip validation (``--no-validate``).
     """
 
     def __init__(self, *, lenient: bool = False) -> None:
@@ -38,20 +40,19 @@ class SettingChanges:
 
     @property
     def touches_viewer(self) -> bool:
-        """Whether ``viewerSettings`` is to be written."""
+        """Whether ``viewerSettings`` will be written."""
         return bool(self.looks) or self.bare
 
     def load(self, values: Mapping[str, Any]) -> None:
-        """Take the settings of a file; what is ``put`` later goes before them."""
+        """Add the settings of a file; settings added later with ``put`` override them."""
         for key, value in values.items():
             self._take(canonicalize(key), value)
 
     def put(self, key: str, value: Any) -> None:
-        """Take one setting; None clears it. Stop (2) for an unknown key, a value that is not allowed, and a second
-        value for the same setting."""
+        """Add one setting; None clears it. Raise Stop (2) for an unknown key, an invalid or a repeated value."""
         key = canonicalize(key)
         if key in self._given:
-            raise Stop(ExitCode.USAGE, f"{key} is given twice")
+            raise Stop(ExitCode.USAGE, f"{key} is given more than once")
         self._given.add(key)
         if {"deleteAt", "neverExpire"} <= self._given:
             raise Stop(ExitCode.USAGE, "deleteAt and neverExpire exclude each other")
@@ -61,13 +62,13 @@ class SettingChanges:
         self._take(key, value)
 
     def put_password(self, secret: str) -> None:
-        """Take the password (empty: clear it), which comes from nowhere but its own options."""
+        """Set the password (empty: clear it). Only the password options call this."""
         validate_value(ROWS["password"], secret)
         self.fields["password"] = secret
 
     def _take(self, key: str, value: Any) -> None:
         if key == "password":
-            raise Stop(ExitCode.USAGE, "a password is no value of a setting here", hint=_COMMAND_LINE_HINT)
+            raise Stop(ExitCode.USAGE, "a password cannot be set here", hint=_COMMAND_LINE_HINT)
         if key == VIEWER:
             self._take_viewer(value)
         elif key in viewer.VIEWER_BLOCKS or "." in key:
@@ -104,10 +105,11 @@ class SettingChanges:
         self.looks[key] = value
 
     def body(self, stored: Mapping[str, Any] | None = None, *, pictures_only: bool = False) -> dict[str, Any]:
-        """The body to send. ``stored``: the ``viewerSettings`` that the file has, which the changes are merged into;
-        with ``pictures_only`` nothing stays of them but the file's own logo and background picture.
+        """Return the request body.
 
-        Stop (2) where the result cannot be, such as a call to action without an address.
+        ``stored``: the file's current ``viewerSettings``, which the changes are merged into; with ``pictures_only``
+        only its own logo and background image are kept. Raise Stop (2) for an impossible result, such as a call to
+        action without a URL.
         """
         body = dict(self.fields)
         if self.touches_viewer:
@@ -134,7 +136,7 @@ class SettingChanges:
 
 
 def build_clear_fields(key: str) -> dict[str, Any]:
-    """The fields that clear a setting, on any plan. Stop (2) for an unknown key."""
+    """Return the fields that clear a setting, on any plan. Raise Stop (2) for an unknown key."""
     if key == "deleteAt":
         return {"neverExpire": True}
     row = find_setting(key)
@@ -142,7 +144,7 @@ def build_clear_fields(key: str) -> dict[str, Any]:
 
 
 def merge(stored: Mapping[str, Any], looks: Mapping[str, Any]) -> ViewerSettings:
-    """``viewerSettings`` with the dotted keys of ``looks`` in their places; None takes a field or a block away."""
+    """Return ``viewerSettings`` with the dotted keys of ``looks`` applied; None removes a field or block."""
     result: ViewerSettings = {
         key: dict(value) if isinstance(value, Mapping) else value for key, value in stored.items()
     }
@@ -161,20 +163,22 @@ def merge(stored: Mapping[str, Any], looks: Mapping[str, Any]) -> ViewerSettings
 
 
 def _keep_pictures(stored: Mapping[str, Any], looks: Mapping[str, Any]) -> ViewerSettings:
-    """What ``stored`` shows of the file's own assets, but no background picture where ``looks`` bring another kind of
-    background."""
+    """Return the part of ``stored`` that shows the file's own assets.
+
+    Leave out the background image if ``looks`` set another type of background.
+    """
     have = dict(flatten_viewer(stored))
     kind = "background.type"
     keys = set(ASSETS)
     if looks.get(kind, have.get(kind)) not in ("image", have.get(kind)):
         keys.discard("background.assetId")
     elif have.get(kind) == "image":
-        keys.add(kind)  # without which the picture would not be shown
+        keys.add(kind)  # without it the image would not be shown
     return merge({}, {key: value for key, value in have.items() if key in keys})
 
 
 def find_needed_plans(body: Mapping[str, Any]) -> dict[Plan, list[str]]:
-    """What of ``body`` needs a plan above Free: the keys by plan, lowest first."""
+    """Return the keys of ``body`` that require a plan above Free, by plan, lowest first."""
     found: dict[Plan, list[str]] = {}
     for name, value in body.items():
         if name == VIEWER:
@@ -189,5 +193,5 @@ def find_needed_plans(body: Mapping[str, Any]) -> dict[Plan, list[str]]:
 def _find_plan(name: str, value: Any) -> Plan:
     try:
         return plan_needed(name, parse_value(name, value))
-    except Problem:  # sent with --no-validate; no plan will help
+    except Problem:  # an invalid value sent with --no-validate is valid on no plan
         return Plan.FREE

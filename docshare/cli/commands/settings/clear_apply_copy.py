@@ -1,4 +1,4 @@
-"""``docshare settings clear``, ``apply`` and ``copy``. ``set`` has a module of its own."""
+"""``docshare settings clear``, ``apply`` and ``copy``. ``set`` has its own module."""
 
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 app = App()
 
-# Word -> the setting that it takes away; every key of a setting is such a word, too.
+# Word -> the setting it clears. Every settings key is accepted, too.
 CLEAR_WORDS = {
     "password": "password",
     "slug": "slug",
@@ -35,7 +35,7 @@ CLEAR_WORDS = {
     "expiry": "deleteAt",
     "viewer": VIEWER,
 }
-_TYPO_CUTOFF = 0.75  # of 1; no short id comes that near to the name of a setting
+_TYPO_CUTOFF = 0.75  # of 1; no short id is this similar to the name of a setting
 
 
 @app.command("clear", spec=WRITE_SPEC)
@@ -43,15 +43,15 @@ def clear(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILES_HELP)],
     words: Annotated[
         list[str],
-        typer.Argument(metavar="WORD...", help=f"{', '.join(CLEAR_WORDS)}, or the key of a setting; further files."),
+        typer.Argument(metavar="WORD...", help=f"{', '.join(CLEAR_WORDS)} or a settings key; then more files."),
     ],
     strict: Annotated[bool, STRICT] = False,
     diff: Annotated[bool, DIFF] = False,
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> ExitCode:
-    """Take settings away.
+    """Clear settings of files.
 
-    Works on every plan, also for what a lower plan could not set. A setting without a cleared state goes back to its
+    Works on every plan, even for settings that require a higher one. A setting that cannot be unset returns to its
     default.
 
     Examples:
@@ -75,10 +75,10 @@ def clear(
 
 
 def _reject_typo(word: str) -> None:
-    """Stop (2) for a word that is almost a setting, which would be taken for the name of a further file."""
+    """Raise Stop (2) for a word close to a setting, which would otherwise be taken for the name of another file."""
     near = [] if ":" in word else get_close_matches(word, {**CLEAR_WORDS, **ROWS}, n=2, cutoff=_TYPO_CUTOFF)
     if near:
-        raise Stop(ExitCode.USAGE, f"no setting {word!r}", hint=f"Did you mean {' or '.join(near)}?")
+        raise Stop(ExitCode.USAGE, f"unknown setting {word!r}", hint=f"Did you mean {' or '.join(near)}?")
 
 
 @app.command("apply", spec=WRITE_SPEC)
@@ -91,11 +91,11 @@ def apply(
     diff: Annotated[bool, DIFF] = False,
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> ExitCode:
-    """Give files the settings in a file.
+    """Apply a settings file to files.
 
-    The viewer's settings are replaced as a whole, not merged as docshare settings set does. Only its own logo and
-    background picture stay with each file, unless the settings name others, or another type of background. Exit code 12
-    if some files could not be changed.
+    Replaces the viewer settings as a whole; docshare settings set merges them instead. Each file keeps its own logo and
+    background image unless the settings name others or another type of background. The exit code is 12 if some files
+    could not be changed.
 
     Examples:
 
@@ -104,7 +104,7 @@ def apply(
     """
     ctx = current_context()
     if source == STDIN and STDIN in files:
-        raise Stop(ExitCode.USAGE, "'-' (stdin) can be read once only")
+        raise Stop(ExitCode.USAGE, "'-' (stdin) can be read only once")
     changes = _load_changes(read_settings(ctx, source, "--file"), lenient=not judge)
     way = WriteOptions(pictures=True, read_back=read_back, diff=diff)
     return write_settings(ctx, files, changes, way, strict=strict, dry_run=dry_run)
@@ -112,16 +112,16 @@ def apply(
 
 @app.command("copy", spec=WRITE_SPEC)
 def copy(
-    source: Annotated[str, typer.Argument(metavar="FILE", help=f"Where the settings come from: {FILE_HELP}")],
+    source: Annotated[str, typer.Argument(metavar="FILE", help=f"File to copy from: {FILE_HELP}")],
     targets: Annotated[list[str], typer.Argument(metavar="TO...", help=FILES_HELP)],
     strict: Annotated[bool, STRICT] = False,
     diff: Annotated[bool, DIFF] = False,
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> ExitCode:
-    """Give files the settings of another file.
+    """Copy the settings of one file to others.
 
-    Never its password and the name of its link. A logo and a background picture stay behind, too: assets belong to
-    their file, and each file keeps its own, unless it gets another type of background.
+    The password and the slug are never copied. A logo and a background image are not copied either, because assets
+    belong to one file: each file keeps its own, unless it gets another type of background.
 
     Examples:
 
@@ -135,9 +135,9 @@ def copy(
     body, left_out = export_settings(client.files.show(FileResolver(ctx, client).one(source)))
     expiry = parse_instant(str(body.get("deleteAt", "")))
     if expiry is not None and expiry <= ctx.now():
-        raise Stop(ExitCode.USAGE, f"{source} has expired; with its settings the others would, too")
+        raise Stop(ExitCode.USAGE, f"{source} has expired; its settings would expire the other files")
     if left_out:
-        ctx.warn(f"not copied: {', '.join(left_out)} (assets belong to their file)")
+        ctx.warn(f"not copied: {', '.join(left_out)} (assets belong to one file)")
     return write_settings(
         ctx, targets, _load_changes(body), WriteOptions(pictures=True, diff=diff), strict=strict, dry_run=dry_run
     )
@@ -152,7 +152,7 @@ def _load_changes(settings: dict[str, Any], *, lenient: bool = False) -> Setting
 def write_settings(
     ctx: Context, words: Sequence[str], changes: SettingChanges, way: WriteOptions, *, strict: bool, dry_run: bool
 ) -> ExitCode:
-    """Write ``changes`` to the files that ``words`` name; returns the exit code."""
+    """Write ``changes`` to the files named by ``words``; return the exit code."""
     client: Client = ctx.client()
     writer = SettingsWriter(ctx, client, changes, way)
     return write_all(ctx, writer, FileResolver(ctx, client).many(words), strict=strict, dry_run=dry_run)

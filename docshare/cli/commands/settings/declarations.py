@@ -1,4 +1,4 @@
-"""The settings of a file as the command line knows them: one row per key, made from the tables of the contract.
+"""The settings of a file as the command line knows them: one row per key, built from the tables of the contract.
 
 A key is the name of a field of the settings body (``slug``) or a dotted key into ``viewerSettings`` (``flip.speedMs``).
 """
@@ -14,7 +14,7 @@ from docshare.contract.settings import SETTINGS, Setting
 
 VIEWER = "viewerSettings"
 
-# What a parser of the contract takes, in the words of this table; those with bounds of their own stand in ``_BOUNDED``.
+# Parsers of the contract and their type names here; those with their own bounds are in ``_BOUNDED``.
 _KINDS: dict[Any, str] = {
     fields.boolean: "boolean",
     fields.password: "password",
@@ -27,8 +27,11 @@ _KINDS: dict[Any, str] = {
 
 
 class SettingRow(NamedTuple):
-    """One setting. ``kind``: its type; ``words`` or the range from ``low`` to ``high`` are what it allows; ``clear``:
-    the wire value that takes it away, None where there is none; ``group``: its block, or ``file``."""
+    """One setting.
+
+    ``kind``: its type; ``words``, or ``low`` and ``high``: the allowed values; ``clear``: the API value that clears it,
+    None if there is none; ``group``: its block, or ``file``.
+    """
 
     key: str
     kind: str
@@ -42,12 +45,12 @@ class SettingRow(NamedTuple):
 
     @property
     def in_viewer(self) -> bool:
-        """Whether it stands inside ``viewerSettings``."""
+        """Whether the setting is part of ``viewerSettings``."""
         return self.group != "file"
 
     @property
     def allowed(self) -> str:
-        """What values it takes, for people."""
+        """Return the allowed values as text."""
         if self.words:
             return ", ".join(self.words)
         if self.kind in ("integer", "number"):
@@ -55,7 +58,7 @@ class SettingRow(NamedTuple):
         return _ALLOWED.get(self.kind, self.kind)
 
     def as_json(self) -> dict[str, Any]:
-        """The row for programs; ``path`` is where the value stands in the body."""
+        """Return the row as JSON; ``path`` is the position of the value in the request body."""
         shown: dict[str, Any] = {"key": self.key, "path": f"{VIEWER}.{self.key}" if self.in_viewer else self.key}
         shown |= {"type": self.kind, "plan": self.plan.tier}
         shown |= {"values": list(self.words)} if self.words else {}
@@ -74,7 +77,7 @@ _ALLOWED = {
     "domains": "D,D...",
     "slug": f"1 to {limits.SLUG_CHARS} of a-z 0-9 -",
     "colour": "#RRGGBB",
-    "url": "https address",
+    "url": "https URL",
     "asset": "id of an asset of the file",
     "measurement": "G-XXXXXXXXXX",
     "label": f"1 to {limits.CTA_LABEL_CHARS} characters",
@@ -106,7 +109,7 @@ def _build_rows() -> dict[str, SettingRow]:
 
 
 ROWS: dict[str, SettingRow] = _build_rows()
-"""Every setting by its key, in the order of the specification."""
+"""Every setting by its key, in the order of FileSettings in openapi.yaml."""
 
 _ALIASES = {
     f"{block}.{row.alias}": f"{block}.{name}"
@@ -118,7 +121,7 @@ _ALIASES = {
 
 
 def canonicalize(key: str) -> str:
-    """``key`` without the prefix ``viewerSettings.`` and with an older name replaced by today's."""
+    """Return ``key`` without the prefix ``viewerSettings.`` and with an old name replaced by the current one."""
     short = key.removeprefix(f"{VIEWER}.")
     return _ALIASES.get(short, short)
 
@@ -129,21 +132,21 @@ def is_block(key: str) -> bool:
 
 
 def is_object_key(key: str) -> bool:
-    """Whether ``key`` names all of ``viewerSettings`` or a block of it, so that its value is an object."""
+    """Whether the value of ``key`` is an object: all of ``viewerSettings`` or one of its blocks."""
     return key == VIEWER or is_block(canonicalize(key))
 
 
 def find_setting(key: str) -> SettingRow:
-    """The row of a canonical key; Stop (2) with what may have been meant."""
+    """Return the row of a canonical key; raise Stop (2) with similar keys if there is none."""
     if key in ROWS:
         return ROWS[key]
     near = get_close_matches(key, ROWS, n=2)
     hint = f"Did you mean {' or '.join(near)}?" if near else "List them with: docshare settings schema"
-    raise Stop(ExitCode.USAGE, f"no setting {key!r}", hint=hint)
+    raise Stop(ExitCode.USAGE, f"unknown setting {key!r}", hint=hint)
 
 
 def list_completions() -> tuple[str, ...]:
-    """``key=value`` words for shells: with each value where there are few, else up to the equals sign."""
+    """Return ``key=value`` words for completion; a setting with many values ends at the equals sign."""
     words: list[str] = []
     for row in ROWS.values():
         values = row.words or (("true", "false") if row.kind == "boolean" else ("",))

@@ -1,4 +1,4 @@
-"""Settings in words: what was set, what became of it, and the line that would set it again. No password is in them."""
+"""Describe settings: what was set, what the server stored, and the command that sets it again; never a password."""
 
 import shlex
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ _SHOWN_KEYS = {"neverExpire": "deleteAt"}
 
 
 class Difference(NamedTuple):
-    """One setting by its key, with the value it had and the value it has; None where it is at its default."""
+    """One setting by its key, with its old and its new value; None stands for the default."""
 
     key: str
     old: Any
@@ -28,18 +28,18 @@ class Difference(NamedTuple):
 
 
 def mask(body: Mapping[str, Any]) -> dict[str, Any]:
-    """``body`` as it may be shown."""
+    """Return ``body`` without secrets."""
     return {**body, "password": MASK} if body.get("password") else dict(body)
 
 
 def get_viewer_settings(file: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The ``viewerSettings`` of a File object; nothing where a server shows none."""
+    """Return the ``viewerSettings`` of a File object; empty if the server sends none."""
     found = file.get(VIEWER)
     return found if isinstance(found, Mapping) else {}
 
 
 def get_setting_value(file: Mapping[str, Any], key: str) -> Any:
-    """The value of a setting in a File object; None where it is unset, or shown nowhere."""
+    """Return the value of a setting in a File object; None if it is unset or write-only."""
     if key == "password":
         return file.get("protected", False)
     if key in ROWS and ROWS[key].in_viewer:
@@ -48,13 +48,12 @@ def get_setting_value(file: Mapping[str, Any], key: str) -> Any:
 
 
 def find_differences(file: Mapping[str, Any], body: Mapping[str, Any]) -> list[Difference]:
-    """What writing ``body`` changes in ``file``: every field that has another value, and every dotted key of
-    ``viewerSettings`` that comes, changes or goes."""
+    """Return what writing ``body`` changes in ``file``: each changed field and each changed ``viewerSettings`` key."""
     found = []
     for name, value in body.items():
         if name == VIEWER:
             found += find_viewer_differences(get_viewer_settings(file), value)
-        elif name == "password" and value:  # perhaps the same as before, which nobody can tell
+        elif name == "password" and value:  # possibly unchanged: the server does not return it
             found.append(Difference(name, get_setting_value(file, name), MASK))
         elif not is_applied(name, value, file):
             key = _SHOWN_KEYS.get(name, name)
@@ -65,7 +64,7 @@ def find_differences(file: Mapping[str, Any], body: Mapping[str, Any]) -> list[D
 
 
 def find_viewer_differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:
-    """The dotted keys that differ between two ``viewerSettings``; what equals the default counts as not there."""
+    """Return the dotted keys that differ between two ``viewerSettings``; a default counts as unset."""
     before, after = (
         {key: value for key, value in flatten_viewer(each) if has_non_default_value(key, value)} for each in (old, new)
     )
@@ -78,7 +77,7 @@ def find_viewer_differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> l
 
 
 def normalize_value(name: str, value: Any) -> Any:
-    """What the server keeps of ``value``; None for "unset". A value that it will not take stays as it is."""
+    """Return ``value`` as the server stores it; None for "unset". An invalid value is returned unchanged."""
     if name not in SETTINGS:
         return value
     try:
@@ -89,7 +88,7 @@ def normalize_value(name: str, value: Any) -> Any:
 
 
 def is_applied(name: str, value: Any, file: Mapping[str, Any]) -> bool:
-    """Whether a field of the body has arrived in a File object; true for one that is shown nowhere."""
+    """Whether a File object shows the written field; true for a write-only field."""
     if name == "password":
         return bool(file.get("protected")) == bool(value)
     if name == "neverExpire":
@@ -102,17 +101,21 @@ def is_applied(name: str, value: Any, file: Mapping[str, Any]) -> bool:
 
 
 def describe_mismatches(file: Mapping[str, Any], body: Mapping[str, Any]) -> Iterator[str]:
-    """One sentence for every sent value that the File object, read afterwards, does not show."""
+    """Yield a sentence for every sent value that the server did not store as sent."""
     for name, value in body.items():
         if name == VIEWER:
             for key, sent, kept in find_viewer_differences(value, get_viewer_settings(file)):
                 shown = "its default" if kept is None else format_cell(kept)
                 yield f"{key}: sent {'nothing' if sent is None else format_cell(sent)}, the server keeps {shown}"
         elif name not in SETTINGS:
-            yield f"{name}: the server knows no such setting"
+            yield f"{name}: the server does not know this setting"
         elif not is_applied(name, value, file):
             shown = get_setting_value(file, _SHOWN_KEYS.get(name, name))
-            why = ", as a form stands (--gate none)" if name == "requireEmail" and file.get("gateFields") else ""
+            why = (
+                ", because of the form (remove it with --gate none)"
+                if name == "requireEmail" and file.get("gateFields")
+                else ""
+            )
             sent = format_cell(mask({name: value})[name])
             yield f"{name}: sent {sent}, the server keeps {_format_optional(shown)}{why}"
 
@@ -122,7 +125,7 @@ def _format_optional(value: Any) -> str:
 
 
 def describe_setting(context: "Context", key: str, value: Any) -> str:
-    """A setting in a few words: ``slug "q3"``, ``expires 2026-12-01 09:00 (10 days)``, ``no view limit``."""
+    """Return a setting in a few words: ``slug "q3"``, ``expires 2026-12-01 09:00 (10 days)``, ``no view limit``."""
     if key in ("deleteAt", "neverExpire"):
         return _describe_expiry(context, None if key == "neverExpire" else value)
     if key == "password":
@@ -135,12 +138,12 @@ def describe_setting(context: "Context", key: str, value: Any) -> str:
 
 _NAMES = {
     "slug": "slug", "viewLimit": "view limit", "pageRange": "page range", "gateFields": "form",
-    "gateDomains": "e-mail domains",
+    "gateDomains": "email domains",
 }  # fmt: skip
 
 
 def _format_value(key: str, value: Any) -> str:
-    # The value may be what a server sent, so its shape is not taken for granted.
+    # A server may have sent the value, so do not rely on its type.
     if key == "pageRange" and isinstance(value, Mapping):
         return f"{value.get('from')}-{value.get('to')}"
     if key == "gateDomains" and isinstance(value, list):
@@ -160,7 +163,7 @@ def _describe_expiry(context: "Context", value: Any) -> str:
 
 
 def describe_body(context: "Context", body: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> list[str]:
-    """Every setting of ``body`` in words; of ``viewerSettings`` what differs from ``before``, a File object."""
+    """Describe every setting of ``body``; for ``viewerSettings``, only what differs from the File ``before``."""
     words = []
     for name, value in body.items():
         if name == VIEWER:
@@ -169,11 +172,11 @@ def describe_body(context: "Context", body: Mapping[str, Any], before: Mapping[s
             words += ["viewer at its defaults"] if before is None and not changes else []
         else:
             words.append(describe_setting(context, name, normalize_value(name, value)))
-    return words or ["nothing new"]
+    return words or ["no changes"]
 
 
 def describe_difference(context: "Context", change: Difference) -> str:
-    """``slug "q2" -> "q3"``."""
+    """Return for example ``slug "q2" -> "q3"``."""
     arrow = context.err_screen.glyph("→")
     key = {"deleteAt": "expiry", "password": "password"}.get(change.key, _NAMES.get(change.key, change.key))
     before, after = (_describe_side(context, change.key, each) for each in (change.old, change.new))
@@ -192,7 +195,7 @@ def _describe_side(context: "Context", key: str, value: Any) -> str:
 
 
 def format_set_command(file: str, body: Mapping[str, Any], protect: str = "--password-prompt") -> str:
-    """The command line that sets ``body`` on ``file``; ``protect``: the option that gives the password once more."""
+    """Return the command that sets ``body`` on ``file``; ``protect``: the option that sets the password again."""
     words = ["docshare", "settings", "set", file]
     for name, value in body.items():
         if name == "password":

@@ -1,4 +1,4 @@
-"""``docshare settings get`` and ``export``: what is set, and as a file."""
+"""``docshare settings get`` and ``export``: print the settings."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,9 +15,9 @@ from docshare.contract.settings import SETTINGS
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
 
-PROTECTED = "protected"  # how a File object shows that there is a password
+PROTECTED = "protected"  # the key of a File object that says whether a password is set
 
-# What belongs to one file: its password, its name, its binding to a design.
+# Specific to one file: its password, its slug, its link to a design.
 _FILE_SPECIFIC = frozenset({"password", "slug", "neverExpire", "detachDesignToolDesign", "designToolUpdatesEnabled"})
 
 
@@ -30,18 +30,18 @@ def _is_shown(name: str) -> bool:
 
 
 def extract_settings(file: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that a File object shows, in the order of the specification."""
+    """Return the settings in a File object, in the order of FileSettings in openapi.yaml."""
     return {key: file[key] for key in _list_keys() if key in file}
 
 
 def flatten(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings by the keys that ``settings set`` takes: ``viewerSettings`` in dotted keys."""
+    """Return settings by the keys of ``settings set``: ``viewerSettings`` as dotted keys."""
     found = {key: value for key, value in settings.items() if key != VIEWER}
     return found | dict(flatten_viewer(get_viewer_settings(settings)))
 
 
 def get_effective_value(file: Mapping[str, Any], key: str) -> Any:
-    """The value in effect of one setting (a key of ``ROWS``, ``protected``, a block, or ``viewerSettings``)."""
+    """Return the effective value of a setting (a key of ``ROWS``, ``protected``, a block, or ``viewerSettings``)."""
     if key == PROTECTED:
         return file.get(PROTECTED)
     if is_object_key(key):
@@ -51,18 +51,18 @@ def get_effective_value(file: Mapping[str, Any], key: str) -> Any:
 
 
 def parse_keys(keys: Sequence[str]) -> list[str]:
-    """The keys in their canonical form; Stop (2) for an unknown one, and for one that no server shows."""
+    """Return the keys in canonical form; raise Stop (2) for an unknown or a write-only one."""
     found = [key if key in (PROTECTED, VIEWER) else canonicalize(key) for key in keys]
     for key in found:
         if key != PROTECTED and not is_object_key(key):
             find_setting(key)
         if key in SETTINGS and not _is_shown(key):
-            raise Stop(ExitCode.USAGE, f"{key} can be set, but is shown nowhere")
+            raise Stop(ExitCode.USAGE, f"{key} is write-only")
     return found
 
 
 def print_settings(context: "Context", file: Mapping[str, Any], keys: Sequence[str]) -> None:
-    """Print all settings of a File object, or those of ``keys`` (canonical ones)."""
+    """Print all settings of a File object, or those of ``keys`` (canonical)."""
     if len(keys) == 1:
         value = get_effective_value(file, keys[0])
         spec = GET_SPEC._replace(plain=(keys[0],), human=lambda row, _: [format_cell(row.get(keys[0]))])
@@ -75,7 +75,7 @@ def print_settings(context: "Context", file: Mapping[str, Any], keys: Sequence[s
 
 
 def _render_settings(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
-    """Settings for people: key, value and plan, one block of ``viewerSettings`` below the other."""
+    """Yield lines with key, value and plan for people, grouped by block of ``viewerSettings``."""
     width, group, screen = max(map(len, row), default=0), "file", context.out_screen
     for key, value in row.items():
         known_as = ROWS.get("password" if key == PROTECTED else key)
@@ -91,8 +91,10 @@ GET_SPEC = Spec(fields=_list_keys(), human=_render_settings)
 
 
 def export_settings(file: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """The body that gives another file the same settings: each one said, also where it is unset; and the keys that had
-    to be left out, because assets belong to their file."""
+    """Return the body that gives another file the same settings, and the keys left out.
+
+    The body has every setting, even an unset one. Assets are left out because they belong to one file.
+    """
     body: dict[str, Any] = {}
     for name, row in SETTINGS.items():
         if name in _FILE_SPECIFIC:
@@ -110,7 +112,7 @@ def _remove_assets(body: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     looks = dict(flatten_viewer(get_viewer_settings(body)))
     dropped = [key for key in ASSETS if key in looks]
     if "background.assetId" in dropped and looks.get("background.type") == "image":
-        dropped.append("background.type")  # an image without its picture
+        dropped.append("background.type")  # useless without the image
     blocks: dict[str, Any] = {}
     for key, value in looks.items():
         block, dot, name = key.partition(".")

@@ -1,4 +1,4 @@
-"""What the options that set settings say, together with files and ``key=value`` words."""
+"""Collect settings from options, files and ``key=value`` arguments."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -24,7 +24,7 @@ from docshare.contract.wire import instant
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
 
-# Option -> the setting that takes its value as it is.
+# Option -> the setting that takes its value unchanged.
 _DIRECT_OPTIONS = {
     "mode": "viewerMode", "download": "allowDownload", "views": "viewLimit", "require_email": "requireEmail",
     "email_domain": "gateDomains", "notify": "notifyOnView", "watermark": "watermark", "receipt": "askReceipt",
@@ -35,7 +35,7 @@ _DIRECT_OPTIONS = {
 }  # fmt: skip
 _NONE = "none"
 _ASSET_PREFIX = "asset:"
-_BACKGROUND_HINT = f"A background is #RRGGBB, {', '.join(PRESETS)}, asset:ID or none."
+_BACKGROUND_HINT = f"Use #RRGGBB, {', '.join(PRESETS)}, asset:ID or none."
 _FORM_HINT = f"A form is a list of up to {GATE_FIELDS} {{key, label, type, required}}; exactly one has the type email."
 
 
@@ -47,13 +47,13 @@ def gather(
     lenient: bool = False,
     ids_on_stdin: bool = False,
 ) -> SettingChanges:
-    """Everything the options and the ``words`` (``key=value``) say, judged as far as that is possible without the file.
+    """Return the changes that the options and the ``words`` (``key=value``) ask for, validated as far as possible.
 
-    A file of settings comes first; what is said on the line goes before it. Stop (2) for what is not allowed.
+    Options and words override a settings file. Raise Stop (2) for invalid values.
     """
     source, gate = (getattr(given, name, None) for name in ("source", "gate"))
     if (source, gate, given.password_file).count(STDIN) + ids_on_stdin > 1:
-        raise Stop(ExitCode.USAGE, "'-' (stdin) can be read once only")
+        raise Stop(ExitCode.USAGE, "'-' (stdin) can be read only once")
     changes = SettingChanges(lenient=lenient)
     if source is not None:
         changes.load(
@@ -69,7 +69,7 @@ def gather(
     for word in (*(given.assignments or ()), *words):
         _put_assignment(context, changes, word, lenient=lenient)
     if given.email_domain and "requireEmail" not in changes.fields:
-        changes.put("requireEmail", True)  # the server keeps domains without it, and lets everybody in
+        changes.put("requireEmail", True)  # without it the server stores the domains but ignores them
     secret = _read_password(context, given)
     if secret is not None:
         changes.put_password(secret)
@@ -77,7 +77,7 @@ def gather(
 
 
 def _require_value(key: str, value: Any) -> Any:
-    if value == "":  # in a script it is most often a variable that was never set
+    if value == "":  # usually an unset variable of a script
         raise Stop(ExitCode.USAGE, f"{key} is empty", hint=f"To clear it: docshare settings clear FILE {key}")
     return value
 
@@ -96,7 +96,7 @@ def _put_times_and_pages(context: "Context", given: SharingOptions, changes: Set
 def _parse_future(context: "Context", text: str) -> int:
     found = parse_time(context, text, "--expires")
     if found <= context.now():
-        hint = "A dead link stays dead. If that is meant: deleteAt=TIME takes a time in the past."
+        hint = "To end the link now, use deleteAt=TIME, which accepts a past time. An ended link cannot be renewed."
         raise Stop(ExitCode.USAGE, f"--expires: {text!r} is in the past", hint=hint)
     return found
 
@@ -119,7 +119,7 @@ def _put_appearance(context: "Context", given: AllSettings, changes: SettingChan
 
 @contextmanager
 def _prefix_errors(said: str, hint: str) -> Iterator[None]:
-    """Name what was ``said`` on the line in the refusal of its value, which speaks of the setting alone."""
+    """Prefix an error with the option and value it is about; the error itself names only the setting."""
     try:
         yield
     except Stop as stop:
@@ -140,7 +140,7 @@ def _put_assignment(context: "Context", changes: SettingChanges, word: str, *, l
     key, as_json, text = parse_assignment(word)
     row = ROWS.get(canonicalize(key))
     if key == "password":
-        changes.put(key, None)  # which refuses it, and says what to do
+        changes.put(key, None)  # raises Stop with the options to use
     elif as_json:
         given = read_text(context, text[1:], key) if text.startswith("@") else text
         changes.put(key, parse_json(given, key))
@@ -149,7 +149,7 @@ def _put_assignment(context: "Context", changes: SettingChanges, word: str, *, l
     elif is_object_key(key):
         changes.put(key, None if text == "null" else parse_json(text, key))
     else:
-        changes.put(key, text if lenient else find_setting(key))  # an unknown key is refused here
+        changes.put(key, text if lenient else find_setting(key))  # raises Stop for an unknown key
 
 
 def _read_password(context: "Context", given: SharingOptions) -> str | None:
@@ -162,22 +162,20 @@ def _read_password(context: "Context", given: SharingOptions) -> str | None:
     else:
         return None
     if not secret:
-        raise Stop(
-            ExitCode.USAGE, "the password is empty", hint="To take it away: docshare settings clear FILE password"
-        )
+        raise Stop(ExitCode.USAGE, "the password is empty", hint="To remove it: docshare settings clear FILE password")
     from docshare.cli.framework.connection import keep_secret
 
     return keep_secret(context, secret)
 
 
 def _prompt_password(context: "Context") -> str:
-    """The password, typed twice without being shown, and not trimmed."""
+    """Return the password, typed twice without echo and not trimmed."""
     if not context.may_prompt:
-        hint = "Give --password-file F."
-        raise Stop(ExitCode.USAGE, "the password cannot be asked for here", hint=hint, code="prompt")
+        hint = "Use --password-file F."
+        raise Stop(ExitCode.USAGE, "cannot prompt for the password here", hint=hint, code="prompt")
     from docshare.cli.framework.prompts import read_hidden
 
     secret = read_hidden(context, "Password: ")
-    if read_hidden(context, "Once more: ") != secret:
-        raise Stop(ExitCode.USAGE, "the two passwords differ; nothing was changed")
+    if read_hidden(context, "Repeat password: ") != secret:
+        raise Stop(ExitCode.USAGE, "the passwords do not match; nothing was changed")
     return secret

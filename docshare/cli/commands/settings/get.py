@@ -17,13 +17,13 @@ app = App()
 def get(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
     keys: Annotated[
-        list[str] | None, typer.Argument(metavar="SETTING...", help="Settings to show; all if left out.")
+        list[str] | None, typer.Argument(metavar="SETTING...", help="Settings to show (default: all).")
     ] = None,
 ) -> None:
     """Show the settings of a file.
 
-    A pipe gets a line per setting, its key and its value; of one SETTING the bare value. Of the viewer's settings only
-    those that differ from their defaults are listed; asked for by its key, each has a value.
+    On a pipe, prints key and value of each setting, one per line; for a single SETTING, only the value. Viewer settings
+    are listed only where they differ from their defaults; name a setting to see its default.
 
     Examples:
 
@@ -39,10 +39,10 @@ def get(
 
 @app.command("export", spec=Spec())
 def export(file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)]) -> None:
-    """Print the settings of a file as JSON that docshare settings apply takes.
+    """Print the settings of a file as JSON for settings apply.
 
-    Every setting is in it, also those that are unset, so that another file gets the same state. The password, the name
-    of the link, the logo and the background picture are not: they belong to one file.
+    The output has every setting, even unset ones, so that another file gets the same state. It leaves out the password,
+    the slug, the logo and the background image, which belong to one file.
 
     Examples:
 
@@ -52,7 +52,7 @@ def export(file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)])
     client = ctx.client()
     body, left_out = export_settings(client.files.show(FileResolver(ctx, client).one(file)))
     if left_out:
-        ctx.note(f"not exported: {', '.join(left_out)} (assets belong to their file)")
+        ctx.note(f"not exported: {', '.join(left_out)} (assets belong to one file)")
     if ctx.emitter(Spec()).natural:
         ctx.print(format_json(body, ascii_only=ctx.stdout_tty or not ctx.out_screen.unicode, pretty=True))
     else:

@@ -1,4 +1,4 @@
-"""``docshare settings``: read and write the settings of files. Who reads them does not load what writes them."""
+"""``docshare settings``: read and write the settings of files. Reading does not import the modules that write."""
 
 from docshare.cli.framework.app import App, Stub
 
@@ -7,19 +7,17 @@ _READ_MODULE, _WRITE_MODULE = "settings.get", "settings.clear_apply_copy"
 _STUBS = (
     Stub("get", _READ_MODULE, _COMMANDS, "Show the settings of a file.", "get"),
     Stub("set", "settings.set", _COMMANDS, "Change settings of files."),
-    Stub("clear", _WRITE_MODULE, _COMMANDS, "Take settings away.", "clear"),
-    Stub(
-        "schema", "settings.schema", _COMMANDS, "List every setting: its key, type, allowed values, default and plan."
-    ),
+    Stub("clear", _WRITE_MODULE, _COMMANDS, "Clear settings of files.", "clear"),
+    Stub("schema", "settings.schema", _COMMANDS, "List all settings with type, values, default and plan."),
     Stub(
         "export",
         _READ_MODULE,
         _COMMANDS,
-        "Print the settings of a file as JSON that docshare settings apply takes.",
+        "Print the settings of a file as JSON for settings apply.",
         "export",
     ),
-    Stub("apply", _WRITE_MODULE, _COMMANDS, "Give files the settings in a file.", "apply"),
-    Stub("copy", _WRITE_MODULE, _COMMANDS, "Give files the settings of another file.", "copy"),
+    Stub("apply", _WRITE_MODULE, _COMMANDS, "Apply a settings file to files.", "apply"),
+    Stub("copy", _WRITE_MODULE, _COMMANDS, "Copy the settings of one file to others.", "copy"),
 )
 
-app = App("Settings of a file: password, expiry, link name, viewer.", stubs=_STUBS)
+app = App("Show and change the settings of a file.", stubs=_STUBS)

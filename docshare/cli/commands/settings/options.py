@@ -1,6 +1,6 @@
-"""The options that set settings: those of ``docshare upload``, and all of ``docshare settings set``.
+"""The options that set settings, for ``docshare upload`` and ``docshare settings set``.
 
-They are declared once, as classes; ``collecting.collecting`` gives them to a command.
+Each is declared once, in a class that ``option_groups.add_options`` adds to a command.
 """
 
 from typing import Annotated, Any
@@ -14,11 +14,11 @@ Text = str | None
 Switch = bool | None
 
 
-# What writing settings takes besides them.
+# Options of every command that writes settings.
 DIFF = typer.Option("--diff", help="Show old and new values.")
-STRICT = typer.Option("--strict", help="Exit code 13 if the server kept other values than were sent.")
-READ_BACK = typer.Option("--read-back/--no-read-back", help="Compare with what the server stored.")
-DRY_RUN = typer.Option("--dry-run", "-n", help="Say what would be sent; write nothing.")
+STRICT = typer.Option("--strict", help="Exit with code 13 if the server stored other values.")
+READ_BACK = typer.Option("--read-back/--no-read-back", help="Verify what the server stored.")
+DRY_RUN = typer.Option("--dry-run", "-n", help="Print the requests without sending them.")
 VALIDATE = typer.Option("--validate/--no-validate", help="Check the values before sending.")
 
 
@@ -31,32 +31,30 @@ def _switch_option(names: str, help: str) -> Any:
 
 
 class SharingOptions(OptionGroup):
-    """What is most often set on a share link; None where nothing was said."""
+    """The most common settings of a share link; None if not given."""
 
     mode: Annotated[Text, _text_option("MODE", "Viewer: standard, flipbook, swipe or magazine.")] = None
-    password_file: Annotated[Text, _text_option("F", "Protect with the password in a file; '-' is stdin. [Basic]")] = (
-        None
-    )
-    password_prompt: Annotated[bool, typer.Option("--password-prompt", help="Ask for a password. [Basic]")] = False
-    download: Annotated[Switch, _switch_option("--download/--no-download", "Whether readers may download.")] = None
-    expires: Annotated[Text, _text_option("TIME", "End the link: 7d, a date (its end), a time, or never.")] = None
-    hide_expiry: Annotated[Switch, _switch_option("--hide-expiry/--show-expiry", "Whether readers see the end.")] = None
-    views: Annotated[int | None, typer.Option(metavar="N", help="Destroy after N views; 0: never. [Basic]")] = None
-    pages: Annotated[Text, _text_option("A-B", "Show these pages only; all: every page. [Pro]")] = None
+    password_file: Annotated[Text, _text_option("F", "Read the password from a file; '-' is stdin. [Basic]")] = None
+    password_prompt: Annotated[bool, typer.Option("--password-prompt", help="Prompt for a password. [Basic]")] = False
+    download: Annotated[Switch, _switch_option("--download/--no-download", "Let readers download the document.")] = None
+    expires: Annotated[Text, _text_option("TIME", "Expiry: 7d, a date (end of day), a time, or never.")] = None
+    hide_expiry: Annotated[Switch, _switch_option("--hide-expiry/--show-expiry", "Hide the expiry date.")] = None
+    views: Annotated[int | None, typer.Option(metavar="N", help="Delete after N views (0: no limit). [Basic]")] = None
+    pages: Annotated[Text, _text_option("A-B", "Show only these pages (all: every page). [Pro]")] = None
     require_email: Annotated[
-        Switch, _switch_option("--require-email/--no-require-email", "Ask readers for an e-mail address. [Pro]")
+        Switch, _switch_option("--require-email/--no-require-email", "Ask readers for an email address. [Pro]")
     ] = None
     email_domain: Annotated[
-        TextList, _text_option("D", "Ask for an address, and let only this domain in; many are possible. [Pro]")
+        TextList, _text_option("D", "Require an email address of this domain; repeatable. [Pro]")
     ] = None
-    notify: Annotated[Switch, _switch_option("--notify/--no-notify", "Tell me about each view. [Basic]")] = None
+    notify: Annotated[Switch, _switch_option("--notify/--no-notify", "Notify me of each view. [Basic]")] = None
     watermark: Annotated[Switch, _switch_option("--watermark/--no-watermark", "Stamp the pages. [Pro]")] = None
     receipt: Annotated[Switch, _switch_option("--receipt/--no-receipt", "Ask readers to confirm receipt. [Basic]")] = (
         None
     )
-    slug: Annotated[Text, _text_option("NAME", "Name of the link: /NAME. [Pro]")] = None
+    slug: Annotated[Text, _text_option("NAME", "Custom link: /NAME. [Pro]")] = None
     assignments: Annotated[
-        TextList, typer.Option("--set", metavar="KEY=VALUE", help="Set anything; see docshare settings schema.")
+        TextList, typer.Option("--set", metavar="KEY=VALUE", help="Set any setting; see docshare settings schema.")
     ] = None
 
 
@@ -64,7 +62,7 @@ class UploadSettings(SharingOptions):
     """The options of ``docshare upload``."""
 
     source: Annotated[
-        Text, typer.Option("--settings", metavar="F", help="Settings in a JSON or TOML file; '-' is stdin.")
+        Text, typer.Option("--settings", metavar="F", help="Read settings from JSON or TOML; '-' is stdin.")
     ] = None
 
 
@@ -76,26 +74,24 @@ class AllSettings(SharingOptions):
         Switch, _switch_option("--comments-public/--no-comments-public", "Let readers see each other's notes. [Pro]")
     ] = None
     notify_comments: Annotated[
-        Switch, _switch_option("--notify-comments/--no-notify-comments", "Tell me about notes. [Pro]")
+        Switch, _switch_option("--notify-comments/--no-notify-comments", "Notify me of notes. [Pro]")
     ] = None
     marks: Annotated[Switch, _switch_option("--marks/--no-marks", "Let readers mark pages. [Pro]")] = None
     annotations: Annotated[Switch, _switch_option("--annotations/--no-annotations", "Let readers annotate. [Pro]")] = (
         None
     )
-    gate: Annotated[
-        Text, _text_option("F", "Form for readers, a JSON file with one email field; none: no form. [Pro]")
-    ] = None
-    ga4: Annotated[Text, _text_option("G-ID", "Analytics measurement id; none: no analytics. [Pro]")] = None
-    brand: Annotated[Text, _text_option("#RRGGBB", "Accent colour. [Pro]")] = None
-    cta_label: Annotated[Text, _text_option("TEXT", "Words on the button for readers. [Pro]")] = None
-    cta_url: Annotated[Text, _text_option("URL", "Where that button leads. [Pro]")] = None
+    gate: Annotated[Text, _text_option("F", "Gate form as JSON, with one email field, or none. [Pro]")] = None
+    ga4: Annotated[Text, _text_option("G-ID", "Analytics measurement id (none: no analytics). [Pro]")] = None
+    brand: Annotated[Text, _text_option("#RRGGBB", "Accent color. [Pro]")] = None
+    cta_label: Annotated[Text, _text_option("TEXT", "Text of the call-to-action button. [Pro]")] = None
+    cta_url: Annotated[Text, _text_option("URL", "Link of the call-to-action button. [Pro]")] = None
     watermark_opacity: Annotated[
-        float | None, typer.Option(metavar="N", help="How strong the stamp is: 0.05 to 0.5. [Pro]")
+        float | None, typer.Option(metavar="N", help="Opacity of the watermark: 0.05 to 0.5. [Pro]")
     ] = None
     background: Annotated[
         Text, _text_option("LOOK", "#RRGGBB, dusk, sand, slate, forest, blush, mono, asset:ID, or none. [Basic]")
     ] = None
-    logo: Annotated[Text, _text_option("asset:ID", "Logo, uploaded as an asset; none: no logo. [Basic]")] = None
+    logo: Annotated[Text, _text_option("asset:ID", "Logo, uploaded as an asset (none: no logo). [Basic]")] = None
     source: Annotated[
-        Text, typer.Option("--from-file", metavar="F", help="Settings in a JSON or TOML file; '-' is stdin.")
+        Text, typer.Option("--from-file", metavar="F", help="Read settings from JSON or TOML; '-' is stdin.")
     ] = None

@@ -1,4 +1,4 @@
-"""How settings that were written are printed."""
+"""Output of the commands that write settings."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -9,7 +9,7 @@ from docshare.cli.terminal.text import clean
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
 
-MESSAGES = "said"  # the words for people, in a row for the printer
+MESSAGES = "said"  # key of the text for people in a printed row
 
 
 def _render_row(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
@@ -23,10 +23,10 @@ WRITE_SPEC = Spec(fields=("uuid", "sent", "changed", "warnings", "address", "fil
 
 
 class SettingsPrinter(Emitter):
-    """Prints what was written. A pipe gets nothing: the exit code says it all."""
+    """Prints what was written. A pipe gets nothing: the exit code is enough."""
 
     def emit(self, data: Any) -> None:
-        """One row, or with ``--json`` all of them."""
+        """Print one row, or with ``--json`` all of them."""
         if self.natural and not self.for_people:
             return
         if self.for_people:
@@ -37,7 +37,7 @@ class SettingsPrinter(Emitter):
             )
 
     def row(self, row: Any) -> None:
-        """One row of many."""
+        """Print one row of many."""
         if self.for_people:
             super().row(row)
         elif not self.natural:

@@ -1,4 +1,4 @@
-"""``docshare settings schema``: what can be set."""
+"""``docshare settings schema``: list the settings."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
@@ -36,18 +36,18 @@ SCHEMA = Spec(
 
 
 def build_schema_rows(keys: Sequence[str], *, for_programs: bool) -> list[dict[str, Any]]:
-    """The schema of all settings, or of ``keys``; people and tables get what is ``allowed`` as one text."""
+    """Return the schema of all settings or of ``keys``; for people, ``allowed`` is a single text."""
     rows: list[SettingRow] = [find_setting(canonicalize(key)) for key in keys] if keys else list(ROWS.values())
     return [row.as_json() | ({} if for_programs else {"allowed": row.allowed}) for row in rows]
 
 
 @app.command("schema", spec=SCHEMA)
 def schema(
-    keys: Annotated[list[str] | None, typer.Argument(metavar="SETTING...", help="Settings; all if left out.")] = None,
+    keys: Annotated[list[str] | None, typer.Argument(metavar="SETTING...", help="Settings (default: all).")] = None,
 ) -> None:
-    """List every setting: its key, type, allowed values, default and plan.
+    """List all settings with type, values, default and plan.
 
-    Asks no server. --json is for programs: types, ranges, the value that clears.
+    Works offline. --json adds the type, the range and the value that clears the setting.
 
     Examples:
 

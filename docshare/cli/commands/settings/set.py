@@ -1,4 +1,4 @@
-"""``docshare settings set``. Its help, the longest there is, loads nothing of what it does."""
+"""``docshare settings set``. Printing its help does not import the modules that do the work."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -25,28 +25,28 @@ app = App()
 def set_(
     words: Annotated[
         list[str],
-        typer.Argument(metavar="FILE|KEY=VALUE...", help=f"Files ({FILES_HELP}) and settings."),
+        typer.Argument(metavar="FILE|KEY=VALUE...", help=f"Files ({FILES_HELP.rstrip('.')}) and settings."),
     ],
     given: AllSettings,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Send the viewer's settings as given, without those stored.")
+        bool, typer.Option("--replace", help="Replace the stored viewer settings instead of merging.")
     ] = False,
     judge: Annotated[bool, VALIDATE] = True,
     read_back: Annotated[bool, READ_BACK] = True,
     strict: Annotated[bool, STRICT] = False,
     diff: Annotated[bool, DIFF] = False,
     manage_token_file: Annotated[
-        str | None, typer.Option(metavar="F", help="Use the manage token in a file: an anonymous upload.")
+        str | None, typer.Option(metavar="F", help="Use the manage token in this file (anonymous upload).")
     ] = None,
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> ExitCode:
     """Change settings of files.
 
-    Settings are options, or key=value words for everything there is: docshare settings schema lists the keys. Values
-    are true, false, numbers, texts, null (clear) and @file.json; key:=JSON takes any JSON. What is not said keeps its
-    value. Values are checked before anything is sent, and compared with what the server stored afterwards.
+    Use options for common settings and KEY=VALUE for any setting (docshare settings schema lists the keys). A value is
+    true, false, a number, text, null (clears the setting) or @file.json; KEY:=JSON takes any JSON. Settings that are
+    not given keep their values. Values are validated before they are sent and compared with what the server stored.
 
-    A pipe gets nothing; --json prints what was sent, without the password, and the file.
+    On a pipe, prints nothing; --json prints the request body without the password, and the file.
 
     Examples:
 
@@ -72,7 +72,7 @@ def set_(
 
 
 def _use_manage_token(ctx: "Context", path: str) -> None:
-    """Talk with the manage token in ``path`` from here on, and with no other credential."""
+    """Use only the manage token in ``path`` from now on, and no other credential."""
     from docshare.cli.framework.connection import keep_secret
 
     try:

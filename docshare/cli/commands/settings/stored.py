@@ -1,15 +1,15 @@
-"""The ``viewerSettings`` that a server has stored of a file: their keys, and how they compare."""
+"""The ``viewerSettings`` stored on a server: their keys, and how values compare."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from docshare.cli.commands.settings.declarations import ROWS
 
-ASSETS = ("background.assetId", "logo.assetId")  # keys of what a file shows of its own assets
+ASSETS = ("background.assetId", "logo.assetId")  # keys that refer to the file's own assets
 
 
 def flatten_viewer(stored: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Every dotted key of a ``viewerSettings`` object with its value."""
+    """Yield every dotted key of a ``viewerSettings`` object with its value."""
     for block, value in stored.items():
         if isinstance(value, Mapping):
             yield from ((f"{block}.{name}", inner) for name, inner in value.items())
@@ -24,7 +24,7 @@ def has_non_default_value(key: str, value: Any) -> bool:
 
 
 def is_same_value(one: Any, other: Any) -> bool:
-    """Whether two values of a field are the same; colours compare without case."""
+    """Whether two values of a field are equal; colors compare case-insensitively."""
     return bool(_fold_case(one) == _fold_case(other))
 
 

@@ -1,4 +1,4 @@
-"""What a person types for a setting, as the value that the API takes: ``key=value``, ``key:=JSON``, files, times."""
+"""Convert what a person types for a setting to its API value: ``key=value``, ``key:=JSON``, files, times."""
 
 import math
 import re
@@ -26,36 +26,36 @@ _END_OF_DAY = time(23, 59, 59)
 
 
 def is_assignment(word: str) -> bool:
-    """Whether ``word`` is ``key=value`` or ``key:=JSON``, and not the name of a file."""
+    """Whether ``word`` is ``key=value`` or ``key:=JSON`` rather than the name of a file."""
     return _ASSIGNMENT.fullmatch(word) is not None
 
 
 def parse_assignment(word: str) -> tuple[str, bool, str]:
-    """The key of ``key=value``, whether its value is JSON (``:=``), and the value; Stop (2) for another word."""
+    """Return key, whether the value is JSON (``:=``), and value; raise Stop (2) for any other word."""
     match = _ASSIGNMENT.fullmatch(word)
     if match is None:
-        raise Stop(ExitCode.USAGE, f"{word!r} is no setting", hint="Write key=value, or key:=JSON.")
+        raise Stop(ExitCode.USAGE, f"{word!r} is not a setting", hint="Use KEY=VALUE or KEY:=JSON.")
     return match[1], match[2] == ":=", match[3]
 
 
 def parse_json(text: str, what: str) -> Any:
-    """``text`` as JSON; Stop (2) naming ``what`` it was to be."""
+    """Parse ``text`` as JSON; raise Stop (2) with ``what`` as its name."""
     import json
 
     try:
         return json.loads(text, parse_constant=_reject_constant)
     except (ValueError, RecursionError) as error:
-        raise Stop(ExitCode.USAGE, f"{what} is no JSON: {error}") from None
+        raise Stop(ExitCode.USAGE, f"{what} is not valid JSON: {error}") from None
 
 
 def _reject_constant(word: str) -> float:
-    raise ValueError(f"{word} is no value of JSON")
+    raise ValueError(f"{word} is not a JSON value")
 
 
 def parse_text(context: "Context", row: "SettingRow", text: str) -> Any:
-    """The value of ``key=text`` by the type of its row; None stands for "clear". Stop (2) for what is of another type.
+    """Convert ``text`` by the type of ``row``; None means "clear". Raise Stop (2) if it does not fit the type.
 
-    An empty text is refused: in a script it is most often a variable that was never set.
+    Reject an empty text: it is usually an unset variable of a script.
     """
     if text == "":
         raise Stop(ExitCode.USAGE, f"{row.key} is empty", hint=f"To clear it: docshare settings clear FILE {row.key}")
@@ -109,51 +109,53 @@ _TEXT_PARSERS = {
 
 
 def parse_page_range(text: str, name: str) -> dict[str, int] | None:
-    """``3-9`` or ``5`` as a page range, ``all`` as None (clear). Stop (2) for anything else."""
+    """Parse ``3-9`` or ``5`` as a page range, and ``all`` as None (clear). Raise Stop (2) for anything else."""
     if text == "all":
         return None
     match = _PAGE_RANGE.fullmatch(text)
     if match is None or len(text) > 20:
-        raise Stop(ExitCode.USAGE, f"{name}: {text!r} is no page range", hint="Write 3-9, 5, or all.")
+        raise Stop(ExitCode.USAGE, f"{name}: {text!r} is not a page range", hint="Use 3-9, 5, or all.")
     return {"from": int(match[1]), "to": int(match[2] or match[1])}
 
 
 def is_duration(text: str) -> bool:
-    """Whether ``text`` is a length of time, such as ``7d``, and no date."""
+    """Whether ``text`` is a duration such as ``7d``, not a date."""
     return _DURATION.fullmatch(text) is not None
 
 
 def parse_time(context: "Context", text: str, name: str) -> int:
-    """A moment in milliseconds since 1970: ``7d`` from now; a datetime, without an offset in local time; a date means
-    the end of that day. Stop (2) for anything else."""
+    """Return the time in milliseconds since 1970 that ``text`` stands for; raise Stop (2) if it is not a time.
+
+    ``7d`` counts from now, a datetime without an offset is local time, and a date means the end of that day.
+    """
     try:
         if is_duration(text):
             found: int | None = context.now() + int(parse_duration(text) * 1000)
-            instant(found or 0)  # a year beyond 9999 cannot be drawn
+            instant(found or 0)  # raises for a year beyond 9999
         else:
             found = parse_instant(text) if not _LOCAL_TIME.fullmatch(text) else _parse_local_time(text)
     except (ValueError, OverflowError, OSError):
         found = None
     if found is None:
-        hint = "Write 7d, 12h, 2030-01-31, '2030-01-31 18:00', or 2030-01-31T18:00:00Z."
-        raise Stop(ExitCode.USAGE, f"{name}: {text!r} is no time", hint=hint)
+        hint = "Use 7d, 12h, 2030-01-31, '2030-01-31 18:00', or 2030-01-31T18:00:00Z."
+        raise Stop(ExitCode.USAGE, f"{name}: {text!r} is not a time", hint=hint)
     return found
 
 
 def _parse_local_time(text: str) -> int:
-    bare = datetime.fromisoformat(text)  # time of this machine
+    bare = datetime.fromisoformat(text)  # local time
     if len(text) == len("2030-01-31"):
         bare = datetime.combine(bare.date(), _END_OF_DAY)
     return int(bare.astimezone(UTC).timestamp() * 1000)
 
 
 def read_settings(context: "Context", source: str, what: str) -> dict[str, Any]:
-    """The settings in a JSON or TOML file (``-``: stdin); Stop (2) if it holds no object."""
+    """Read the settings from a JSON or TOML file (``-``: stdin); raise Stop (2) if it does not hold an object."""
     text = read_text(context, source, what)
     is_toml = source.endswith(".toml") or (not source.endswith(".json") and not text.lstrip().startswith(("{", "[")))
     found = _parse_toml(text, source) if is_toml else parse_json(text, source)
     if not isinstance(found, dict):
-        raise Stop(ExitCode.USAGE, f"{what}: {source} holds no object of settings")
+        raise Stop(ExitCode.USAGE, f"{what}: {source} does not contain a settings object")
     return dict(_convert_values(context, found))
 
 
@@ -163,19 +165,21 @@ def _parse_toml(text: str, source: str) -> Any:
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise Stop(ExitCode.USAGE, f"{source} is no TOML: {error}") from None
+        raise Stop(ExitCode.USAGE, f"{source} is not valid TOML: {error}") from None
 
 
 def _convert_values(context: "Context", found: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The values as the API takes them. TOML knows dates and times; they mean here what they mean on a command line."""
+    """Yield the values in API form. TOML dates and times mean the same as on the command line."""
     for key, value in found.items():
         text = value.isoformat() if isinstance(value, date | datetime) else value
         yield key, instant(parse_time(context, text, key)) if key == "deleteAt" and isinstance(text, str) else text
 
 
 def validate_value(row: "SettingRow", value: Any) -> None:
-    """Whether ``value`` is one that the setting takes (``viewerSettings`` is judged field by field, and strictly: the
-    server would drop or clamp). Stop (2) with what is allowed."""
+    """Raise Stop (2) with the allowed values if the setting does not accept ``value``.
+
+    ``viewerSettings`` is checked field by field and strictly, because the server would drop or clamp values silently.
+    """
     try:
         _choose_parser(row)(row.key, value)
     except Problem as problem:
@@ -184,14 +188,14 @@ def validate_value(row: "SettingRow", value: Any) -> None:
 
 
 def _describe_page_problem(value: object) -> str:
-    """What is wrong with a refused page range, for people, who typed ``3-1``; empty if it is none at all."""
+    """Return what is wrong with a rejected page range such as ``3-1``; empty if it is not a page range at all."""
     first, last = (value.get("from"), value.get("to")) if isinstance(value, Mapping) else (None, None)
     if not fields.is_integer(first) or not fields.is_integer(last):
         return ""
     if first > last:
         why = "the first page comes after the last"
     else:
-        why = "pages are counted from 1" if first < 1 else f"a file has at most {limits.PAGES_PER_FILE} pages"
+        why = "page numbers start at 1" if first < 1 else f"a file has at most {limits.PAGES_PER_FILE} pages"
     return f"pages {first}-{last}: {why}"
 
 

@@ -1,4 +1,4 @@
-"""Writing settings: read, merge, write, read back; the difference and what the server made of it are told."""
+"""Write settings: read, merge, write, read back, and report the differences."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -33,9 +33,12 @@ Row = dict[str, Any]
 
 
 class WriteOptions(NamedTuple):
-    """How to write. ``replace``: ``viewerSettings`` as given, not merged into what is stored; ``pictures``: as given,
-    but the file keeps its own logo and background picture; ``read_back``: compare afterwards; ``diff``: tell old and
-    new values; ``unowned``: with a manage token, which can do nothing else."""
+    """How to write settings.
+
+    ``replace``: send ``viewerSettings`` as given instead of merging; ``pictures``: replace, but keep the file's own
+    logo and background image; ``read_back``: verify afterwards; ``diff``: show old and new values; ``unowned``: use a
+    manage token, which permits only the write itself.
+    """
 
     replace: bool = False
     pictures: bool = False
@@ -45,11 +48,11 @@ class WriteOptions(NamedTuple):
 
 
 class SettingsWriter:
-    """Writes ``changes`` to files. ``strayed``: how many of them the server keeps in another way than sent."""
+    """Writes ``changes`` to files. ``strayed``: number of files whose stored values differ from the sent ones."""
 
     def __init__(self, context: "Context", client: "Client", changes: SettingChanges, way: WriteOptions) -> None:
         if not changes:
-            raise Stop(ExitCode.USAGE, "there is nothing to set", hint="See: docshare settings schema")
+            raise Stop(ExitCode.USAGE, "no settings given", hint="See: docshare settings schema")
         if way.unowned:
             _check_manage_token_limits(context, changes.fields)
         self._ctx = context
@@ -59,14 +62,14 @@ class SettingsWriter:
         self.strayed = 0
 
     def planned(self, file: str) -> tuple[str, str, str]:
-        """The request that ``write`` would make: method, path, and its body without the password."""
+        """Return the request that ``write`` would send: method, path, and body without the password."""
         import json
 
         _, body = self._prepared(file)
         return "PUT", f"/api/v1/files/{file}/settings", json.dumps(mask(body))
 
     def write(self, file: str) -> Row:
-        """Write the changes to one file; returns the row to print. Raises what the client raises; Stop (2)."""
+        """Write the changes to one file and return the row to print. Raises Stop (2) and what the client raises."""
         self._client.pace()
         before, body = self._prepared(file)
         try:
@@ -94,12 +97,12 @@ class SettingsWriter:
         return row | {"name": shown.get("shortId", file), MESSAGES: self._said(body, before, changed)}
 
     def _prepared(self, file: str) -> tuple[Row | None, Row]:
-        """The File as it is, if anything asks for it, and the body to send."""
+        """Return the current File, if it is needed, and the body to send."""
         merging = self._changes.touches_viewer and not self._way.replace
         before = None
         if (merging or self._way.diff) and not self._way.unowned:
             before = self._client.files.show(file)
-        # A file that a manage token can write is on the Free plan, where viewerSettings hold nothing to be merged with.
+        # A file with a manage token is on the Free plan, which has no viewerSettings to merge with.
         stored = before.get(VIEWER) if before is not None and not self._way.replace else None
         stored = stored if isinstance(stored, Mapping) else None
         return before, self._changes.body(stored, pictures_only=self._way.pictures)
@@ -110,16 +113,16 @@ class SettingsWriter:
         try:
             return self._client.files.show(file)
         except (Problem, ClientError) as error:
-            self._ctx.warn(f"{file}: written, but it could not be read back: {error}")
+            self._ctx.warn(f"{file}: settings were written, but could not be verified: {error}")
             self.strayed += 1
             return None
 
     def _said(self, body: Row, before: Row | None, changed: list[Difference]) -> list[str]:
-        """The words for people on stdout; elsewhere the differences are told on stderr."""
+        """Return the text for people on stdout; on a pipe, print the differences on stderr."""
         told = [describe_difference(self._ctx, change) for change in changed]
         if self._way.diff:
             self._note(told)
-            return told or ["nothing new"]
+            return told or ["no changes"]
         self._note([words for change, words in zip(changed, told, strict=True) if change.key not in SETTINGS])
         return describe_body(self._ctx, body, before)
 
@@ -130,14 +133,16 @@ class SettingsWriter:
 
 
 def _build_address(file: Mapping[str, Any], body: Mapping[str, Any]) -> Row:
-    """The address that a new link name makes, where the server keeps it."""
+    """Return the custom link of a new slug, if the server stored it."""
     link, slug = str(file.get("shareUrl", "")), body.get("slug")
     return {"address": f"{base_of(link)}/{slug}"} if slug and link and file.get("slug") == slug else {}
 
 
 def write_all(context: "Context", writer: SettingsWriter, files: list[str], *, strict: bool, dry_run: bool) -> ExitCode:
-    """Write to every file, or show what would be sent. Returns 12 if some failed, and with ``strict`` 13 if the server
-    kept other values than were sent."""
+    """Write to every file, or print the requests.
+
+    Return 12 if some files failed, and with ``strict`` 13 if the server stored other values than were sent.
+    """
     if dry_run:
         return bulk.print_requests(context, map(writer.planned, files))
     ending = bulk.run_each(context, SettingsPrinter(context, WRITE_SPEC), files, "id", writer.write)
@@ -151,24 +156,24 @@ def _format_differences(changed: list[Difference]) -> Row:
 
 
 def add_hint(refusal: Refused, body: Mapping[str, Any]) -> Refused:
-    """The refusal of a settings write, with a hint that says what of ``body`` it is about."""
+    """Return the error of a settings write with a hint about the parts of ``body`` that caused it."""
     if refusal.code == "plan_required":
         needs = "; ".join(f"{', '.join(keys)}: {plan.tier}" for plan, keys in find_needed_plans(body).items())
         refusal.hint = (
-            f"What was sent and the plan it needs: {needs}. Leave it out, or upgrade." if needs else refusal.hint
+            f"Settings and the plan they require: {needs}. Leave them out, or upgrade." if needs else refusal.hint
         )
     elif refusal.status == 409 and body.get("slug"):
         refusal.hint = "The slug is already in use (a file in the trash keeps its own). Choose another."
     elif refusal.status == 410:
-        refusal.hint = "The link is dead. On Pro a burned one lives again with: docshare replace FILE PATH"
+        refusal.hint = "The link has ended. On Pro, reactivate a burned link with: docshare replace FILE PATH"
     return refusal
 
 
 def _check_manage_token_limits(context: "Context", fields: Mapping[str, Any]) -> None:
-    """A manage token cannot make a link permanent; a later end than it may set would be moved, silently."""
+    """Raise Stop (2) for an expiry that a manage token cannot set; the server would silently shorten it."""
     if fields.get("neverExpire"):
-        raise Stop(ExitCode.USAGE, "a manage token cannot set 'never'; the link lives for 7 days at most")
+        raise Stop(ExitCode.USAGE, "a manage token cannot set 'never'; the link expires after 7 days at most")
     expiry = parse_instant(str(fields.get("deleteAt", "")))
     if expiry is not None and expiry > context.now() + MANAGE_EXPIRY_MS:
         days = MANAGE_EXPIRY_MS // DAY
-        raise Stop(ExitCode.USAGE, f"with a manage token the link can end in {days} days at the latest")
+        raise Stop(ExitCode.USAGE, f"a manage token can set an expiry of at most {days} days")

@@ -1,4 +1,4 @@
-"""``docshare upload``: the command. What it does stands in ``upload_sending``, which loads when it runs."""
+"""``docshare upload``: the command line. ``upload/run.py`` does the work and is imported when the command runs."""
 
 from typing import Annotated
 
@@ -17,30 +17,30 @@ app = App()
 @app.command("upload", spec=UPLOAD_SPEC)
 @add_options(UploadOptions)
 def upload(
-    paths: Annotated[list[str] | None, typer.Argument(metavar="PATH...", help="Files to share; '-' is stdin.")] = None,
+    paths: Annotated[list[str] | None, typer.Argument(metavar="PATH...", help="Files to upload; '-' is stdin.")] = None,
     *,
     given: UploadOptions,
 ) -> ExitCode:
-    """Share documents: upload them and print their links.
+    """Upload documents and print their share links.
 
-    A pipe gets exactly one line per file, its link, in the order of the input. A file that fails has no line: its
-    reason is on stderr and the exit code is 12 if others went through. --json prints one object for one path and an
-    array for many; --format jsonl prints each as it is done; --format plain prints path, link and status.
+    On a pipe, prints one link per file, in the order of the arguments. A file that fails prints no line: the reason
+    goes to stderr, and the exit code is 12 if other files succeeded. --json prints one object for one path and an array
+    for several; --format jsonl prints each result as it finishes; --format plain prints path, link and status.
 
-    PDFs are stored as they are; Word (.docx) and PowerPoint files are converted by the server.
+    PDFs are stored unchanged; the server converts Word (.docx) and PowerPoint files to PDF.
 
-    Settings are written right after each upload. If that fails, the file stays, its link is not printed, the exit code
-    is 12 and stderr has the line that sets them; with --rollback the file is deleted instead.
+    Settings are written right after each upload. If that fails, the file is kept, its link is not printed, the exit
+    code is 12 and stderr shows the command that sets them; with --rollback the file is deleted instead.
 
-    With --variants-csv a pipe gets a line with label and link for each recipient, below that of the file. Its rows are
-    checked first, but for page numbers beyond the end of the document, which is known only then.
+    With --variants-csv a pipe gets a line with label and link for each recipient, after the line of the file. The rows
+    are checked before the upload, except for page numbers, which need the uploaded document.
 
-    With --manifest a second run sends only what is new or changed; with --update as well, a changed document becomes
-    the next version of the file it was shared as, behind the same link, and hotspots, notes, marks and annotations on
-    its pages are cleared. Settings go to new files only.
+    With --manifest a second run uploads only new and changed files. With --update as well, a changed document replaces
+    the content behind its existing link, which clears the hotspots, notes, marks and annotations on its pages.
+    Settings apply to new files only.
 
-    With --lint each PDF is looked into first; if one has a warning or an error, nothing at all is sent and the exit
-    code is 13. What is found goes to stderr. --fail-on and --ignore choose what counts. See: docshare lint --help.
+    With --lint each PDF is checked first; if one has a warning or an error, nothing is uploaded and the exit code is
+    13. Findings go to stderr. --fail-on and --ignore choose what counts. See: docshare lint --help.
 
     Examples:
 

@@ -1,4 +1,4 @@
-"""What follows an upload for people at a terminal: the QR code drawn, the link copied or opened."""
+"""Steps after an upload for people at a terminal: draw the QR code, copy the link, open it."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def present_links(context: "Context", links: Sequence[str], *, qr: bool, copy: bool, open_link: bool) -> None:
-    """Do what was asked for with the share ``links``; what cannot be done is a warning, since the upload is done."""
+    """Draw, copy or open the share ``links``. A failure is only a warning, because the upload has succeeded."""
     if not links:
         return
     if qr:
@@ -19,17 +19,17 @@ def present_links(context: "Context", links: Sequence[str], *, qr: bool, copy: b
         from docshare.cli.terminal.clipboard import copy_text as put
 
         if not put(context, "\n".join(links)):
-            context.warn("nothing to copy with: install wl-copy, xclip or xsel")
+            context.warn("cannot copy the link: install wl-copy, xclip or xsel")
     if open_link:
         from docshare.cli.commands.browse import may_open
 
         if not (may_open(context) and context.open_browser(links[0])):
-            context.warn("there is no browser to open the link with")
+            context.warn("cannot open the link: no browser found")
 
 
 def _draw_qr(context: "Context", link: str) -> None:
     if not context.stdout_tty:
-        context.warn("--qr draws on a terminal only; save a picture with: docshare qr @last -o code.png")
+        context.warn("--qr draws on a terminal only; save an image with: docshare qr @last -o code.png")
         return
     from docshare.cli.commands.qr import draw_code
 

@@ -1,6 +1,7 @@
-"""``docshare upload --variants-csv``: links for single recipients, right after the upload."""
+"""``docshare upload --variants-csv``: create links for single recipients right after the upload."""
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,9 +28,11 @@ _OPTION = "--variants-csv"
 
 
 class UploadLinks:
-    """The links that the rows of the CSV file ``source`` want. Stop (2) for rows that cannot be used: nothing was
-    uploaded yet. ``rollback``: a new file that cannot get all its links is deleted for good. ``ending``: 12 once some
-    links could not be made for a file that stays."""
+    """Creates the links for the rows of the CSV file ``source``.
+
+    Raises Stop (2) for unusable rows before anything is uploaded. ``rollback``: delete a new file for good if any of
+    its links fails. ``ending``: 12 once a link has failed for a file that is kept.
+    """
 
     def __init__(self, context: "Context", source: str, *, rollback: bool = False) -> None:
         self._ctx = context
@@ -46,7 +49,7 @@ class UploadLinks:
         )
 
     def planned(self) -> list[tuple[str, str, str]]:
-        """The requests that would be made."""
+        """Return the requests that a real run would send."""
         import json
 
         bodies = ({"label": each.label, "overrides": each.overrides} for each in self._sheet.recipients)
@@ -54,7 +57,7 @@ class UploadLinks:
         return [("POST", path, json.dumps({key: value for key, value in body.items() if value})) for body in bodies]
 
     def require_plan(self, client: "Client") -> None:
-        """Stop (6) if the account's plan is known to have no variants, so that nothing is uploaded in vain."""
+        """Raise Stop (6) before the upload if the account's plan has no variants."""
         plan = fetch_plan(client)
         if plan is not None and plan < Plan.PRO:
             raise Stop(
@@ -65,8 +68,10 @@ class UploadLinks:
             )
 
     def settle(self, client: "Client", done: "UploadResult") -> "UploadResult":
-        """With ``rollback``: make the links of a new file before anything is told of it; where that fails, the file is
-        deleted and the result is the failure. Anything else comes back as it is."""
+        """With ``rollback``, create the links of a new file before its result is printed.
+
+        If a link fails, delete the file and return the failure. Return every other result unchanged.
+        """
         row = done.row
         if not self._rollback or row is None or "skipped" in row or "updated" in row:
             return done
@@ -75,23 +80,23 @@ class UploadLinks:
             ending, self._made = mint.run(), mint.rows()
             if ending == ExitCode.OK:
                 return done
-            error: Problem | ClientError | Stop = Stop(ending, "not all links could be made")
+            error: Problem | ClientError | Stop = Stop(ending, "not all recipient links could be created")
         except (Problem, ClientError, Stop) as caught:
             error = caught
         if not try_delete(client, str(row["uuid"])):
             self.ending = ExitCode.PARTIAL
             self._made = self._made or []
-            self._tell(str(row["uuid"]), error)
+            self._tell(str(row["uuid"]), error, self._made)
             return done
         failure = errors.describe(self._ctx, error)
-        told = f"its links were not made, so it was deleted again: {failure.detail}"
+        told = f"its recipient links could not be created, so it was deleted: {failure.detail}"
         return replace(done, row=None, failure=Stop(exit_code(error), told, hint=failure.hint, code=failure.code))
 
     def make(self, client: "Client", printer: Emitter, file: dict[str, Any]) -> None:
-        """Make the links of an uploaded ``file``, unless ``settle`` did; with ``--json`` they join it as ``variants``,
-        else they are printed.
+        """Create the links of an uploaded ``file``, unless ``settle`` did.
 
-        What fails is told with the line that goes on from there: the file stays.
+        Add them to ``file`` as ``variants`` with ``--json``, else print them. On failure, keep the file and print the
+        command that creates the missing links.
         """
         name = str(file["uuid"])
         own = self._ctx.emitter(build_links_spec(self._ctx)) if printer.natural or printer.format == "jsonl" else None
@@ -111,21 +116,26 @@ class UploadLinks:
             self.ending = mint.run()
         except (Problem, ClientError, Stop) as error:
             self.ending = ExitCode.PARTIAL
-            self._tell(name, error)
+            self._tell(name, error, [] if mint is None else mint.rows())
         return [] if mint is None else mint.rows()
 
     def _mint(self, client: "Client", name: str, own: Emitter | None) -> VariantCreator:
-        """What makes the links of a file. Stop (2) for pages that the document does not have: the first moment at which
-        that is known."""
+        """Return the creator of the links of a file.
+
+        Raise Stop (2) for pages that the document does not have, which is not known before the upload.
+        """
         standing = client.variants.list(name)
-        # A file that was shared before may have its links already.
+        # A file that was uploaded earlier may already have these links.
         wishes = self._wishes(skip_duplicates=True)
         links = resolve_links(self._ctx, self._sheet, {}, standing, wishes)
         check_page_ranges(self._ctx, client, name, links, wishes.source)
         return VariantCreator(self._ctx, client, name, links, known=standing, printer=own)
 
-    def _tell(self, name: str, error: Exception) -> None:
+    def _tell(self, name: str, error: Exception, rows: Sequence[dict[str, Any]]) -> None:
         failure = errors.describe(self._ctx, error)
-        self._ctx.err(f"error: the file is shared, but not for everybody: {failure.detail}", "error")
+        total = len(self._sheet.recipients)
+        missing = total - sum("error" not in row for row in rows)
+        links = f"{missing} of {total} recipient links"
+        self._ctx.err(f"error: uploaded, but {links} could not be created: {failure.detail}", "error")
         line = shlex.join(["docshare", "variants", "create", name, "--from-csv", self._source, "--skip-duplicates"])
         self._ctx.err(f"hint: {line}")

@@ -1,4 +1,4 @@
-"""The ledger of ``docshare upload --manifest``: a line of JSON per upload, so that a second run skips what is done."""
+"""The manifest of ``docshare upload --manifest``: one JSON line per upload, so that a second run skips it."""
 
 import json
 import os
@@ -18,15 +18,15 @@ _STORED_KEYS = ("path", "sha256", "size", "uuid", "shortId", "shareUrl", "conten
 
 
 class UploadManifest:
-    """The ledger at ``path``. Entries are found by the path as it was given, so that a checkout can move."""
+    """The manifest at ``path``. Entries are keyed by the path as given, so that a checkout can be moved."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._entries: dict[str, Entry] = {}
-        self._torn: int | None = None  # where a last line begins that a crash cut short
+        self._torn: int | None = None  # offset of a last line that a crash cut short
 
     def load(self) -> "UploadManifest":
-        """Read what is there. Stop (2) for a line that is no entry; a last line cut short by a crash does not count."""
+        """Read the file. Raise Stop (2) for a malformed line; ignore a last line that a crash cut short."""
         try:
             raw = self._path.read_bytes()
         except FileNotFoundError:
@@ -42,18 +42,18 @@ class UploadManifest:
         return self
 
     def latest(self, path: str) -> Entry | None:
-        """The last entry under ``path``, whatever the bytes were, or None."""
+        """Return the last entry for ``path``, whatever its content was, or None."""
         return self._entries.get(_normalize_path(path))
 
     def entry_for(self, item: Item) -> Entry | None:
-        """The entry of an earlier upload of the same bytes under the same path, or None. Raises OSError."""
+        """Return the entry of an earlier upload of the same bytes under the same path, or None. Raises OSError."""
         entry = self.latest(item.path)
         if entry is None or entry.get("size") != item.size:
             return None
         return entry if item.sha256() == entry["sha256"] else None
 
     def add(self, row: Mapping[str, Any], now: int) -> None:
-        """Append an upload that succeeded; on disk when this returns. ``now`` in milliseconds since 1970."""
+        """Append a successful upload and flush it to disk. ``now`` in milliseconds since 1970."""
         entry = {key: row[key] for key in _STORED_KEYS if key in row} | {"at": instant(now)}
         try:
             descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -74,7 +74,7 @@ class UploadManifest:
         except (ValueError, RecursionError):
             entry = None
         if not isinstance(entry, dict) or not all(isinstance(entry.get(key), str) for key in _REQUIRED_KEYS):
-            raise Stop(ExitCode.USAGE, f"line {number} of {self._path} is no entry of a manifest")
+            raise Stop(ExitCode.USAGE, f"line {number} of {self._path} is not a manifest entry")
         return entry
 
     def _note(self, entry: Entry) -> None:

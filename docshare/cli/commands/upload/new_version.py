@@ -1,4 +1,4 @@
-"""Sending a document as the next version of a file: for ``docshare replace`` and ``docshare upload --update``."""
+"""Upload a document as the next version of a file, for ``docshare replace`` and ``docshare upload --update``."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-_MAX_ATTEMPTS = 2  # against others who replace the same document at the same time
+_MAX_ATTEMPTS = 2  # in case someone else replaces the same document at the same time
 _RETRY_DELAY = 1.0  # seconds
 
 
 def read_item(context: "Context", path: str, name: str | None, held: ExitStack, *, check: bool) -> Item:
-    """The document at ``path`` (``-``: stdin), looked at if ``check``. Stop (2) for what cannot be sent."""
+    """Return the document at ``path`` (``-``: stdin), validated if ``check``. Raise Stop (2) if it cannot be sent."""
     if path == STDIN and name is None:
-        raise Stop(ExitCode.USAGE, "'-' needs --name: what shall the file be called?")
+        raise Stop(ExitCode.USAGE, "reading from stdin requires --name")
     item = spool_stdin(context, name or "", held) if path == STDIN else build_items([path], name, command="replace")[0]
     item = check_item(item, command="replace") if check else item
     if item.refusal is not None:
@@ -32,7 +32,7 @@ def read_item(context: "Context", path: str, name: str | None, held: ExitStack, 
 
 
 def replace_with_progress(context: "Context", client: "Client", file: str, item: Item, *, keep_anchors: bool) -> Row:
-    """Send one document with a bar; the replace result. Raises as ``replaced``, Stop (2) if it cannot be read."""
+    """Replace a document while showing progress; raise as ``replace_content``, or Stop (2) if it cannot be read."""
     from docshare.cli.commands.upload.send import make_progress_callback
 
     with progress.show_progress(context, item.name, item.size) as bar:
@@ -40,7 +40,7 @@ def replace_with_progress(context: "Context", client: "Client", file: str, item:
         try:
             return replace_content(context, client, file, item, keep_anchors=keep_anchors, report=report)
         except OSError as error:
-            why = f"{item.path} cannot be read: {error.strerror or error}"
+            why = f"cannot read {item.path}: {error.strerror or error}"
             raise Stop(ExitCode.USAGE, why, code="local_file") from error
 
 
@@ -54,9 +54,9 @@ def replace_content(
     digest: bool = False,
     report: Callable[[int], None] | None = None,
 ) -> Row:
-    """Put ``item`` behind the link of ``file`` (UUID or short id); the replace result, with ``sha256`` if ``digest``.
+    """Replace the content behind the link of ``file`` (UUID or short id); the result has ``sha256`` if ``digest``.
 
-    Another replacement at the same moment is waited for, once. Raises what the client raises, with hints that fit.
+    Retry once if someone else replaces it at the same moment. Raises what the client raises, with matching hints.
     """
     for left in reversed(range(_MAX_ATTEMPTS)):
         try:
@@ -70,26 +70,26 @@ def replace_content(
             refusal.hint = _choose_hint(refusal, file) or refusal.hint
             if refusal.code != "conflict" or not left:
                 raise
-            context.note("the document is being changed by somebody else; trying once more")
+            context.note("another client is replacing this document; retrying")
             context.sleep(_RETRY_DELAY)
-    raise AssertionError("the last try returns or raises")
+    raise AssertionError("the last attempt returns or raises")
 
 
 def _warn_about_ranges(context: "Context", row: Row, file: str) -> None:
-    """Name the links that show no pages any more."""
+    """Warn about links that no longer show any pages."""
     if row.get("pageRangeEmpty"):
-        context.warn("readers see no pages: the new version has no page of the page range")
-        context.warn(f"change it: docshare settings set {file} --pages FROM-TO")
+        context.warn("readers see no pages: the new version has none of the pages in the page range")
+        context.warn(f"change the range: docshare settings set {file} --pages FROM-TO")
     if count := row.get("emptyVariants"):
         links = "1 variant shows" if count == 1 else f"{count} variants show"
-        context.warn(f"{links} no pages: the new version has no page of their own page ranges")
+        context.warn(f"{links} no pages: the new version has none of the pages in their page ranges")
         context.warn(f"list them: docshare variants list {file}")
 
 
 def _choose_hint(refusal: Refused, file: str) -> str:
     return {
-        "gone": "An expired link stays dead; share the document anew: docshare upload PATH",
-        "plan_required": "On this plan a changed document is a new upload with a new link: docshare upload PATH",
+        "gone": "An expired link cannot be renewed; upload the document again: docshare upload PATH",
+        "plan_required": "On this plan, upload the changed document under a new link: docshare upload PATH",
         "forbidden": "Only the account that owns the file can replace its document.",
-        "conflict": f"Somebody else replaces it too; look first: docshare show {file}",
+        "conflict": f"Another client is replacing it; check its version: docshare show {file}",
     }.get(refusal.code, "")

@@ -12,49 +12,48 @@ MAX_JOBS = 4
 
 
 class UploadOptions(UploadSettings):
-    """What is sent, what happens to what was sent before, and what is told of it."""
+    """What to upload, what to do with earlier uploads, and what to print."""
 
-    name: Annotated[str | None, typer.Option(metavar="TEXT", help="Name that readers see; needed with '-'.")] = None
-    files_from: Annotated[str | None, typer.Option(metavar="F", help="Take paths from a file; '-' is stdin.")] = None
+    name: Annotated[str | None, typer.Option(metavar="TEXT", help="Name shown to readers; required for '-'.")] = None
+    files_from: Annotated[str | None, typer.Option(metavar="F", help="Read paths from a file; '-' is stdin.")] = None
     null: Annotated[bool, typer.Option("--null", "-0", help="With --files-from: paths end with NUL.")] = False
-    recursive: Annotated[bool, typer.Option("--recursive", "-r", help="Upload the documents in folders.")] = False
+    recursive: Annotated[bool, typer.Option("--recursive", "-r", help="Upload the documents in directories.")] = False
     include: Annotated[
-        list[str] | None, typer.Option(metavar="GLOB", help="With -r: names to take (PDF, Word, PowerPoint).")
+        list[str] | None,
+        typer.Option(metavar="GLOB", help="With -r: names to include (default: PDF, Word, PowerPoint)."),
     ] = None
     printed: Annotated[
         str,
         typer.Option(
-            "--print", metavar="url|id|uuid", callback=validate_print_field, help="What a pipe gets per file."
+            "--print", metavar="url|id|uuid", callback=validate_print_field, help="Value to print per file on a pipe."
         ),
     ] = "url"
     manifest: Annotated[
-        Path | None, typer.Option(metavar="F.jsonl", help="Keep a ledger; skip what it says is done.")
+        Path | None, typer.Option(metavar="F.jsonl", help="Record uploads here and skip recorded ones.")
     ] = None
     update: Annotated[
-        bool, typer.Option("--update", help="[Pro] With --manifest: replace what has changed behind its old link.")
+        bool, typer.Option("--update", help="[Pro] With --manifest: replace files that have changed.")
     ] = False
     skip_existing: Annotated[
-        bool, typer.Option("--skip-existing", help="Skip what has the name and size of a file of the account.")
+        bool, typer.Option("--skip-existing", help="Skip files whose name and size the account already has.")
     ] = False
-    jobs: Annotated[int, typer.Option(min=1, max=MAX_JOBS, metavar="N", help="Send so many at a time.")] = 1
-    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Begin nothing new after a failure.")] = False
-    check: Annotated[bool, typer.Option("--check/--no-check", help="Look at the files before sending.")] = True
-    lint: Annotated[
-        bool, typer.Option("--lint", help="Look into PDFs first; send nothing if docshare lint warns of any.")
-    ] = False
+    jobs: Annotated[int, typer.Option(min=1, max=MAX_JOBS, metavar="N", help="Number of parallel uploads.")] = 1
+    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Start no more uploads after a failure.")] = False
+    check: Annotated[bool, typer.Option("--check/--no-check", help="Validate files before uploading.")] = True
+    lint: Annotated[bool, typer.Option("--lint", help="Check PDFs first; upload nothing on a warning.")] = False
     fail_on: Annotated[
-        str | None, typer.Option(metavar="error|warning|never", help="With --lint: send nothing from this level on.")
+        str | None, typer.Option(metavar="error|warning|never", help="With --lint: lowest level that stops the upload.")
     ] = None
     ignore: Annotated[
-        list[str] | None, typer.Option(metavar="CHECK", help="With --lint: do not look for this; may be repeated.")
+        list[str] | None, typer.Option(metavar="CHECK", help="With --lint: skip this check; repeatable.")
     ] = None
     qr: Annotated[bool, typer.Option("--qr", help="Draw the QR code of the link.")] = False
     copy: Annotated[bool, typer.Option("--copy", help="Copy the link to the clipboard.")] = False
     open_: Annotated[bool, typer.Option("--open", help="Open the link in the browser.")] = False
-    rollback: Annotated[
-        bool, typer.Option("--rollback", help="Delete a new file for good if its settings or links fail.")
-    ] = False
+    rollback: Annotated[bool, typer.Option("--rollback", help="Delete a new file if its settings or links fail.")] = (
+        False
+    )
     variants_csv: Annotated[
-        str | None, typer.Option(metavar="F", help="[Pro] Make a link per row of this CSV file; '-' is stdin.")
+        str | None, typer.Option(metavar="F", help="[Pro] Create a link per row of a CSV file; '-' is stdin.")
     ] = None
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")] = False
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Print the requests without sending them.")] = False

@@ -1,4 +1,4 @@
-"""What ``docshare upload`` says of each file: a link per line for scripts, link and facts for people, JSON for both."""
+"""The output of ``docshare upload``: one link per line for scripts, link and facts for people, JSON for both."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 
 class UploadReport:
-    """Prints results in the order of ``items`` (JSON lines as they come) and keeps count. ``settings``: what every new
-    file got."""
+    """Prints results in the order of ``items`` (JSON lines as they arrive) and counts them.
+
+    ``settings``: the settings that every new file gets.
+    """
 
     def __init__(
         self,
@@ -42,16 +44,16 @@ class UploadReport:
 
     @property
     def links(self) -> list[str]:
-        """The share links, in order."""
+        """Return the share links in order."""
         return [str(row.get("url") or row["shareUrl"]) for _, row in sorted(self._succeeded.items())]
 
     def take(self, done: UploadResult) -> None:
-        """Note one result and print what is due. The failure of a single upload is raised: it is the command's."""
+        """Record one result and print what is due. Raise the failure of a single upload as the command's own."""
         if done.failure is not None:
             kept = done.failure.row if isinstance(done.failure, SettingsWriteError) else None
             if self._single:
                 if kept is not None and self._printer.format in ("json", "jsonl"):
-                    self._printer.emit(kept)  # a program must learn of the file that is there
+                    self._printer.emit(kept)  # a program must learn about the file that was kept
                 raise done.failure
             self._failures.append(done.failure)
             row = {"path": self._items[done.index].path, **(kept or {}), "error": self._told(done)}
@@ -59,7 +61,7 @@ class UploadReport:
             assert done.row is not None
             row = self._succeeded[done.index] = done.row
             if row.get("recovered"):
-                self._ctx.note(f"the answer was lost, but {row['path']} had arrived")
+                self._ctx.note(f"the response was lost, but {row['path']} was uploaded")
             if row.get("warning"):
                 self._ctx.warn(f"{row['path']}: {row['warning']}")
             if row.get("leftOut"):
@@ -73,7 +75,7 @@ class UploadReport:
             self._print_due()
 
     def finish(self) -> None:
-        """Print what is left: the whole of ``--json``, or the lines behind one that never came."""
+        """Print the rest: the whole of ``--json``, or the lines after one that never arrived."""
         if self._succeeded:
             cache.remember_last_upload(self._ctx, self._succeeded[max(self._succeeded)])
         if self._printer.format == "json":
@@ -85,13 +87,13 @@ class UploadReport:
                 self._print(index)
 
     def ending(self) -> ExitCode:
-        """0, or 12 if only some failed; if all failed alike, their own code."""
+        """Return 0, 12 if only some files failed, or the shared code if all failed alike."""
         left = len(self._items) - len(self._succeeded) - len(self._failures)
         if left:
-            self._ctx.warn(f"{left} of {len(self._items)} files were not tried")
+            self._ctx.warn(f"{left} of {len(self._items)} files were not attempted")
         older = sum("settingsApplied" not in row for row in self._succeeded.values())
         if self._settings is not None and older:
-            self._ctx.warn(f"{older} of {len(self._items)} files were shared before and keep the settings they have")
+            self._ctx.warn(f"{older} of {len(self._items)} files already existed and keep their settings")
         if not self._failures:
             return ExitCode.OK
         codes = {exit_code(failure) for failure in self._failures}
@@ -114,12 +116,12 @@ class UploadReport:
         row, item = self._done[index], self._items[index]
         if "error" not in row:
             status = next((word for word in ("skipped", "updated", "recovered") if row.get(word)), "uploaded")
-            shown = {**row, "shareUrl": row["url"]} if "url" in row else row  # a link by its own name is asked for
+            shown = {**row, "shareUrl": row["url"]} if "url" in row else row  # prefer the custom link
             self._printer.row({**shown, "name": item.name, "status": status, "facts": self._facts})
         elif self._tells_failures:
             self._printer.row({"path": item.path, "status": row["error"]["code"]})
 
     @property
     def _tells_failures(self) -> bool:
-        """Whether a line has room for the fact that there is no link."""
+        """Whether the format has a column that can report a missing link."""
         return self._printer.format in ("csv", "tsv") or is_plain_requested(self._ctx)

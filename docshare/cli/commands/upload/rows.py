@@ -1,4 +1,4 @@
-"""How the result of an upload is printed."""
+"""Output format of an upload result."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -18,14 +18,14 @@ _STATUS_FIELDS = ("path", "shareUrl", "status")
 
 
 def validate_print_field(value: str) -> str:
-    """A word of ``--print``, or typer.BadParameter."""
+    """Return a valid value of ``--print``, else raise typer.BadParameter."""
     if value not in PRINT_FIELDS:
         raise typer.BadParameter(f"{value!r} is not one of {', '.join(PRINT_FIELDS)}.")
     return value
 
 
 def is_plain_requested(context: "Context") -> bool:
-    """Whether ``plain`` was asked for, unlike the same format as what a pipe gets anyway."""
+    """Whether ``plain`` was requested explicitly, rather than being the default of a pipe."""
     return bool(resolve_setting(context, "format").value == "plain")
 
 
@@ -36,7 +36,7 @@ def _render_row(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
         return
     facts = [str(row["name"]), format_size(row["size"]), str(row.get("shortId") or row["uuid"])]
     if "skipped" in row:
-        facts += ["shared before, not sent again"]
+        facts += ["already uploaded, skipped"]
     else:
         facts += [f"version {row['contentVersion']}"] if "updated" in row else row["facts"]
     yield screen.paint("dim", f" {screen.glyph('·')} ".join(map(clean, facts)))
@@ -64,7 +64,7 @@ UPLOAD_SPEC = Spec(
 
 
 def build_upload_spec(context: "Context", key: str) -> Spec:
-    """``UPLOADED`` for the format in effect; ``key`` is what a pipe gets of each file."""
+    """Return ``UPLOAD_SPEC`` for the format in effect; ``key`` is the field that a pipe gets of each file."""
     if resolve_format(context) in ("csv", "tsv"):
         return UPLOAD_SPEC._replace(plain=_ALL_FIELDS)
     return UPLOAD_SPEC._replace(plain=_STATUS_FIELDS if is_plain_requested(context) else (key,))

@@ -1,4 +1,4 @@
-"""What ``docshare upload`` does: check, send, set, make links, and tell of each file."""
+"""Run ``docshare upload``: check, upload, apply settings, create links, and report each file."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -33,23 +33,23 @@ if TYPE_CHECKING:
 
 
 def run_upload(ctx: Context, paths: Sequence[str], given: UploadOptions) -> ExitCode:
-    """Upload ``paths`` as asked for; returns the exit code. Stop (2) for options that exclude each other."""
+    """Upload ``paths`` and return the exit code. Raise Stop (2) for options that exclude each other."""
     named = list(paths)
     single = len(named) == 1 and not given.recursive and given.files_from is None
     if given.name is not None and not single:
-        raise Stop(ExitCode.USAGE, "--name needs exactly one path")
+        raise Stop(ExitCode.USAGE, "--name requires exactly one path")
     if given.null and given.files_from is None:
-        raise Stop(ExitCode.USAGE, "-0 is about --files-from, which is not given")
+        raise Stop(ExitCode.USAGE, "-0 requires --files-from")
     if given.include and not given.recursive:
-        raise Stop(ExitCode.USAGE, "--include is about folders, which need -r")
+        raise Stop(ExitCode.USAGE, "--include requires --recursive")
     if given.update and given.manifest is None:
-        raise Stop(ExitCode.USAGE, "--update needs --manifest: which file was a document shared as?")
+        raise Stop(ExitCode.USAGE, "--update requires --manifest")
     if (given.fail_on or given.ignore) and not given.lint:
-        raise Stop(ExitCode.USAGE, "--fail-on and --ignore are about --lint, which is not given")
+        raise Stop(ExitCode.USAGE, "--fail-on and --ignore require --lint")
     if given.lint and not given.check:
-        raise Stop(ExitCode.USAGE, "--lint needs to look at the files, which --no-check rules out")
+        raise Stop(ExitCode.USAGE, "--lint and --no-check exclude each other")
     if (given.qr or given.open_ or given.variants_csv) and not single:
-        raise Stop(ExitCode.USAGE, "--qr, --open and --variants-csv need exactly one path")
+        raise Stop(ExitCode.USAGE, "--qr, --open and --variants-csv require exactly one path")
     printer = ctx.emitter(build_upload_spec(ctx, PRINT_FIELDS[given.printed]))
     stdin_taken = STDIN in (*named, given.files_from)
     links = _prepare_links(ctx, given.variants_csv, rollback=given.rollback, stdin_taken=stdin_taken)
@@ -90,7 +90,7 @@ def run_upload(ctx: Context, paths: Sequence[str], given: UploadOptions) -> Exit
 
 
 class _LinkSteps(NamedTuple):
-    """What happens to the result of an upload before it is told, and after."""
+    """The steps that an upload result goes through before and after it is reported."""
 
     settle: Callable[[UploadResult], UploadResult]
     make: Callable[[Row], None]
@@ -129,11 +129,11 @@ def _collect_items(
         if len(given) > 1:
             raise Stop(ExitCode.USAGE, "'-' (stdin) cannot be mixed with other paths")
         if name is None:
-            raise Stop(ExitCode.USAGE, "'-' needs --name: what shall the file be called?")
+            raise Stop(ExitCode.USAGE, "reading from stdin requires --name")
         return [spool_stdin(ctx, name, held)]
     items = build_items(list(expand_folders(given, recursive=recursive, include=include)), name)
     if not items:
-        raise Stop(ExitCode.USAGE, "there is nothing to upload", hint="Name files, or folders with -r.")
+        raise Stop(ExitCode.USAGE, "no files to upload", hint="Name files, or directories with -r.")
     return items
 
 
@@ -164,7 +164,7 @@ def _preview_requests(
 
 
 def _index_existing_files(ctx: Context, client: "Client") -> dict[tuple[str, int], Row]:
-    """The living files of the account by name and size; of several the newest, which the list has first."""
+    """Return the files of the account by name and size, the newest of several (the list has it first)."""
     files = [file for file in client.files.list() if "burnedAt" not in file and not _is_expired(file, ctx.now())]
     return {(str(file.get("originalName")), int(file.get("size", -1))): file for file in reversed(files)}
 

@@ -1,4 +1,4 @@
-"""Sending the files of ``docshare upload``: one or some at a time, each with its result or why it has none."""
+"""Upload files one at a time or in parallel, and return the result or the failure of each."""
 
 import queue
 import threading
@@ -31,12 +31,12 @@ _CONVERTED_EXTENSIONS = tuple(kind.extension for kind in DOCUMENTS.values() if k
 
 
 class _Cancelled(Exception):
-    """The command ends while this file is being sent."""
+    """Raised in a running upload when the command ends."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class UploadResult:
-    """What became of the ``index``-th item: its ``row``, or its ``failure``."""
+    """The outcome of the ``index``-th item: its ``row``, or its ``failure``."""
 
     index: int
     row: Row | None = None
@@ -44,9 +44,9 @@ class UploadResult:
 
 
 class SkipRules(NamedTuple):
-    """What needs no sending: files in the ``manifest``, and those of the account by name and size in ``existing``.
+    """Files to skip: those in the ``manifest``, and those in ``existing`` (the account's, by name and size).
 
-    ``update``: what the manifest knows with other bytes is the next version of that file.
+    ``update``: a file that the manifest lists with other bytes becomes the next version of that file.
     """
 
     manifest: UploadManifest | None
@@ -54,7 +54,7 @@ class SkipRules(NamedTuple):
     update: bool = False
 
     def row_for(self, item: Item) -> Row | None:
-        """The earlier result for ``item``, or None. Raises OSError."""
+        """Return the earlier result for ``item``, or None. Raises OSError."""
         entry = None if self.manifest is None else self.manifest.entry_for(item)
         entry = entry or self.existing.get((item.name, item.size))
         if entry is None:
@@ -63,14 +63,16 @@ class SkipRules(NamedTuple):
         return {**kept, "path": item.path, "size": item.size, "skipped": True}
 
     def outdated(self, item: Item) -> Entry | None:
-        """The entry of the file that ``item``, which is not skipped, is to be the next version of, or None."""
+        """Return the entry of the file that ``item`` should replace, or None. ``item`` must not be skipped."""
         return self.manifest.latest(item.path) if self.update and self.manifest is not None else None
 
 
 class Uploader:
-    """Sends ``items`` with ``jobs`` connections. ``digest``: with the SHA-256 in each row. ``fail_fast``: nothing is
-    begun after a failure; after one that every further file would meet, nothing is in any case. ``settings``: what each
-    new file gets."""
+    """Uploads ``items`` over ``jobs`` connections.
+
+    ``digest``: put the SHA-256 in each row. ``fail_fast``: start no upload after a failure; without it, this holds
+    only for failures that every further file would repeat. ``settings``: applied to each new file.
+    """
 
     def __init__(
         self,
@@ -96,7 +98,7 @@ class Uploader:
         self._lock = threading.Lock()
 
     def run(self) -> Iterator[UploadResult]:
-        """Each result as soon as it is there; items that were not begun have none."""
+        """Yield each result as it arrives; items that were not started have none."""
         found = self._alone() if self._jobs <= 1 else self._together()
         try:
             for done in found:
@@ -128,7 +130,7 @@ class Uploader:
         with progress.show_progress(self._ctx, f"{len(self._items)} files", total) as bar:
             shares = _CombinedProgress(bar, total)
             for _ in range(self._jobs):
-                # Daemons, so that Ctrl-C ends the process at once and with it whatever they are sending.
+                # Daemon threads, so that Ctrl-C ends the process and its uploads at once.
                 threading.Thread(target=self._work, args=(results, shares), daemon=True).start()
             running = self._jobs
             while running:
@@ -162,7 +164,7 @@ class Uploader:
         except (Problem, ClientError, Stop) as failure:
             return UploadResult(index, failure=failure)
         except OSError as error:
-            why = f"{self._items[index].path} cannot be read: {error.strerror or error}"
+            why = f"cannot read {self._items[index].path}: {error.strerror or error}"
             return UploadResult(index, failure=Stop(ExitCode.USAGE, why, code="local_file"))
 
     def _sent(self, client: "Client", item: Item, report: ProgressCallback) -> Row:
@@ -184,7 +186,7 @@ class Uploader:
         return row if self._settings is None else self._settings.apply(client, row)
 
     def _updated(self, client: "Client", item: Item, known: Entry, report: ProgressCallback) -> Row | None:
-        """The document as the next version of the file ``known``; None if that is gone, so that it is shared anew."""
+        """Upload the document as the next version of ``known``; None if that file is gone and needs a new upload."""
         try:
             result = replace_content(self._ctx, client, known["uuid"], item, digest=self._digest, report=report)
         except Refused as refusal:
@@ -196,12 +198,12 @@ class Uploader:
 
 
 def make_progress_callback(bar: progress.Progress, size: int, name: str = "") -> ProgressCallback:
-    """What moves ``bar`` while a file of ``size`` bytes is sent; once all of them are through it says so."""
+    """Return a callback that moves ``bar`` while ``size`` bytes are sent and then shows the server's processing."""
     stages = [False]
 
     def report(sent: int) -> None:
         if stages[0]:
-            bar.stage("")  # it is being sent again
+            bar.stage("")  # the upload was restarted
         bar.at(sent)
         stages[0] = sent == size > 0
         if stages[0]:
@@ -211,7 +213,7 @@ def make_progress_callback(bar: progress.Progress, size: int, name: str = "") ->
 
 
 class _CombinedProgress:
-    """One bar for several files of ``total`` bytes together that are sent at the same time."""
+    """One progress bar for several parallel uploads of ``total`` bytes together."""
 
     def __init__(self, bar: progress.Progress, total: int) -> None:
         self._report = make_progress_callback(bar, total)
@@ -219,7 +221,7 @@ class _CombinedProgress:
         self._lock = threading.Lock()
 
     def reporter(self, index: int) -> ProgressCallback:
-        """The progress callback of one file."""
+        """Return the progress callback of one file."""
 
         def report(sent: int) -> None:
             with self._lock:
@@ -240,8 +242,10 @@ def _is_fatal(failure: Failure) -> bool:
 
 
 def is_at_file_limit(client: "Client") -> bool:
-    """Whether the account holds as many files as its plan allows; the refusal itself has no code for that (section
-    Errors). What cannot be found out counts as no."""
+    """Whether the account has used all file slots of its plan; False if that cannot be determined.
+
+    The API reports this refusal as ``forbidden``, without a code of its own.
+    """
     try:
         account = client.account.show()
         limits = account.get("limits") or {}

@@ -1,4 +1,4 @@
-"""The settings that ``docshare upload`` gives each new file, and what happens where that fails."""
+"""The settings that ``docshare upload`` applies to each new file, and the errors when that fails."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -26,13 +26,15 @@ Row = dict[str, Any]
 
 _DOWNLOAD_SETTINGS = ("pageRange", "watermark")
 _FIRST_KEYS = ("deleteAt", "neverExpire", "password")
-# A refusal with one of these codes would meet every further file as well.
+# A refusal with one of these codes would also apply to every further file.
 _FATAL_CODES = ("plan_required", "unauthorized", "insufficient_scope", "rate_limited")
 
 
 class SettingsWriteError(Stop):
-    """A file was uploaded, but its settings were not written. ``row``: the upload result, None where the file was
-    deleted again; ``general``: every further file would fare alike."""
+    """A file was uploaded, but its settings were not written.
+
+    ``row``: the upload result, None if the file was deleted; ``general``: every further file would fail alike.
+    """
 
     def __init__(self, exit: ExitCode, detail: str, *, hint: str, row: Row | None, general: bool) -> None:
         super().__init__(exit, detail, hint=hint, code="settings")
@@ -40,14 +42,13 @@ class SettingsWriteError(Stop):
         self.general = general
 
 
-_DEFAULT_FACTS = ("never expires", "no password")  # Spec: States and transitions; a fresh upload has neither
+_DEFAULT_FACTS = ("never expires", "no password")  # a fresh upload has neither expiry nor password
 
 
 class NewSettings:
     """Writes the settings of the command line to each new file.
 
-    ``rollback``: a file whose settings are refused is deleted for good; else it is kept and the line that would set
-    them is told.
+    ``rollback``: delete a file whose settings are refused; otherwise keep it and print the command that sets them.
     """
 
     def __init__(self, body: Mapping[str, Any], *, rollback: bool, protect: str) -> None:
@@ -56,13 +57,13 @@ class NewSettings:
         self._protect = protect
 
     def shown(self) -> str:
-        """The body of the request, without the password."""
+        """Return the request body without the password."""
         import json
 
         return json.dumps(mask(self._body))
 
     def facts(self, context: "Context") -> Sequence[str]:
-        """What a person reads below the link: expiry, password, and the rest in words."""
+        """Return the facts to print below the link: expiry, password, and the other settings."""
         first = {key: self._body[key] for key in _FIRST_KEYS if key in self._body}
         rest = {key: value for key, value in self._body.items() if key not in first}
         expiry = {key: value for key, value in first.items() if key != "password"} or {"neverExpire": True}
@@ -70,7 +71,7 @@ class NewSettings:
         return [*words, "settings: " + ", ".join(describe_body(context, rest))] if rest else words
 
     def require_plan(self, client: "Client") -> None:
-        """Stop (6) if the account's plan is known to be too low, so that nothing is uploaded in vain."""
+        """Raise Stop (6) before the upload if the account's plan is too low."""
         needs = find_needed_plans(self._body)
         if not needs:
             return
@@ -87,7 +88,10 @@ class NewSettings:
             )
 
     def apply(self, client: "Client", row: Row) -> Row:
-        """Write them to the file of an upload result; returns the result with ``settingsApplied``. Raises Unsettled."""
+        """Write the settings to the file of an upload result and return the result with ``settingsApplied``.
+
+        Raise SettingsWriteError if they could not be written.
+        """
         try:
             client.settings.write(str(row["uuid"]), self._body)
         except Refused as refusal:
@@ -98,7 +102,7 @@ class NewSettings:
         return {**row, **custom, "settingsApplied": True, **self._warning(client, row)}
 
     def _warning(self, client: "Client", row: Row) -> Row:
-        """What the server found out about the copies that readers download; nothing where it cannot be asked."""
+        """Return the server's warning about the copies that readers download, if any."""
         if not any(self._body.get(key) for key in _DOWNLOAD_SETTINGS):
             return {}
         with suppress(Problem, ClientError):
@@ -109,17 +113,17 @@ class NewSettings:
     def _unsettled(self, client: "Client", row: Row, error: Problem | ClientError) -> SettingsWriteError:
         general = isinstance(error, Problem) and error.code in _FATAL_CODES
         if self._rollback and try_delete(client, str(row["uuid"])):
-            detail = f"its settings were not written, so it was deleted again: {error.detail}"
+            detail = f"its settings were not written, so it was deleted: {error.detail}"
             return SettingsWriteError(exit_code(error), detail, hint=error.hint, row=None, general=general)
         name = str(row.get("shortId") or row["uuid"])
         detail = f"uploaded as {name}, but its settings were not written: {error.detail}"
-        hint = f"{error.hint} To set them: {format_set_command(name, self._body, self._protect)}".strip()
+        hint = f"{error.hint} Set them with: {format_set_command(name, self._body, self._protect)}".strip()
         failed = {**row, "settingsApplied": False}
         return SettingsWriteError(ExitCode.PARTIAL, detail, hint=hint, row=failed, general=general)
 
 
 def try_delete(client: "Client", file: str) -> bool:
-    """Delete a file that was uploaded just now for good; whether that went well."""
+    """Delete a file that was just uploaded for good; return whether it worked."""
     try:
         client.files.delete(file, purge=True)
     except (Problem, ClientError):
@@ -128,24 +132,26 @@ def try_delete(client: "Client", file: str) -> bool:
 
 
 def describe_new_file(context: "Context", settings: NewSettings | None) -> Sequence[str]:
-    """What a person reads of a new file."""
+    """Return the facts to print about a new file."""
     return _DEFAULT_FACTS if settings is None else settings.facts(context)
 
 
 def build_new_settings(
     context: "Context", given: UploadSettings, *, rollback: bool, linked: bool, single: bool, stdin_taken: bool
 ) -> NewSettings | None:
-    """The settings that the options of ``docshare upload`` ask for; None where there are none. ``linked``: there are
-    links to make, which ``rollback`` can be about too. Stop (2) for what is not allowed, and for a link name where
-    there may be many files."""
+    """Return the settings that the options of ``docshare upload`` ask for, or None.
+
+    ``linked``: recipient links are created, so ``rollback`` has a use even without settings. Raise Stop (2) for invalid
+    options, and for a slug where there may be several files.
+    """
     changes = gather(context, given, ids_on_stdin=stdin_taken)
     if not changes:
         if rollback and not linked:
-            raise Stop(ExitCode.USAGE, "--rollback is about settings or --variants-csv, and none are given")
+            raise Stop(ExitCode.USAGE, "--rollback requires settings or --variants-csv")
         return None
     body = changes.body()
     if body.get("slug") and not single:
-        raise Stop(ExitCode.USAGE, "a slug names one link: --slug needs exactly one path")
+        raise Stop(ExitCode.USAGE, "--slug requires exactly one path")
     asks = bool(body.get("requireEmail") or body.get("gateFields"))
     warning = describe_ineffective_domains(body, {**body, "requireEmail": asks})
     if warning:

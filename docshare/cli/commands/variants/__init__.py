@@ -1,5 +1,4 @@
 """``docshare variants``: links for single recipients. Read ``group`` first.
 
-``create`` reads ``recipients``, ``plan`` decides what is to be done for each, ``make`` does it and ``result_file``
-keeps it.
+``create`` reads ``recipients``, ``plan`` decides what to do for each, ``make`` does it and ``result_file`` records it.
 """

@@ -1,4 +1,4 @@
-"""``docshare variants create``: one link, numbered links, or one for each row of a CSV file."""
+"""``docshare variants create``: create one link, numbered links, or one per row of a CSV file."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -24,20 +24,22 @@ if TYPE_CHECKING:
 
 app = App()
 
-_RECHECK_DELAYS = (2.0, 5.0)  # seconds before each look at what a run that died may have left behind
+_RECHECK_DELAYS = (2.0, 5.0)  # seconds before each check of what a crashed run may have left behind
 _DELIMITERS = {"tab": "\t", "\\t": "\t"}
 
 
 def _parse_delimiter(value: str) -> str:
     found = _DELIMITERS.get(value, value)
     if len(found) != 1 or found in '"\r\n':
-        raise typer.BadParameter(f"{value!r} is not one character or the word tab.")
+        raise typer.BadParameter(f"{value!r} is not a single character or the word tab.")
     return found
 
 
 class VariantOptions(NamedTuple):
-    """What is to be made of a sheet. ``source``: how messages call it; the others are options of the command, with
-    ``pictures`` for ``--qr``."""
+    """How to create the links of a sheet.
+
+    ``source``: its name in messages; ``pictures``: the directory of ``--qr``; the rest are options of the command.
+    """
 
     source: str
     label_column: str = "label"
@@ -50,47 +52,44 @@ class VariantOptions(NamedTuple):
 @app.command("create", spec=LINKS)
 def create(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
-    label: Annotated[str | None, typer.Option(metavar="TEXT", help="Who the link is for.")] = None,
+    label: Annotated[str | None, typer.Option(metavar="TEXT", help="Recipient of the link.")] = None,
     download: Annotated[
-        bool | None, typer.Option("--download/--no-download", help="Override whether the reader may download.")
+        bool | None, typer.Option("--download/--no-download", help="Override the download setting of the file.")
     ] = None,
-    pages: Annotated[str | None, typer.Option(metavar="A-B|all", help="Override the pages the reader gets.")] = None,
+    pages: Annotated[str | None, typer.Option(metavar="A-B|all", help="Override the page range of the file.")] = None,
     count: Annotated[
-        int | None, typer.Option(min=1, max=200, metavar="N", help="Make N links named by --label-template.")
+        int | None, typer.Option(min=1, max=200, metavar="N", help="Create N links named by --label-template.")
     ] = None,
     label_template: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="With --count: '{n}' is the number, '{n:03}' padded.")
+        str | None, typer.Option(metavar="TEXT", help="With --count: '{n}' is the number, '{n:03}' is padded.")
     ] = None,
     from_csv: Annotated[
-        str | None, typer.Option(metavar="F", help="Make a link for each row of this CSV file; '-' is stdin.")
+        str | None, typer.Option(metavar="F", help="Create a link per row of a CSV file; '-' is stdin.")
     ] = None,
-    label_column: Annotated[
-        str, typer.Option(metavar="NAME", help="The column that says who a link is for.")
-    ] = "label",
+    label_column: Annotated[str, typer.Option(metavar="NAME", help="Column with the recipient.")] = "label",
     delimiter: Annotated[
-        str, typer.Option(metavar="CHAR", callback=_parse_delimiter, help="What stands between cells; 'tab' is a tab.")
+        str, typer.Option(metavar="CHAR", callback=_parse_delimiter, help="Cell delimiter; 'tab' is a tab.")
     ] = ",",
-    out: Annotated[
-        Path | None, typer.Option(metavar="F", help="Write the rows with their links here; go on from what it holds.")
-    ] = None,
-    qr: Annotated[Path | None, typer.Option("--qr", metavar="DIR", help="Write a QR image per link here.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="F", help="Write rows and links here; resume from it.")] = None,
+    qr: Annotated[Path | None, typer.Option("--qr", metavar="DIR", help="Write a QR image per link to DIR.")] = None,
     skip_duplicates: Annotated[
-        bool, typer.Option("--skip-duplicates", help="Leave rows alone whose label has a link.")
+        bool, typer.Option("--skip-duplicates", help="Skip rows whose label already has a link.")
     ] = False,
-    partial: Annotated[bool, typer.Option("--partial", help="Fill the file up to its 200 variants.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")] = False,
+    partial: Annotated[bool, typer.Option("--partial", help="Stop at the limit of 200 variants per file.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Print the requests without sending them.")] = False,
 ) -> ExitCode:
-    """Make links for single recipients, one or one per row of a CSV file.
+    """Create links for single recipients.
 
-    [Pro] Each link counts its own readers and can be revoked alone. The first row of the CSV file names the columns:
-    label, and if wanted allowDownload (true or false) and pages (3-9, 5 or all) or from and to; --download and --pages
-    hold where a row says nothing. All rows are checked before the first link is made.
+    [Pro] Creates one link, or one per row of a CSV file. Each link counts its own readers and can be revoked on its
+    own. The first row of the CSV file names the columns: label, and optionally allowDownload (true or false) and pages
+    (3-9, 5 or all) or from and to; --download and --pages apply to rows without a value. All rows are checked before
+    the first link is created.
 
-    --out gets the columns of the input and uuid, shortId, url, status, error and, with --qr, qr. With it an interrupted
-    run can be repeated as it was: rows that have their link are left alone, and a link whose answer was lost is found
-    by its label. No row ever gets two.
+    --out writes the columns of the input and uuid, shortId, url, status, error and, with --qr, qr. To resume an
+    interrupted run, run the same command again: it skips rows that have a link, and uses
+    the label to find a link whose response was lost. No row ever gets two links.
 
-    A pipe gets label and link of each row, with -q the link alone. Exit code 12 if some rows got none.
+    On a pipe, prints label and link of each row, with -q only the link. The exit code is 12 if some rows got no link.
 
     Examples:
 
@@ -101,7 +100,7 @@ def create(
     ctx = current_context()
     _check_exclusive({"--label": label, "--count": count, "--from-csv": from_csv})
     if (count is None) != (label_template is None):
-        raise Stop(ExitCode.USAGE, "--count and --label-template need each other")
+        raise Stop(ExitCode.USAGE, "--count and --label-template require each other")
     overrides = build_overrides(download, pages)
     if count is None and from_csv is None:
         _check_unused({"--out": out, "--qr": qr, "--skip-duplicates": skip_duplicates, "--partial": partial})
@@ -130,7 +129,7 @@ def _check_exclusive(ways: Mapping[str, object]) -> None:
 def _check_unused(options: Mapping[str, object]) -> None:
     for name, value in options.items():
         if value:
-            raise Stop(ExitCode.USAGE, f"{name} is about many links: it needs --from-csv or --count")
+            raise Stop(ExitCode.USAGE, f"{name} requires --from-csv or --count")
 
 
 def _create_one(ctx: Context, file: str, label: str | None, overrides: Overrides, *, dry_run: bool) -> ExitCode:
@@ -144,7 +143,7 @@ def _create_one(ctx: Context, file: str, label: str | None, overrides: Overrides
         known = [str(row.get("uuid")) for row in standing]
         variant = client.variants.create(name, label, overrides, known=known)
     if variant.get("recovered"):
-        ctx.note("the answer was lost, but the link had been made")
+        ctx.note("the response was lost, but the link was created")
     if variant.get("downloadWarning"):
         ctx.warn(variant["downloadWarning"])
     if printer.format == "json":
@@ -155,7 +154,7 @@ def _create_one(ctx: Context, file: str, label: str | None, overrides: Overrides
 
 
 def _list_if_allowed(client: "Client", name: str) -> list[dict[str, Any]]:
-    """The variants of the file; none where the credential may only write."""
+    """Return the variants of the file; empty if the credential may only write."""
     from docshare.client.errors import Refused
 
     try:
@@ -167,13 +166,13 @@ def _list_if_allowed(client: "Client", name: str) -> list[dict[str, Any]]:
 
 
 def _check_label_unused(standing: Sequence[Mapping[str, Any]], label: str | None) -> None:
-    """Stop (7) if a living variant has the label: the recipient would have two links, and the readership two rows."""
+    """Raise Stop (7) if an active variant has the label: two links would split the recipient's readership."""
     alive = [row for row in standing if row.get("label") and not row.get("revoked")]
     same = next((row for row in alive if label is not None and row["label"] == label.strip()), None)
     if same is not None:
         raise Stop(
             ExitCode.CONFLICT,
-            f"a variant with the label {label!r} exists already: {same.get('url')}",
+            f"a variant with the label {label!r} already exists: {same.get('url')}",
             hint="Choose another label, or revoke that link first.",
         )
 
@@ -202,8 +201,10 @@ def _print_requests(ctx: Context, name: str, bodies: Sequence[dict[str, Any]]) -
 
 
 def create_all(ctx: Context, client: "Client", name: str, sheet: "RecipientSheet", order: VariantOptions) -> ExitCode:
-    """Make the links of ``sheet`` for the file ``name`` and print them; 0, or 12 if some rows got none. Raises what
-    stops the rest, after everything that was done is printed and in the result file."""
+    """Create and print the links of ``sheet`` for the file ``name``; return 0, or 12 if some rows got none.
+
+    An error that stops the run is raised after all finished rows are printed and in the result file.
+    """
     from docshare.cli.commands.variants.make import VariantCreator
     from docshare.cli.commands.variants.plan import LinkOptions, resolve_links
     from docshare.cli.commands.variants.result_file import ResultFile
@@ -214,10 +215,10 @@ def create_all(ctx: Context, client: "Client", name: str, sheet: "RecipientSheet
         if order.out is not None:
             results = ResultFile(order.out, sheet, order.label_column, pictures=pictures is not None)
             if not held.enter_context(results.lock(ctx)):
-                raise Stop(ExitCode.CONFLICT, f"another process is at work on {order.out}")
+                raise Stop(ExitCode.CONFLICT, f"another process is using {order.out}")
         before = {} if results is None else results.load()
         if pictures is not None:
-            make_directory(pictures)  # what cannot be kept is not begun
+            make_directory(pictures)  # fail before the first link if the directory cannot be created
         standing = _fetch_variants(ctx, client, name, before)
         wishes = LinkOptions(order.skip_duplicates, order.partial, order.source)
         links = resolve_links(ctx, sheet, before, standing, wishes)
@@ -230,20 +231,20 @@ def create_all(ctx: Context, client: "Client", name: str, sheet: "RecipientSheet
 
 
 def _fetch_variants(ctx: Context, client: "Client", name: str, before: Mapping[str, "Result"]) -> list[dict[str, Any]]:
-    """The variants of the file, once a request that an earlier run left behind had time to be worked off."""
+    """Return the variants of the file, after waiting for a request that an earlier run may have left pending."""
     from docshare.cli.commands.variants.plan import is_outcome_unknown
 
     found = client.variants.list(name)
     for seconds in _RECHECK_DELAYS:
         if is_outcome_unknown(before, found):
-            ctx.note("the last run ended in the middle of a request; looking again what became of it")
+            ctx.note("the last run ended during a request; checking whether its link was created")
             ctx.sleep(seconds)
             found = client.variants.list(name)
     return found
 
 
 def check_page_ranges(ctx: Context, client: "Client", name: str, links: "Sequence[RecipientLink]", source: str) -> None:
-    """Stop (2) for page ranges that end behind the last page; the file is asked for only if there are ranges."""
+    """Raise Stop (2) for page ranges beyond the last page; fetch the file only if there are ranges."""
     from docshare.cli.commands.variants.recipients import reject_bad_rows
 
     wanted = [link.recipient for link in links if link.wanted]

@@ -1,4 +1,4 @@
-"""``docshare variants export``: the variants of a file as CSV, with their readership where the plan has it."""
+"""``docshare variants export``: write the variants of a file as CSV, with their readership if the plan has it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -36,14 +36,14 @@ EXPORT_SPEC = Spec(plain=("path",), fields=("variants",), id="path", human=_rend
 @app.command("export", spec=EXPORT_SPEC)
 def export(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
-    out: Annotated[str, typer.Option("--out", metavar="F", help="The CSV file to write; '-' is stdout.")],
-    force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")] = False,
+    out: Annotated[str, typer.Option("--out", metavar="F", help="Write to this CSV file; '-' is stdout.")],
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
     """Write the variants of a file as CSV.
 
-    The columns are label, url, uuid, shortId, allowDownload, pages, revoked, redacted, createdAt and, from a server
-    that reports the readership, sessions and avgTimeMs. docshare variants create --from-csv reads the same columns. A
-    label that starts like a formula gets a quote before it unless --raw-csv is given.
+    The columns are label, url, uuid, shortId, allowDownload, pages, revoked, redacted, createdAt and, if the server
+    reports readership, sessions and avgTimeMs. docshare variants create --from-csv accepts these columns. A label that
+    looks like a formula is escaped with a quote unless --raw-csv is given.
 
     Examples:
 
@@ -52,7 +52,7 @@ def export(
     """
     ctx = current_context()
     if out != _STDOUT and not force and Path(out).exists():
-        raise Stop(ExitCode.USAGE, f"{out} exists", hint="Overwrite it with --force.")
+        raise Stop(ExitCode.USAGE, f"{out} already exists", hint="Use --force to overwrite it.")
     client = ctx.client()
     name = FileResolver(ctx, client).one(file)
     variants = client.variants.list(name)

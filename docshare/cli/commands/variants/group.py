@@ -1,4 +1,4 @@
-"""``docshare variants``: links for single recipients. ``create`` stands in ``variants_create``."""
+"""``docshare variants``: links for single recipients. ``create`` and ``export`` have modules of their own."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -27,15 +27,13 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 
-# What writes and reads tables is loaded when it is used.
+# The commands that read and write tables are imported when they run.
 _STUBS = (
-    Stub(
-        "create", "variants.create", "Commands", "Make links for single recipients, one or one per row of a CSV file."
-    ),
+    Stub("create", "variants.create", "Commands", "Create links for single recipients."),
     Stub("export", "variants.export", "Commands", "Write the variants of a file as CSV."),
 )
 
-app = App("Links for single recipients: make, revoke, redact them.", stubs=_STUBS)
+app = App("Create, redact and revoke links for single recipients.", stubs=_STUBS)
 
 _FIELDS = (
     "uuid",
@@ -52,7 +50,7 @@ _FIELDS = (
 
 
 def describe_state(variant: Row) -> str:
-    """What is unusual about a variant, in short words."""
+    """Return the words for what is unusual about a variant."""
     words = {"revoked": "revoked", "redacted": "redacted", "pageRangeEmpty": "no pages shown"}
     return ", ".join(word for key, word in words.items() if variant.get(key))
 
@@ -69,7 +67,7 @@ _LIST = Spec(
     plain=("shortId", "uuid", "label", "url", "revoked", "redacted", "createdAt"),
     fields=_FIELDS,
     id="shortId",
-    empty="no variants; make one with: docshare variants create FILE --label NAME",
+    empty="no variants; create one with: docshare variants create FILE --label NAME",
 )
 
 _SHOW = Spec(
@@ -92,14 +90,14 @@ _SHOW = Spec(
 @app.command("list", spec=_LIST)
 def list_variants(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
-    active: Annotated[bool, typer.Option("--active", help="Show those whose link works.")] = False,
-    revoked: Annotated[bool, typer.Option("--revoked", help="Show the revoked ones.")] = False,
-    redacted: Annotated[bool, typer.Option("--redacted", help="Show the redacted ones.")] = False,
+    active: Annotated[bool, typer.Option("--active", help="List only variants whose link works.")] = False,
+    revoked: Annotated[bool, typer.Option("--revoked", help="List only revoked variants.")] = False,
+    redacted: Annotated[bool, typer.Option("--redacted", help="List only redacted variants.")] = False,
 ) -> None:
     """List the variants of a file.
 
-    [Pro] Newest first, revoked and redacted ones too unless an option chooses. A pipe gets tab-separated shortId, uuid,
-    label, url, revoked, redacted, createdAt.
+    [Pro] The newest variant comes first; revoked and redacted ones are listed too. On a pipe, prints tab-separated
+    shortId, uuid, label, url, revoked, redacted, createdAt.
 
     Examples:
 
@@ -123,14 +121,14 @@ def _is_selected(row: Row, *, active: bool, revoked: bool, redacted: bool) -> bo
 _VariantArgument = Annotated[str, typer.Argument(metavar="VARIANT", help=VARIANT_HELP)]
 _VariantsArgument = Annotated[list[str], typer.Argument(metavar="VARIANT...", help=VARIANTS_HELP)]
 _FileOption = Annotated[str | None, typer.Option("--file", metavar="FILE", help=OF_FILE_HELP)]
-_DryRunOption = Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")]
+_DryRunOption = Annotated[bool, typer.Option("--dry-run", "-n", help="Print the requests without sending them.")]
 
 
 @app.command("show", spec=_SHOW)
 def show(variant: _VariantArgument, file: _FileOption = None) -> None:
     """Show one variant.
 
-    A pipe gets one line per field, its name and its value.
+    On a pipe, prints one line per field: its name and its value.
 
     Examples:
 
@@ -171,25 +169,23 @@ _UPDATE, _REVOKE, _RESTORE = (
 def update(
     variant: _VariantArgument,
     file: _FileOption = None,
-    label: Annotated[str | None, typer.Option(metavar="TEXT", help="Who the link is for.")] = None,
-    clear_label: Annotated[bool, typer.Option("--clear-label", help="Take the label away.")] = False,
+    label: Annotated[str | None, typer.Option(metavar="TEXT", help="Recipient of the link.")] = None,
+    clear_label: Annotated[bool, typer.Option("--clear-label", help="Remove the label.")] = False,
     download: Annotated[
-        bool | None, typer.Option("--download/--no-download", help="Override whether the reader may download.")
+        bool | None, typer.Option("--download/--no-download", help="Override the download setting of the file.")
     ] = None,
-    pages: Annotated[str | None, typer.Option(metavar="A-B|all", help="Override the pages the reader gets.")] = None,
-    overrides: Annotated[str | None, typer.Option(metavar="JSON", help="The overrides as the API has them.")] = None,
+    pages: Annotated[str | None, typer.Option(metavar="A-B|all", help="Override the page range of the file.")] = None,
+    overrides: Annotated[str | None, typer.Option(metavar="JSON", help="Overrides as in the API.")] = None,
     replace_overrides: Annotated[
-        bool, typer.Option("--replace-overrides", help="Drop the overrides that are not given.")
+        bool, typer.Option("--replace-overrides", help="Remove overrides that are not given.")
     ] = False,
-    clear_overrides: Annotated[
-        bool, typer.Option("--clear-overrides", help="Let the file's own settings hold again.")
-    ] = False,
+    clear_overrides: Annotated[bool, typer.Option("--clear-overrides", help="Remove all overrides.")] = False,
     dry_run: _DryRunOption = False,
 ) -> ExitCode:
     """Change the label or the overrides of a variant.
 
-    The API replaces overrides as a whole, so they are read, merged and written; -v shows what is sent. With
-    --replace-overrides those that are not given fall back to the file's own settings.
+    The command merges the given overrides into the existing ones; -v prints the request. With --replace-overrides,
+    overrides that are not given are removed, so that the settings of the file apply.
 
     Examples:
 
@@ -201,9 +197,9 @@ def update(
     changes = _read_label(label, clear=clear_label)
     given = _read_overrides(overrides, download, pages)
     if clear_overrides and (given is not None or replace_overrides):
-        raise Stop(ExitCode.USAGE, "--clear-overrides stands alone; --replace-overrides drops what is not given")
+        raise Stop(ExitCode.USAGE, "--clear-overrides cannot be combined with overrides or --replace-overrides")
     if not changes and given is None and not (clear_overrides or replace_overrides):
-        raise Stop(ExitCode.USAGE, "nothing to change was given", hint="See: docshare variants update -h")
+        raise Stop(ExitCode.USAGE, "no changes given", hint="See: docshare variants update -h")
     client = ctx.client()
     found = VariantResolver(ctx, client, file).one(variant)
     if clear_overrides or replace_overrides:
@@ -216,25 +212,25 @@ def update(
 def _read_label(label: str | None, *, clear: bool) -> dict[str, Any]:
     if clear and label is not None:
         raise Stop(ExitCode.USAGE, "--label and --clear-label exclude each other")
-    if label is not None and not label.strip():  # in a script most often a variable that was never set
-        raise Stop(ExitCode.USAGE, "--label is empty", hint="To take the label away: --clear-label")
+    if label is not None and not label.strip():  # usually an unset variable of a script
+        raise Stop(ExitCode.USAGE, "--label is empty", hint="To remove the label, use --clear-label.")
     return {"label": ""} if clear else {} if label is None else {"label": label}
 
 
 def _read_overrides(text: str | None, download: bool | None, pages: str | None) -> dict[str, Any] | None:
-    """The overrides that the command line names, None for none."""
+    """Return the overrides from the command line, or None."""
     if text is None:
         return build_overrides(download, pages) or None
     if not (download is None and pages is None):
-        raise Stop(ExitCode.USAGE, "--overrides and --download or --pages exclude each other")
+        raise Stop(ExitCode.USAGE, "--overrides excludes --download and --pages")
     return parse_overrides(text)
 
 
 @app.command("revoke", spec=_REVOKE)
 def revoke(variants: _VariantsArgument, file: _FileOption = None, dry_run: _DryRunOption = False) -> ExitCode:
-    """Revoke variants: their links answer like unknown ones.
+    """Revoke variants, so that their links stop working.
 
-    On a terminal you are asked first; elsewhere --yes is needed. docshare variants restore takes it back.
+    Prompts for confirmation on a terminal; elsewhere --yes is required. Undo with docshare variants restore.
 
     Examples:
 
@@ -251,7 +247,7 @@ def revoke(variants: _VariantsArgument, file: _FileOption = None, dry_run: _DryR
 
 @app.command("restore", spec=_RESTORE)
 def restore(variants: _VariantsArgument, file: _FileOption = None, dry_run: _DryRunOption = False) -> ExitCode:
-    """Let revoked variants work again.
+    """Restore revoked variants.
 
     Examples:
 
@@ -269,7 +265,7 @@ def _update_all(
     import json
 
     body = json.dumps(changes, ensure_ascii=False)
-    ctx.trace(f"the body of the request: {body}")
+    ctx.trace(f"request body: {body}")
     if dry_run:
         return _preview_requests(ctx, found, "PUT", body=body)
 
@@ -331,8 +327,8 @@ _REDACT = Spec(
 def delete(variants: _VariantsArgument, file: _FileOption = None, dry_run: _DryRunOption = False) -> ExitCode:
     """Delete variants.
 
-    The links stop working for good. The sessions that came by them stay in the readership, unattributed. On a terminal
-    you are asked first; elsewhere --yes is needed.
+    The links stop working for good. Their sessions stay in the readership, unattributed. Prompts for
+    confirmation on a terminal; elsewhere --yes is required.
 
     Examples:
 
@@ -343,7 +339,7 @@ def delete(variants: _VariantsArgument, file: _FileOption = None, dry_run: _DryR
     found = VariantResolver(ctx, client, file).many(variants)
     if dry_run:
         return _preview_requests(ctx, found, "DELETE")
-    _confirm(ctx, "Delete", found, " Its link dies; its sessions stay, unattributed.")
+    _confirm(ctx, "Delete", found, " The link stops working; its sessions stay, unattributed.")
 
     def work(each: FileVariant) -> Row:
         client.variants.delete(each.file, each.uuid)
@@ -357,17 +353,18 @@ def redact(
     variants: _VariantsArgument,
     file: _FileOption = None,
     typed: Annotated[
-        str | None, typer.Option("--confirm", metavar="LABEL", help="Consent by naming the label, or the short id.")
+        str | None, typer.Option("--confirm", metavar="LABEL", help="Confirm by repeating the label or short id.")
     ] = None,
     count: Annotated[
-        int | None, typer.Option("--count", metavar="N", help="With --yes: consent to exactly N variants.")
+        int | None, typer.Option("--count", metavar="N", help="With --yes: confirm that N variants are redacted.")
     ] = None,
     dry_run: _DryRunOption = False,
 ) -> ExitCode:
-    """Erase the labels of variants for good; their links go on working.
+    """Erase the labels of variants; their links keep working.
 
-    The label goes from the variant, the readership, the activity and from webhook deliveries, sent or waiting. It
-    cannot be undone, and the variant cannot be labelled again. Copies in files of your own stay with you.
+    Erases the label from the variant, the readership, the activity and all webhook deliveries, sent or queued. This
+    cannot be undone, and the variant cannot get a new label. Files on your machine that contain the label are not
+    changed.
 
     Examples:
 
@@ -386,7 +383,7 @@ def redact(
         typed = names[0]
     what = f'the label "{names[0]}"' if len(names) == 1 else f"{len(names)} labels"
     asked = ctx.may_prompt and not ctx.options.yes
-    warning = f"Redacting {what} " + ("cannot be undone, and no other can be set" if asked else "for good")
+    warning = f"Redacting {what} " + ("cannot be undone, and no new label can be set" if asked else "for good")
     prompts.confirm_irreversible(ctx, warning, names, typed=typed, count=count)
 
     def work(each: FileVariant) -> Row:
@@ -396,4 +393,4 @@ def redact(
     try:
         return _run_each(ctx, client, found, _REDACT, work)
     finally:
-        cache.remember_variants(ctx, [])  # the words for completion hold labels too
+        cache.remember_variants(ctx, [])  # cached completion words contain labels too

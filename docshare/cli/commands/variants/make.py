@@ -1,4 +1,4 @@
-"""Making the links of ``docshare variants create`` one after the other, each kept and told before the next."""
+"""Create the links of ``docshare variants create`` one by one, recording and printing each before the next."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -20,17 +20,19 @@ if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
     from docshare.client import Client
 
-# What would happen again with every further row, or must be looked into first.
+# Failures that every further row would repeat, or that must be looked into first.
 _FATAL_CODES = {
     ExitCode.CREDENTIAL, ExitCode.FORBIDDEN, ExitCode.PLAN, ExitCode.NOT_FOUND, ExitCode.RATE_LIMITED,
     ExitCode.UNREACHABLE, ExitCode.UNKNOWN_OUTCOME,
 }  # fmt: skip
-_ANNOUNCE_SECONDS = 10.0  # seconds of work that a person would like to know of in advance
+_ANNOUNCE_SECONDS = 10.0  # announce work that takes at least this long
 
 
 class VariantCreator:
-    """Makes the ``links`` that are wanted for ``file``; ``known``: the variants it had. ``results`` and ``pictures``
-    (a directory for QR images) are optional. ``printer``: None prints nothing."""
+    """Creates the missing ``links`` of ``file``; ``known``: the variants it had.
+
+    ``results`` and ``pictures`` (a directory for QR images) are optional. ``printer``: None prints nothing.
+    """
 
     def __init__(
         self,
@@ -56,8 +58,10 @@ class VariantCreator:
         self._told: list[RecipientLink] = []
 
     def run(self) -> ExitCode:
-        """Make and tell them all; 0, or 12 if some could not be made. What stops the rest is raised, after the result
-        file and standard output hold everything that was done."""
+        """Create and print all links; return 0, or 12 if some failed.
+
+        An error that stops the run is raised after all finished rows are printed and in the result file.
+        """
         wanted = [link for link in self._links if link.wanted]
         self._announce(len(wanted))
         self._save()
@@ -72,14 +76,14 @@ class VariantCreator:
         return ExitCode.OK if whole else ExitCode.PARTIAL
 
     def rows(self) -> list[dict[str, Any]]:
-        """What ``--json`` prints: the Variants with ``row`` and ``status``, failures with ``error``."""
+        """Return the rows of ``--json``: Variants with ``row`` and ``status``, and failures with ``error``."""
         return [_build_row(link) for link in self._told]
 
     def _announce(self, wanted: int) -> None:
         seconds = self._client.duration(wanted)
         if seconds >= _ANNOUNCE_SECONDS:
             took = format_duration(int(seconds * 1000))
-            self._ctx.note(f"{wanted} links will take about {took}: the server limits the requests per minute")
+            self._ctx.note(f"creating {wanted} links takes about {took}: the server limits requests per minute")
 
     def _settle(self, link: RecipientLink, bar: progress.Progress) -> None:
         before = link.result()
@@ -100,7 +104,7 @@ class VariantCreator:
     def _make(self, link: RecipientLink, bar: progress.Progress) -> None:
         self._client.pace(quiet=True)
         recipient = link.recipient
-        link.status = SENDING  # should the program die now, the next run must know that this link may stand
+        link.status = SENDING  # if the program crashes now, the next run must know that the link may exist
         self._save()
         try:
             variant = self._client.variants.create(self._file, recipient.label, recipient.overrides, known=self._known)
@@ -134,7 +138,7 @@ class VariantCreator:
 
     @property
     def _as_a_whole(self) -> bool:
-        """Whether the format wants all rows before it prints one."""
+        """Whether the format needs all rows before it prints one."""
         return self._printer is not None and self._printer.format in ("json", "table")
 
     def _finish(self) -> None:
@@ -143,7 +147,7 @@ class VariantCreator:
             self._printer.emit(self.rows())
         left = [link for link in self._links if link.wanted]
         if left and self._results is not None:
-            self._ctx.warn(f"{len(left)} links are left to make; the same command goes on where this one stopped")
+            self._ctx.warn(f"{len(left)} links remain; run the same command again to continue")
 
     def _sum_up(self) -> None:
         counts = Counter("done before" if link.earlier else link.status for link in self._links)

@@ -1,7 +1,7 @@
-"""The notations for a variant: UUID, short id, link, ``label:TEXT``, and ``-`` for ids on stdin.
+"""Resolve the ways to name a variant: UUID, short id, link, ``label:TEXT``, and ``-`` for ids on stdin.
 
-The API knows a variant by its file and its UUID only, so a name is looked up in the list of the file or, where no file
-was named, in the lists of all files, the newest first.
+The API identifies a variant by its file and UUID only, so names are looked up in the variant list of the file or, if no
+file was given, in the lists of all files, newest first.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,10 +22,10 @@ Row = dict[str, Any]
 
 VARIANT_HELP = "UUID, short id, link or label:TEXT."
 VARIANTS_HELP = "UUID, short id, link, label:TEXT, or - for ids on stdin."
-OF_FILE_HELP = "The file it belongs to; without it all files are searched."
+OF_FILE_HELP = "File of the variant (default: search all files)."
 
 _LABEL_PREFIX = "label:"
-_UNANNOUNCED_LISTS = 3  # files whose lists are looked through without a word
+_UNANNOUNCED_LISTS = 3  # number of lists to search before printing a note
 
 
 class FileVariant(NamedTuple):
@@ -36,23 +36,22 @@ class FileVariant(NamedTuple):
 
     @property
     def uuid(self) -> str:
-        """Its UUID, as paths want it."""
+        """The UUID of the variant."""
         return str(self.variant["uuid"])
 
     @property
     def name(self) -> str:
-        """What a person calls it: its label or, where it has none, its short id."""
+        """The label of the variant, or its short id if it has none."""
         return str(self.variant.get("label") or short_id(self.variant))
 
 
 def short_id(variant: Row) -> str:
-    """The short id of a Variant, or the UUID where a server sends none."""
+    """Return the short id of a Variant, or the UUID if the server sends none."""
     return str(variant.get("shortId") or variant.get("uuid", ""))
 
 
 class VariantResolver:
-    """Turns what the user wrote into variants; asks for each list at most once. ``file``: where to look, None for
-    everywhere."""
+    """Resolves names to variants and fetches each list at most once. ``file``: where to search, None for all files."""
 
     def __init__(self, context: "Context", client: "Client", file: str | None) -> None:
         self._ctx = context
@@ -62,7 +61,7 @@ class VariantResolver:
         self._warned = False
 
     def one(self, word: str) -> FileVariant:
-        """The variant that ``word`` means. Stop (2) if it means nothing or several, Stop (3) if there is none."""
+        """Return the variant named ``word``. Raise Stop (2) if it is invalid or ambiguous, Stop (3) if not found."""
         if word.startswith(_LABEL_PREFIX):
             return self._labelled(word.removeprefix(_LABEL_PREFIX).strip())
         name = _parse_id(word)
@@ -72,14 +71,14 @@ class VariantResolver:
         raise Stop(ExitCode.NOT_FOUND, f"no variant {word}", hint="See: docshare variants list FILE")
 
     def many(self, words: Sequence[str]) -> list[FileVariant]:
-        """The variants for several words, without doubles, in order; ``-`` stands for the ids on stdin."""
+        """Return the variants named by ``words``, in order and without duplicates; ``-`` reads ids from stdin."""
         found: dict[str, FileVariant] = {}
         for word in words:
             for name in self._stdin_ids() if word == "-" else [word]:
                 one = self.one(name)
                 found[one.uuid] = one
         if not found:
-            raise Stop(ExitCode.USAGE, "no variant was named")
+            raise Stop(ExitCode.USAGE, "no variants given")
         return list(found.values())
 
     def _stdin_ids(self) -> Iterator[str]:
@@ -91,7 +90,7 @@ class VariantResolver:
             raise Stop(ExitCode.NOT_FOUND, f"no variant with the label {label!r}", hint="See: docshare variants list")
         if len(found) > 1:
             ids = ", ".join(f"{short_id(each.variant)} (file {each.file})" for each in found)
-            raise Stop(ExitCode.USAGE, f"{len(found)} variants have the label {label!r}: {ids}", hint="Name one by id.")
+            raise Stop(ExitCode.USAGE, f"{len(found)} variants have the label {label!r}: {ids}", hint="Use an id.")
         return found[0]
 
     def _all(self) -> Iterator[FileVariant]:
@@ -111,14 +110,14 @@ class VariantResolver:
         if file not in self._lists:
             if len(self._lists) == _UNANNOUNCED_LISTS and not self._warned:
                 self._warned = True
-                self._ctx.note(f"searching {len(self._files)} files, a request each; quicker with --file FILE")
+                self._ctx.note(f"searching {len(self._files)} files, one request each; --file FILE is faster")
             self._client.pace()
             self._lists[file] = self._client.variants.list(file)
         return self._lists[file]
 
 
 def _parse_id(word: str) -> str:
-    """The id that ``word`` is, or that its link holds; Stop (2) for anything else."""
+    """Return the id that ``word`` is or that its link contains; raise Stop (2) for anything else."""
     name = word
     if word.startswith(("http://", "https://")):
         try:
@@ -129,4 +128,4 @@ def _parse_id(word: str) -> str:
         return name.lower()
     if is_short_id(name):
         return name
-    raise Stop(ExitCode.USAGE, f"{word!r} names no variant", hint=f"A variant is given as {VARIANT_HELP}")
+    raise Stop(ExitCode.USAGE, f"{word!r} is not a variant", hint=f"Use {VARIANT_HELP}")

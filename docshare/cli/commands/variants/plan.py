@@ -1,4 +1,4 @@
-"""What ``docshare variants create`` has to do for each recipient, decided before anything is sent."""
+"""Decide what ``docshare variants create`` has to do for each recipient, before anything is sent."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-# The words of the column "status": still to be made, or perhaps made; without a link; with one.
+# Values of the column "status": not created or possibly created; no link; link exists.
 PENDING, SENDING = "pending", "sending"
 NO_ROOM, DUPLICATE, FAILED = "no room", "duplicate", "failed"
 CREATED, RECOVERED, EXISTS = "created", "recovered", "exists"
@@ -23,9 +23,9 @@ CREATED, RECOVERED, EXISTS = "created", "recovered", "exists"
 
 @dataclass
 class RecipientLink:
-    """One link, wanted or made: its ``status``, its ``variant`` once it stands, ``error`` and ``picture`` (a path).
+    """One link, wanted or created: its ``status``, its ``variant`` if it exists, ``error`` and ``picture`` (a path).
 
-    ``error_json`` is what ``--json`` says of the error; ``earlier``: an earlier run made it.
+    ``error_json`` is the error for ``--json``; ``earlier``: an earlier run created the link.
     """
 
     recipient: RecipientRow
@@ -38,24 +38,26 @@ class RecipientLink:
 
     @property
     def wanted(self) -> bool:
-        """Whether it is still to be made."""
+        """Whether the link still has to be created."""
         return self.status in (PENDING, SENDING)
 
     def result(self) -> Result:
-        """Its columns in the result file."""
+        """Return its columns in the result file."""
         made = {key: str((self.variant or {}).get(key, "")) for key in ("uuid", "shortId", "url")}
         return {**made, "status": self.status, "error": self.error, PICTURE_COLUMN: self.picture}
 
 
 def is_outcome_unknown(before: Mapping[str, Result], standing: Sequence[Row]) -> bool:
-    """Whether an earlier run ended while it made a link that does not stand: the server may be at it yet."""
+    """Whether an earlier run ended while creating a link that does not exist (yet): its request may be pending."""
     labels = {row.get("label") for row in standing}
     return any(result["status"] == SENDING and label not in labels for label, result in before.items())
 
 
 class LinkOptions(NamedTuple):
-    """How to deal with what stands in the way: ``--skip-duplicates`` and ``--partial``; ``source`` for messages;
-    ``options``: whether the command has those two, so that hints may name them."""
+    """How to handle conflicts: ``--skip-duplicates`` and ``--partial``.
+
+    ``source`` is the name in messages; ``options``: the command has these two options, so hints may name them.
+    """
 
     skip_duplicates: bool
     partial: bool
@@ -70,26 +72,26 @@ def resolve_links(
     standing: Sequence[Row],
     wishes: LinkOptions,
 ) -> list[RecipientLink]:
-    """The links for ``sheet``, in its order: done, taken over, skipped, or wanted.
+    """Return the links for ``sheet``, in its order: done, taken over, skipped, or wanted.
 
     Parameters:
-        before: what an earlier run left in the result file, by label. A row with a UUID is done. A row without one may
-            have been made while its answer was lost: a variant of its label and overrides is taken for it, since no
-            such variant stood when that run began.
+        before: the result file of an earlier run, by label. A row with a UUID is done. A row without one may have been
+            created while its response was lost: a variant with its label and overrides is taken for it, because none
+            existed when that run began.
         standing: the Variant objects of the file, newest first.
 
-    Stop (2), after telling each reason, for rows whose label is taken, and where more are wanted than a file can have.
+    Raise Stop (2), after printing each reason, for rows whose label is taken, and for more rows than a file may have.
     """
     links = _LinkResolver(before, standing, skip=wishes.skip_duplicates).links(sheet)
     bad = [(link.recipient, link.error) for link in links if link.error]
-    hint = "--skip-duplicates leaves such rows alone." if wishes.options else ""
+    hint = "Use --skip-duplicates to skip such rows." if wishes.options else ""
     reject_bad_rows(context, bad, wishes.source, hint=hint)
     _require_same_file(before, standing, wishes.source)
     _limit_links(links, len(standing), wishes)
     return links
 
 
-_LIMIT_HINT = "Revoked variants count too, deleted ones do not."
+_LIMIT_HINT = "Revoked variants count; deleted ones do not."
 
 
 class _LinkResolver:
@@ -110,7 +112,7 @@ class _LinkResolver:
     def _link(self, recipient: RecipientRow) -> RecipientLink:
         first = self._seen.setdefault(recipient.label, recipient.row)
         if first != recipient.row:
-            why = f"the label stands in row {first} already"
+            why = f"row {first} already has this label"
             return RecipientLink(recipient, DUPLICATE) if self._skip else RecipientLink(recipient, error=why)
         before = self._before.get(recipient.label)
         if before is not None and before["uuid"]:
@@ -123,11 +125,11 @@ class _LinkResolver:
         if self._skip:
             alive = [row for row in same if not row.get("revoked")]
             return RecipientLink(recipient, EXISTS, (alive or same)[0])
-        return RecipientLink(recipient, error="a variant with this label exists already")
+        return RecipientLink(recipient, error="a variant with this label already exists")
 
     def _done(self, recipient: RecipientRow, before: Result) -> RecipientLink:
         told = {key: before[key] for key in ("uuid", "shortId", "url")}
-        # Deleted since then, it stays as the file has it: somebody took the link away on purpose.
+        # A variant deleted since then stays as recorded: someone removed the link on purpose.
         variant = self._by_uuid.get(before["uuid"], {**told, "label": recipient.label})
         return RecipientLink(
             recipient, before["status"] or CREATED, variant, picture=before[PICTURE_COLUMN], earlier=True
@@ -135,12 +137,12 @@ class _LinkResolver:
 
 
 def _require_same_file(before: Mapping[str, Result], standing: Sequence[Row], source: str) -> None:
-    """Stop (2) if the result file is that of another file: nobody would get a link to this one."""
+    """Raise Stop (2) if the result file belongs to another file, whose recipients would get no link to this one."""
     done = {result["uuid"] for result in before.values() if result["uuid"]}
     if done and not done & {str(row.get("uuid")) for row in standing}:
         raise Stop(
             ExitCode.USAGE,
-            f"the result file for {source} is about another file: this one has none of its {len(done)} variants",
+            f"the result file for {source} belongs to another file: this file has none of its {len(done)} variants",
             hint="Name another file with --out.",
         )
 
@@ -153,7 +155,7 @@ def _limit_links(links: Sequence[RecipientLink], standing: int, wishes: LinkOpti
     if not wishes.partial:
         raise Stop(
             ExitCode.USAGE,
-            f"the file has {standing} variants and {len(wanted)} more are wanted, but it can have {VARIANTS_PER_FILE}; "
+            f"the file has {standing} variants and {len(wanted)} would be added; the limit is {VARIANTS_PER_FILE}; "
             "nothing was created",
             hint=f"--partial creates the first {room}. {_LIMIT_HINT}" if wishes.options else _LIMIT_HINT,
         )

@@ -1,4 +1,4 @@
-"""QR images of variants, drawn here: the API draws those of files only."""
+"""QR images of variants, drawn locally: the API draws only those of files."""
 
 import io
 import re
@@ -9,18 +9,18 @@ from typing import Any
 from docshare.cli.local.storage import replace_file
 
 _BOX_PIXELS = 10
-_QUIET_ZONE_BOXES = 4  # what the standard asks for around the code
-_MAX_NAME_LENGTH = 48  # characters of a label that go into a file name, which may have 255 bytes in all
+_QUIET_ZONE_BOXES = 4  # the margin that the QR standard requires
+_MAX_NAME_LENGTH = 48  # characters of a label in a file name, which may have 255 bytes in total
 _UNSAFE_CHARACTERS = re.compile(r"[^\w.@+-]+")
 
 
 def qr_link(variant: Mapping[str, Any]) -> str:
-    """What the code of a variant holds: its link, marked so that the report tells these readers."""
+    """Return the link for a QR code, marked so that the readership report counts its source."""
     return f"{variant['url']}?via=qr"
 
 
 def render_qr_png(link: str) -> bytes:
-    """The QR code of ``link`` as a PNG image."""
+    """Return the QR code of ``link`` as a PNG image."""
     import qrcode
 
     code = qrcode.QRCode(
@@ -34,8 +34,10 @@ def render_qr_png(link: str) -> bytes:
 
 
 def save_qr_image(folder: Path, label: str, variant: Mapping[str, Any]) -> str:
-    """Write the code of ``variant`` into ``folder`` unless it is there; returns its path. Stop (2) if it cannot be
-    written. The name is made of the label, for people, and of the short id, which makes it the only one."""
+    """Write the QR code of ``variant`` to ``folder`` unless it exists, and return its path.
+
+    The file name has the label for people and the short id to be unique. Raise Stop (2) if it cannot be written.
+    """
     words = _UNSAFE_CHARACTERS.sub("-", label).strip("-.")[:_MAX_NAME_LENGTH]
     name = "-".join(filter(None, (words, str(variant.get("shortId") or variant["uuid"]))))
     path = folder / f"{name}.png"

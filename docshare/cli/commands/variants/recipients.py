@@ -1,4 +1,4 @@
-"""Whom ``docshare variants create`` makes links for: the rows of a CSV file, or numbered labels; checked before use."""
+"""The recipients of ``docshare variants create``: validated rows of a CSV file, or numbered labels."""
 
 import csv
 import io
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 RESULT_COLUMNS = ("uuid", "shortId", "url", "status", "error")
 PICTURE_COLUMN = "qr"
 
-_MAX_REPORTED_ROWS = 20  # bad rows that are named one by one
-_MAX_ROWS = 50 * VARIANTS_PER_FILE  # a list that is so long is some other file
+_MAX_REPORTED_ROWS = 20  # number of bad rows to print
+_MAX_ROWS = 50 * VARIANTS_PER_FILE  # a longer file is probably the wrong one
 _BOM = "\ufeff"
 _parse_label = text(1, VARIANT_LABEL_CHARS)
 _YES, _NO = ("true", "yes", "1"), ("false", "no", "0")
@@ -30,8 +30,11 @@ _NUMBER_PLACEHOLDER = re.compile(r"\{n(?::0?([0-9]{1,2}))?\}", re.ASCII)
 
 
 class RecipientRow(NamedTuple):
-    """One link to make: ``row`` as a spreadsheet counts it, ``label`` (trimmed), ``overrides``, and ``cells``: its row
-    of the input. ``error``: why it cannot be made."""
+    """One link to create.
+
+    ``row``: number as in a spreadsheet; ``label``: trimmed; ``overrides``; ``cells``: its input row; ``error``: why the
+    row is unusable.
+    """
 
     row: int
     label: str
@@ -41,13 +44,16 @@ class RecipientRow(NamedTuple):
 
     @property
     def told(self) -> str:
-        """How messages call it."""
+        """The name of the row in messages."""
         return f"row {self.row} ({self.label})" if self.label else f"row {self.row}"
 
 
 class RecipientSheet(NamedTuple):
-    """The ``recipients`` and what is needed to write them back: ``columns`` of the input without those of a result,
-    ``delimiter``, and whether there was a byte order mark (``bom``)."""
+    """The ``recipients`` and the format to write them back in.
+
+    ``columns`` of the input without those of a result, ``delimiter``, and whether the file began with a byte order mark
+    (``bom``).
+    """
 
     columns: tuple[str, ...]
     recipients: tuple[RecipientRow, ...]
@@ -56,13 +62,15 @@ class RecipientSheet(NamedTuple):
 
 
 def generate_recipients(context: "Context", count: int, template: str, overrides: Overrides) -> RecipientSheet:
-    """``count`` recipients named by ``template``, in which ``{n}`` is the number and ``{n:03}`` its padded form. Stop
-    (2) for a template that gives two of them the same name, or a name that is no label."""
+    """Return ``count`` recipients named by ``template``, in which ``{n}`` is the number and ``{n:03}`` is padded.
+
+    Raise Stop (2) for a template that repeats a name or makes an invalid label.
+    """
     rest = _NUMBER_PLACEHOLDER.sub("", template)
     if "{" in rest or "}" in rest:
         raise Stop(ExitCode.USAGE, f"--label-template: {template!r} has a brace that is not {{n}} or {{n:03}}")
     if count > 1 and not _NUMBER_PLACEHOLDER.search(template):
-        raise Stop(ExitCode.USAGE, "--label-template needs {n}, or all labels would be the same")
+        raise Stop(ExitCode.USAGE, "--label-template requires {n}; without it, all labels would be the same")
     labels = [_format_label(template, n) for n in range(1, count + 1)]
     found = [_build_recipient(row, label.strip(), lambda: overrides, (label,)) for row, label in enumerate(labels, 1)]
     reject_bad_rows(context, [(each, each.error) for each in found if each.error], "--label-template")
@@ -82,16 +90,16 @@ def read_sheet(
     defaults: Mapping[str, Any],
     option: str = "--from-csv",
 ) -> RecipientSheet:
-    """The rows of the CSV file ``source`` (``-``: stdin).
+    """Read the rows of the CSV file ``source`` (``-``: stdin).
 
     Parameters:
-        label_column: the column that names the recipient; cases do not matter, here and for the other columns.
+        label_column: the column with the recipient; column names are case-insensitive.
         delimiter: one character between cells.
-        defaults: overrides where a row says nothing.
-        option: how messages call what named the file.
+        defaults: overrides for rows without a value.
+        option: the option that named the file, for messages.
 
     Known columns are ``allowDownload`` (true or false) and ``pages`` (``3-9``, ``5``, ``all``) or ``from`` and ``to``.
-    Stop (2) if the file cannot be read, has no such column, or any row is unusable: each of those is told first.
+    Raise Stop (2) if the file cannot be read or lacks the column, or, after printing each, if rows are unusable.
     """
     raw = _read_text(context, source, option)
     source = describe_source(source)
@@ -100,13 +108,13 @@ def read_sheet(
     columns = _ColumnMap([name.strip() for name in header], source, label_column, option)
     found = [columns.recipient(row, cells, defaults) for row, cells in rows]
     if not found:
-        raise Stop(ExitCode.USAGE, f"{source} has a header and nothing below it")
+        raise Stop(ExitCode.USAGE, f"{source} has a header but no rows")
     reject_bad_rows(context, [(each, each.error) for each in found if each.error], source)
     return RecipientSheet(tuple(columns.kept_names), tuple(found), delimiter, raw.startswith(_BOM))
 
 
 def describe_source(source: str) -> str:
-    """How messages call the file ``source``."""
+    """Return the name of the file ``source`` in messages."""
     return "stdin" if source == STDIN else source
 
 
@@ -125,7 +133,7 @@ def _read_text(context: "Context", source: str, option: str) -> str:
 
 
 def _parse_rows(raw: str, source: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Each row with its number; empty ones are counted and left out."""
+    """Yield each row with its number; empty rows are counted but skipped."""
     reader = csv.reader(io.StringIO(raw, newline=""), delimiter=delimiter, strict=True)
     try:
         for number, cells in enumerate(reader, 1):
@@ -138,21 +146,21 @@ def _parse_rows(raw: str, source: str, delimiter: str) -> Iterator[tuple[int, li
 
 
 class _ColumnMap:
-    """Where in a row the known columns stand."""
+    """The positions of the known columns in a row."""
 
     def __init__(self, names: Sequence[str], source: str, label_column: str, option: str) -> None:
         low = [name.lower() for name in names]
         twice = [name for name, times in Counter(low).items() if times > 1 and name]
         if twice:
-            raise Stop(ExitCode.USAGE, f"{source} has the column {twice[0]!r} twice")
+            raise Stop(ExitCode.USAGE, f"{source} has a duplicate column {twice[0]!r}")
         own = {name.lower() for name in (*RESULT_COLUMNS, PICTURE_COLUMN)}
         if label_column.lower() in own:
-            raise Stop(ExitCode.USAGE, f"--label-column: {label_column!r} is a column of the result")
+            raise Stop(ExitCode.USAGE, f"--label-column: {label_column!r} is reserved for the result")
         if label_column.lower() not in low:
             shown = ", ".join(names) or "none"
             raise Stop(
                 ExitCode.USAGE,
-                f"{source} has no column {label_column!r}; its first row says: {shown}",
+                f"{source} has no column {label_column!r}; the columns in its first row are: {shown}",
                 hint="The first row must name the columns"
                 + ("; choose another with --label-column or --delimiter." if option == "--from-csv" else "."),
             )
@@ -162,14 +170,14 @@ class _ColumnMap:
         }
         self._at["label"] = low.index(label_column.lower())
         if "pages" in self._at and {"from", "to"} & self._at.keys():
-            raise Stop(ExitCode.USAGE, f"{source} has a column pages and from or to; use one way of the two")
+            raise Stop(ExitCode.USAGE, f"{source} has a pages column and from or to; use only one of them")
         self._kept = [index for index, name in enumerate(low) if name not in own]
         self.kept_names = [names[index] for index in self._kept]
 
     def recipient(self, row: int, cells: Sequence[str], defaults: Mapping[str, Any]) -> RecipientRow:
-        """One row as a recipient; a short row is filled up with nothing."""
+        """Return one row as a recipient; missing cells at its end are empty."""
         if any(cell.strip() for cell in cells[self._width :]):
-            return RecipientRow(row, "", error=f"it has {len(cells)} cells and the header {self._width}")
+            return RecipientRow(row, "", error=f"the row has {len(cells)} cells, the header has {self._width}")
         filled = [*cells, *[""] * self._width][: self._width]
         values = {name: filled[index].strip() for name, index in self._at.items()}
         kept = tuple(filled[index] for index in self._kept)
@@ -182,7 +190,7 @@ def _parse_overrides(values: Mapping[str, str]) -> Overrides:
         raise Stop(ExitCode.USAGE, f"allowDownload must be true or false, not {said!r}")
     first, last = values.get("from", ""), values.get("to", "")
     if bool(first) != bool(last):
-        raise Stop(ExitCode.USAGE, "from and to need each other")
+        raise Stop(ExitCode.USAGE, "from and to require each other")
     pages = values.get("pages") or (f"{first}-{last}" if first else None)
     return build_overrides(said in _YES if said else None, "all" if pages == "0-0" else pages, "pages")
 
@@ -190,7 +198,7 @@ def _parse_overrides(values: Mapping[str, str]) -> Overrides:
 def _build_recipient(row: int, label: str, overrides: Callable[[], Overrides], cells: tuple[str, ...]) -> RecipientRow:
     try:
         if not label:
-            raise Stop(ExitCode.USAGE, "it has no label")  # without one, nothing tells whether it was made already
+            raise Stop(ExitCode.USAGE, "the label is missing")  # a rerun finds created links by label
         return RecipientRow(row, _parse_label("label", label), overrides(), cells)
     except (Stop, Problem) as error:
         return RecipientRow(row, label[:VARIANT_LABEL_CHARS], cells=cells, error=error.detail)
@@ -199,8 +207,7 @@ def _build_recipient(row: int, label: str, overrides: Callable[[], Overrides], c
 def reject_bad_rows(
     context: "Context", bad: Sequence[tuple[RecipientRow, str]], source: str, *, hint: str = ""
 ) -> None:
-    """Stop (2) if there are ``bad`` rows of ``source`` (as messages call it), after telling why each is bad; nothing
-    was sent yet."""
+    """Raise Stop (2) before anything is sent if ``source`` (its name in messages) has ``bad`` rows; print each."""
     if not bad:
         return
     recipient, why = bad[0]
@@ -208,5 +215,5 @@ def reject_bad_rows(
     if len(bad) > 1:
         for each, reason in bad[:_MAX_REPORTED_ROWS]:
             context.err(f"error: {each.told}: {reason}", "error")
-        told = f"{len(bad)} rows of {source} cannot be used"
+        told = f"{len(bad)} rows of {source} are invalid"
     raise Stop(ExitCode.USAGE, f"{told}; nothing was created", hint=hint, code="local_file")

@@ -1,4 +1,4 @@
-"""The file of ``docshare variants create --out``: the input with the links in it, and what an interrupted run left."""
+"""The file of ``variants create --out``: the input with its links, and the state to resume an interrupted run."""
 
 import csv
 import io
@@ -22,8 +22,11 @@ _BOM = "\ufeff"
 
 
 class ResultFile:
-    """The result at ``path`` for the rows of ``sheet``. Each ``write`` replaces it as a whole, so that a crash leaves
-    the state before or after a row and never a part of one. ``pictures``: with a column for the QR images."""
+    """The result at ``path`` for the rows of ``sheet``.
+
+    Each ``write`` replaces the whole file atomically, so that a crash never leaves a partial row. ``pictures``: add a
+    column for the QR images.
+    """
 
     def __init__(self, path: Path, sheet: RecipientSheet, label_column: str, *, pictures: bool) -> None:
         self._path = path
@@ -34,16 +37,16 @@ class ResultFile:
         self._left_over: list[list[str]] = []
 
     def lock(self, context: "Context") -> AbstractContextManager[bool]:
-        """Keep other runs away from this file; yields False if one is at work on it."""
+        """Lock the file against other runs; yield False if another run holds the lock."""
         import hashlib
 
         name = hashlib.sha256(os.path.realpath(self._path).encode("utf-8", "surrogateescape")).hexdigest()
         return hold_lock(context.state_dir / "results" / f"{name}.lock", wait=False)
 
     def load(self) -> dict[str, Result]:
-        """What an earlier run wrote, by label; links of rows that the input has no more are kept in the file.
+        """Return the results of an earlier run by label; links of rows that are no longer in the input are kept.
 
-        Stop (2) for a file that is no result of the same columns: it might be somebody's data.
+        Raise Stop (2) for a file that is not a result with the same columns, because it may be other data.
         """
         rows = self._rows()
         if not rows:
@@ -52,7 +55,7 @@ class ResultFile:
         if header not in (self._plain, (*self._plain, PICTURE_COLUMN)):
             raise Stop(
                 ExitCode.USAGE,
-                f"{self._path} exists and is no result for these columns: {', '.join(self._plain)}",
+                f"{self._path} exists and is not a result with these columns: {', '.join(self._plain)}",
                 hint="Name another file with --out.",
             )
         self._columns = max(header, self._columns, key=len)
@@ -72,7 +75,7 @@ class ResultFile:
         return found
 
     def write(self, results: Sequence[tuple[RecipientRow, Result]]) -> None:
-        """Put every row with its result on disk. Stop (2) if that is not possible."""
+        """Write every row with its result to disk. Raise Stop (2) if that fails."""
         out = io.StringIO()
         if self._sheet.bom:
             out.write(_BOM)
@@ -80,7 +83,7 @@ class ResultFile:
         writer.writerow(self._columns)
         own = self._columns[len(self._sheet.columns) :]
         for recipient, result in results:
-            # The input is the user's own and stays as it was; what a server says could be a formula.
+            # Input cells are the user's own and stay unchanged; only server data is escaped against formulas.
             writer.writerow((*recipient.cells, *(escape_formula(result.get(key, ""), exact=True) for key in own)))
         writer.writerows(self._left_over)
         replace_file(self._path, out.getvalue())
@@ -95,4 +98,4 @@ class ResultFile:
         except OSError as error:
             raise Stop(ExitCode.USAGE, f"cannot read {self._path}: {error.strerror or error}") from error
         except (UnicodeDecodeError, csv.Error) as error:
-            raise Stop(ExitCode.USAGE, f"{self._path} exists and is no CSV file: {error}") from None
+            raise Stop(ExitCode.USAGE, f"{self._path} exists and is not a CSV file: {error}") from None

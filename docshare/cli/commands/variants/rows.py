@@ -1,4 +1,4 @@
-"""What is printed of the links that ``docshare variants create`` and ``upload --variants-csv`` make."""
+"""Output of the links that ``variants create`` and ``upload --variants-csv`` create."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -37,7 +37,7 @@ LINKS = Spec(
 
 
 def build_links_spec(context: "Context") -> Spec:
-    """``LINKS`` for the format in effect; ``-q`` leaves the link alone."""
+    """Return ``LINKS`` for the format in effect; ``-q`` prints only the link."""
     if resolve_format(context) in ("csv", "tsv"):
         return LINKS._replace(plain=_ALL_KEYS)
     return LINKS._replace(plain=("url",)) if context.options.quiet else LINKS

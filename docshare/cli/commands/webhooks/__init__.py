@@ -1,4 +1,4 @@
-"""``docshare webhooks``: send events to a server or to Slack, and tools for those who write a receiver.
+"""``docshare webhooks``: send events to a server or to Slack, and tools for developing a receiver.
 
 Read ``group`` first; each command is loaded when it runs. ``listen`` is a folder of its own.
 """

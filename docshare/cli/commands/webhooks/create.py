@@ -1,4 +1,4 @@
-"""``docshare webhooks create``: the address and the kinds are judged here first; the secret is told once."""
+"""``docshare webhooks create``: validate the URL and the kinds, create the webhook, and show its secret once."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -35,10 +35,12 @@ def _render_row(row: Row, context: Context) -> Iterator[str]:
     facts = (str(webhook["uuid"]), describe_kinds(webhook), describe_scope(webhook))
     yield screen.paint("dim", f" {screen.glyph('·')} ".join(clean(fact) for fact in facts if fact))
     if "secretFile" in row:
-        yield f"the secret is in {clean(str(row['secretFile']))}"
-    elif "secret" in row and webhook.get("format") == DEFAULT_FORMAT:  # Slack's messages are not signed
+        yield f"secret saved to {clean(str(row['secretFile']))}"
+    elif "secret" in row and webhook.get("format") == DEFAULT_FORMAT:  # messages to Slack are not signed
         yield f"secret: {screen.paint('id', clean(str(row['secret'])))}"
-        yield screen.paint("warn", "Store it now: it is not shown again, and your receiver checks signatures with it.")
+        yield screen.paint(
+            "warn", "Store the secret now: it is not shown again, and your receiver needs it to verify signatures."
+        )
 
 
 CREATE_SPEC = Spec(
@@ -58,11 +60,11 @@ def _validate_format(value: str | None) -> str | None:
 
 @app.command("create", spec=CREATE_SPEC)
 def create(
-    url: Annotated[str, typer.Argument(metavar="URL", help="The https address that is told.")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="The https URL to send events to.")],
     events: Annotated[
-        str | None, typer.Option("--events", metavar="KIND", help="Of these kinds, several with commas.")
+        str | None, typer.Option("--events", metavar="KIND", help="Kinds of events to send, comma-separated.")
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Of all nine kinds.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Send all nine kinds of events.")] = False,
     format_: Annotated[
         str | None,
         typer.Option(
@@ -71,22 +73,22 @@ def create(
     ] = None,
     file: Annotated[str | None, typer.Option("--file", metavar="FILE", help=f"Only this file: {FILE_HELP}")] = None,
     secret_file: Annotated[
-        Path | None, typer.Option("--secret-file", metavar="F", help="Write the secret to this new file, print it not.")
+        Path | None,
+        typer.Option("--secret-file", metavar="F", help="Write the secret to a new file instead of printing it."),
     ] = None,
-    test: Annotated[bool, typer.Option("--test", help="Send a test event when it stands.")] = False,
-    private: Annotated[
-        bool, typer.Option("--private", help="Let the server judge a private address: its operator may allow it.")
-    ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")] = False,
+    test: Annotated[bool, typer.Option("--test", help="Send a test event to the new webhook.")] = False,
+    private: Annotated[bool, typer.Option("--private", help="Allow private addresses, if the server does.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Print the requests without sending them.")] = False,
 ) -> ExitCode:
-    """Have an address told of events.
+    """Create a webhook that sends events to a URL.
 
-    Each event is sent to URL as a POST with a JSON body, signed with a secret that is shown once, here; docshare help
-    webhooks says how to check it. --format slack sends readable messages to an incoming-webhook address of Slack.
+    The server sends each event to URL as a POST request with a JSON body. The body is signed with a secret, which this
+    command shows once; docshare help webhooks explains how to verify the signature. --format slack sends readable
+    messages to a Slack incoming webhook.
 
-    A pipe gets the UUID and the secret with a tab between, or the UUID alone with --secret-file. --json is what the API
-    sent; with --secret-file it has secretFile instead of secret. Exit code 13 if --test was not delivered; the webhook
-    stands all the same.
+    Piped output is the UUID and the secret, separated by a tab, or only the UUID with --secret-file. --json prints the
+    API response; with --secret-file it has secretFile instead of secret. The exit code is 13 if the event of --test was
+    not delivered; the webhook exists nevertheless.
 
     Examples:
 
@@ -112,7 +114,7 @@ def create(
 
 
 def parse_kinds(text: str | None, *, everything: bool) -> list[str]:
-    """The kinds that ``--events`` or ``--all`` mean. Stop (2) for none, both, or a word that is no kind."""
+    """Return the kinds of ``--events`` or ``--all``. Raise Stop (2) for neither, both, or an unknown kind."""
     known = f"The kinds are {', '.join(KINDS)}."
     if everything and text is not None:
         raise Stop(ExitCode.USAGE, "--events and --all exclude each other")
@@ -120,12 +122,12 @@ def parse_kinds(text: str | None, *, everything: bool) -> list[str]:
         return list(KINDS)
     words = list(dict.fromkeys(word.strip() for word in (text or "").split(",") if word.strip()))
     if not words:
-        raise Stop(ExitCode.USAGE, "say of which events with --events or --all", hint=known)
+        raise Stop(ExitCode.USAGE, "--events or --all is required", hint=known)
     if TEST_KIND in words:
-        raise Stop(ExitCode.USAGE, f"nobody can subscribe to {TEST_KIND}", hint="Send one with: docshare webhooks test")
+        raise Stop(ExitCode.USAGE, f"{TEST_KIND} cannot be subscribed to", hint="Send one with: docshare webhooks test")
     strange = [word for word in words if word not in KINDS]
     if strange:
-        raise Stop(ExitCode.USAGE, f"no such kind of event: {', '.join(strange)}", hint=known)
+        raise Stop(ExitCode.USAGE, f"unknown kind of event: {', '.join(strange)}", hint=known)
     return words
 
 
@@ -136,7 +138,7 @@ def _preview_request(ctx: Context, wish: Row) -> ExitCode:
 
 
 def _create_webhook(ctx: Context, client: "Client", wish: Row, kept: SecretFile | None) -> dict[str, Any]:
-    """The answer to the creation, as it is to be shown; its secret is in ``kept`` then, if that is given."""
+    """Create the webhook and return the response to print. With ``kept``, write the secret to that file instead."""
     answer = client.webhooks.create(wish["url"], wish["events"], wish["format"], wish.get("fileUuid"))
     secret = answer.get("secret")
     if not isinstance(secret, str):
@@ -148,7 +150,7 @@ def _create_webhook(ctx: Context, client: "Client", wish: Row, kept: SecretFile 
     try:
         kept.keep(secret)
     except Stop:
-        client.webhooks.delete(str(answer["webhook"]["uuid"]))  # nobody could ever check its signatures
+        client.webhooks.delete(str(answer["webhook"]["uuid"]))  # its signatures could never be verified
         raise
     return {**{key: value for key, value in answer.items() if key != "secret"}, "secretFile": str(kept.path)}
 
@@ -158,8 +160,8 @@ def _check_secret_not_lost(answer: Row, wish: Row) -> None:
         uuid = answer["webhook"]["uuid"]
         raise Stop(
             ExitCode.UNKNOWN_OUTCOME,
-            f"the webhook {uuid} was made, but its secret was lost with the answer",
-            hint=f"Run docshare webhooks delete {uuid}, and create it again.",
+            f"webhook {uuid} was created, but the response with its secret was lost",
+            hint=f"Run docshare webhooks delete {uuid}, and create the webhook again.",
         )
 
 

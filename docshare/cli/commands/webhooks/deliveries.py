@@ -1,4 +1,4 @@
-"""``docshare webhooks deliveries``: what was sent to a webhook, attempt by attempt."""
+"""``docshare webhooks deliveries``: list the deliveries of a webhook and their attempts."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,7 +28,7 @@ _ASCII_MARKS = {"delivered": "+", "failed": "x", "to come": "."}
 
 
 def build_log_spec(screen: "Screen | None" = None) -> Spec:
-    """How deliveries are shown on ``screen``."""
+    """Return the spec of a list of deliveries, with marks that ``screen`` can show."""
     marks = _MARKS if screen is None or screen.unicode else _ASCII_MARKS
     return Spec(
         table=(
@@ -36,14 +36,14 @@ def build_log_spec(screen: "Screen | None" = None) -> Spec:
             Column("event", "EVENT", role="bold"),
             Column("state", "STATE"),
             Column("attempts", "ATTEMPTS", show=lambda row: draw_attempts(row, marks)),
-            Column("error", "LAST ANSWER", flexible=True, rank=1, show=describe_last_response),
+            Column("error", "LAST RESPONSE", flexible=True, rank=1, show=describe_last_response),
             Column("nextAttemptAt", "NEXT", kind="when", rank=1),
             Column("id", "ID", role="id"),
         ),
         plain=DELIVERY_KEYS,
         fields=DELIVERY_KEYS,
         id="id",
-        empty="nothing was sent yet",
+        empty="no deliveries",
     )
 
 
@@ -59,28 +59,28 @@ ATTEMPTS_SPEC = Spec(
     ),
     plain=("id", "event", "attempt", *ATTEMPT_KEYS),
     id="id",
-    empty="nothing was sent yet",
+    empty="no deliveries",
 )
 
 
 def draw_attempts(row: Row, marks: Mapping[str, str]) -> str:
-    """The attempts as a row of marks, and those to come before it is abandoned."""
+    """Return a mark for each attempt, and for each one left before the delivery is abandoned."""
     tries = read_objects(row, "attempts")
     drawn = "".join(marks["delivered" if _is_delivered(attempt) else "failed"] for attempt in tries)
     if row.get("state") != QUEUED:
         return drawn
-    return drawn + marks["to come"] * max(ATTEMPTS - len(tries), 1)  # sent again, it has more than five in all
+    return drawn + marks["to come"] * max(ATTEMPTS - len(tries), 1)  # a redelivery adds to the earlier attempts
 
 
 def describe_last_response(row: Row) -> str:
-    """``500 in 143 ms``, or why there was no answer; empty before the first attempt."""
+    """Return ``500 in 143 ms``, or why there was no response; empty before the first attempt."""
     tries = read_objects(row, "attempts")
     if not tries:
         return ""
     last = tries[-1]
     if last.get("status"):
         return f"{last['status']} in {last.get('latencyMs')} ms"
-    return str(last.get("error") or "no answer")
+    return str(last.get("error") or "no response")
 
 
 def _is_delivered(attempt: Row) -> bool:
@@ -96,26 +96,28 @@ def _validate_state(value: str | None) -> str | None:
 
 StateOption = Annotated[
     str | None,
-    typer.Option("--state", metavar="STATE", callback=_validate_state, help=f"Only {', '.join(DELIVERY_STATES)} ones."),
+    typer.Option(
+        "--state", metavar="STATE", callback=_validate_state, help=f"Only this state: {', '.join(DELIVERY_STATES)}."
+    ),
 ]
 
 
 @app.command("deliveries", spec=build_log_spec())
 def deliveries(
     webhook: Annotated[str, typer.Argument(metavar="WEBHOOK", help=WEBHOOK_HELP)],
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="Show at most N.")] = 20,
-    everything: Annotated[bool, typer.Option("--all", help="Show all that are kept.")] = False,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="Maximum number of deliveries.")] = 20,
+    everything: Annotated[bool, typer.Option("--all", help="Show all deliveries in the log.")] = False,
     state: StateOption = None,
-    attempts: Annotated[bool, typer.Option("--attempts", help="A row for each attempt.")] = False,
+    attempts: Annotated[bool, typer.Option("--attempts", help="Print a row for each attempt.")] = False,
 ) -> None:
-    """List what was sent to a webhook, newest first.
+    """List the deliveries of a webhook, newest first.
 
-    ATTEMPTS shows how often it was tried: a cross for each failure, a tick for the delivery, a dot for each attempt to
-    come. After five failures, 1 min, 10 min, 1 h and 1 h apart, a delivery is abandoned; docshare webhooks redeliver
-    sends it again. The log is kept for 90 days.
+    ATTEMPTS has a cross for each failed attempt, a check mark for a successful one, and a dot for each attempt that is
+    left. A delivery is abandoned after five failed attempts, 1 min, 10 min, 1 h and 1 h apart; docshare webhooks
+    redeliver sends it again. The log keeps deliveries for 90 days.
 
-    A pipe gets tab-separated id, event, createdAt, state, nextAttemptAt, attempts; with --attempts id, event, attempt,
-    at, status, latencyMs, error. A status of 0 means that there was no answer.
+    Piped output is tab-separated: id, event, createdAt, state, nextAttemptAt, attempts; with --attempts, it is id,
+    event, attempt, at, status, latencyMs, error. A status of 0 means that there was no response.
 
     Examples:
 
@@ -132,13 +134,13 @@ def deliveries(
         rows, more = fetch_newest(client, uuid, room, lambda row: state is None or row.get("state") == state)
     printer.emit(list(split_by_attempt(rows)) if attempts else rows)
     if more:
-        ctx.note(f"showing {len(rows)} deliveries; there are more: see them with -n or --all")
+        ctx.note(f"showing {len(rows)} deliveries; use -n or --all for more")
 
 
 def fetch_newest(
     client: "Client", webhook: str, room: int | None, wanted: Callable[[Row], bool] = lambda _: True
 ) -> tuple[list[dict[str, Any]], bool]:
-    """The newest ``room`` deliveries (None: all) that are ``wanted``, newest first, and whether there are more."""
+    """Return the newest ``room`` ``wanted`` deliveries (None: all), newest first, and whether there are more."""
     feed = client.webhooks.deliveries(webhook)
     page = feed.newest(LIMIT_MAX)
     found = list(filter(wanted, page))
@@ -148,19 +150,19 @@ def fetch_newest(
 
 
 def split_by_attempt(rows: Iterable[Row]) -> Iterable[dict[str, Any]]:
-    """A row for each attempt, those of one delivery in the order they were made."""
+    """Yield a row for each attempt, in order within each delivery."""
     for row in rows:
         for number, attempt in enumerate(read_objects(row, "attempts"), start=1):
             yield {"id": row["id"], "event": row.get("event"), "attempt": number, **attempt}
 
 
 def read_delivery_ids(context: Context, words: Sequence[str]) -> list[int]:
-    """The numbers of deliveries, each once, in order; ``-`` stands for those on stdin. Stop (2) for another word."""
+    """Return the unique delivery ids in order; ``-`` reads ids from stdin. Raise Stop (2) for anything else."""
     found: dict[int, None] = {}
     for word in words:
         for text in (line.split()[0] for line in context.stdin if line.strip()) if word == "-" else (word,):
             if not (text.isascii() and text.isdigit()):
                 hint = "See: docshare webhooks deliveries WEBHOOK"
-                raise Stop(ExitCode.USAGE, f"{text!r} is no number of a delivery", hint=hint)
+                raise Stop(ExitCode.USAGE, f"{text!r} is not a delivery id", hint=hint)
             found[int(text)] = None
     return list(found)

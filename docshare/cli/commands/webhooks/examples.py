@@ -1,4 +1,4 @@
-"""``docshare webhooks kinds`` and ``sample``: what is sent. Nothing is asked and nothing is sent."""
+"""``docshare webhooks kinds`` and ``sample``: show what the server sends, without any request."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -19,7 +19,7 @@ app = App()
 
 
 def _list_own_keys(row: Row) -> str:
-    """The keys beside those of every event, in brackets what is not always there."""
+    """Return the keys besides those of every event, optional ones in brackets."""
     always = [key for key in row["data"] if key not in DATA_KEYS]
     return ", ".join((*always, *(f"[{key}]" for key in row["optional"])))
 
@@ -39,11 +39,11 @@ SAMPLE_SPEC = Spec(fields=("event", "timestamp", "data", "text", "mrkdwn", "bloc
 
 @app.command("kinds", spec=KINDS_SPEC)
 def kinds() -> None:
-    """List the kinds of events: when each fires, and what stands in its data.
+    """List the kinds of events, with triggers and data keys.
 
-    KEYS are those of the data beside fileUuid and fileName, in brackets where it depends. PLAN: below it, nothing is
-    sent. webhook.test comes from 'docshare webhooks test' only; access.denied is in the activity feed only. In a pipe:
-    kind, subscribable, plan, data, optional, fires.
+    KEYS are the keys of the data besides fileUuid and fileName; optional keys are in brackets. PLAN is the lowest plan
+    with which the event is sent. webhook.test is sent only by 'docshare webhooks test'; access.denied is only in the
+    activity feed. Piped output is tab-separated: kind, subscribable, plan, data, optional, fires.
 
     Examples:
 
@@ -67,22 +67,20 @@ def _build_row(row: samples.SampleKind) -> dict[str, Any]:
 
 @app.command("sample", spec=SAMPLE_SPEC)
 def sample(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="The kind of event; see: docshare webhooks kinds.")],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="Kind of event; see: docshare webhooks kinds.")],
     values: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Another value in the data. Repeatable.")
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Set a value in the data. Repeatable.")
     ] = None,
-    minimal: Annotated[
-        bool, typer.Option("--minimal", help="Without what stands there only where it applies.")
-    ] = False,
+    minimal: Annotated[bool, typer.Option("--minimal", help="Omit optional keys.")] = False,
     format_: Annotated[
         str,
-        typer.Option("--format", metavar="json|slack", help="As a program gets it, or Slack."),
+        typer.Option("--format", metavar="json|slack", help="Format of the webhook."),
     ] = DEFAULT_FORMAT,
 ) -> None:
-    """Print an example of what a webhook is sent, byte for byte, keys in the order sent.
+    """Print a sample event exactly as the server sends it.
 
-    A value of a custom gate form is fields.NAME=VALUE; timestamp can be set as well. With --format slack it is the
-    message that Slack gets, with links into the server in effect.
+    Use --set fields.NAME=VALUE for a field of a custom gate form; --set also accepts timestamp. --format slack prints
+    the message to Slack, with links to the current server.
 
     Examples:
 
@@ -94,7 +92,7 @@ def sample(
     printer = ctx.emitter(SAMPLE_SPEC)
     found = samples.build_envelope(kind, samples.parse_assignments(values or ()), minimal=minimal)
     if format_ not in FORMATS:
-        raise Stop(ExitCode.USAGE, f"--format: there is no format {format_!r}", hint=f"Formats: {', '.join(FORMATS)}.")
+        raise Stop(ExitCode.USAGE, f"--format: unknown format {format_!r}", hint=f"Formats: {', '.join(FORMATS)}.")
     if format_ != DEFAULT_FORMAT:
         from docshare.contract import slack
 

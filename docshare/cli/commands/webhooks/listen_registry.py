@@ -1,5 +1,5 @@
-"""Webhooks that ``docshare webhooks listen --public-url`` made: noted while it runs, so that ``webhooks prune`` finds
-those which a crash has left behind."""
+"""Record the webhooks of ``docshare webhooks listen --public-url`` while it runs, so that ``webhooks prune`` can delete
+those left behind by a crash."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -14,25 +14,29 @@ if TYPE_CHECKING:
 
     from docshare.cli.framework.context import Context
 
-Entry = dict[str, Any]  # {uuid, origin, profile, url, createdAt}; profile is null where none was in effect
+Entry = dict[str, Any]  # {uuid, origin, profile, url, createdAt}; profile is null if none was in effect
 
 
 def load_orphans(context: "Context") -> list[Entry]:
-    """What is noted and nobody listens to, oldest first. Stop (2) if the file cannot be read."""
+    """Return the recorded webhooks that no process uses, oldest first. Raise Stop (2) if the file cannot be read."""
     return [entry for entry in _read(_path(context)) if not _is_in_use(context, str(entry.get("uuid")))]
 
 
 @contextmanager
 def register(context: "Context", entry: Entry) -> Iterator[None]:
-    """Note a webhook that was just made, and that it is in use for the length of the block. It stays noted until
-    ``remove``. Stop (2) if the file cannot be written."""
-    with hold_lock(_lock_path(context, str(entry["uuid"]))):  # the kernel drops it with the process, however that ends
+    """Record a new webhook, and mark it as in use during the block. The record stays until ``remove``.
+
+    Raise Stop (2) if the file cannot be written.
+    """
+    with hold_lock(
+        _lock_path(context, str(entry["uuid"]))
+    ):  # the kernel releases it when the process ends, even by a crash
         _update(context, lambda entries: [*entries, entry])
         yield
 
 
 def remove(context: "Context", uuid: str) -> None:
-    """Forget a webhook that is gone."""
+    """Delete the record of a webhook."""
     _update(context, lambda entries: [entry for entry in entries if entry.get("uuid") != uuid])
     with suppress(OSError):
         _lock_path(context, uuid).unlink()
@@ -67,6 +71,6 @@ def _read(path: "Path") -> list[Entry]:
         return []
     except (OSError, ValueError) as error:
         raise Stop(
-            ExitCode.USAGE, f"cannot read {path}: {error}", hint="Delete it: it only helps to tidy up."
+            ExitCode.USAGE, f"cannot read {path}: {error}", hint="Delete the file; only webhooks prune uses it."
         ) from error
     return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []

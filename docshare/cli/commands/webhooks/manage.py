@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 app = App()
 
 _WebhooksArgument = Annotated[list[str], typer.Argument(metavar="WEBHOOK...", help=WEBHOOKS_HELP)]
-_DryRunOption = Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")]
+_DryRunOption = Annotated[bool, typer.Option("--dry-run", "-n", help="Print the requests without sending them.")]
 
-_SHOWN_DELIVERIES = 5  # deliveries that are shown with a webhook
+_SHOWN_DELIVERIES = 5  # deliveries to show with a webhook
 
 
 @app.command("list", spec=webhook_rows.LIST_SPEC)
 def list_webhooks() -> None:
     """List the webhooks of the account.
 
-    Newest first, with their health. A pipe gets tab-separated uuid, url, format, active, events, fileUuid, createdAt,
-    failureCount, lastStatus.
+    Newest first, with their health. Piped output is tab-separated: uuid, url, format, active, events, fileUuid,
+    createdAt, failureCount, lastStatus.
 
     Examples:
 
@@ -42,9 +42,9 @@ def list_webhooks() -> None:
 
 @app.command("show", spec=webhook_rows.SHOW_SPEC)
 def show(webhook: Annotated[str, typer.Argument(metavar="WEBHOOK", help=WEBHOOK_HELP)]) -> None:
-    """Show one webhook, and on a terminal its last deliveries.
+    """Show a webhook, and on a terminal its last deliveries.
 
-    A pipe gets one line per field, its name and its value.
+    Piped output has one line per field, with name and value.
 
     Examples:
 
@@ -73,7 +73,7 @@ def _fetch_last_deliveries(client: "Client", uuid: str) -> list[dict[str, Any]]:
     try:
         return client.webhooks.deliveries(uuid).newest(_SHOWN_DELIVERIES)
     except Refused as refusal:
-        if refusal.status != 404:  # Spec gap: the delivery log is an addition, which not every server has
+        if refusal.status != 404:  # not every server has a delivery log
             raise
         return []
 
@@ -82,8 +82,8 @@ def _fetch_last_deliveries(client: "Client", uuid: str) -> list[dict[str, Any]]:
 def delete(webhooks: _WebhooksArgument, dry_run: _DryRunOption = False) -> ExitCode:
     """Delete webhooks.
 
-    Nothing more is sent to them, not even what waits; the delivery log goes too. On a terminal you are asked first;
-    elsewhere --yes is needed.
+    Deliveries that are still queued are dropped, and the delivery log is deleted. On a terminal, the command asks for
+    confirmation; elsewhere, --yes is required.
 
     Examples:
 
@@ -99,10 +99,10 @@ def delete(webhooks: _WebhooksArgument, dry_run: _DryRunOption = False) -> ExitC
 
 @app.command("enable", spec=webhook_rows.ENABLE_SPEC)
 def enable(webhooks: _WebhooksArgument, dry_run: _DryRunOption = False) -> ExitCode:
-    """Switch webhooks on again that were disabled.
+    """Enable webhooks that were disabled.
 
-    The count of abandoned deliveries starts over. What was dropped when it was disabled is not sent by itself; docshare
-    webhooks redeliver does.
+    The count of abandoned deliveries restarts at zero. Deliveries that were dropped when the webhook was disabled are
+    not sent automatically; use docshare webhooks redeliver.
 
     Examples:
 

@@ -1,6 +1,6 @@
-"""The notations for a webhook: UUID, the beginning of one, or its address; and ``-`` for UUIDs on stdin.
+"""Resolve webhooks given as a UUID, a UUID prefix or a URL, or as ``-`` for UUIDs on stdin.
 
-All but a whole UUID are looked up in the list of the account, which is asked for once.
+Everything except a full UUID is looked up in the webhooks of the account, which are fetched once.
 """
 
 import re
@@ -18,44 +18,46 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-WEBHOOK_HELP = "UUID, its first 8 characters or more, or the exact address."
-WEBHOOKS_HELP = "UUID, its first 8 characters or more, the exact address, or - for UUIDs on stdin."
+WEBHOOK_HELP = "UUID, its first 8 characters or more, or the exact URL."
+WEBHOOKS_HELP = "UUID, its first 8 characters or more, the exact URL, or - for UUIDs on stdin."
 
-SHORT_UUID_CHARS = 8  # characters of a UUID that people see
+SHORT_UUID_CHARS = 8  # characters of a UUID that are shown to people
 _UUID_PREFIX = re.compile(rf"[0-9a-f-]{{{SHORT_UUID_CHARS},36}}", re.ASCII)
 _LIST_HINT = "See: docshare webhooks list"
 
 
 class WebhookResolver:
-    """Turns what the user wrote into webhooks; asks for the list at most once."""
+    """Resolves arguments to webhooks, fetching the list at most once."""
 
     def __init__(self, context: "Context", client: "Client") -> None:
         self._ctx = context
         self._client = client
 
     def one(self, word: str) -> Row:
-        """The Webhook that ``word`` means. Stop (2) if it means nothing or several, Stop (3) if there is none."""
+        """Return the webhook for ``word``. Raise Stop (2) if it is malformed or ambiguous, Stop (3) if none matches."""
         found = [row for row in self.all if self._means(word, row)]
         if len(found) > 1:
             candidates = ", ".join(f"{row['uuid']} ({row.get('url')})" for row in found)
-            raise Stop(ExitCode.USAGE, f"{word!r} means {len(found)} webhooks: {candidates}", hint="Write more of one.")
+            raise Stop(
+                ExitCode.USAGE, f"{word!r} matches {len(found)} webhooks: {candidates}", hint="Use a longer prefix."
+            )
         if found:
             return found[0]
-        raise Stop(ExitCode.NOT_FOUND, f"no webhook {word}", hint=_LIST_HINT)
+        raise Stop(ExitCode.NOT_FOUND, f"webhook {word} does not exist", hint=_LIST_HINT)
 
     def uuid(self, word: str) -> str:
-        """The UUID that ``word`` means; a whole one is taken as it is, without a request."""
+        """Return the UUID for ``word``; a full UUID needs no request."""
         return word.lower() if is_uuid(word) else str(self.one(word)["uuid"])
 
     def many(self, words: Sequence[str]) -> list[Row]:
-        """The Webhooks for several words, without doubles, in order; ``-`` stands for the UUIDs on stdin."""
+        """Return the unique webhooks for ``words`` in order; ``-`` reads UUIDs from stdin."""
         found: dict[str, Row] = {}
         for word in words:
             for name in self._stdin_words() if word == "-" else [word]:
                 row = self.one(name)
                 found[str(row["uuid"])] = row
         if not found:
-            raise Stop(ExitCode.USAGE, "no webhook was named")
+            raise Stop(ExitCode.USAGE, "no webhook given")
         return list(found.values())
 
     @cached_property
@@ -70,8 +72,8 @@ class WebhookResolver:
             return row.get("url") == word
         beginning = word.lower()
         if not _UUID_PREFIX.fullmatch(beginning):
-            hint = f"A webhook is given as {WEBHOOK_HELP}"
-            raise Stop(ExitCode.USAGE, f"{word!r} names no webhook", hint=hint)
+            hint = f"Use its {WEBHOOK_HELP}"
+            raise Stop(ExitCode.USAGE, f"{word!r} is not a UUID prefix or a URL", hint=hint)
         return str(row.get("uuid", "")).startswith(beginning)
 
     def _stdin_words(self) -> Iterator[str]:

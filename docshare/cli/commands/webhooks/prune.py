@@ -1,4 +1,4 @@
-"""``docshare webhooks prune``: webhooks that nobody listens to any more."""
+"""``docshare webhooks prune``: delete webhooks that are no longer used."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -27,16 +27,17 @@ _ORPHANED = "left behind by 'webhooks listen'"
 
 @app.command("prune", spec=DELETE_SPEC)
 def prune(
-    inactive: Annotated[bool, typer.Option("--inactive", help="Also those that were disabled.")] = False,
+    inactive: Annotated[bool, typer.Option("--inactive", help="Also delete disabled webhooks.")] = False,
     url_prefix: Annotated[
-        str | None, typer.Option("--url-prefix", metavar="TEXT", help="Also those whose address begins so.")
+        str | None,
+        typer.Option("--url-prefix", metavar="TEXT", help="Also delete webhooks whose URL starts with TEXT."),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Print the requests without sending them.")] = False,
 ) -> ExitCode:
-    """Delete webhooks that are left over.
+    """Delete webhooks that are no longer used.
 
-    Those are the ones that 'webhooks listen --public-url' made on this machine and could not delete, because it was
-    killed; with options also others. On a terminal you are asked first; elsewhere --yes is needed.
+    Deletes webhooks that 'webhooks listen --public-url' created on this machine and left behind when it was killed. The
+    options select more. On a terminal, the command asks for confirmation; elsewhere, --yes is required.
 
     Examples:
 
@@ -46,7 +47,7 @@ def prune(
     """
     ctx = current_context()
     if url_prefix is not None and "://" not in url_prefix:
-        raise Stop(ExitCode.USAGE, f"{url_prefix!r} begins no address", hint="It begins with https://")
+        raise Stop(ExitCode.USAGE, f"{url_prefix!r} is not the start of a URL", hint="It must begin with https://")
     with ctx.client() as client:
         names = WebhookResolver(ctx, client)
         noted = [str(entry.get("uuid")) for entry in listen_registry.load_orphans(ctx)]
@@ -57,22 +58,22 @@ def prune(
         for row in found:
             ctx.note(f"{row['uuid']}  {row.get('url')}  {why[str(row['uuid'])]}")
         if not found:
-            ctx.emit([], DELETE_SPEC._replace(empty="nothing is left over"))
+            ctx.emit([], DELETE_SPEC._replace(empty="no webhooks to delete"))
             return ExitCode.OK
         return delete_each(ctx, client, found, dry_run=dry_run)
 
 
 def _describe_reason(row: Row, noted: Sequence[str], *, inactive: bool, prefix: str | None) -> str:
-    """Why the webhook is to go; empty if it is not."""
+    """Return why the webhook is to be deleted, or nothing if it is not."""
     if row["uuid"] in noted:
         return _ORPHANED
     if inactive and row.get("active") is False:
         return DISABLED
-    return "at that address" if prefix is not None and str(row.get("url")).startswith(prefix) else ""
+    return "URL matches --url-prefix" if prefix is not None and str(row.get("url")).startswith(prefix) else ""
 
 
 def delete_each(context: Context, client: "Client", rows: Sequence[Row], *, dry_run: bool) -> ExitCode:
-    """Delete webhooks after a question, or with ``dry_run`` only say so; 12 if some of many were refused."""
+    """Delete webhooks after confirmation, or print the requests with ``dry_run``. Return 12 if some fail."""
     from docshare.cli.framework import bulk
 
     urls = {str(row["uuid"]): row.get("url") for row in rows}
@@ -91,6 +92,6 @@ def delete_each(context: Context, client: "Client", rows: Sequence[Row], *, dry_
 
 
 def _forget(context: Context, uuid: str) -> None:
-    with suppress(Stop):  # a note that stays does no harm; the webhook is gone
+    with suppress(Stop):  # a stale entry is harmless because the webhook is deleted
         if any(entry.get("uuid") == uuid for entry in listen_registry.load_orphans(context)):
             listen_registry.remove(context, uuid)

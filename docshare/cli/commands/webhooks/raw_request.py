@@ -1,4 +1,4 @@
-"""Reading an HTTP request that somebody saved to a file, headers and body as they came."""
+"""Parse an HTTP request that was saved to a file."""
 
 import re
 from typing import NamedTuple
@@ -10,31 +10,31 @@ _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
 
 
 class SavedRequest(NamedTuple):
-    """A saved request: ``headers`` in their order; the raw ``body``; ``remark`` about it, empty if there is none."""
+    """A saved request: ``headers`` in order, the raw ``body``, and a ``remark`` about it or an empty string."""
 
     headers: tuple[tuple[str, str], ...]
     body: bytes
     remark: str
 
     def values(self, name: str) -> list[str]:
-        """Every value of the header ``name``, whose case does not matter."""
+        """Return every value of the header ``name``, ignoring case."""
         return [value for known, value in self.headers if known.lower() == name.lower()]
 
 
 def parse_request(raw: bytes) -> SavedRequest:
-    """Read a saved request, lines ended by CR LF or LF, with or without its request line.
+    """Parse a saved request with CR LF or LF line ends, with or without its request line.
 
-    The body is what follows the empty line, as long as ``Content-Length`` says: editors add a newline. Stop (2) for
-    what is no request.
+    The body follows the empty line and is cut to ``Content-Length``, because editors append a newline. Raise Stop (2)
+    if ``raw`` is not a request.
     """
     end = _END_OF_HEAD.search(raw)
     if end is None:
-        raise _request_error("there is no empty line between headers and body")
+        raise _request_error("no empty line between headers and body")
     headers = tuple(_parse_headers(raw[: end.start()].decode("latin-1")))
     body, remark = raw[end.end() :], ""
     saved = SavedRequest(headers, body, remark)
     if any(value.lower() != "identity" for value in saved.values("Transfer-Encoding")):
-        raise _request_error("its body is chunked; save the body itself and give it as BODY")
+        raise _request_error("the body is chunked; save the decoded body and pass it as BODY")
     for said in saved.values("Content-Length")[:1]:
         if said.isascii() and said.isdigit() and int(said) != len(body):
             body, remark = body[: int(said)], _describe_length_mismatch(int(said), len(body))
@@ -48,15 +48,15 @@ def _parse_headers(head: str) -> list[tuple[str, str]]:
             continue
         name, colon, value = line.partition(":")
         if not colon or not name or name != name.strip():
-            raise _request_error(f"line {number} is no header")
+            raise _request_error(f"line {number} is not a header")
         found.append((name, value.strip(" \t")))
     return found
 
 
 def _describe_length_mismatch(said: int, found: int) -> str:
     if found > said:
-        return f"the body has {found} bytes; the {said} that Content-Length says are looked at"
-    return f"the body has {found} bytes, but Content-Length says {said}: it was cut off or changed"
+        return f"the body has {found} bytes; only the {said} bytes of Content-Length are used"
+    return f"the body has {found} bytes, but Content-Length is {said}: the body was truncated or changed"
 
 
 def _request_error(why: str) -> Stop:

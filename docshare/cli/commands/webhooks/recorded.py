@@ -1,4 +1,4 @@
-"""Events that somebody kept, one JSON object a line: what ``webhooks listen --save`` writes, envelopes, or rows of the
+"""Parse saved events, one JSON object per line: the output of ``webhooks listen --save``, envelopes, or rows of the
 activity feed."""
 
 import json
@@ -12,9 +12,9 @@ from docshare.contract.wire import parse_instant
 
 
 class Event(NamedTuple):
-    """One event to send again: the ``line`` it stands on; its ``kind``; ``at`` milliseconds, None if not kept; ``id``
-    of its delivery; the number of the ``attempt``; the raw ``body``. Not ``genuine``: a listener heard it and its
-    signature did not fit, so anybody can have sent it, and nothing else of it is read."""
+    """One event to send again. ``line`` is the line number, ``at`` its time in milliseconds or None, ``id`` the
+    delivery id, and ``body`` the raw body. If the event is not ``genuine``, ``webhooks listen`` found its signature
+    invalid, and only ``line`` is filled."""
 
     line: int
     kind: str
@@ -26,12 +26,12 @@ class Event(NamedTuple):
 
     @property
     def sendable(self) -> bool:
-        """Whether webhooks are told of its kind at all."""
+        """Return whether webhooks can receive this kind."""
         return self.kind != DENIED_KIND
 
 
 def parse_events(raw: bytes) -> Iterator[Event]:
-    """The events in a file, in their order; empty lines do not count. Stop (2) naming a line that is none."""
+    """Yield the events of a file in order, skipping empty lines. Raise Stop (2) with the number of an invalid line."""
     for number, line in enumerate(raw.split(b"\n"), 1):
         if line.strip():
             yield _parse_event(number, line.strip())
@@ -47,19 +47,19 @@ def _parse_event(number: int, line: bytes) -> Event:
     except (ValueError, RecursionError) as error:
         raise _event_error(number, str(error)) from None
     if not isinstance(kind, str) or not kind:
-        raise _event_error(number, "it has no event")
+        raise _event_error(number, "the key event is missing")
     return Event(number, kind, parse_instant(str(row.get(time))), _delivery_id(row, body), _attempt_number(row), body)
 
 
 def _parse_object(text: bytes) -> dict[str, Any]:
     found = json.loads(text)
     if not isinstance(found, dict):
-        raise ValueError("it is no object")
+        raise ValueError("not a JSON object")
     return found
 
 
 def _extract_body(row: Mapping[str, Any], line: bytes) -> tuple[bytes, str]:
-    """The bytes to send, and the key under which the row has its time. What was kept as text is sent as it is."""
+    """Return the bytes to send and the key of the time of the row. A body stored as text is sent unchanged."""
     if "body" in row:
         body = row["body"]
         return (body.encode() if isinstance(body, str) else _format_json(body)), "receivedAt"
@@ -71,7 +71,7 @@ def _extract_body(row: Mapping[str, Any], line: bytes) -> tuple[bytes, str]:
 
 
 def _delivery_id(row: Mapping[str, Any], body: bytes) -> str:
-    """The delivery's own, or one that is the same whenever this body is replayed: receivers know repeats by it."""
+    """Return the saved delivery id, or one derived from the body so that receivers can detect repeated replays."""
     found = row.get("id")
     return found if isinstance(found, str) and found.isprintable() else str(uuid.uuid5(uuid.NAMESPACE_OID, body.hex()))
 
@@ -86,5 +86,5 @@ def _format_json(value: Any) -> bytes:
 
 
 def _event_error(number: int, why: str) -> Stop:
-    hint = 'Each line is {"event": .., "timestamp": .., "data": ..}, or what webhooks listen --save wrote.'
-    return Stop(ExitCode.USAGE, f"line {number} is no event: {why}", hint=hint, code="local_file")
+    hint = 'Each line is {"event": .., "timestamp": .., "data": ..}, or a line of webhooks listen --save.'
+    return Stop(ExitCode.USAGE, f"line {number} is not an event: {why}", hint=hint, code="local_file")

@@ -1,4 +1,4 @@
-"""``docshare webhooks redeliver``: deliveries once more, one by one or all that failed."""
+"""``docshare webhooks redeliver``: send single deliveries or all failed ones again."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
@@ -33,7 +33,7 @@ REDELIVER_SPEC = Spec(
     plain=("id", "event", "state", "nextAttemptAt"),
     fields=(*DELIVERY_KEYS, "delivery"),
     id="id",
-    empty="there is nothing to send again",
+    empty="no deliveries to send again",
     human=_render_row,
 )
 
@@ -42,22 +42,25 @@ REDELIVER_SPEC = Spec(
 def redeliver(
     webhook: Annotated[str, typer.Argument(metavar="WEBHOOK", help=WEBHOOK_HELP)],
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="ID...", help="Numbers of deliveries, or - for numbers on stdin.")
+        list[str] | None, typer.Argument(metavar="ID...", help="Delivery ids, or - for ids on stdin.")
     ] = None,
-    failed: Annotated[bool, typer.Option("--failed", help="All that were abandoned.")] = False,
+    failed: Annotated[bool, typer.Option("--failed", help="Send all abandoned deliveries again.")] = False,
     since: Annotated[
         str | None,
-        typer.Option("--since", metavar="ID|TIME", help="With --failed: after this id, or given up after 2h ago."),
+        typer.Option(
+            "--since", metavar="ID|TIME", help="With --failed: only after this id, duration ago (2h) or date."
+        ),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Print the requests without sending them.")] = False,
 ) -> ExitCode:
     """Send deliveries again.
 
-    Each is queued for a new round of up to five attempts, with the body it had and a fresh signature; its Webhook-Id
-    stays, so a receiver can tell that it has seen it. A delivery that is still queued is due now. A disabled webhook
-    has to be enabled first.
+    Each delivery is queued for up to five new attempts, with the same body and a new signature. It keeps its
+    Webhook-Id, by which the receiver can detect duplicates. A delivery that is still queued is sent immediately. A
+    disabled webhook must be enabled first.
 
-    A pipe gets tab-separated id, event, state, nextAttemptAt. Exit code 12 if some of many were refused.
+    Piped output is tab-separated: id, event, state, nextAttemptAt. The exit code is 12 if the server rejected some of
+    several deliveries.
 
     Examples:
 
@@ -91,13 +94,13 @@ def redeliver(
 def _check_options(ids: list[str], *, failed: bool, since: str | None) -> None:
     if bool(ids) == failed:
         hint = "See: docshare webhooks deliveries WEBHOOK"
-        raise Stop(ExitCode.USAGE, "name the deliveries by their numbers, or all that failed by --failed", hint=hint)
+        raise Stop(ExitCode.USAGE, "give either delivery ids or --failed", hint=hint)
     if since is not None and not failed:
-        raise Stop(ExitCode.USAGE, "--since needs --failed")
+        raise Stop(ExitCode.USAGE, "--since requires --failed")
 
 
 def _list_abandoned(client: "Client", uuid: str, start: Since) -> list[int]:
-    """The numbers of the abandoned deliveries from ``start`` on, oldest first, as their events came."""
+    """Return the ids of the deliveries abandoned since ``start``, oldest first."""
     rows, _ = fetch_newest(client, uuid, None, lambda row: row.get("state") == ABANDONED and _is_after(row, start))
     return [int(row["id"]) for row in rows][::-1]
 
@@ -105,6 +108,6 @@ def _list_abandoned(client: "Client", uuid: str, start: Since) -> list[int]:
 def _is_after(row: Row, start: Since) -> bool:
     if start.id is not None:
         return int(row["id"]) > start.id
-    # A delivery is given up hours after its event, so the event's time would leave out what failed lately.
+    # A delivery is abandoned hours after its event, so the time of the event would exclude recent failures.
     times = (row.get("createdAt"), *(attempt.get("at") for attempt in read_objects(row, "attempts")))
     return start.at is None or max(parse_instant(str(time)) or 0 for time in times) >= start.at

@@ -1,4 +1,4 @@
-"""``docshare webhooks replay``: events that were kept, sent to a receiver once more."""
+"""``docshare webhooks replay``: send saved events to a receiver."""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
@@ -40,13 +40,16 @@ REPLAY_SPEC = Spec(
 
 @app.command("replay", spec=REPLAY_SPEC)
 def replay(
-    file: Annotated[str, typer.Argument(metavar="F", help="File with an event a line; '-' is stdin.")],
-    to: Annotated[str | None, typer.Option("--to", metavar="URL", help="The receiver, http or https.")] = None,
+    file: Annotated[str, typer.Argument(metavar="F", help="File with one event per line; '-' is stdin.")],
+    to: Annotated[str | None, typer.Option("--to", metavar="URL", help="URL of the receiver, http or https.")] = None,
     secret_file: Annotated[
         str | None, typer.Option("--secret-file", metavar="F", help="File with the secret to sign with; '-' is stdin.")
     ] = None,
     speed: Annotated[
-        str, typer.Option("--speed", metavar="1x|max", help="In the time they took (2x: in half of it), or at once.")
+        str,
+        typer.Option(
+            "--speed", metavar="1x|max", help="Send at the original pace (2x: twice as fast), or without delay."
+        ),
     ] = MAX_SPEED,
     only: Annotated[
         list[str] | None, typer.Option("--only", metavar="KIND", help="Only events of this kind. Repeatable.")
@@ -54,15 +57,17 @@ def replay(
     header_name: Annotated[
         str, typer.Option("--header-name", metavar="NAME", help="Name of the signature header.")
     ] = SIGNATURE_HEADER,
-    insecure: Annotated[bool, typer.Option("--insecure-forward", help="Take any certificate of the receiver.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")] = False,
+    insecure: Annotated[
+        bool, typer.Option("--insecure-forward", help="Accept any TLS certificate of the receiver.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Print the requests without sending them.")] = False,
 ) -> ExitCode:
-    """Send events that were kept to a receiver again, each signed anew.
+    """Send saved events to a receiver, with new signatures.
 
-    The file is what 'webhooks listen --save' wrote, or rows of the activity feed ('events list --type activity
-    --oldest-first --format jsonl'), or envelopes of your own. They go out in its order, bodies as they were kept. In a
-    pipe: line, kind, status, ms, error, tab-separated, as each is answered. Only 2xx is success. Exit code 12 if some
-    were not taken, 11 if the receiver could not be reached at all.
+    The file contains the output of 'webhooks listen --save', rows of the activity feed ('events list --type activity
+    --oldest-first --format jsonl'), or your own events. Events are sent in the order of the file, with unchanged
+    bodies. Piped output is tab-separated: line, kind, status, ms, error. Only 2xx responses count as success. The exit
+    code is 12 if the receiver did not accept some events, and 11 if it could not be reached at all.
 
     Examples:
 
@@ -72,7 +77,7 @@ def replay(
     from docshare.cli.commands.webhooks.resend import replay_events
 
     if to is None:
-        raise Stop(ExitCode.USAGE, "name the receiver with --to")
+        raise Stop(ExitCode.USAGE, "--to is required")
     return replay_events(
         current_context().emitter(REPLAY_SPEC),
         file,

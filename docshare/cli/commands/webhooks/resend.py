@@ -1,4 +1,4 @@
-"""What ``docshare webhooks replay`` does: reads events, signs each anew, and sends it to a receiver when it is due."""
+"""Implement ``docshare webhooks replay``: read saved events, sign each one and send it at its original pace."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ from docshare.contract.webhooks import (
 )
 
 _SPEED = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)x", re.ASCII)
-_ANNOUNCE_MS = 10_000  # ms that a replay takes before it is announced how long
+_ANNOUNCE_MS = 10_000  # ms; replays that take at least this long print their duration first
 
 
 def replay_events(
@@ -41,8 +41,10 @@ def replay_events(
     verify: bool,
     dry_run: bool,
 ) -> ExitCode:
-    """Send the events of ``file`` to the receiver at ``to``, and tell each answer to ``printer``; the others are the
-    options of the command as they were typed. Stop (2) for what is none of these."""
+    """Send the events of ``file`` to the receiver at ``to``, and print each response.
+
+    The other parameters are the unparsed options of the command. Raise Stop (2) for invalid ones.
+    """
     ctx = current_context()
     url, factor, header = check_forward_url(to, "--to"), _parse_speed(speed), validate_header_name(header_name)
     secret = read_secret(ctx, secret_file, also=file)
@@ -59,42 +61,42 @@ def replay_events(
 
 
 def _select_events(ctx: Context, found: Sequence[Event], only: Sequence[str]) -> list[Event]:
-    """Those of the kinds asked for; Stop (2) for a kind that is never sent."""
+    """Return the events of the selected kinds. Raise Stop (2) for an unknown kind."""
     known = (*KINDS, TEST_KIND)
     strange = [kind for kind in only if kind not in known]
     if strange:
-        raise Stop(ExitCode.USAGE, f"--only: there is no event kind {strange[0]!r}", hint=f"Kinds: {', '.join(known)}.")
+        raise Stop(ExitCode.USAGE, f"--only: unknown event kind {strange[0]!r}", hint=f"Kinds: {', '.join(known)}.")
     forged = sum(not event.genuine for event in found)
-    if forged:  # signed anew, it would pass for real
-        ctx.warn(f"{forged} are left out: they came without a genuine signature, so anybody can have sent them")
+    if forged:  # a new signature would make it look genuine
+        ctx.warn(f"skipped events without a valid signature, which anyone may have sent: {forged}")
     silent = sum(not event.sendable for event in found)
     if silent:
-        ctx.note(f"{silent} refused attempts are left out: webhooks are not told of them")
+        ctx.note(f"skipped access.denied events, which are never sent to webhooks: {silent}")
     wanted = [event for event in found if event.genuine and event.sendable and (not only or event.kind in only)]
     if not wanted:
-        ctx.note("there is nothing to send")
+        ctx.note("no events to send")
     return wanted
 
 
 def _parse_speed(speed: str) -> float | None:
-    """How much faster than they came; None for at once. Stop (2) for what is no speed."""
+    """Return the factor of ``--speed``, or None for no delays. Raise Stop (2) for anything else."""
     if speed == MAX_SPEED:
         return None
     match = _SPEED.fullmatch(speed)
     if match is None or float(match[1]) == 0:
-        raise Stop(ExitCode.USAGE, f"--speed: {speed!r} is no speed", hint="Write 1x, 10x, 0.5x or max.")
+        raise Stop(ExitCode.USAGE, f"--speed: {speed!r} is not a speed", hint="Use 1x, 10x, 0.5x or max.")
     return float(match[1])
 
 
 def _pace(ctx: Context, found: Sequence[Event], factor: float | None) -> Iterator[Event]:
-    """The events, each when it is due: as long after the first one as it came then."""
+    """Yield each event with its original delay after the first one, divided by ``factor``."""
     times = [event.at for event in found if event.at is not None]
     if factor is None or not times:
         yield from found
         return
     lasts = int((max(times) - times[0]) / factor)
     if lasts >= _ANNOUNCE_MS:
-        ctx.note(f"this takes {format_duration(lasts)}")
+        ctx.note(f"the replay takes {format_duration(lasts)}")
     began = ctx.monotonic()
     for event in found:
         due = began + ((event.at or times[0]) - times[0]) / 1000 / factor
@@ -123,6 +125,6 @@ def _summarize(ctx: Context, answers: Sequence[ForwardResult]) -> ExitCode:
     failed = [answer for answer in answers if not answer.taken]
     if not failed:
         return ExitCode.OK
-    ctx.err(f"error: {len(failed)} of {len(answers)} were not taken", "error")
+    ctx.err(f"error: the receiver did not accept {len(failed)} of {len(answers)} events", "error")
     reached = any(answer.status for answer in answers)
     return ExitCode.PARTIAL if reached else ExitCode.UNREACHABLE

@@ -1,4 +1,4 @@
-"""How webhooks and their deliveries are shown."""
+"""Specs for printing webhooks."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 
 DISABLED = f"disabled after {DISABLE_AFTER} abandoned deliveries"
-FILE_NAME = "fileName"  # beside fileUuid, for people
+FILE_NAME = "fileName"  # added to fileUuid for people
 
 
 def short_uuid(row: Row) -> str:
-    """As much of the UUID of a webhook as people need."""
+    """Return the first characters of the UUID of a webhook."""
     return clean(str(row.get("uuid", ""))[:SHORT_UUID_CHARS])
 
 
 def describe_kinds(row: Row) -> str:
-    """The kinds of a webhook."""
+    """Return the kinds that a webhook subscribes to."""
     kinds = row.get("events")
     if not isinstance(kinds, list):
         return ""
@@ -32,12 +32,12 @@ def describe_kinds(row: Row) -> str:
 
 
 def describe_scope(row: Row) -> str:
-    """The file whose events are sent; empty for all files."""
+    """Return the file of the webhook, or nothing for all files."""
     return str(row.get(FILE_NAME) or row.get("fileUuid") or "")
 
 
 def describe_health(row: Row) -> str:
-    """What is wrong with a webhook; empty where nothing is."""
+    """Return the problem of a webhook, or nothing if it is healthy."""
     if row.get("active") is False:
         return DISABLED
     failures = row.get("failureCount")
@@ -45,7 +45,7 @@ def describe_health(row: Row) -> str:
 
 
 def add_file_names(context: "Context", client: "Client", rows: Sequence[Row]) -> list[Row]:
-    """``rows`` with the names of the files that they are for, where the server shows them."""
+    """Return ``rows`` with the names of their files, if the credential can list files."""
     from docshare.cli.local import cache
     from docshare.client.errors import Refused
 
@@ -53,7 +53,7 @@ def add_file_names(context: "Context", client: "Client", rows: Sequence[Row]) ->
         return list(rows)
     try:
         files = client.files.list()
-    except Refused:  # the credential may manage webhooks and not see files
+    except Refused:  # the credential may lack the scope to list files
         return list(rows)
     cache.remember_files(context, files)
     names = {file.get("uuid"): file.get("originalName") for file in files}
@@ -69,32 +69,32 @@ def _make_renderer(verb: str) -> "Callable[[Row, Context], Iterator[str]]":
 
 LIST_SPEC = Spec(
     table=(
-        Column("url", "ADDRESS", role="bold", flexible=True),
+        Column("url", "URL", role="bold", flexible=True),
         Column("events", "EVENTS", flexible=True, rank=2, show=describe_kinds),
         Column("format", "FORMAT", rank=5),
         Column("fileUuid", "FILE", flexible=True, rank=3, show=describe_scope),
         Column("lastStatus", "LAST", rank=4),
         Column("lastDeliveryAt", "SENT", kind="when", rank=6),
-        Column("active", "TROUBLE", role="error", rank=1, show=describe_health),
+        Column("active", "PROBLEM", role="error", rank=1, show=describe_health),
         Column("uuid", "WEBHOOK", role="id", show=short_uuid),
     ),
     plain=("uuid", "url", "format", "active", "events", "fileUuid", "createdAt", "failureCount", "lastStatus"),
     fields=WEBHOOK_LIST_KEYS,
     id="uuid",
-    empty="no webhooks; make one with: docshare webhooks create URL --all",
+    empty="no webhooks; create one with: docshare webhooks create URL --all",
 )
 
 SHOW_SPEC = Spec(
     table=(
-        Column("url", "address", role="bold"),
+        Column("url", "url", role="bold"),
         Column("uuid", "webhook", role="id"),
         Column("events", "events", show=describe_kinds),
         Column("format", "format"),
         Column("fileUuid", "file", show=describe_scope),
         Column("createdAt", "created", kind="moment"),
         Column("lastDeliveryAt", "last sent", kind="moment"),
-        Column("lastStatus", "last answer"),
-        Column("active", "trouble", role="error", show=describe_health),
+        Column("lastStatus", "last status"),
+        Column("active", "problem", role="error", show=describe_health),
         Column("disabledAt", "disabled", role="error", kind="moment"),
     ),
     plain=WEBHOOK_KEYS,

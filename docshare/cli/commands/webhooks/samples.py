@@ -1,4 +1,4 @@
-"""Example events: what stands in the data of each kind, and envelopes to try a receiver on (section Webhook events)."""
+"""Example events: the data keys of each kind, and sample envelopes for testing a receiver."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -26,8 +26,8 @@ _GATE_KEY = re.compile("[a-z][a-z0-9_]*", re.ASCII)
 
 
 class SampleKind(NamedTuple):
-    """One kind: ``always`` and ``when`` are the keys of its data; ``plan`` of the owner without which it is not sent;
-    ``subscribable`` whether a webhook can ask for it."""
+    """One kind of event. ``always`` and ``when`` are the required and optional keys of its data, ``plan`` is the lowest
+    plan of the owner with which it is sent."""
 
     kind: str
     fires: str
@@ -38,25 +38,25 @@ class SampleKind(NamedTuple):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """All keys of the data, in the order sent."""
+        """Return all keys of the data in the order sent."""
         return (*self.always, *self.when)
 
 
 ROWS: tuple[SampleKind, ...] = (
     *(SampleKind(name, kind.fires, (*DATA_KEYS, *kind.always), kind.when, kind.plan) for name, kind in KINDS.items()),
-    SampleKind(TEST_KIND, "the owner tests a webhook; it goes to that one only", (), DATA_KEYS, subscribable=False),
+    SampleKind(TEST_KIND, "the owner tests a webhook; sent only to that webhook", (), DATA_KEYS, subscribable=False),
     SampleKind(
         DENIED_KIND,
-        "somebody is refused; it is in the activity feed and sent to no webhook",
+        "a reader is denied access; only in the activity feed",
         (*DATA_KEYS, *DENIED_ALWAYS),
         DENIED_WHEN,
         subscribable=False,
     ),
 )
-"""The nine kinds that webhooks can ask for, and the two that they cannot."""
+"""The nine kinds that webhooks can subscribe to, and the two that they cannot."""
 
 SENT_KINDS: dict[str, SampleKind] = {row.kind: row for row in ROWS if row.kind != DENIED_KIND}
-"""The kinds that receivers see."""
+"""The kinds that are sent to receivers."""
 
 
 class _Key(NamedTuple):
@@ -89,15 +89,14 @@ _EXAMPLE_TIME = "2026-11-21T09:00:00.000Z"
 
 
 def build_envelope(kind: str, values: Mapping[str, str], *, minimal: bool = False) -> dict[str, Any]:
-    """An example of ``kind`` as it is sent, keys in the order sent.
+    """Return an example of ``kind``, with keys in the order sent.
 
-    Parameters: ``values``: texts by key, such as ``{"timeMs": "5000", "fields.company": "Acme"}``, which replace those
-    of the example; ``minimal``: without the keys that stand only where they apply, unless ``values`` has them. Stop (2)
-    for a kind, key or value that there is not.
+    ``values``, such as ``{"timeMs": "5000", "fields.company": "Acme"}``, replace those of the example. ``minimal``
+    omits the optional keys that are not in ``values``. Raise Stop (2) for an unknown kind or key, or an invalid value.
     """
     row = SENT_KINDS.get(kind)
     if row is None:
-        raise Stop(ExitCode.USAGE, f"there is no event kind {kind!r}", hint=f"Kinds: {', '.join(SENT_KINDS)}.")
+        raise Stop(ExitCode.USAGE, f"unknown event kind {kind!r}", hint=f"Kinds: {', '.join(SENT_KINDS)}.")
     given = dict(_parse_values(row, values))
     shown = (*row.always, *(key for key in row.when if key in given or not minimal))
     data = {key: given.get(key, _KEYS[key].example) for key in shown}
@@ -105,12 +104,12 @@ def build_envelope(kind: str, values: Mapping[str, str], *, minimal: bool = Fals
 
 
 def parse_assignments(words: Iterable[str]) -> dict[str, str]:
-    """The texts behind ``--set key=value``, by key; Stop (2) for a word without ``=`` and for a key given twice."""
+    """Parse ``--set key=value``. Raise Stop (2) for an argument without ``=`` and for a duplicate key."""
     found: dict[str, str] = {}
     for word in words:
         key, equals, value = word.partition("=")
         if not equals:
-            raise Stop(ExitCode.USAGE, f"--set {word}: write key=value")
+            raise Stop(ExitCode.USAGE, f"--set {word} must have the form KEY=VALUE")
         if key in found:
             raise Stop(ExitCode.USAGE, f"--set {key} is given twice")
         found[key] = value

@@ -1,4 +1,4 @@
-"""``docshare webhooks sign`` and ``verify``: for whoever writes a receiver. Nothing is sent."""
+"""``docshare webhooks sign`` and ``verify``: help develop a receiver, without any request."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -26,8 +26,8 @@ app = App()
 Row = Mapping[str, Any]
 
 _NOW = "now"
-_YEAR_10000 = 253_402_300_800  # seconds; a time from there on cannot be drawn
-_EPOCH_SECONDS = re.compile("[0-9]{1,11}", re.ASCII)  # as many as a time in milliseconds has not
+_YEAR_10000 = 253_402_300_800  # seconds; later times cannot be formatted
+_EPOCH_SECONDS = re.compile("[0-9]{1,11}", re.ASCII)  # a time in milliseconds has more digits
 _HEADER_NAME = re.compile("[A-Za-z0-9!#$%&'*+.^_`|~-]+", re.ASCII)
 
 
@@ -61,14 +61,14 @@ def sign_body(
     body: Annotated[str, typer.Argument(metavar="BODY", help=_BODY_HELP)],
     secret_file: _SecretFileOption = None,
     at: Annotated[
-        str, typer.Option("--at", metavar="T", help="When it is signed: now, seconds since 1970, or a time.")
+        str, typer.Option("--at", metavar="T", help="Signing time: now, seconds since 1970, or RFC 3339.")
     ] = _NOW,
     header_name: _HeaderNameOption = SIGNATURE_HEADER,
 ) -> None:
-    """Sign a body as the server does, and print the header line.
+    """Sign a body like the server and print the header line.
 
-    Signed is exactly what the file holds, with its last newline if it has one; send it with curl --data-binary. One
-    newline behind the secret in its file does not count.
+    The exact bytes of the file are signed, including a final newline, so send the file with curl --data-binary. One
+    newline at the end of the secret file is ignored.
 
     Examples:
 
@@ -98,20 +98,20 @@ def verify_body(
     ] = None,
     header_name: _HeaderNameOption = SIGNATURE_HEADER,
     tolerance: Annotated[
-        str, duration_option("How far the signing time may be away.")
+        str, duration_option("Maximum difference from the signing time.")
     ] = f"{REPLAY_WINDOW_MS // 1000}s",
     at: Annotated[
-        str, typer.Option("--at", metavar="T", help="When it was received: now, seconds since 1970, or a time.")
+        str, typer.Option("--at", metavar="T", help="Time of receipt: now, seconds since 1970, or RFC 3339.")
     ] = _NOW,
 ) -> ExitCode:
-    """Verify the signature of a delivery, and say why it does not fit.
+    """Verify the signature of a delivery and explain mismatches.
 
-    Exit code 13 if it is not genuine: malformed (which part), mismatch, stale, or future. Of a mismatch the usual
-    mistakes are tried, alone and by twos: a newline added or cut off, other line ends, JSON written anew by a
-    framework, the key without whsec_ or hex-decoded, quotes in the secret file, the body signed without t.
+    The exit code is 13 if the signature is malformed, a mismatch, stale, or from the future. For a mismatch, common
+    mistakes are tried, alone and in pairs: an added or missing newline, changed line ends, JSON that a framework
+    serialized again, the key without whsec_ or hex-decoded, quotes in the secret file, the body signed without t.
 
-    The body comes from a file, with --signature, or with its headers from a saved request. A pipe gets one line per
-    field, its name and its value.
+    Pass the body and --signature, or a saved request with headers and body. Piped output has one line per field, with
+    name and value.
 
     Examples:
 
@@ -126,10 +126,10 @@ def verify_body(
     now, window = _parse_time(ctx, at, "--at"), int(parse_duration(tolerance) * 1000)
     if request is not None:
         if body is not None or signature is not None:
-            raise Stop(ExitCode.USAGE, "--request has the body and the signature; give nothing else")
+            raise Stop(ExitCode.USAGE, "--request excludes BODY and --signature")
         found = _examine_request(ctx, secret, request, validate_header_name(header_name), (now, window))
     elif body is None or signature is None:
-        raise Stop(ExitCode.USAGE, "give BODY and --signature, or --request")
+        raise Stop(ExitCode.USAGE, "BODY and --signature, or --request, are required")
     else:
         found = verify.examine(secret, read_bytes(ctx, body, "BODY"), signature, now, window)
     printer.emit(_build_row(found))
@@ -137,14 +137,18 @@ def verify_body(
 
 
 def read_secret(ctx: Context, source: str | None, *, also: str | None = None) -> str:
-    """The secret in a file (``-``: stdin) without one newline at its end, which from now on shows up in no message.
+    """Return the secret in a file (``-``: stdin) without a final newline, and redact it from all later messages.
 
-    ``also``: what else is read, maybe from stdin. Stop (2) if there is none.
+    ``also`` is another source that may be stdin. Raise Stop (2) if there is no secret.
     """
     if source is None:
-        raise Stop(ExitCode.USAGE, "give the secret with --secret-file", hint="What stands on a command line is seen.")
+        raise Stop(
+            ExitCode.USAGE,
+            "--secret-file is required",
+            hint="Command-line arguments are visible to other users of this machine.",
+        )
     if source == also == STDIN:
-        raise Stop(ExitCode.USAGE, "only one of them can come from stdin")
+        raise Stop(ExitCode.USAGE, "only one of the two can come from stdin")
     secret = read_text(ctx, source, "--secret-file").removesuffix("\n").removesuffix("\r")
     if not secret.strip():
         raise Stop(ExitCode.USAGE, f"--secret-file: {source} is empty", code="local_file")
@@ -163,10 +167,10 @@ def _examine_request(
     if len(values) == 1:
         return verify.examine(secret, saved.body, values[0], *times)
     if values:
-        return verify.SignatureFinding(Verdict.MALFORMED, f"The request has {len(values)} headers {header}.")
+        return verify.SignatureFinding(Verdict.MALFORMED, f"The request has {len(values)} {header} headers.")
     others = [name for name, value in saved.headers if re.match(r"\s*t=\d+\s*,\s*v1=", value)]
-    hint = f"{others[0]} looks like one: --header-name {others[0]}" if others else "Slack deliveries have none."
-    return verify.SignatureFinding(Verdict.MALFORMED, f"The request has no header {header}.", hint)
+    hint = f"{others[0]} may be it: --header-name {others[0]}" if others else "Slack deliveries are not signed."
+    return verify.SignatureFinding(Verdict.MALFORMED, f"The request has no {header} header.", hint)
 
 
 def _build_row(found: "verify.SignatureFinding") -> dict[str, Any]:
@@ -185,18 +189,18 @@ def _build_row(found: "verify.SignatureFinding") -> dict[str, Any]:
 
 
 def validate_header_name(header: str) -> str:
-    """``header``, if it can be the name of one; Stop (2) otherwise."""
+    """Return ``header``. Raise Stop (2) if it is not a valid header name."""
     if _HEADER_NAME.fullmatch(header) is None:
-        raise Stop(ExitCode.USAGE, f"--header-name: {header!r} is no name of a header")
+        raise Stop(ExitCode.USAGE, f"--header-name: {header!r} is not a valid header name")
     return header
 
 
 def _parse_time(ctx: Context, text: str, option: str) -> int:
-    """``now``, seconds since 1970 as ``t`` has them, or an RFC 3339 time, in milliseconds. Stop (2) for others."""
+    """Parse ``now``, seconds since 1970 or an RFC 3339 time to milliseconds. Raise Stop (2) for anything else."""
     if text == _NOW:
         return ctx.now()
     found = int(text) * 1000 if _EPOCH_SECONDS.fullmatch(text) else parse_instant(text)
     if found is None or found < 0:
-        hint = "Write now, 1700000000 (seconds), or 2026-11-21T09:00:00Z."
-        raise Stop(ExitCode.USAGE, f"{option}: {text!r} is no time", hint=hint)
+        hint = "Use now, 1700000000 (seconds), or 2026-11-21T09:00:00Z."
+        raise Stop(ExitCode.USAGE, f"{option}: {text!r} is not a time", hint=hint)
     return found

@@ -1,4 +1,4 @@
-"""``docshare webhooks test``: test events, sent at once and no oftener than the server allows."""
+"""``docshare webhooks test``: send test events within the rate limit of the server."""
 
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -24,11 +24,11 @@ _MAX_REPEAT = 1000
 
 
 def describe_result(result: Row) -> str:
-    """``delivered 200 in 143 ms``: the result of a test, in words."""
+    """Return the result of a test, such as ``delivered 200 in 143 ms``."""
     status, latency = result.get("status"), result.get("latencyMs")
     if result.get("delivered") is True:
         return f"delivered {status} in {latency} ms"
-    return f"not delivered: {f'{status} in' if status else 'no answer after'} {latency} ms"
+    return f"not delivered: {f'{status} in' if status else 'no response after'} {latency} ms"
 
 
 def _render_row(row: Row, context: Context) -> Iterator[str]:
@@ -41,7 +41,7 @@ TEST_SPEC = Spec(plain=TEST_RESULT_KEYS, human=_render_row)
 
 
 class _RateLimiter:
-    """Keeps the tests of one run ``every`` seconds apart, and within what the server allows per token."""
+    """Spaces the tests of one run by ``every`` seconds and keeps them within the rate limit per token."""
 
     def __init__(self, context: Context, every: float) -> None:
         self._ctx = context
@@ -49,7 +49,7 @@ class _RateLimiter:
         self._sent: deque[float] = deque(maxlen=WEBHOOK_TEST.limit)
 
     def wait(self) -> None:
-        """Wait until the next test may be sent."""
+        """Block until the next test may be sent."""
         now = self._ctx.monotonic()
         due = self._sent[-1] + self._every if self._sent else now
         if len(self._sent) == self._sent.maxlen:
@@ -62,17 +62,20 @@ class _RateLimiter:
 @app.command("test", spec=TEST_SPEC)
 def send_tests(
     webhook: Annotated[str, typer.Argument(metavar="WEBHOOK", help=WEBHOOK_HELP)],
-    repeat: Annotated[int, typer.Option("--repeat", min=1, max=_MAX_REPEAT, metavar="N", help="Send N of them.")] = 1,
-    every: Annotated[str, duration_option("The time between two of them.")] = "6s",
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")] = False,
+    repeat: Annotated[
+        int, typer.Option("--repeat", min=1, max=_MAX_REPEAT, metavar="N", help="Number of test events.")
+    ] = 1,
+    every: Annotated[str, duration_option("Time between two test events.")] = "6s",
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Print the requests without sending them.")] = False,
 ) -> ExitCode:
-    """Send a test event now, and say what the receiver answered.
+    """Send a test event and print the response of the receiver.
 
-    The event is webhook.test, whatever kinds and file the webhook is for. It is sent once, is in no delivery log and
-    does not count towards disabling. A server sends 10 a minute, which repeated tests keep to.
+    The event is webhook.test, regardless of the kinds and the file of the webhook. It is sent once, does not appear in
+    the delivery log and does not count toward disabling the webhook. The server allows 10 tests per minute; --repeat
+    waits as needed.
 
-    Prints a line per test; a pipe gets tab-separated delivered, status, latencyMs, with --json a line of JSON each.
-    Exit code 13 if one was not delivered; status is 0 where there was no answer.
+    Each test prints a line. Piped output is tab-separated: delivered, status, latencyMs; --json prints a JSON line for
+    each test. The exit code is 13 if any test was not delivered. A status of 0 means that there was no response.
 
     Examples:
 

@@ -1,4 +1,4 @@
-"""What can be said about the address of a webhook before the server is asked. The server judges again, and finally."""
+"""Validate the URL of a webhook before sending it. The server validates it again."""
 
 import re
 from typing import TYPE_CHECKING
@@ -13,26 +13,26 @@ if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
 
 _SLACK_HOST = "hooks.slack.com"
-_SLACK_MESSAGE_PATH = "/services/"  # other addresses of that host take any JSON
+_SLACK_MESSAGE_PATH = "/services/"  # other URLs of that host accept any JSON
 _PARTS = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*)://(?P<authority>[^/?#]*)(?P<path>[^?#]*)", re.IGNORECASE)
 _NUMERIC_LABEL = re.compile(r"[0-9]+|0x[0-9a-f]*", re.IGNORECASE)
 
 
 def check_url(context: "Context", url: str, *, private: bool) -> None:
-    """Stop (2) for an address that no server takes (section Webhooks): not https, with a user name, too long, private.
+    """Raise Stop (2) for a URL that every server rejects: not https, with a user name, too long, or private.
 
-    ``private``: http and private addresses are left to the server, whose operator may have allowed them. They are as
-    well where the server is this machine, which is how webhooks are tried out.
+    With ``private``, http URLs and private addresses are left to the server, whose operator may allow them. The same
+    holds for a server on this machine, so that receivers can be developed locally.
     """
     parts = _PARTS.match(url)
     scheme = parts["scheme"].lower() if parts else ""
     if parts is None or scheme not in ("http", "https"):
-        raise _address_error(f"{url!r} is no https address")
+        raise _address_error(f"{url!r} is not an https URL")
     if len(url) > URL_CHARS:
-        raise _address_error(f"the address has {len(url)} characters; a webhook's may have {URL_CHARS}")
+        raise _address_error(f"the URL has {len(url)} characters; the limit is {URL_CHARS}")
     if "@" in parts["authority"]:
         raise _address_error(
-            "the address holds a user name", "Put what your receiver checks into the path or the query."
+            "the URL must not contain a user name", "Put secrets for your receiver into the path or the query."
         )
     _check_syntax(url, scheme)
     if not (private or _is_local_server(context)):
@@ -40,7 +40,7 @@ def check_url(context: "Context", url: str, *, private: bool) -> None:
 
 
 def check_format(url: str, format: str | None) -> None:
-    """Stop (2) where Slack would be sent what it does not understand because no format was given."""
+    """Raise Stop (2) for a Slack URL without a format, because Slack does not accept events as JSON."""
     parts = _PARTS.match(url)
     if (
         format is None
@@ -50,14 +50,14 @@ def check_format(url: str, format: str | None) -> None:
     ):
         raise Stop(
             ExitCode.USAGE,
-            "this is an address of Slack, which understands messages of its own only",
-            hint="Add --format slack; with --format json the events are sent as they are.",
+            "this is a Slack URL, and Slack accepts only its own message format",
+            hint="Use --format slack, or --format json to send the events unchanged.",
         )
 
 
 def _check_syntax(url: str, scheme: str) -> None:
     try:
-        fields.https_url("URL", "https" + url[len(scheme) :], URL_CHARS + 1)  # an http address is a letter shorter
+        fields.https_url("URL", "https" + url[len(scheme) :], URL_CHARS + 1)  # an http URL is one character shorter
     except Problem as problem:
         raise _address_error(problem.detail) from None
 
@@ -71,20 +71,20 @@ def _is_local_server(context: "Context") -> bool:
 def _check_public(authority: str, scheme: str) -> None:
     from ipaddress import ip_address
 
-    hint = "If the server's operator has allowed it (DOCSHARE_WEBHOOK_ALLOW): --private"
+    hint = "If the operator of the server allows it (DOCSHARE_WEBHOOK_ALLOW), use --private."
     if scheme != "https":
-        raise _address_error("webhooks are sent over https only", hint)
+        raise _address_error("webhooks require https", hint)
     host = re.sub(":[0-9]*$", "", authority).strip("[]").rstrip(".").lower()
     if is_loopback(host):
-        raise _address_error(f"{host} is this machine to the server: it would call itself", hint)
+        raise _address_error(f"{host} is a loopback address, so the server would call itself", hint)
     try:
         address = ip_address(host)
     except ValueError:
         if _NUMERIC_LABEL.fullmatch(host.rpartition(".")[2]):
-            raise _address_error(f"{host} is no name of a host") from None
+            raise _address_error(f"{host} is not a valid host name") from None
         return
     if not address.is_global or address.is_multicast:
-        raise _address_error(f"{host} is not reachable from everywhere", hint)
+        raise _address_error(f"{host} is not a public address", hint)
 
 
 def _address_error(detail: str, hint: str = "") -> Stop:

@@ -1,7 +1,7 @@
-"""Why the signature of a webhook delivery does not fit (section Authentication 7). Pure: nothing here reads or prints.
+"""Explain why the signature of a webhook delivery does not match. This module does no input or output.
 
-A receiver that gets it wrong mostly makes one of few mistakes, so each of them, and each two of them together, is
-tried: the key, the body, and what of them was signed.
+Most receivers that fail make one of a few mistakes with the key, the body or the signed message. Each mistake, and each
+pair of them, is tried.
 """
 
 import hashlib
@@ -23,21 +23,27 @@ VERDICT_NAMES: dict[Verdict, str] = {
     Verdict.TOO_OLD: "stale",
     Verdict.FROM_THE_FUTURE: "future",
 }
-"""The verdicts as scripts read them."""
+"""The names of the verdicts in the output for scripts."""
 
-_MAX_BODY_BYTES = 256 * 1024  # bytes of a body for which mistakes are looked for
-_FIRST_MILLISECONDS = 10**11  # as seconds that is the year 5138
+_MAX_BODY_BYTES = 256 * 1024  # bytes; larger bodies are not searched for mistakes
+_FIRST_MILLISECONDS = 10**11  # read as seconds, this is the year 5138
 _HEX_CHARS = 64
 _T = re.compile(r"(?<![A-Za-z0-9])t=([0-9]{1,15})(?![0-9])", re.ASCII)
 _V1 = re.compile(r"(?<![A-Za-z0-9])v1=([0-9a-f]{64})(?![0-9a-f])", re.ASCII | re.IGNORECASE)
 _NAMED_HEADER = re.compile(r"[A-Za-z0-9-]+:\s*(.*)", re.ASCII | re.DOTALL)
-_OTHER_HASHES = {32: "MD5", 40: "SHA-1", 44: "Base64", 96: "SHA-384", 128: "SHA-512"}  # lengths of their text
+_OTHER_HASHES = {
+    32: "MD5",
+    40: "SHA-1",
+    44: "Base64",
+    96: "SHA-384",
+    128: "SHA-512",
+}  # by the length of the encoded text
 
 
 class SignatureFinding(NamedTuple):
-    """``detail``: the verdict in a sentence; ``mistake``: what makes the signature fit, empty if nothing known does;
-    ``signed_at``: seconds since 1970 in the header, None without; ``age`` seconds since then, negative in the future.
-    """
+    """``detail`` is the verdict as a sentence, ``mistake`` the mistake that explains it or an empty string,
+    ``signed_at`` the time in the header in seconds since 1970, and ``age`` the seconds since then (negative in the
+    future)."""
 
     verdict: Verdict
     detail: str
@@ -47,9 +53,9 @@ class SignatureFinding(NamedTuple):
 
 
 def examine(secret: str, body: bytes, header: str, now: int, tolerance: int) -> SignatureFinding:
-    """Judge the signature ``header`` of the raw ``body``, and say why it is wrong.
+    """Verify the signature ``header`` of the raw ``body`` and explain a failure.
 
-    Parameters: ``secret`` as its owner keeps it; ``now`` and ``tolerance`` in milliseconds.
+    ``secret`` is the whole secret with its prefix; ``now`` and ``tolerance`` are in milliseconds.
     """
     verdict = verify(secret, body, header, now, tolerance)
     if verdict is Verdict.MALFORMED:
@@ -65,26 +71,26 @@ def examine(secret: str, body: bytes, header: str, now: int, tolerance: int) -> 
 
 
 def describe_flaw(header: str) -> str:
-    """What is wrong with the form of a ``header`` that is not ``t=<digits>,v1=<64 lower-case hex characters>``."""
+    """Describe why ``header`` does not have the form ``t=<digits>,v1=<64 lowercase hex characters>``."""
     if not header.strip():
         return "The signature header is empty."
     named = _NAMED_HEADER.fullmatch(header)
     if named is not None:
-        return "The signature begins with the name of the header; give only what stands behind the colon."
+        return "The signature begins with the name of the header; pass only the value after the colon."
     if header != header.strip():
-        return "There is blank space or a line break around the signature header."
+        return "The signature header has whitespace around it."
     parts = dict(_split_parts(header))
     for name in ("t", "v1"):
         if name not in parts:
             return f"The signature header has no {name}= part."
     if re.search(r"\s", header):
-        return "There is blank space inside the signature header; none belongs there, not even after the comma."
+        return "The signature header contains whitespace; none is allowed, not even after the comma."
     more = [name for name, _ in _split_parts(header) if name not in ("t", "v1")]
     if more:
-        return f"The signature header has a part too many: {', '.join(more)}."
+        return f"The signature header has an unknown part: {', '.join(more)}."
     if len(_split_parts(header)) > 2:
-        return "The signature header has a part twice."
-    return _describe_value_flaw(parts["t"], parts["v1"]) or "In the signature header t stands first, then v1."
+        return "The signature header has a duplicate part."
+    return _describe_value_flaw(parts["t"], parts["v1"]) or "In the signature header, t must come before v1."
 
 
 def _split_parts(header: str) -> list[tuple[str, str]]:
@@ -94,34 +100,35 @@ def _split_parts(header: str) -> list[tuple[str, str]]:
 
 def _describe_value_flaw(t: str, v1: str) -> str:
     if not (t.isascii() and t.isdigit()):
-        return "t in the signature header is no decimal number."
+        return "t in the signature header is not a decimal number."
     if len(t) > 15:
         return "t in the signature header is too long to be a time in seconds."
     if len(v1) != _HEX_CHARS:
         like = _OTHER_HASHES.get(len(v1))
-        hint = f", which is the length of {like}" if like else ""
+        hint = f", the length of {like}" if like else ""
         return f"v1 in the signature header has {len(v1)} characters{hint}; HMAC-SHA256 in hex has {_HEX_CHARS}."
     if re.fullmatch("[0-9a-fA-F]+", v1, re.ASCII) is None:
         return "v1 in the signature header is not hex."
-    return "v1 in the signature header has capital letters; it is lower-case hex." if v1 != v1.lower() else ""
+    return "v1 in the signature header must be lowercase hex." if v1 != v1.lower() else ""
 
 
 def explain_mismatch(secret: str, body: bytes, seconds: str, signature: str) -> str:
-    """What makes ``signature`` (lower-case hex) fit, as a sentence; empty if no known mistake does.
+    """Return which mistake makes ``signature`` (lowercase hex) match, as a sentence, or nothing if no known one does.
 
-    Parameters: ``seconds``: ``t`` of the header, in decimal.
+    ``seconds`` is ``t`` of the header in decimal.
     """
     if len(body) > _MAX_BODY_BYTES:
         return ""
     wanted = signature.encode()
     for words, digest in _list_candidates(secret, body, seconds):
         if hmac.compare_digest(digest.encode(), wanted):
-            return f"It fits {' and '.join(word.how for word in words)}. {' '.join(word.advice for word in words)}"
+            mistakes, advice = " and ".join(word.how for word in words), " ".join(word.advice for word in words)
+            return f"The signature matches {mistakes}. {advice}"
     return ""
 
 
 def _list_candidates(secret: str, body: bytes, seconds: str) -> Iterator[tuple[list[Candidate], str]]:
-    """Every known mistake alone, then every two together: what they are, and the signature they lead to."""
+    """Yield every known mistake, then every pair of them, each with the resulting signature."""
     choices = (list(list_messages(seconds)), list(list_bodies(body)), list(list_keys(secret)))
     for mistakes in (1, 2):
         for message, text, key in product(*choices):
@@ -132,7 +139,7 @@ def _list_candidates(secret: str, body: bytes, seconds: str) -> Iterator[tuple[l
 
 
 def _check_numbers(secret: str, body: bytes, header: str) -> str:
-    """Whether the numbers in a malformed ``header`` fit all the same."""
+    """Describe whether the values in a malformed ``header`` match nevertheless."""
     times, signatures = _T.findall(header), _V1.findall(header)
     if len(times) != 1 or len(signatures) != 1:
         return ""
@@ -140,28 +147,26 @@ def _check_numbers(secret: str, body: bytes, header: str) -> str:
     seconds = times[0]
     right = hmac.new(secret.encode("utf-8", "surrogatepass"), seconds.encode() + b"." + body, hashlib.sha256)
     if hmac.compare_digest(right.hexdigest().encode(), signature.encode()):
-        return "Apart from that the signature fits."
+        return "Otherwise the signature matches."
     found = explain_mismatch(secret, body, seconds, signature)
-    return f"Apart from that: {found[0].lower()}{found[1:]}" if found else ""
+    return f"Otherwise, {found[0].lower()}{found[1:]}" if found else ""
 
 
 def _describe_mismatch(body: bytes, mistake: str) -> str:
     if not body:
-        return "The signature does not fit an empty body: was the body read before?"
-    why = "" if mistake else ": another secret, or the body was changed. None of the usual mistakes explains it"
-    return f"The signature does not fit{why}."
+        return "The signature does not match an empty body. The body may have been read before."
+    why = "" if mistake else ": the secret is wrong or the body was changed. No common mistake explains it"
+    return f"The signature does not match{why}."
 
 
 def _describe_age(verdict: Verdict, age: int, tolerance: int) -> str:
     allowed = spoken(tolerance // SECOND)
     if verdict is Verdict.TOO_OLD:
-        return (
-            f"The signature is genuine but stale: {spoken(age)} old, allowed are {allowed}. A replay or a wrong clock."
-        )
+        return f"The signature is genuine but {spoken(age)} old; the limit is {allowed}. Replayed, or a clock is wrong."
     if verdict is Verdict.FROM_THE_FUTURE:
-        return f"The signature is genuine but from the future, by {spoken(-age)}; allowed are {allowed}: a wrong clock."
+        return f"The signature is genuine but {spoken(-age)} in the future; the limit is {allowed}. A clock is wrong."
     when = f"{spoken(age)} ago" if age >= 0 else f"{spoken(-age)} from now"
-    return f"The signature is genuine, made {when}."
+    return f"The signature is genuine and was created {when}."
 
 
 def _describe_unit_mistake(seconds: int) -> str:

@@ -1,7 +1,7 @@
-"""Completion scripts, written from the command tree.
+"""Generate completion scripts from the command tree.
 
-The scripts are static: words and options stand in them, and only ids come from ``docshare __complete``, whose lines
-hold no character that means something to a shell. No script evaluates text it was given.
+The scripts are static: they contain the words and options, and only ids come from ``docshare __complete``, whose output
+has no characters that are special to a shell. No script evaluates text it receives.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ HEADER = "completion for docshare; written by: python -m docshare.cli.reference"
 
 
 class CompletionNode(NamedTuple):
-    """What can follow one path of command words: further words with their summaries, options, and arguments."""
+    """The completions after one path of command words: further words with summaries, options, and arguments."""
 
     path: str
     words: tuple[tuple[str, str], ...]
@@ -22,7 +22,7 @@ class CompletionNode(NamedTuple):
 
 
 def build_nodes(root: Command) -> list[CompletionNode]:
-    """Every command, the root first. Options of the root are offered everywhere, so they stand at the root only."""
+    """Return every command, the root first. Options of the root work everywhere, so only the root lists them."""
     return [
         CompletionNode(
             path=" ".join(command.path),
@@ -34,11 +34,11 @@ def build_nodes(root: Command) -> list[CompletionNode]:
     ]
 
 
-_HELP_OPTION = Option(("--help", "-h"), "", "Show help and end.", "", "", None)
+_HELP_OPTION = Option(("--help", "-h"), "", "Show help and exit.", "", "", None)
 
 
 def _merge_arguments(arguments: tuple[Argument, ...]) -> ValueCompletion | None:
-    """The first argument's value, and the fixed words of those behind it: the scripts do not count arguments."""
+    """Merge the values of the first argument with the fixed words of the others: scripts do not count arguments."""
     if not arguments:
         return None
     first, words = arguments[0].value, (word for each in arguments for word in each.value.words)
@@ -46,13 +46,13 @@ def _merge_arguments(arguments: tuple[Argument, ...]) -> ValueCompletion | None:
 
 
 def list_valued_options(root: Command) -> list[str]:
-    """Options that take a value and may stand before a command word, so that the value is not taken for one."""
+    """Return the options that take a value before a command word, so that the value is not taken for a command."""
     groups = [command for command in root.walk() if command.children]
     return [name for group in groups for option in group.options if option.metavar for name in option.names]
 
 
 def render_script(shell: str, root: Command) -> str:
-    """The completion script of a shell."""
+    """Return the completion script of a shell."""
     from docshare.cli.completion.scripts import bash, fish, powershell, zsh
 
     writers: dict[str, Callable[[Command], str]] = {

@@ -9,7 +9,7 @@ _TEMPLATE = """\
 # bash {header}
 
 _docshare_reply() {{
-    # Offer those of the words that begin with what was typed. Readline replaces only what follows the last : or =.
+    # Offer the words that begin with what was typed. Readline replaces only the part after the last : or =.
     local word
     for word; do
         [[ $word == "$typed"* ]] || continue

@@ -8,7 +8,7 @@ from docshare.cli.reference.tree import Command, Option, ValueCompletion
 _TEMPLATE = """\
 # fish {header}
 
-function __docshare_at --description 'whether these command words, and no others, were typed'
+function __docshare_at --description 'Test whether exactly these command words were typed'
     set -l current
     set -l before
     for word in (commandline -opc)[2..-1]

@@ -53,7 +53,7 @@ Register-ArgumentCompleter -Native -CommandName docshare -ScriptBlock {{
 
 
 def render_script(root: Command) -> str:
-    """The script. A word in angle brackets stands for the cached words of that kind."""
+    """Return the script. A word in angle brackets stands for the cached words of that kind."""
     every = build_nodes(root)
     return _TEMPLATE.format(
         header=HEADER,

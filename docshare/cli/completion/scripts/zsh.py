@@ -10,7 +10,7 @@ _TEMPLATE = """\
 # zsh {header}
 
 _docshare_cached() {{
-    # Lines of value<TAB>description. They go into an array as they are; nothing is evaluated.
+    # Lines of value<TAB>description. They go into an array unchanged; nothing is evaluated.
     local value description
     local -a found
     while IFS=$'\\t' read -r value description; do
@@ -20,7 +20,7 @@ _docshare_cached() {{
 }}
 
 _docshare_fixed() {{
-    # A word that ends with = is to be typed on; behind any other stands a space.
+    # A word that ends with = needs a value; every other word is followed by a space.
     local -a whole=("${{(@)argv:#*=}}") begun=("${{(@M)argv:#*=}}")
     compadd -a whole
     compadd -S '' -a begun

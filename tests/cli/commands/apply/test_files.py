@@ -92,7 +92,7 @@ def test_a_pipe_gets_the_actions_and_a_person_the_difference(site: ApplyFolder) 
         f"create\tfile\treport.pdf\treport.pdf\t{BASE_URL}/{file['shortId']}",
         "update\tsettings\treport.pdf\treport.pdf\t",
     ]
-    assert done.err == "2 done\n"
+    assert done.err == "2 changes made\n"
     site.shell.tty = True
     done = site(yaml_with_settings(slug="q4", viewLimit=5, allowDownload=False), "--color=never")
     assert done.out == (

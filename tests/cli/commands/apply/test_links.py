@@ -55,7 +55,7 @@ def test_a_link_that_somebody_revoked_stays_so_unless_the_file_speaks_of_it(site
     site.person.put(f"/api/v1/files/{site.file['uuid']}/variants/{ann['uuid']}", json={"revoked": True})
     done = site(yaml_with_variants({"label": "Ann"}))
     assert (done.code, site.wire.seen) == (0, 0)
-    assert "the link of Ann is revoked and stays so" in done.err
+    assert "the link of Ann stays revoked" in done.err
     assert site.done(yaml_with_variants({"label": "Ann", "revoked": False})) == [("update", "variant", "Ann")]
     assert site(yaml_with_variants({"label": "Ann", "revoked": True})).code == 2  # it takes something from a reader
     assert site.done(yaml_with_variants({"label": "Ann", "revoked": True}), "--yes") == [("update", "variant", "Ann")]
@@ -119,7 +119,7 @@ def test_a_fresh_checkout_makes_no_second_webhook(site: ApplyFolder) -> None:
     (site.folder / "hook.secret").unlink()
     done = site(yaml_with_webhook("file.viewed", file="report.pdf"))
     assert (done.code, site.wire.seen, len(site.hooks)) == (0, 0, 1)
-    assert "its secret is told no more" in done.err
+    assert "a secret is shown only once" in done.err
 
 
 # --- pruning ----------------------------------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ def test_prune_removes_what_left_the_file_and_nothing_else(site: ApplyFolder) ->
     site.person.post("/api/v1/webhooks", json={"url": HOOK + "/hand", "events": ["file.viewed"]})
     told = site(FEW)
     assert (told.code, site.wire.seen) == (0, 0)
-    assert "3 of what earlier runs described stand in the file no more; --prune removes them" in told.err
+    assert "3 resources are no longer in share.yaml; --prune removes them" in told.err
     assert site(FEW, "--prune").code == 2
     assert site.wire.seen == 0
     assert site.done(FEW, "--prune", "--yes") == [
@@ -163,7 +163,7 @@ def test_prune_removes_what_left_the_file_and_nothing_else(site: ApplyFolder) ->
     assert {row["label"] for row in labels} == {"Ann", "Hand"}
     assert {hook["url"] for hook in site.hooks} == {CHAT, HOOK + "/hand"}
     told = site(FEW, "--prune")
-    assert (told.err, site.wire.seen) == ("nothing to do\n", 0)
+    assert (told.err, site.wire.seen) == ("no changes\n", 0)
 
 
 def test_what_is_gone_already_is_not_pruned(site: ApplyFolder) -> None:
@@ -177,7 +177,7 @@ def test_what_is_gone_already_is_not_pruned(site: ApplyFolder) -> None:
     (hook,) = (row for row in site.hooks if row["url"] == HOOK)
     site.person.delete(f"/api/v1/webhooks/{hook['uuid']}")
     told = site(FEW, "--prune")
-    assert (told.code, told.err, site.wire.seen) == (0, "nothing to do\n", 0)
+    assert (told.code, told.err, site.wire.seen) == (0, "no changes\n", 0)
 
 
 def test_prune_takes_no_file_that_only_has_another_key_now(site: ApplyFolder) -> None:
@@ -282,7 +282,7 @@ def test_a_broken_state_is_refused_and_stays(shell: Shell, tmp_path: Path, conte
     state.write_text(content)
     done = shell("apply", tmp_path / "share.yaml", "--json")
     assert (done.code, done.out, state.read_text()) == (2, "", content)
-    assert "is no state of docshare apply" in done.error["detail"]
+    assert "it is not a state file of docshare apply" in done.error["detail"]
 
 
 def test_the_state_holds_nothing_that_opens_a_link(site: ApplyFolder) -> None:

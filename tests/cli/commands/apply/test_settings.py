@@ -70,7 +70,7 @@ def test_a_password_is_set_once_and_again_only_when_it_changes(site: ApplyFolder
     assert site.state.stat().st_mode & 0o777 == 0o600  # nobody else may guess at the hash
     site.state.unlink()
     done = site(text)
-    assert (site.wire.seen, "the password is set once more" in done.err) == (1, True)
+    assert (site.wire.seen, "the password is set again" in done.err) == (1, True)
     assert site.done(yaml_with_settings(passwordFile=None)) == [("update", "settings", "report.pdf")]
     assert site.file["protected"] is False
     assert site.done(yaml_with_settings(passwordFile=None)) == []
@@ -86,7 +86,7 @@ def test_a_link_that_has_ended_as_it_was_to_is_left_alone(site: ApplyFolder, wor
     advance_days(site, world, 3)
     done = site(text)
     assert (done.code, site.wire.seen) == (0, 0)
-    assert "has ended, as the file says" in done.err
+    assert "has expired as configured" in done.err
     site.person.delete(f"/api/v1/files/{site.file['uuid']}?purge=1")
     assert (site.done(text), site.files) == ([], [])  # what has ended is not shared anew
 
@@ -104,7 +104,7 @@ def test_a_burned_link_is_left_alone(site: ApplyFolder, world: World) -> None:
     update_file_row(world, site.file["uuid"], burned_at=world.clock())
     done = site(text)
     assert (done.code, site.wire.seen) == (0, 0)
-    assert "its views are used up" in done.err
+    assert "its view limit is used up" in done.err
 
 
 def advance_days(site: ApplyFolder, world: World, days: int) -> None:
@@ -134,13 +134,13 @@ def test_prune_clears_settings_that_left_the_file(site: ApplyFolder) -> None:
     site.person.put(f"/api/v1/files/{site.file['uuid']}/settings", json={"allowDownload": False})
     told = site(yaml_with_settings(slug="q3"))
     assert (told.code, site.wire.seen) == (0, 0)
-    assert "4 of what earlier runs described" in told.err
+    assert "4 resources are no longer in share.yaml" in told.err
     assert site.done(yaml_with_settings(slug="q3"), "--prune") == [("update", "settings", "report.pdf")]
     file = site.file
     assert (file["slug"], file["allowDownload"], file["protected"], file["viewerSettings"]) == ("q3", False, False, {})
     assert not {"viewLimit", "deleteAt"} & file.keys()
     told = site(yaml_with_settings(slug="q3"))  # and nothing is left that --prune could remove
-    assert (told.err, site.wire.seen) == ("nothing to do\n", 0)
+    assert (told.err, site.wire.seen) == ("no changes\n", 0)
 
 
 def test_a_plan_that_is_too_low_is_told_before_anything_is_sent(
@@ -156,4 +156,4 @@ def test_a_plan_that_is_too_low_is_told_before_anything_is_sent(
     poor.document(TWO)
     done = poor(yaml_with_settings(viewLimit=4), "--json", "--yes")
     assert (done.code, poor.wire.seen) == (6, 0)
-    assert "another document" in done.error["hint"]
+    assert "a new version" in done.error["hint"]

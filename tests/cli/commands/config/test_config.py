@@ -166,11 +166,11 @@ def test_a_relative_bundle_is_kept_as_an_absolute_path(
         ("url", "https://me:pw@docs.example", "address"),
         ("url", "", "empty"),
         ("url", "https://docs .example", "address"),
-        ("url", "https://docs\n.example", "cannot be seen"),
-        ("ca_bundle", "/no/such/file.pem", "no file"),
-        ("token_command", "pass 'show", "no command"),
-        ("token_command", " ", "names no command"),
-        ("token_command", "show \udcff", "cannot be seen"),
+        ("url", "https://docs\n.example", "nonprinting"),
+        ("ca_bundle", "/no/such/file.pem", "does not exist"),
+        ("token_command", "pass 'show", "not a valid command"),
+        ("token_command", " ", "an empty command"),
+        ("token_command", "show \udcff", "nonprinting"),
     ],
 )
 def test_unknown_keys_and_bad_values_are_2_and_change_nothing(
@@ -206,7 +206,7 @@ def test_without_a_profile_there_is_nothing_to_change(shell: Shell) -> None:
 
 def test_what_is_overridden_or_orphaned_is_said(shell: Shell, place: Path) -> None:
     done = shell("config", "set", "format", "csv", env={"DOCSHARE_FORMAT": "ids"})
-    assert "env DOCSHARE_FORMAT beats the profile" in done.err
+    assert "env DOCSHARE_FORMAT overrides the profile" in done.err
     shell("profile", "add", "key", "--url", "https://key.example", "--with-token", stdin=TOKEN.encode())
     done = shell("config", "set", "url", "https://other.example", "--profile", "key")
     assert "belongs to https://key.example" in done.err
@@ -292,13 +292,13 @@ def test_where_there_is_no_file_yet_the_editor_begins_with_a_sketch(shell: Shell
         ("s/timeout = 30/timeout = /", 6, ""),
         ("s/timeout/timout/", 6, "did you mean timeout?"),
         ("s/retries = 1/retries = \"1\"/", 7, "retries"),
-        ("s/retries = 1/retries = -1/", 7, "less than 0"),
+        ("s/retries = 1/retries = -1/", 7, "must be at least 0"),
         ("s/retries = 1/retries = true/", 7, "number"),
         ("s/= 30/= \"soon\"/", 6, "duration"),
         ("s/\"json\"/\"yaml\"/", 11, "not one of"),
-        ("s/\"work\"/\"play\"/", 2, "no profile 'play'"),
+        ("s/\"work\"/\"play\"/", 2, "profile 'play' does not exist"),
         ("s/^profile /profil /", 2, "did you mean profile"),
-        ("s/profiles.home/profiles.\"h o\"/", 9, "no name for a profile"),
+        ("s/profiles.home/profiles.\"h o\"/", 9, "not a profile name"),
         ("s/https:/ftp:/", 5, "address"),
     ],
 )  # fmt: skip
@@ -317,13 +317,13 @@ def test_a_mistake_is_named_by_its_line_and_nothing_is_changed(
 
 def test_every_mistake_is_told_at_once(shell: Shell, place: Path, tmp_path: Path) -> None:
     done = shell("config", "edit", env=make_editor_env(tmp_path, "sed -i 's/timeout/timout/; s/= 1/= -1/' \"$1\""))
-    assert "wrong in 2 places" in done.err
+    assert "invalid in 2 places" in done.err
 
 
 def test_a_table_that_is_none_is_told(shell: Shell, place: Path, tmp_path: Path) -> None:
     for text in ("profiles = 3", "[profiles]\nwork = 3"):
         done = shell("config", "edit", env=make_editor_env(tmp_path, f"printf '{text}\\n' > \"$1\""))
-        assert (done.code, "is no table" in done.err, place.read_text()) == (2, True, WORK)
+        assert (done.code, "is not a table" in done.err, place.read_text()) == (2, True, WORK)
 
 
 def test_a_file_that_is_broken_already_can_be_mended(shell: Shell, place: Path, tmp_path: Path) -> None:
@@ -353,7 +353,7 @@ def test_without_an_editor_that_works_it_is_2(shell: Shell, place: Path, env: di
 
 def test_an_editor_that_leaves_no_file_changes_nothing(shell: Shell, place: Path, tmp_path: Path) -> None:
     done = shell("config", "edit", env=make_editor_env(tmp_path, 'rm "$1"'))
-    assert (done.code, done.out, place.read_text(), "no file" in done.err) == (2, "", WORK, True)
+    assert (done.code, done.out, place.read_text(), "deleted the file" in done.err) == (2, "", WORK, True)
 
 
 def test_no_input_rules_the_editor_out(shell: Shell, place: Path, tmp_path: Path) -> None:

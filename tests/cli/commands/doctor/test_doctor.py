@@ -67,7 +67,7 @@ def test_a_library_outside_of_its_bounds_is_named(shell: Shell, monkeypatch: pyt
     monkeypatch.setattr(metadata, "version", versions.__getitem__)
     ended = shell("doctor", "--only", "program", "--json")
     row = rows_by_check(ended)["program.libraries"]
-    assert (ended.code, row["ok"], row["detail"]) == (13, False, "typer 0.29.0 is not <0.29,>=0.26")
+    assert (ended.code, row["ok"], row["detail"]) == (13, False, "typer 0.29.0 does not match <0.29,>=0.26")
 
 
 def test_completion_and_manual_are_found_where_they_are_kept(shell: Shell, tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_completion_and_manual_are_found_where_they_are_kept(shell: Shell, tmp_p
     assert "fpath" in row["detail"]
     (tmp_path / ".zshrc").write_text("fpath+=~/.zfunc\nautoload -U compinit; compinit\n")
     rows = rows_by_check(shell("doctor", "--only", "program", "--json", env=env))
-    assert rows["program.completion"]["detail"] == "completion of zsh is installed"
+    assert rows["program.completion"]["detail"] == "completion for zsh is installed"
     assert rows["program.manual"]["detail"] == f"manual pages are in {tmp_path / 'man'}"
     rows = rows_by_check(shell("doctor", "--only", "program", "--json", env={"SHELL": "/bin/tcsh"}))
     assert rows["program.completion"]["ok"] is None
@@ -105,8 +105,8 @@ def test_settings_that_cannot_be_read_hide_what_needs_them_and_nothing_else(shel
     ended = shell("doctor", "--only", "program", "--only", "settings", "--json")
     rows = rows_by_check(ended)
     assert (ended.code, rows["settings.file"]["ok"], rows["program.python"]["ok"]) == (13, False, True)
-    assert rows["settings.address"]["detail"] == "not looked at, because of file"
-    assert rows["settings.credential"]["detail"] == "not looked at, because of address"
+    assert rows["settings.address"]["detail"] == "skipped; requires file to pass"
+    assert rows["settings.credential"]["detail"] == "skipped; requires address to pass"
 
 
 def test_an_unknown_setting_is_a_warning(shell: Shell, api: FakeApi) -> None:
@@ -130,14 +130,14 @@ def test_a_refused_credential_is_named_with_its_source(shell: Shell, api: FakeAp
     api.on("GET", "/user", problem(401, "unauthorized"))
     ended = run_doctor(shell, "--json")
     rows = rows_by_check(ended)
-    assert (ended.code, rows["server.credential"]["detail"]) == (13, "refused, from env DOCSHARE_TOKEN")
-    assert rows["server.scopes"]["detail"] == "not looked at, because of credential"
+    assert (ended.code, rows["server.credential"]["detail"]) == (13, "rejected, from env DOCSHARE_TOKEN")
+    assert rows["server.scopes"]["detail"] == "skipped; requires credential to pass"
 
 
 def test_a_server_that_repeats_the_credential_does_not_get_it_printed(shell: Shell, api: FakeApi) -> None:
     api.on("GET", "/user", problem(500, "internal", f"cannot read {TOKEN}"))
     ended = run_doctor(shell, "--json")
-    assert rows_by_check(ended)["server.credential"]["detail"] == "answered with status 500: cannot read ***"
+    assert rows_by_check(ended)["server.credential"]["detail"] == "responded with status 500: cannot read ***"
     assert TOKEN not in ended.out + ended.err
 
 
@@ -147,9 +147,9 @@ def test_scopes_that_a_credential_lacks_are_listed_and_are_no_fault(shell: Shell
     ended = run_doctor(shell, "--json")
     rows = rows_by_check(ended)
     assert ended.code == 0
-    assert rows["server.credential"]["detail"] == "it is accepted, and may not know the account"
+    assert rows["server.credential"]["detail"] == "the credential is valid but lacks the profile scope"
     assert rows["server.scopes"]["detail"] == (
-        "files:read, readership:read; what writes was not tried; lacks webhooks:manage, profile"
+        "files:read, readership:read; write scopes were not tested; lacks webhooks:manage, profile"
     )
 
 
@@ -180,7 +180,7 @@ def test_a_name_that_is_not_found_stops_what_needs_it(shell: Shell, monkeypatch:
     ended = run_doctor(shell, "--json", env={"DOCSHARE_URL": "https://docs.example"})
     rows = rows_by_check(ended)
     assert (ended.code, rows["server.name"]["ok"]) == (13, False)
-    assert rows["server.name"]["detail"] == "docs.example is not found: Name or service not known"
+    assert rows["server.name"]["detail"] == "docs.example cannot be resolved: Name or service not known"
     assert {rows[f"server.{name}"]["ok"] for name in ("connection", "certificate", "api", "clock", "scopes")} == {None}
 
 
@@ -192,7 +192,7 @@ def test_a_name_service_that_hangs_is_given_up(shell: Shell, monkeypatch: pytest
     over.set()
     row = rows_by_check(ended)["server.name"]
     assert (ended.code, row["detail"], row["fix"]) == (
-        13, "no answer within 0.1 seconds", "The name service does not answer.",
+        13, "no answer within 0.1 seconds", "DNS does not respond.",
     )  # fmt: skip
 
 
@@ -223,8 +223,8 @@ def test_a_server_that_never_answers_is_given_up(shell: Shell, monkeypatch: pyte
             FakeResponse(b"", 301, {"Location": "https://docs.example/api/v1"}),
             "redirects to https://docs.example/api/v1",
         ),
-        (FakeResponse(b"<html>", 200), "answered with status 200 and no API"),
-        (FakeResponse({}, 404), "answered with status 404 and no API"),
+        (FakeResponse(b"<html>", 200), "responded with status 200, which is not a docshare API"),
+        (FakeResponse({}, 404), "responded with status 404, which is not a docshare API"),
     ],
 )
 def test_an_address_that_is_no_api_is_named(shell: Shell, api: FakeApi, answer: FakeResponse, found: str) -> None:
@@ -236,27 +236,27 @@ def test_an_address_that_is_no_api_is_named(shell: Shell, api: FakeApi, answer: 
 def test_an_answer_without_end_is_not_kept(shell: Shell, api: FakeApi) -> None:
     api.on("GET", "", b" " * 2_000_000)
     ended = run_doctor(shell, "--json")
-    assert (ended.code, rows_by_check(ended)["server.api"]["detail"]) == (13, "the answer does not end")
+    assert (ended.code, rows_by_check(ended)["server.api"]["detail"]) == (13, "the response is too large")
 
 
 @pytest.mark.parametrize("account", [{}, [], {"hello": 1}])
 def test_an_account_that_is_none_is_no_good_credential(shell: Shell, api: FakeApi, account: Any) -> None:
     api.on("GET", "/user", account)
     ended = run_doctor(shell, "--json")
-    detail = "the server takes it and names no account"
+    detail = "the server accepts the credential but returns no account"
     assert (ended.code, rows_by_check(ended)["server.credential"]["detail"]) == (13, detail)
 
 
 def test_a_server_that_fails_tells_nothing_about_scopes(shell: Shell, api: FakeApi) -> None:
     api.on("GET", "/webhooks", problem(500, "internal"))
     row = rows_by_check(run_doctor(shell, "--json"))["server.scopes"]
-    assert (row["level"], row["detail"]) == ("warning", "the server does not tell about webhooks:manage")
+    assert (row["level"], row["detail"]) == ("warning", "the server does not report webhooks:manage")
 
 
 def test_a_server_for_development_is_a_warning(shell: Shell, api: FakeApi) -> None:
     api.on("GET", "", FakeResponse({"name": "docshare"}, headers={"X-Docshare-Dev": "1"}))
     row = rows_by_check(run_doctor(shell, "--json"))["server.api"]
-    assert (row["level"], row["detail"]) == ("warning", "docshare, started for development")
+    assert (row["level"], row["detail"]) == ("warning", "docshare, running in development mode")
 
 
 @pytest.fixture(scope="module")
@@ -284,7 +284,7 @@ def test_the_end_of_a_certificate_is_told_in_time(
     time.wall = real_time.time() + DAY - left * DAY  # it is good for one day from now on
     ended = run_doctor(shell, "--json", "--ca-bundle", str(certificate), env={"DOCSHARE_URL": secured})
     row = rows_by_check(ended)["server.certificate"]
-    assert (ended.code, row["level"], row["detail"]) == (code, level, f"good for {left} days")
+    assert (ended.code, row["level"], row["detail"]) == (code, level, f"valid for {left} days")
     assert rows_by_check(ended)["server.api"]["ok"] is True
 
 
@@ -317,7 +317,7 @@ def test_a_proxy_of_the_environment_is_told_without_its_login(
     monkeypatch.setenv("http_proxy", f"http://ann:hush@{api.url.removeprefix('http://')}")
     ended = run_doctor(shell, "--json", env={"DOCSHARE_URL": "http://docs.example"})
     rows = rows_by_check(ended)
-    assert rows["settings.proxy"]["detail"] == f"requests go through {api.url}"
+    assert rows["settings.proxy"]["detail"] == f"requests use the proxy {api.url}"
     assert [rows[f"server.{name}"]["ok"] for name in ("name", "connection", "certificate")] == [None, None, None]
     assert "hush" not in ended.out + ended.err
 
@@ -351,9 +351,9 @@ def test_a_person_sees_marks_and_what_to_do(shell: Shell, api: FakeApi) -> None:
     ended = run_doctor(shell, "--color", "never")
     assert ended.code == 13
     lines = ended.lines
-    assert "The server in effect" in lines
+    assert "Current server" in lines
     place = next(number for number, line in enumerate(lines) if line.startswith("  ✗  credential"))
-    assert lines[place + 1] == "     fix: Sign in again: docshare auth login"
+    assert lines[place + 1] == "     fix: Log in again: docshare auth login"
     assert any(line.startswith("  ✓  api") for line in lines)
     assert any(line.startswith("  ·  scopes") for line in lines)
     assert ended.err.splitlines()[-1] == "1 failed, 0 warnings"
@@ -379,5 +379,5 @@ def test_a_login_in_netrc_is_told_and_not_used(
     netrc.chmod(0o600)
     monkeypatch.setenv("NETRC", str(netrc))
     rows = rows_by_check(run_doctor(shell, "--json"))
-    assert rows["settings.netrc"]["detail"] == "~/.netrc has a login for this server; it is never used"
+    assert rows["settings.netrc"]["detail"] == "~/.netrc has a login for this server, which is never used"
     assert {heard.headers["Authorization"] for heard in api.asked("GET", "/user")} == {f"Bearer {TOKEN}"}

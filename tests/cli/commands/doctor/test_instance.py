@@ -265,7 +265,7 @@ def test_a_server_that_hangs_is_named_and_not_waited_for_twice(
         ended = shell("doctor", "--only", "instance", "--only", "public", "--data", folder, "--json")
     rows = rows_by_check(ended)
     assert (ended.code, list(rows)) == (13, ["process", "public.address", "public.reach"])
-    assert rows["process"]["detail"] == f"process {os.getpid()} holds the data directory and does not answer at {url}"
+    assert rows["process"]["detail"] == f"process {os.getpid()} owns the data directory but does not respond at {url}"
     assert rows["public.reach"]["ok"] is None
 
 

@@ -62,7 +62,7 @@ def test_nothing_is_wrong_with_a_proxy_that_passes_on_what_it_should(scene: Prox
         "body": True, "clock": True,
     }  # fmt: skip
     assert all(row["fix"] == "" for row in rows.values())
-    assert rows["body"]["detail"] == "uploads of 2.0 MB get through"
+    assert rows["body"]["detail"] == "uploads of 2.0 MB succeed"
 
 
 def test_a_proxy_that_is_not_trusted_is_named_with_the_setting_that_trusts_it(scene: ProxiedServer) -> None:
@@ -77,7 +77,7 @@ def test_a_proxy_that_hides_for_whom_it_asks_is_named_with_the_line_it_lacks(sce
     scene.door.adds, scene.door.hides = False, ("X-Forwarded-For",)
     code, rows = scene.doctor()
     assert (code, rows["readers"]["ok"], rows["readers"]["fix"]) == (13, False, ADD_ADDRESS)
-    assert "all readers seem to come from 127.0.0.1" in rows["readers"]["detail"]
+    assert "all readers appear as 127.0.0.1" in rows["readers"]["detail"]
 
 
 def test_a_proxy_neither_trusted_nor_saying_for_whom_it_asks_needs_both_mended(scene: ProxiedServer) -> None:
@@ -97,7 +97,7 @@ def test_a_proxy_that_takes_no_large_body_is_named_with_its_limit(scene: Proxied
     scene.door.most = 1 << 20
     code, rows = scene.doctor()
     assert (code, rows["body"]["ok"]) == (13, False)
-    assert rows["body"]["detail"] == "an upload of 2.0 MB does not get through (status 413)"
+    assert rows["body"]["detail"] == "an upload of 2.0 MB fails (status 413)"
     assert "client_max_body_size" in rows["body"]["fix"]
     assert rows["readers"]["ok"] is True
 
@@ -105,7 +105,7 @@ def test_a_proxy_that_takes_no_large_body_is_named_with_its_limit(scene: Proxied
 def test_larger_bodies_are_sent_when_asked_and_none_after_the_first_that_fails(scene: ProxiedServer) -> None:
     scene.door.most = 12 << 20
     _, rows = scene.doctor("--body", "200MB")
-    assert rows["body"]["detail"] == "an upload of 101 MB does not get through (status 413)"
+    assert rows["body"]["detail"] == "an upload of 101 MB fails (status 413)"
     assert scene.door.heard == ["GET", "POST", "POST", "POST"]
 
 
@@ -126,7 +126,7 @@ def test_a_proxy_that_takes_headers_out_of_requests_is_named(
     scene.door.hides = (lost,)
     _, rows = scene.doctor()
     assert (rows["headers"]["ok"], rows["headers"]["level"], rows["headers"]["fix"]) == (
-        False, level, f"Let it pass on {lost}.",
+        False, level, f"Configure it to forward {lost}.",
     )  # fmt: skip
     assert why in rows["headers"]["detail"]
 
@@ -135,7 +135,7 @@ def test_an_address_that_leads_to_another_server_is_named(scene: ProxiedServer) 
     scene.door.says = (200, "")
     code, rows = scene.doctor()
     assert (code, rows["reach"]["ok"]) == (13, False)
-    assert rows["reach"]["detail"] == f"another server answers at {scene.door.url} (status 200)"
+    assert rows["reach"]["detail"] == f"another server responds at {scene.door.url} (status 200)"
     assert scene.url in rows["reach"]["fix"]
     assert "readers" not in rows
 
@@ -143,7 +143,7 @@ def test_an_address_that_leads_to_another_server_is_named(scene: ProxiedServer) 
 def test_a_proxy_that_does_not_reach_the_server_is_told_where_it_is(scene: ProxiedServer) -> None:
     scene.door.says = (502, "")
     code, rows = scene.doctor()
-    assert (code, rows["reach"]["fix"]) == (13, f"Let it pass requests on to {scene.url}")
+    assert (code, rows["reach"]["fix"]) == (13, f"Forward requests to {scene.url}")
 
 
 def test_an_address_that_only_redirects_is_named_with_the_right_one(scene: ProxiedServer) -> None:
@@ -155,7 +155,7 @@ def test_an_address_that_only_redirects_is_named_with_the_right_one(scene: Proxi
 def test_a_proxy_whose_clock_is_an_hour_off_is_named(scene: ProxiedServer) -> None:
     scene.door.date = BASE - 3600
     code, rows = scene.doctor()
-    assert (code, rows["clock"]["detail"]) == (13, "the clocks differ by 3600 s: signatures of webhooks look too old")
+    assert (code, rows["clock"]["detail"]) == (13, "the clocks differ by 3600 s; webhook signatures look too old")
 
 
 def test_the_token_of_the_probe_is_never_shown(scene: ProxiedServer) -> None:
@@ -197,7 +197,7 @@ def test_without_a_proxy_a_server_is_told_not_to_trust_one(
         ended = shell("doctor", "--only", "public", "--data", world.rt.config.data_dir, "--json")
     rows = {row["check"]: row for row in ended.json}
     assert (rows["public.readers"]["ok"], rows["public.readers"]["fix"]) == (
-        False, "Leave DOCSHARE_TRUSTED_PROXIES unset.",
+        False, "Unset DOCSHARE_TRUSTED_PROXIES.",
     )  # fmt: skip
     assert rows["public.reach"]["ok"] is True
 

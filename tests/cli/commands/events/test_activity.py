@@ -96,7 +96,7 @@ def test_a_server_without_the_feed_ends_with_3_and_a_way_out(api: FakeApi, shell
     api.on("GET", "/activity", problem(404, "not_found", "Not found."))
     done = shell("events", command, "--type", "activity", "--json")
     assert (done.code, done.out) == (3, "")
-    assert done.error["detail"] == f"{api.url} keeps no activity feed"
+    assert done.error["detail"] == f"{api.url} has no activity feed"
     assert "--type all" in done.error["hint"]
 
 
@@ -113,23 +113,23 @@ def test_another_refusal_is_told_as_it_is(api: FakeApi, shell: Shell, status: in
 @pytest.mark.parametrize(("event", "data", "words"), [
     ("file.viewed", {"pagesViewed": 3, "timeMs": 102_000, "sessionId": UUID.format(5)}, "3 pages  1m 42s"),
     ("file.viewed", {"pagesViewed": 1, "timeMs": 0, "sessionId": UUID.format(5), "variantUuid": UUID.format(6),
-                     "variantLabel": "Ann Lee"}, "1 page  0s  link of Ann Lee"),
+                     "variantLabel": "Ann Lee"}, "1 page  0s  variant Ann Lee"),
     ("file.downloaded", {}, ""),
-    ("file.downloaded", {"variantUuid": UUID.format(6)}, "link of a recipient"),
+    ("file.downloaded", {"variantUuid": UUID.format(6)}, "variant"),
     ("gate.completed", {"source": "form", "email": "a@b.example", "fields": {"email": "a@b.example", "firm": "ACME"}},
      "email=a@b.example firm=ACME"),
     ("gate.completed", {"source": "email", "email": "a@b.example"}, "email=a@b.example"),
     ("note.created", {"author": "Ada", "body": "Typo", "pageNumber": 3}, "Ada on page 3: Typo"),
     ("note.created", {"author": "Ada", "body": "two\nlines"}, "Ada: two\\nlines"),
     ("receipt.confirmed", {"name": "Ada"}, "by Ada"),
-    ("file.burned", {}, "its last view is over, the document is destroyed"),
+    ("file.burned", {}, "last view used, document destroyed"),
     ("content.replaced", {"contentVersion": 4}, "version 4"),
     ("invite.viewed", {"email": "ann@b.example", "name": "Ann Lee"}, "Ann Lee <ann@b.example>"),
     ("invite.viewed", {"email": "ann@b.example", "name": ""}, "<ann@b.example>"),
     ("proofing.updated", {"kind": "mark", "pageNumber": 2, "viewer": "Reader 7F3A"},
      "first mark by Reader 7F3A on page 2"),
     ("access.denied", {"reason": "password", "count": 3}, "wrong password  3 times"),
-    ("access.denied", {"reason": "revoked", "count": 1}, "revoked link opened"),
+    ("access.denied", {"reason": "revoked", "count": 1}, "link revoked"),
     ("access.denied", {"reason": "tomorrow", "count": 2}, "tomorrow  2 times"),
     ("future.kind", {"zebra": 1, "apple": None}, "zebra=1  apple="),
 ])  # fmt: skip
@@ -172,8 +172,8 @@ def test_a_terminal_gets_a_table(api: FakeApi, shell: Shell) -> None:
     append_event(api, 2, "access.denied", reason="domain", count=2)
     shell.tty = True
     head, line = shell(*LIST, "--no-color").lines
-    assert head.split() == ["WHEN", "EVENT", "FILE", "WHAT", "ID"]
-    assert line.split("  ")[1:] == ["access.denied", "deck.pdf", "address of another domain", "2 times", "2"]
+    assert head.split() == ["WHEN", "EVENT", "FILE", "DETAILS", "ID"]
+    assert line.split("  ")[1:] == ["access.denied", "deck.pdf", "email domain not allowed", "2 times", "2"]
 
 
 @pytest.mark.parametrize("command", [LIST, (*TAIL, "--from", "start", "--once")])
@@ -258,7 +258,7 @@ def test_the_cursor_stays_before_an_event_whose_command_failed(api: FakeApi, she
     append_event(api, 2, "note.created")
     done = shell(*TAIL, "--cursor", "all", "--from", "start", "--once", "--exec", "false", "--json")
     assert (done.code, done.out) == (12, "")
-    assert done.error["detail"] == "--exec ended with 1 for row 2 of the activity stream"
+    assert done.error["detail"] == "the --exec command exited with 1 for row 2 of the activity stream"
     assert row_ids(shell(*TAIL, "--cursor", "all", "--once", "--json")) == [2]
 
 

@@ -234,7 +234,9 @@ def test_a_cursor_beyond_what_the_server_keeps_is_refused(api: FakeApi, shell: S
     tail_ids(shell, "--cursor", "crm", "--type", stream, "--once")
     path = shell.cursors / "crm.json"
     path.write_text(json.dumps({**shell.cursor("crm"), "cursor": cursor}))
-    assert f"beyond every id of the {stream} stream" in refusal_detail(shell, "--cursor", "crm", "--type", stream)
+    assert f"contains an id that the {stream} stream cannot have" in refusal_detail(
+        shell, "--cursor", "crm", "--type", stream
+    )
 
 
 @pytest.mark.parametrize("text", [
@@ -249,7 +251,7 @@ def test_a_cursor_beyond_what_the_server_keeps_is_refused(api: FakeApi, shell: S
 def test_a_file_that_is_no_cursor_is_refused_and_left_alone(shell: Shell, tmp_path: Path, text: str) -> None:
     path = tmp_path / "mine.json"
     path.write_text(text)
-    assert "is no cursor file" in refusal_detail(shell, "--cursor-file", path)
+    assert "is not a cursor file" in refusal_detail(shell, "--cursor-file", path)
     assert path.read_text() == text
 
 

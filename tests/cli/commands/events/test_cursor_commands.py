@@ -51,7 +51,7 @@ def test_a_damaged_cursor_does_not_hide_the_others(used: Shell) -> None:
     (used.cursors / "bad.json").write_text("{")
     done = used("events", "cursor", "list", "--json")
     assert [each["name"] for each in done.json] == ["crm"]
-    assert "the cursor 'bad' is no cursor file" in done.err
+    assert "the cursor 'bad' is not a cursor file" in done.err
 
 
 @pytest.mark.parametrize(

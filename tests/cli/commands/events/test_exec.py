@@ -37,7 +37,7 @@ def test_the_cursor_stays_before_a_row_whose_command_failed(api: FakeApi, shell:
     command = write_script(tmp_path, "sys.exit(3 if row['id'] == 3 else 0)")
     done = shell("events", "tail", "--cursor", "crm", "--from", "start", "--once", "--exec", command, "--json")
     assert (done.code, [each["id"] for each in done.rows]) == (12, [2])
-    assert "--exec ended with 3 for row 3 of the view stream" in done.error["detail"]
+    assert "the --exec command exited with 3 for row 3 of the view stream" in done.error["detail"]
     assert tail_ids(shell, "--cursor", "crm", "--once") == [3, 4]
 
 

@@ -23,7 +23,7 @@ def test_the_newest_fifty_views_come_newest_first(api: FakeApi, shell: Shell) ->
     api.add("view", *range(2, 62))
     done = shell("events", "list", "--json")
     assert row_ids(done) == list(range(61, 11, -1))
-    assert "showing 50 rows; there are more" in done.err
+    assert "showing 50 rows; use -n or --all for more" in done.err
 
 
 def test_no_remark_is_made_where_nothing_is_left_out(api: FakeApi, shell: Shell) -> None:
@@ -100,7 +100,7 @@ def test_all_streams_without_pro_are_two_and_a_note(api: FakeApi, shell: Shell) 
     api.add("view", 2)
     done = shell("events", "list", "--type", "all", "--json")
     assert row_ids(done) == [2]
-    assert done.err.count("without the gate stream") == 1
+    assert done.err.count("skipping the gate stream") == 1
 
 
 @pytest.mark.parametrize("options", [("--type", "gate"), ("--type", "view,gate"), ("--type", "all", "--require-all")])

@@ -110,8 +110,8 @@ def test_a_passing_failure_is_told_once_and_loses_nothing(
     do_after(time, 20, lambda: api.add("view", *range(2, 150)))
     done = shell("events", "tail", "--timeout", "2m", "--json")
     assert (done.code, [each["id"] for each in done.rows]) == (0, list(range(2, 150)))
-    assert done.err.count("trying again") == 1
-    assert done.err.count("the server answers again") == 1
+    assert done.err.count("retrying") == 1
+    assert done.err.count("the server is responding again") == 1
 
 
 def test_a_long_failure_is_told_again_now_and_then(api: FakeApi, shell: Shell, time: FakeTime) -> None:
@@ -125,7 +125,7 @@ def test_it_gives_up_with_11_after_ten_minutes_of_failure(api: FakeApi, shell: S
     fail_between(api, time, FakeResponse(then="drop"), 1, 1e9)
     done = shell("events", "tail", "--json")
     assert (done.code, done.out) == (11, "")
-    assert "gave up after" in done.error["detail"]
+    assert "stopped after" in done.error["detail"]
     assert 600 <= time.passed < 640
 
 

@@ -73,11 +73,11 @@ def read_explanation(api: FakeApi, shell: Shell, session: dict[str, Any]) -> lis
 
 def test_the_story_comes_first(api: FakeApi, shell: Shell) -> None:
     lines = read_explanation(api, shell, SESSION)
-    assert [line for line in lines[: lines.index("")] if "began" not in line[:5]] == [
-        "human: a reader, and counted",
-        "because: a pointer, key, touch or wheel event",
+    assert [line for line in lines[: lines.index("")] if "started" not in line[:7]] == [
+        "human: a reader, counted",
+        "reason: a pointer, key, touch or wheel event",
         "counted 5.0s later",
-        "ended 1m 20.0s after it began: a minute after the page was hidden",
+        "ended 1m 20.0s after the start: a minute after the page was hidden",
         "15.0s of reading accepted, of 16m 47.0s claimed in 3 reports",
         "1 of them claimed more than was possible, as shown below",
     ]
@@ -103,14 +103,14 @@ def test_times_below_a_second_still_add_up(api: FakeApi, shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("klass", "words"),
     [
-        ("human", "a reader, and counted"),
-        ("tool", "a program that names itself, not counted"),
-        ("preview", "a link preview that names itself, not counted"),
-        ("prefetch", "loaded ahead of its reader and never touched, not counted"),
-        ("unconfirmed", "opened it without touching anything, not counted"),
+        ("human", "a reader, counted"),
+        ("tool", "a program that identifies itself, not counted"),
+        ("preview", "a link preview that identifies itself, not counted"),
+        ("prefetch", "prefetched without interaction, not counted"),
+        ("unconfirmed", "opened without any interaction, not counted"),
         ("burst", "one of too many short sessions, not counted"),
-        ("scanner", "ran the page and left at once, not counted"),
-        ("oracle", "a class that this version does not know"),
+        ("scanner", "ran the page and left immediately, not counted"),
+        ("oracle", "a class unknown to this version"),
     ],
 )
 def test_each_class_is_put_into_words(api: FakeApi, shell: Shell, klass: str, words: str) -> None:
@@ -131,7 +131,7 @@ REDUCTIONS: list[tuple[list[dict[str, Any]], list[str]]] = [
         [make_beacon(0, 5, {1: 10**9}, {1: 5000}, visible_ms=10**9)],
         ["less time had passed"],
     ),
-    ([make_beacon(0, 9, {1: 5000}, {1: 2000}, visible_ms=2000)], ["it was visible for less"]),
+    ([make_beacon(0, 9, {1: 5000}, {1: 2000}, visible_ms=2000)], ["the page was visible for less time"]),
     ([make_beacon(0, 9, {1: 2000, 99: 3000}, {1: 2000}, visible_ms=5000)], ["not in the document: 99"]),
     ([make_beacon(0, 9, {1: 2000}, {}, visible_ms=5000)], ["not in the document: 1"]),
     (
@@ -155,15 +155,15 @@ def test_what_was_cut_has_its_reason(
 
 def test_a_session_that_goes_on_and_one_without_reports_are_told(api: FakeApi, shell: Shell) -> None:
     going = {key: value for key, value in SESSION.items() if key != "endedAt"}
-    assert "is still going on" in read_explanation(api, shell, going)
+    assert "is still active" in read_explanation(api, shell, going)
     old = read_explanation(api, shell, {**SESSION, "beacons": []})
-    assert "15.0s of reading; its reports are no longer kept" in old
+    assert "15.0s of reading; its reports have been deleted" in old
     assert "reports" not in old
 
 
 def test_silence_ends_a_session_too(api: FakeApi, shell: Shell) -> None:
     lines = read_explanation(api, shell, {**SESSION, "beacons": SESSION["beacons"][:2]})
-    assert "ended 1m 20.0s after it began: five minutes after its reader was last active" in lines
+    assert "ended 1m 20.0s after the start: five minutes after the last activity" in lines
 
 
 def test_json_is_what_the_server_sent(api: FakeApi, shell: Shell) -> None:

@@ -88,7 +88,7 @@ def test_a_word_that_names_no_file_is_2_and_asks_nobody(two: FakeApi, shell: She
 
 def test_a_slug_in_a_link_of_another_server_names_no_file_here(two: FakeApi, shell: Shell) -> None:
     done = shell("rm", "--yes", "https://other.example/offer")
-    assert (done.code, "link of another server than docs.example" in done.err) == (2, True), done.err
+    assert (done.code, "belongs to another server, not docs.example" in done.err) == (2, True), done.err
     assert not any(heard.method == "DELETE" for heard in two.heard)
 
 
@@ -114,7 +114,7 @@ def test_a_person_sees_how_much_of_the_view_limit_is_used_up(two: FakeApi, shell
     shell.tty = True
     two.files = [{**FILES[0], "viewLimit": 2, "viewsConsumed": 1}]
     two.on("GET", f"/files/{ID}", two.files[0])
-    assert "view limit  2 (1 used)" in shell("show", ID, "--no-color").lines
+    assert "view limit   2 (1 used)" in shell("show", ID, "--no-color").lines
     assert shell("ls", "--no-color").lines[1].endswith("  view limit")
 
 
@@ -122,14 +122,14 @@ def test_a_person_sees_the_address_of_the_slug_too(two: FakeApi, shell: Shell) -
     shell.tty = True
     two.on("GET", f"/files/{ID}", {**FILES[0], "shareUrl": f"https://docs.example/{ID}"})
     shown = [line.split("  ", 1) for line in shell("show", ID, "--no-color").lines]
-    assert {name: value.strip() for name, value in shown}["named link"] == "https://docs.example/offer"
+    assert {name: value.strip() for name, value in shown}["custom link"] == "https://docs.example/offer"
 
 
 # --- deleting ----------------------------------------------------------------------------------------------------
 
 
 def test_deleting_says_what_became_of_the_file(two: FakeApi, shell: Shell) -> None:
-    assert shell("files", "delete", ID, "--yes", "--format", "table").out == "trashed until 2026-10-21\n"
+    assert shell("files", "delete", ID, "--yes", "--format", "table").out == "in the trash until 2026-10-21\n"
     two.on("DELETE", f"/files/{ID}", {"trashed": False})
     assert shell("files", "delete", ID, "--yes", "--format", "table").out == "deleted for good\n"
     assert shell("files", "delete", ID, "--yes", "--json").json == {"trashed": False}
@@ -256,7 +256,7 @@ def test_on_a_terminal_deleting_for_good_asks_for_the_name(
     shell.tty = True
     done = shell("rm", ID, "--purge", stdin=f"{typed}\n".encode())
     assert done.code == code
-    assert f"Type {ID} to go on" in done.err
+    assert f"Type {ID} to confirm" in done.err
 
 
 def test_on_a_terminal_deleting_for_good_names_the_file_and_takes_the_word_of_the_user(
@@ -266,4 +266,4 @@ def test_on_a_terminal_deleting_for_good_names_the_file_and_takes_the_word_of_th
     done = shell("rm", "slug:offer", "--purge", stdin=b"slug:offer\n")
     assert done.code == 0
     assert "Deleting deck.pdf (slug:offer) for good" in done.err
-    assert "Type slug:offer to go on" in done.err
+    assert "Type slug:offer to confirm" in done.err

@@ -63,7 +63,7 @@ def test_a_person_reads_the_version_and_what_was_cleared(
 @pytest.mark.parametrize(
     ("told", "words"),
     [
-        ({"pageRangeEmpty": True}, "the new version has no page of the page range"),
+        ({"pageRangeEmpty": True}, "the new version has none of the pages in the page range"),
         ({"emptyVariants": 1}, "1 variant shows no pages"),
         ({"emptyVariants": 3}, "3 variants show no pages"),
     ],
@@ -125,8 +125,8 @@ def test_what_the_server_would_not_take_is_not_sent(
 @pytest.mark.parametrize(
     ("over", "told"),
     [
-        (1, "has 20 MB (20,971,521 bytes); the free plan stores files up to 20 MB (20,971,520 bytes)"),
-        (5 * 2**20, "has 25 MB; the free plan stores files up to 20 MB"),
+        (1, "is 20 MB (20,971,521 bytes); the free plan allows up to 20 MB (20,971,520 bytes)"),
+        (5 * 2**20, "is 25 MB; the free plan allows up to 20 MB"),
     ],
 )
 def test_a_document_above_the_plan_is_refused_with_sizes_that_differ(
@@ -160,7 +160,7 @@ def test_a_conflict_is_tried_once_more(api: FakeApi, shell: Shell, deck: Path, t
     api.on("POST", ROUTE, problem(409, "conflict"), make_result())
     done = shell("replace", ID, deck)
     assert done.code == 0
-    assert "once more" in done.err
+    assert "retrying" in done.err
     assert [heard.part() for heard in api.asked("POST", ROUTE)] == [("deck.pdf", PDF)] * 2
     assert time.slept == [1.0]
 

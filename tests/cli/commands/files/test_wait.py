@@ -99,9 +99,9 @@ def test_a_file_that_goes_away_while_another_goal_is_waited_for_is_3(
 def test_when_the_time_is_over_it_is_124(document: FakeFile, shell: Shell, time: FakeTime) -> None:
     done = shell("files", "wait", ID, "--views", "2", "--timeout", "5m")
     assert (done.code, done.out, time.passed) == (124, "", 300)
-    assert done.err.splitlines()[-1] == "error: the time is over: it has fewer than 2 views"
+    assert done.err.splitlines()[-1] == "error: timed out after 5m: the file has fewer than 2 views"
     done = shell("files", "wait", ID, "--state", "burned", "--timeout", "5m")
-    assert done.err.splitlines()[-1] == "error: the time is over: it is not burned"
+    assert done.err.splitlines()[-1] == "error: timed out after 5m: the file is not burned"
 
 
 def test_the_interval_is_kept_to_and_grows_while_nothing_happens(
@@ -119,7 +119,7 @@ def test_failures_are_borne_and_told(document: FakeFile, api: FakeApi, shell: Sh
     document.row["viewCount"] = 2
     api.on("GET", PATH, problem(503, "unavailable"), FakeResponse(then="drop"), lambda heard: document.row)
     done = shell("files", "wait", ID, "--views", "2")
-    assert (done.code, "the server answers again" in done.err) == (0, True)
+    assert (done.code, "the server is responding again" in done.err) == (0, True)
 
 
 def test_a_server_that_stays_away_is_11(api: FakeApi, shell: Shell, time: FakeTime) -> None:

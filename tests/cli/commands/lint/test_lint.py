@@ -22,7 +22,7 @@ from tests.support.shell import Shell
 
 BOXED = [Sheet(lines_content("Secret") + " 0 g 60 700 300 50 re f")]
 FOLDER_FINDING = 'It names "C:\\Users\\ada\\offer.docx".'
-STRIP_HINT = "docshare lint --strip leaves it out."
+STRIP_HINT = "Remove it with docshare lint --strip."
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def test_json_is_an_array_with_page_and_fix(shell: Shell, boxed: Path) -> None:
     assert done.json == [{
         "path": str(boxed), "level": "error", "check": "covered-text", "page": 1,
         "message": "6 letters under a box or picture can be selected, copied and found.",
-        "fix": "Delete the text in the program the document was made with, and export it anew; a box only hides it.",
+        "fix": "A box only hides the text. Delete the text in the original document and export it again.",
     }]  # fmt: skip
 
 
@@ -178,7 +178,7 @@ def test_the_plan_can_be_that_of_the_account(api: FakeApi, shell: Shell, fine: P
     api.on("GET", "/user", {"tier": Plan.FREE.tier})
     done = shell("lint", enlarge_file(fine, 21), "--only", "size", "--account")
     assert done.code == 13
-    assert "the free plan stores files up to 20 MB" in done.out
+    assert "the free plan allows up to 20 MB" in done.out
 
 
 # --- what cannot be looked into --------------------------------------------------------------------------------------
@@ -187,8 +187,8 @@ def test_the_plan_can_be_that_of_the_account(api: FakeApi, shell: Shell, fine: P
 @pytest.mark.parametrize(("data", "code", "words"), [
     (pdfs.header_only_pdf(), 9, "error: {}: the file cannot be read as a PDF"),
     (pdfs.encrypted_pdf(user="secret"), 9, "error: {}: the PDF needs a password to be opened"),
-    (b"hello", 2, "error: {} is no PDF, Word (.docx) or PowerPoint file"),
-    (office.make_docx(), 2, "error: {} is a Word or PowerPoint file, and lint reads PDFs"),
+    (b"hello", 2, "error: {} is not a PDF, Word (.docx) or PowerPoint file"),
+    (office.make_docx(), 2, "error: {} is a Word or PowerPoint file; lint reads only PDFs"),
 ])  # fmt: skip
 def test_what_is_no_readable_pdf_is_one_clear_line(
     shell: Shell, tmp_path: Path, data: bytes, code: int, words: str
@@ -218,17 +218,17 @@ def test_one_unreadable_file_of_several_is_told_and_the_others_are_looked_into(
 
 
 @pytest.mark.parametrize(("words", "told"), [
-    (("--only", "typos"), "there is no check 'typos'"),
+    (("--only", "typos"), "unknown check 'typos'"),
     (("--fail-on", "note"), "--fail-on"),
     (("--plan", "gold"), "--plan"),
     (("--plan", "free", "--account"), "exclude each other"),
-    (("--strip",), "--strip needs --output"),
-    (("--strip", "-o", "."), "is a folder"),
-    (("--strip", "-o", "-"), "the findings go to stdout"),
-    (("--strip", "-o", os.devnull, "--force"), "is no ordinary file"),
-    (("-",), "not stdin"),
-    (("-o", "clean.pdf"), "needs --strip"),
-    (("-n",), "needs --strip"),
+    (("--strip",), "--strip requires --output"),
+    (("--strip", "-o", "."), "is a directory"),
+    (("--strip", "-o", "-"), "the clean copy cannot go to stdout"),
+    (("--strip", "-o", os.devnull, "--force"), "is not a regular file"),
+    (("-",), "cannot read from stdin"),
+    (("-o", "clean.pdf"), "require --strip"),
+    (("-n",), "require --strip"),
 ])  # fmt: skip
 def test_what_makes_no_sense_is_refused(shell: Shell, offer: Path, words: tuple[str, ...], told: str) -> None:
     done = shell("lint", offer, *words)
@@ -304,9 +304,9 @@ def test_upload_with_lint_sends_nothing_if_one_file_has_a_warning(
     assert (done.code, done.out, shelf.received) == (13, "", [])
     assert done.err.splitlines()[:2] == [
         "error: boxed.pdf, page 1: 6 letters under a box or picture can be selected, copied and found. (covered-text)",
-        "error: lint has found one thing; nothing was sent",
+        "error: lint found 1 problem; nothing was uploaded",
     ]
-    assert done.err.splitlines()[2] == "hint: Without --lint it is sent as it is."
+    assert done.err.splitlines()[2] == "hint: To upload anyway, leave out --lint."
     assert shell("upload", boxed, "--lint", "--json").error["exit"] == 13
 
 
@@ -320,7 +320,7 @@ def test_upload_with_lint_looks_into_stdin(shelf: FakeUploads, shell: Shell, off
     done = shell("upload", "-", "--name", "a.pdf", "--lint", stdin=offer.read_bytes())
     assert (done.code, shelf.received) == (13, [])
     assert done.err.startswith(f"warning: a.pdf: {FOLDER_FINDING} (paths)\n")
-    assert done.err.endswith("A clean copy: docshare lint --strip FILE -o clean.pdf.\n")
+    assert done.err.endswith("For a clean copy: docshare lint --strip FILE -o clean.pdf.\n")
 
 
 def test_upload_with_lint_sends_no_pdf_that_cannot_be_read(shelf: FakeUploads, shell: Shell, deck: Path) -> None:
@@ -335,7 +335,7 @@ def test_upload_with_lint_says_that_office_documents_are_not_looked_into(
     path.write_bytes(office.make_docx())
     done = shell("upload", path, "--lint")
     assert (done.code, done.err) == (
-        0, "warning: letter.docx is not linted: it becomes a PDF on the server only\n"
+        0, "warning: letter.docx is not linted: the server converts it to PDF\n"
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from tests.support.fake_api import FakeApi, FakeTime
 from tests.support.rows import update_file_row
 from tests.support.shell import Shell
 
-_UNKNOWN = "Check the link: it is unknown there, revoked or deleted"
+_UNKNOWN = "Check the link; it may be revoked or deleted"
 
 
 @pytest.fixture

@@ -78,7 +78,7 @@ def test_a_person_sees_marks_by_page_with_totals(left: FakeApi, shell: Shell) ->
     shell.tty = True
     done = shell("readership", "marks", FILE, "--no-color")
     assert [line.split() for line in done.lines] == [
-        ["PAGE", "PICK", "MAYBE", "REJECT", "WHO"],
+        ["PAGE", "PICK", "MAYBE", "REJECT", "READERS"],
         ["1", "1", "1", "0", "ann@example.com", "pick,", "Reader", "7F3A", "maybe"],
         ["2", "0", "0", "1", "ann@example.com", "reject"],
         ["all", "1", "1", "1"],
@@ -102,7 +102,7 @@ def test_notes_and_receipts_stand_in_the_order_of_time(left: FakeApi, shell: She
     ]
     shell.tty = True
     lines = shell("readership", "notes", FILE, "--no-color").lines
-    assert ["everybody" in line for line in lines[1:]] == [False, False, True]
+    assert ["everyone" in line for line in lines[1:]] == [False, False, True]
 
 
 def test_beside_the_name_that_was_signed_stands_who_it_was(left: FakeApi, shell: Shell) -> None:

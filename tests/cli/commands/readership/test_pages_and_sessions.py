@@ -56,7 +56,7 @@ def test_a_person_sees_a_bar_for_each_page(api: FakeApi, shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("answer", "code", "said"),
     [
-        (problem(403, "forbidden"), 5, "Only the owner of a file sees its readership"),
+        (problem(403, "forbidden"), 5, "Only the owner of a file can see its readership"),
         (problem(403, "plan_required"), 6, "do it"),
         (problem(403, "insufficient_scope"), 5, "do it"),
         (problem(404, "not_found"), 3, "do it"),
@@ -101,7 +101,7 @@ def test_a_person_sees_the_label_of_the_link(api: FakeApi, shell: Shell) -> None
     room.variants = [make_variant(ANN, "Ann")]
     room.sessions = [make_session(1, variantUuid=ANN)]
     shell.tty = True
-    assert " link of Ann " in shell("readership", "sessions", FILE, "--no-color").lines[1]
+    assert " variant Ann " in shell("readership", "sessions", FILE, "--no-color").lines[1]
     api.on("GET", f"{PATH}/variants", problem(403, "insufficient_scope"))
     assert shell("readership", "sessions", FILE).code == 0
 
@@ -120,6 +120,6 @@ def test_no_session_is_no_failure(api: FakeApi, shell: Shell) -> None:
     shell.tty = True
     done = shell("readership", "sessions", FILE)
     assert (done.code, done.out) == (0, "")
-    assert "nobody has read it yet" in done.err
+    assert "no sessions" in done.err
     shell.tty = False
     assert shell("readership", "sessions", FILE, "--format", "csv").lines[0].startswith("id,sessionId,startedAt")

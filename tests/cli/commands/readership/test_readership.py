@@ -43,20 +43,20 @@ def test_numbers_stand_in_pairs(api: FakeApi, shell: Shell) -> None:
     done = show_on_terminal(api, shell, PRO_REPORT)
     assert done.lines[0] == "deck.pdf · plan pro"
     assert done.lines[2:16] == [
-        "views                 1234567",
-        "sessions              10",
-        "visitors              8",
-        "countries             2",
-        "average time          1m 02s",
-        "downloads             3",
-        "median time           51s",
-        "page turns            40",
-        "read through          66.7 %",
-        "turned back           12 %",
-        "reading now           1",
-        "by new readers        8",
-        "by returning readers  2",
-        "invited, not seen     0",
+        "views                1234567",
+        "sessions             10",
+        "visitors             8",
+        "countries            2",
+        "average time         1m 02s",
+        "downloads            3",
+        "median time          51s",
+        "page turns           40",
+        "completion rate      66.7 %",
+        "page turns back      12 %",
+        "active readers       1",
+        "new readers          8",
+        "returning readers    2",
+        "invited, not viewed  0",
     ]
 
 
@@ -97,7 +97,7 @@ def test_busy_hours_are_dark(api: FakeApi, shell: Shell) -> None:
 def test_sessions_name_their_readers(api: FakeApi, shell: Shell) -> None:
     shell.env["COLUMNS"] = "140"
     lines = section_lines(show_on_terminal(api, shell, PRO_REPORT), "sessions")
-    assert [line.split("  ")[1].strip() for line in lines[1:]] == ["bob@example.com", "link of Ann"]
+    assert [line.split("  ")[1].strip() for line in lines[1:]] == ["bob@example.com", "variant Ann"]
     assert lines[1].endswith(UUID.format(1))
 
 
@@ -171,10 +171,10 @@ def test_the_last_line_names_what_the_plan_hides(api: FakeApi, shell: Shell) -> 
         show_on_terminal(api, shell, report).lines[-1] for report in (FREE_REPORT, BASIC_REPORT, PRO_REPORT)
     )
     assert free.startswith("views, funnel, breakdowns, times, median time, page turns, ")
-    assert "need Basic; sessions, contacts, taps, variants, reading now, " in free
+    assert "require Basic; sessions, contacts, taps, variants, active readers, " in free
     assert basic.startswith("sessions, contacts, taps, variants, ")
-    assert basic.endswith("need Pro")
-    assert "need" not in pro
+    assert basic.endswith("require Pro")
+    assert "require" not in pro
 
 
 # What no server of this version sends, and some other might.
@@ -367,4 +367,4 @@ def test_a_watch_bears_failures_and_no_refusal(api: FakeApi, shell: Shell, time:
     )
     done = watch_report(api, shell, time, 99, "--json")
     assert (done.code, len(done.rows)) == (3, 2)
-    assert "the server answers again" in done.err
+    assert "the server is responding again" in done.err

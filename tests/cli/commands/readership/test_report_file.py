@@ -71,7 +71,7 @@ def test_the_report_is_one_private_file(told: FakeApi, shell: Shell, here: Path)
     assert (ended.code, ended.out) == (0, "report.html\n")
     found = parse_page(here / "report.html")
     assert found.one("h1").words == "Series A deck – autumn 2026.pdf"
-    assert found.one("footer").words.startswith(f"Made on 21 Sep 2026, 14:13 UTC from {told.url}.")
+    assert found.one("footer").words.startswith(f"Created on 21 Sep 2026, 14:13 UTC from {told.url}.")
     for title in ("notes-heading", "proofs-heading", "sessions-heading", "pages-heading"):
         assert len(found.all(id=title)) == 1
     assert stat.S_IMODE((here / "report.html").stat().st_mode) == 0o600
@@ -103,8 +103,8 @@ def test_a_document_above_100_mb_is_not_fetched(told: FakeApi, shell: Shell, her
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (problem(410, "gone", "The content is gone."), "without pictures of the pages: The content is gone."),
-        (document_answer(b"%PDF-1.7\nnot really"), "without pictures of the pages: the document cannot be drawn here"),
+        (problem(410, "gone", "The content is gone."), "no page thumbnails: The content is gone."),
+        (document_answer(b"%PDF-1.7\nnot really"), "no page thumbnails: the document could not be rendered"),
     ],
 )
 def test_a_document_that_cannot_be_drawn_has_its_report_all_the_same(
@@ -132,7 +132,7 @@ def test_a_server_without_the_additions_has_its_report(told: FakeApi, shell: She
     told.on("GET", f"/files/{ID}/feedback", problem(404, "not_found", "There is no such route."))
     ended = shell("readership", "report", ID)
     assert ended.code == 0
-    assert "left out: There is no such route." in ended.err
+    assert "skipped: There is no such route." in ended.err
     assert parse_page(here / "report.html").all(id="notes-heading") == []
 
 

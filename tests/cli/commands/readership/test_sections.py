@@ -21,10 +21,10 @@ def show_report(api: FakeApi, shell: Shell, report: dict[str, Any], *options: st
 
 # plan, section, what is said of it
 HIDDEN = [
-    (FREE_REPORT, "sessions", "sessions (needs Pro)"),
-    (FREE_REPORT, "views,taps", "views (needs Basic), taps (needs Pro)"),
-    (FREE_REPORT, "summary, countries", "countries (needs Basic)"),
-    (BASIC_REPORT, "breakdowns,contacts", "contacts (needs Pro)"),
+    (FREE_REPORT, "sessions", "sessions (requires Pro)"),
+    (FREE_REPORT, "views,taps", "views (requires Basic), taps (requires Pro)"),
+    (FREE_REPORT, "summary, countries", "countries (requires Basic)"),
+    (BASIC_REPORT, "breakdowns,contacts", "contacts (requires Pro)"),
     (BASIC_REPORT, "funnel", ""),
     (PRO_REPORT, "sessions,effectivePages", ""),
     ({**FREE_REPORT, "tier": "gold"}, "sessions", ""),
@@ -39,7 +39,7 @@ def test_a_section_that_the_plan_hides_is_named_to_scripts(
 ) -> None:
     done = show_report(api, shell, report, "--section", section, *options)
     assert done.code == 0
-    assert done.err.strip().endswith(f"not in the report on this plan: {said}" if said else "")
+    assert done.err.strip().endswith(f"not included in this plan: {said}" if said else "")
     assert bool(done.err) == bool(said)
 
 
@@ -82,7 +82,7 @@ def test_a_watch_shows_the_sections_that_were_asked_for_and_says_once_which_are_
     api.on("GET", REPORT, FREE_REPORT)
     done = watch_section(shell, time, "--json", "--section", "summary,sessions")
     assert done.rows == [{"summary": FREE_REPORT["summary"]}] * 3
-    assert done.err.count("sessions (needs Pro)") == 1
+    assert done.err.count("sessions (requires Pro)") == 1
 
 
 @pytest.mark.parametrize("options", [["--json"], ["--format", "plain"], ["--format", "table"]])

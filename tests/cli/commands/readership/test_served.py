@@ -177,7 +177,7 @@ def test_an_explanation_adds_up(world: World, pia: Shell, file: str) -> None:
     ]  # fmt: skip
     pia.tty = True
     story = pia("explain", row["sessionId"], "--no-color").lines
-    assert story[:2] == ["human: a reader, and counted", "because: a pointer, key, touch or wheel event"]
+    assert story[:2] == ["human: a reader, counted", "reason: a pointer, key, touch or wheel event"]
     assert any(line.endswith(": a minute after the page was hidden") for line in story)
 
 
@@ -201,7 +201,7 @@ def test_those_who_touched_nothing_are_named_beside_the_sessions(world: World, p
     end_all_sessions(world)
     pia.tty = True
     sessions = pia("readership", "sessions", file, "--no-color")
-    assert "2 opened it without touching anything" in sessions.err
+    assert "sessions without any interaction, not counted: 2" in sessions.err
     assert sum("unconfirmed" in line for line in pia("readership", "sessions", file, "--uncounted").lines) == 2
     assert any("unconfirmed" in line for line in pia("readership", "show", file, "--no-color").lines)
 
@@ -220,7 +220,7 @@ def test_an_export_holds_what_the_plan_shows(
     shell = desk(person)
     shell.tty = True
     last = shell("readership", "show", file, "--no-color").lines[-1]
-    assert ("need Pro" in last, "need Basic" in last) == (name != "pia", name == "fay")
+    assert ("require Pro" in last, "require Basic" in last) == (name != "pia", name == "fay")
 
 
 def test_what_readers_left_is_shown(world: World, pia: Shell) -> None:

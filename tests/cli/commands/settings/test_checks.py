@@ -54,8 +54,8 @@ REFUSED: list[tuple[list[str], str]] = [
     (["flip.rtl:=1"], "flip.rtl must be true or false"),
     (["brand.accentColor=red"], "#RRGGBB"),
     (["--brand", "#ff"], "#RRGGBB"),
-    (["--background", "pink"], "--background pink: background.color must be a colour"),
-    (["--background", "pink"], "A background is #RRGGBB, dusk, sand, slate, forest, blush, mono, asset:ID or none."),
+    (["--background", "pink"], "--background pink: background.color must be a color"),
+    (["--background", "pink"], "Use #RRGGBB, dusk, sand, slate, forest, blush, mono, asset:ID or none."),
     (["ga4Id=UA-1"], "G-XXXXXXXXXX"),
     (["logo.linkUrl=http://x.example"], "https://"),
     (["--logo", "asset:7"], "logo.assetId must be a UUID"),
@@ -64,52 +64,52 @@ REFUSED: list[tuple[list[str], str]] = [
     (["--cta-label", "Book"], "both --cta-label and --cta-url"),
     (["--cta-url", "https://x.example"], "cta must have label"),
     (["--slug", "Q3"], "slug must be 1 to 64 lowercase letters, digits or hyphens"),
-    (["--slug", "api"], "'api' has a meaning of its own"),
+    (["--slug", "api"], "'api' is reserved"),
     (["--slug", ""], "slug is empty"),
     (["slug="], "settings clear FILE slug"),
     (["deleteAt="], "settings clear FILE deleteAt"),
     (["--pages", "3-2"], "pages 3-2: the first page comes after the last"),
     (['pageRange:={"from":3,"to":1}'], "pages 3-1: the first page comes after the last"),
-    (["--pages", "0-2"], "pages 0-2: pages are counted from 1"),
+    (["--pages", "0-2"], "pages 0-2: page numbers start at 1"),
     (["--pages", "1-50001"], "pages 1-50001: a file has at most 50000 pages"),
     (['pageRange:={"from":3}'], "1 <= from <= to"),
-    (["--pages", "a-b"], "is no page range"),
-    (["pageRange=5-"], "is no page range"),
+    (["--pages", "a-b"], "is not a page range"),
+    (["pageRange=5-"], "is not a page range"),
     (["--email-domain", "nodot"], "gateDomains[0] must be a bare domain"),
     (["gateDomains:=" + json.dumps(["a.org"] * 21)], "up to 20 domains"),
     (['gateFields:=[{"key":"a","label":"A","type":"text"}]'], "exactly one field of type email"),
-    (["gateFields=form"], "gateFields is no JSON"),
-    (["gateFields:={"], "gateFields is no JSON"),
+    (["gateFields=form"], "gateFields is not valid JSON"),
+    (["gateFields:={"], "gateFields is not valid JSON"),
     (["slug=@/nowhere.json"], "slug: cannot read /nowhere.json"),
     (["--gate", "/nowhere.json"], "--gate: cannot read /nowhere.json"),
     (["--from-file", "/nowhere.json"], "--from-file: cannot read /nowhere.json"),
-    (["--expires", "soon"], "--expires: 'soon' is no time"),
-    (["--expires", "7"], "'7' is no time"),
-    (["--expires", "2026-13-01"], "is no time"),
-    (["--expires", "999999999d"], "is no time"),
+    (["--expires", "soon"], "--expires: 'soon' is not a time"),
+    (["--expires", "7"], "'7' is not a time"),
+    (["--expires", "2026-13-01"], "is not a time"),
+    (["--expires", "999999999d"], "is not a time"),
     (["--expires", "2020-01-01"], "is in the past"),
     (["--expires", "0s"], "is in the past"),
     (["--expires", "7d", "neverExpire=true"], "exclude each other"),
     (["--expires", "never", "deleteAt=2030-01-01T00:00:00Z"], "exclude each other"),
     (["deleteAt:=7"], "deleteAt must be an ISO 8601 datetime"),
-    (["--slug", "a", "slug=b"], "slug is given twice"),
-    (["flip.rtl=true", "viewerSettings.flip.rtl=false"], "flip.rtl is given twice"),
-    (["speed=3"], "no setting 'speed'"),
+    (["--slug", "a", "slug=b"], "slug is given more than once"),
+    (["flip.rtl=true", "viewerSettings.flip.rtl=false"], "flip.rtl is given more than once"),
+    (["speed=3"], "unknown setting 'speed'"),
     (["flip.speed=3"], "Did you mean flip.speedMs"),
     (["viewerMod=swipe"], "Did you mean viewerMode?"),
     (['flip:={"speed":3}'], "Did you mean flip.speedMs"),
-    (["flip:=7"], "no setting 'flip'"),
+    (["flip:=7"], "unknown setting 'flip'"),
     (["viewerSettings:=7"], "viewerSettings must be an object"),
     (["password=abc"], "--password-file F or --password-prompt"),
     (["password="], "--password-file F or --password-prompt"),
     (["password:=null"], "--password-file F or --password-prompt"),
     (["--set", "password=abc"], "--password-file F or --password-prompt"),
-    (["--set", "slug"], "'slug' is no setting"),
+    (["--set", "slug"], "'slug' is not a setting"),
     (["--password-file", "/nowhere"], "--password-file: cannot read /nowhere"),
-    (["--password-prompt"], "cannot be asked for here"),
+    (["--password-prompt"], "cannot prompt for the password here"),
     (["--password-prompt", "--password-file", "x"], "exclude each other"),
-    (["--from-file", "-", "--password-file", "-"], "can be read once only"),
-    ([], "there is nothing to set"),
+    (["--from-file", "-", "--password-file", "-"], "can be read only once"),
+    ([], "no settings given"),
 ]
 
 
@@ -139,15 +139,15 @@ def test_a_refused_form_is_told_with_its_file_and_what_a_form_is(
     [
         ("a.json", '{"viewLimit": -1}', "from 0 to 1000000"),
         ("a.json", '{"password": "abc"}', "--password-file"),
-        ("a.json", '{"slug": "a", "colour": 1}', "no setting 'colour'"),
-        ("a.json", "[1]", "holds no object"),
-        ("a.json", "slug = 'x'", "is no JSON"),
-        ("a.json", '{"viewLimit": NaN}', "is no JSON"),
-        ("a.toml", "slug = ", "is no TOML"),
+        ("a.json", '{"slug": "a", "colour": 1}', "unknown setting 'colour'"),
+        ("a.json", "[1]", "does not contain a settings object"),
+        ("a.json", "slug = 'x'", "is not valid JSON"),
+        ("a.json", '{"viewLimit": NaN}', "is not valid JSON"),
+        ("a.toml", "slug = ", "is not valid TOML"),
         ("a.toml", "deleteAt = 12:00:00", "deleteAt"),
         ("a.json", '{"neverExpire": true, "deleteAt": "2030-01-01T00:00:00Z"}', "exclude each other"),
         ("a.json", '{"viewerSettings": {"flip": {"speedMs": 1}}}', "from 200 to 1200"),
-        ("a.json", "[" * 100_000, "is no JSON"),
+        ("a.json", "[" * 100_000, "is not valid JSON"),
     ],
 )
 def test_a_file_of_settings_is_judged_alike(
@@ -198,7 +198,7 @@ def test_a_password_is_typed_twice_without_being_shown(
     with Terminal([sys.executable, "-m", "docshare", "settings", "set", ID, "--password-prompt"], env) as terminal:
         terminal.until("Password: ")
         terminal.type(f"{first}\n")
-        terminal.until("Once more: ")
+        terminal.until("Repeat password: ")
         terminal.type(f"{second}\n")
         ended = terminal.end()
     assert ended.code == code
@@ -213,11 +213,11 @@ def test_the_end_of_input_at_a_password_prompt_changes_nothing(stub: FakeApi, sh
         for word in typed:
             terminal.until("Password: ")
             terminal.type(f"{word}\n")
-        terminal.until("Once more: " if typed else "Password: ")
+        terminal.until("Repeat password: " if typed else "Password: ")
         terminal.type("\x04")
         ended = terminal.end()
     assert ended.code == 2
-    assert "nothing was typed; nothing was changed" in ended.shown
+    assert "no input; nothing was changed" in ended.shown
     assert list_written_settings(stub) == []
 
 
@@ -249,7 +249,7 @@ def test_clear_refuses_what_is_neither_a_setting_nor_a_file(stub: FakeApi, shell
 def test_clear_takes_what_is_almost_a_setting_for_no_file(stub: FakeApi, shell: Shell, word: str, meant: str) -> None:
     done = shell("settings", "clear", ID, word)
     assert (done.code, list_written_settings(stub)) == (2, [])
-    assert f"no setting '{word}'" in done.err
+    assert f"unknown setting '{word}'" in done.err
     assert f"Did you mean {meant}" in done.err
 
 

@@ -109,7 +109,7 @@ def test_json_is_an_object_with_viewer_settings_inside(stub: FakeApi, shell: She
 
 @pytest.mark.parametrize(
     ("key", "named"),
-    [("flip.speed", "Did you mean flip.speedMs"), ("slgu", "Did you mean slug?"), ("neverExpire", "shown nowhere")],
+    [("flip.speed", "Did you mean flip.speedMs"), ("slgu", "Did you mean slug?"), ("neverExpire", "write-only")],
 )
 def test_an_unknown_key_is_2_and_asks_nobody(stub: FakeApi, shell: Shell, key: str, named: str) -> None:
     done = shell("settings", "get", ID, key)

@@ -104,10 +104,10 @@ STRAY_SETTINGS: list[tuple[list[str], dict[str, Any], str]] = [
     (["--expires", "never"], {"deleteAt": "2026-09-23T00:00:00.000Z"}, "sent true, the server keeps 2026-09-23"),
     (["--slug", "a"], {"slug": "b"}, "slug: sent a, the server keeps b"),
     (["--no-require-email"], {"requireEmail": True, "gateFields": [{"key": "m"}]},
-     "requireEmail: sent false, the server keeps true, as a form stands (--gate none)"),
+     "requireEmail: sent false, the server keeps true, because of the form (remove it with --gate none)"),
     (["--no-download"], {"allowDownload": True}, "allowDownload: sent false, the server keeps true"),
     (["--email-domain", "a.org"], {"gateDomains": ["b.org"]}, 'sent ["a.org"], the server keeps ["b.org"]'),
-    (["--no-validate", "later=1"], {}, "later: the server knows no such setting"),
+    (["--no-validate", "later=1"], {}, "later: the server does not know this setting"),
 ]  # fmt: skip
 
 
@@ -163,7 +163,7 @@ def test_a_write_that_cannot_be_read_back_is_done_and_told(stub: FakeApi, shell:
     stub.on("GET", f"/files/{ID}", problem(403, "insufficient_scope", "files:read is missing"))
     done = shell("settings", "set", ID, "--slug", "x", "--json")
     assert (done.code, done.json) == (0, {"uuid": ID, "sent": {"slug": "x"}})
-    assert "written, but it could not be read back: files:read is missing" in done.err
+    assert "settings were written, but could not be verified: files:read is missing" in done.err
     assert shell("settings", "set", ID, "--slug", "x", "--strict").code == 13
 
 
@@ -188,7 +188,7 @@ def test_a_terminal_reads_one_line_of_what_was_set(desk: MakeShell, world: World
     assert done.lines == [
         f"updated {file}: no slug, never expires, no password, no page range, flip.speedMs default"
     ]  # fmt: skip
-    assert pia("settings", "clear", file, "viewer", "--no-color").lines == [f"updated {file}: nothing new"]
+    assert pia("settings", "clear", file, "viewer", "--no-color").lines == [f"updated {file}: no changes"]
 
 
 def test_a_week_but_a_second_is_told_as_seven_days(desk: MakeShell, world: World) -> None:
@@ -204,7 +204,7 @@ def test_diff_tells_old_and_new_on_a_terminal_in_json_and_elsewhere_on_stderr(st
     assert shell(*line, "--no-color").lines == [
         f'updated {ID}: view limit none → 5, slug "q2" → "q3", flip.rtl true → false'
     ]
-    assert shell("settings", "set", ID, "--slug", "q2", "--diff", "--no-color").lines == [f"updated {ID}: nothing new"]
+    assert shell("settings", "set", ID, "--slug", "q2", "--diff", "--no-color").lines == [f"updated {ID}: no changes"]
     shell.tty = False
     piped = shell(*line)
     assert (piped.out, piped.err.splitlines()) == (
@@ -311,8 +311,8 @@ def test_above_the_plan_the_hint_names_what_needs_which_plan(desk: MakeShell, wo
     assert (done.code, done.out) == (6, "")
     assert done.error["code"] == "plan_required"
     assert done.error["hint"] == (
-        "What was sent and the plan it needs: viewLimit, password, flip.rtl: basic; slug, brand.toolbarTheme: pro. "
-        "Leave it out, or upgrade."
+        "Settings and the plan they require: viewLimit, password, flip.rtl: basic; slug, brand.toolbarTheme: pro. "
+        "Leave them out, or upgrade."
     )
     assert world.fay.get(f"/api/v1/files/{file}").get_json()["viewerMode"] == "standard"
 
@@ -354,7 +354,7 @@ def test_ids_come_from_stdin_once(stub: FakeApi, shell: Shell) -> None:
     assert list_written_settings(stub) == [{"slug": "q2"}]
     both = shell("settings", "set", "-", "--password-file", "-", stdin=f"{ID}\n".encode())
     assert both.code == 2
-    assert "can be read once only" in both.err
+    assert "can be read only once" in both.err
     assert shell("settings", "apply", "-", "-f", "-", stdin=b"{}").code == 2
 
 

@@ -61,7 +61,7 @@ def test_include_says_which_names_of_a_folder_count(shelf: FakeUploads, shell: S
 def test_a_folder_without_r_fails_alone(shelf: FakeUploads, shell: Shell, folder: Path, deck: Path) -> None:
     done = shell("upload", folder, deck)
     assert (done.code, done.out) == (12, f"{share_url(1)}\n")
-    assert "is a folder (Use -r" in done.err
+    assert "is a directory (Use -r" in done.err
 
 
 @pytest.mark.parametrize(("options", "end"), [((), "\n"), ((), "\r\n"), (("-0",), "\0")])
@@ -146,7 +146,7 @@ def test_fail_fast_begins_nothing_after_a_failure(shelf: FakeUploads, shell: She
     shelf.refusals["b.pdf"] = problem(422, "unprocessable")
     done = shell("upload", *three, "--fail-fast")
     assert (done.code, done.lines) == (12, [share_url(1)])
-    assert "warning: 1 of 3 files were not tried" in done.err
+    assert "warning: 1 of 3 files were not attempted" in done.err
 
 
 @pytest.mark.parametrize(("answer", "code"), [
@@ -301,7 +301,7 @@ def test_a_skipped_file_says_so(shelf: FakeUploads, shell: Shell, tmp_path: Path
     assert shell("upload", deck, "--manifest", ledger, "--json").json["skipped"] is True
     assert shell("upload", deck, "--manifest", ledger, "--format", "plain").out.endswith("\tskipped\n")
     shell.tty = True
-    assert "shared before, not sent again" in shell("upload", deck, "--manifest", ledger).out
+    assert "already uploaded, skipped" in shell("upload", deck, "--manifest", ledger).out
 
 
 def test_a_failed_upload_is_not_in_the_manifest(

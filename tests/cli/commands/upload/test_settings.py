@@ -57,7 +57,7 @@ def test_a_new_file_for_one_domain_asks_for_an_address(desk: MakeShell, world: W
     asking = pia("upload", report, "--email-domain", "a.org", "--json")
     assert world.pia.get(f"/api/v1/files/{asking.json['uuid']}").get_json()["requireEmail"] is True
     assert asking.err == ""
-    assert "keep nobody out" in pia("upload", report, "--email-domain", "a.org", "--no-require-email").err
+    assert "have no effect" in pia("upload", report, "--email-domain", "a.org", "--no-require-email").err
 
 
 def test_a_new_file_has_the_settings_of_the_line(desk: MakeShell, world: World, report: Path, secret: Path) -> None:
@@ -85,7 +85,7 @@ def test_the_line_that_is_told_after_a_failure_sets_the_settings(
                "--email-domain", "a.org", "--set", "cta.label=Don't wait", "--set", "cta.url=https://x.example/?a=b",
                "--set", "flip.speedMs=300", "--password-file", secret)  # fmt: skip
     assert (done.code, done.out) == (12, "")
-    line = done.err.strip().partition("To set them: docshare ")[2]
+    line = done.err.strip().partition("Set them with: docshare ")[2]
     assert "geheim" not in done.err
     words = ["slug=free" if word == "slug=taken" else word for word in shlex.split(line)]
     assert pia(*words, "--strict").code == 0
@@ -114,7 +114,7 @@ def test_rollback_leaves_no_file_behind(desk: MakeShell, world: World, report: P
     pia = desk(world.pia)
     done = pia("upload", report, "--pages", "1-9", "--rollback")
     assert (done.code, done.out) == (9, "")
-    assert "it was deleted again" in done.err
+    assert "it was deleted" in done.err
     assert world.pia.get("/api/v1/files").get_json() == []
 
 
@@ -214,7 +214,7 @@ def test_a_refusal_that_all_would_meet_stops_the_rest(
     done = shell("upload", deck, tmp_path / "b.pdf", "--views", "3")
     assert (done.code, done.out, len(shelf.received)) == (12, "", 1)
     assert "viewLimit: basic" in done.err
-    assert "1 of 2 files were not tried" in done.err
+    assert "1 of 2 files were not attempted" in done.err
 
 
 def test_a_failed_file_is_not_in_the_manifest(taking: FakeApi, shell: Shell, deck: Path, tmp_path: Path) -> None:
@@ -246,7 +246,7 @@ def test_files_shared_before_keep_their_settings_and_that_is_warned_of(
     assert shell("upload", deck, "--manifest", tmp_path / "m.jsonl").code == 0
     done = shell("upload", deck, "--manifest", tmp_path / "m.jsonl", "--no-download")
     assert (done.code, done.out, list_written_settings(taking)) == (0, f"{share_url(1)}\n", [])
-    assert done.err == "warning: 1 of 1 files were shared before and keep the settings they have\n"
+    assert done.err == "warning: 1 of 1 files already existed and keep their settings\n"
 
 
 # --- before anything is sent -----------------------------------------------------------------------------------------
@@ -261,10 +261,10 @@ def test_files_shared_before_keep_their_settings_and_that_is_warned_of(
         (["--expires", "2020-01-01"], "is in the past"),
         (["--pages", "9-1"], "pages 9-1: the first page comes after the last"),
         (["--settings", "/nowhere.json"], "--settings: cannot read"),
-        (["--rollback"], "--rollback is about settings"),
+        (["--rollback"], "--rollback requires settings"),
         (["--set", "cta.label=x"], "cta must have url"),
-        (["--slug", "q3", "{deck}2"], "--slug needs exactly one path"),
-        (["--password-file", "-", "--settings", "-"], "can be read once only"),
+        (["--slug", "q3", "{deck}2"], "--slug requires exactly one path"),
+        (["--password-file", "-", "--settings", "-"], "can be read only once"),
     ],
 )
 def test_what_is_not_allowed_is_2_and_nothing_is_uploaded(

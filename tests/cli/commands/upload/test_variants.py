@@ -53,7 +53,7 @@ def test_bad_rows_stop_it_before_the_upload(
     guests.write_text("label\nAnn\nAnn\n")
     done = shell("upload", deck, "--variants-csv", guests)
     assert (done.code, shelf.received) == (2, [])
-    assert "row 3 (Ann): the label stands in row 2 already" in done.err
+    assert "row 3 (Ann): row 2 already has this label" in done.err
 
 
 def test_when_links_fail_the_file_stays_and_the_line_that_goes_on_is_told(
@@ -131,7 +131,7 @@ def test_rollback_takes_the_file_back_when_its_links_fail(
     ledger = tmp_path / "ledger"
     done = shell("upload", deck, "--variants-csv", guests, "--rollback", "--manifest", ledger)
     assert (done.code, done.out, ledger.exists()) == (2, "", False)
-    assert "deleted again" in done.err
+    assert "so it was deleted" in done.err
     assert "pages end at 99" in done.err
     assert [heard.query for heard in book.api.asked("DELETE", f"/files/{UUID.format(1)}")] == [{"purge": "1"}]
 

@@ -78,7 +78,7 @@ def test_a_lost_answer_is_found_and_told(book: FakeVariants, shell: Shell) -> No
     book.lose = lambda body: True
     done = shell("variants", "create", FILE, "--label", "Ann", env={})
     assert (done.code, done.out, len(book.posts())) == (0, f"Ann\t{variant_url(1)}\n", 1)
-    assert "had been made" in done.err
+    assert "the link was created" in done.err
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_many_links_keep_clear_of_the_rate_limit_and_say_how_long_it_takes(
     assert done.code == 0
     assert len(book.posts()) == 200
     assert left[0] >= 20  # a fifth stays for others
-    assert done.err.splitlines()[0] == "200 links will take about 52s: the server limits the requests per minute"
+    assert done.err.splitlines()[0] == "creating 200 links takes about 52s: the server limits requests per minute"
     assert "keeping clear" not in done.err  # once is enough
     assert 50 <= time.passed <= 160
 

@@ -106,21 +106,21 @@ def test_rows_come_from_stdin_only_for_a_dash(book: FakeVariants, shell: Shell) 
     ("text", "words"),
     [
         ("", "no column 'label'"),
-        ("name\nAnn\n", "no column 'label'; its first row says: name"),
-        ("label\n", "nothing below"),
-        ("label,label\nAnn,x\n", "column 'label' twice"),
-        ("label,pages,from,to\nAnn,,,\n", "pages and from or to"),
-        ("label\nAnn,x\n", "row 2: it has 2 cells and the header 1"),
-        ("label,x\nAnn,1\n,2\n", "row 3: it has no label"),
+        ("name\nAnn\n", "no column 'label'; the columns in its first row are: name"),
+        ("label\n", "no rows"),
+        ("label,label\nAnn,x\n", "duplicate column 'label'"),
+        ("label,pages,from,to\nAnn,,,\n", "a pages column and from or to"),
+        ("label\nAnn,x\n", "row 2: the row has 2 cells, the header has 1"),
+        ("label,x\nAnn,1\n,2\n", "row 3: the label is missing"),
         ("label\n" + "x" * 201 + "\n", "label must be a text of 1 to 200 characters"),
         ("label\nAnn\x07\n", "label must be a text without control characters"),
         ("label,allowDownload\nAnn,maybe\n", "row 2 (Ann): allowDownload must be true or false, not 'maybe'"),
         ("label,pages\nAnn,9-3\n", "row 2 (Ann): pages must be"),
-        ("label,pages\nAnn,0\n", "row 2 (Ann): pages: pages are counted from 1"),
-        ("label,pages\nAnn,x\n", "row 2 (Ann): pages: 'x' is no page range"),
-        ("label,from,to\nAnn,3,\n", "row 2 (Ann): from and to need each other"),
-        ("label\nAnn\nBob\nAnn\n", "row 4 (Ann): the label stands in row 2 already"),
-        ("label\n Ann\nAnn \n", "row 3 (Ann): the label stands in row 2 already"),
+        ("label,pages\nAnn,0\n", "row 2 (Ann): pages: page numbers start at 1"),
+        ("label,pages\nAnn,x\n", "row 2 (Ann): pages: 'x' is not a page range"),
+        ("label,from,to\nAnn,3,\n", "row 2 (Ann): from and to require each other"),
+        ("label\nAnn\nBob\nAnn\n", "row 4 (Ann): row 2 already has this label"),
+        ("label\n Ann\nAnn \n", "row 3 (Ann): row 2 already has this label"),
         ('label\n"Ann\n', "line 2"),
         (b"label\nAnn\n\xff\n", "is not UTF-8 (line 3)"),
         ("label\nAnn\n".encode("utf-16"), "is not UTF-8"),
@@ -139,7 +139,7 @@ def test_every_bad_row_is_told_at_once(book: FakeVariants, shell: Shell, out: Pa
     done = create_from_csv(shell, "label,pages\nAnn,x\nBob,1\n,2\n", "--out", out)
     assert done.code == 2
     assert "error: row 2 (Ann): " in done.err
-    assert "error: row 4: it has no label" in done.err
+    assert "error: row 4: the label is missing" in done.err
     assert "2 rows of" in done.err
     assert not out.exists()
 
@@ -178,7 +178,7 @@ def test_a_label_that_has_a_link_is_2_unless_such_rows_are_skipped(book: FakeVar
     book.add("Ann", revoked=True)
     done = create_from_csv(shell, "label\nAnn\nBob\nBob\n")
     assert (done.code, book.posts()) == (2, [])
-    assert "row 2 (Ann): a variant with this label exists already" in done.err
+    assert "row 2 (Ann): a variant with this label already exists" in done.err
     assert "--skip-duplicates" in done.err
     done = create_from_csv(shell, "label\nAnn\nBob\nBob\n", "--skip-duplicates", "--out", out)
     assert (done.code, book.posts()) == (0, [{"label": "Bob"}])
@@ -193,7 +193,7 @@ def test_more_than_200_are_2_unless_the_file_is_to_be_filled(book: FakeVariants,
     text = "label\nAnn\nBob\nCy\n"
     done = create_from_csv(shell, text)
     assert (done.code, book.posts()) == (2, [])
-    assert "198 variants and 3 more are wanted, but it can have 200" in done.err
+    assert "198 variants and 3 would be added; the limit is 200" in done.err
     assert "--partial creates the first 2" in done.err
     done = create_from_csv(shell, text, "--partial", "--out", out)
     assert (done.code, len(book.rows)) == (12, 200)
@@ -326,7 +326,7 @@ def test_a_link_of_that_label_with_other_overrides_is_not_taken_for_it(
     book.add("Bob")
     done = create_from_csv(shell, TEXT, "--out", out)
     assert (done.code, len(book.rows)) == (2, 2)
-    assert "row 3 (Bob): a variant with this label exists already" in done.err
+    assert "row 3 (Bob): a variant with this label already exists" in done.err
 
 
 def test_a_row_that_is_new_takes_over_nothing(book: FakeVariants, shell: Shell, out: Path) -> None:
@@ -350,7 +350,7 @@ def test_the_result_says_which_row_is_being_made(book: FakeVariants, shell: Shel
 def test_a_run_says_what_is_left_when_it_stops(book: FakeVariants, shell: Shell, out: Path) -> None:
     book.refuse = lambda body: problem(401, "unauthorized")
     done = create_from_csv(shell, TEXT, "--out", out)
-    assert "3 links are left to make; the same command goes on" in done.err
+    assert "3 links remain; run the same command again" in done.err
 
 
 def test_a_request_that_a_dead_run_left_behind_gets_time_to_be_worked_off(

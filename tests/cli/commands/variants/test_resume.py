@@ -156,7 +156,7 @@ def test_a_single_link_whose_answer_is_lost_is_found_in_the_list(
     done = run_docshare("variants", "create", file, "--label", "Ann", "--pages", "1-2", env=env)
     (ann,) = list_variants(server, file)
     assert (done.returncode, done.stdout) == (0, f"Ann\t{ann['url']}\n")
-    assert "the answer was lost" in done.stderr
+    assert "the response was lost" in done.stderr
     assert proxy.seen == 1
 
 
@@ -178,7 +178,7 @@ def test_ctrl_c_leaves_a_result_that_says_how_far_it_got(
     with subprocess.Popen([*COMMAND, *line], env=env, stdout=-1, stderr=-1, text=True) as victim.process:
         shown, err = victim.process.communicate(timeout=30)
     assert victim.process.returncode == 130
-    assert "the same command goes on where this one stopped" in err
+    assert "run the same command again to continue" in err
     assert [line.split("\t")[0] for line in shown.splitlines()] == ["Guest 000", "Guest 001"]
     assert [row["status"] for row in read_result(out)][:2] == ["created", "created"]
     assert read_result(out)[2]["status"] in ("sending", "created")  # it was at this one

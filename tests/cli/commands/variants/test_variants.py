@@ -306,7 +306,7 @@ def test_on_a_terminal_redacting_asks_for_the_label(book: FakeVariants, shell: S
     done = shell("variants", "redact", variant_short_id(1), "--file", FILE, stdin=f"{typed}\n".encode())
     assert done.code == code
     assert "cannot be undone" in done.err
-    assert "Type Ann to go on" in done.err
+    assert "Type Ann to confirm" in done.err
 
 
 def test_a_variant_without_a_label_is_redacted_by_its_short_id(book: FakeVariants, shell: Shell) -> None:
@@ -353,7 +353,7 @@ def test_failures_leave_stdout_empty_and_one_json_line_on_stderr(
 
 def test_in_a_pipe_redacting_says_in_a_sentence_what_it_lacks(book: FakeVariants, shell: Shell) -> None:
     done = shell("variants", "redact", "label:Ann", "--file", FILE, "--json")
-    assert (done.code, done.error["detail"]) == (2, 'Redacting the label "Ann" for good needs consent')
+    assert (done.code, done.error["detail"]) == (2, 'Redacting the label "Ann" for good requires confirmation')
 
 
 def test_what_was_done_to_a_link_is_said_once(book: FakeVariants, shell: Shell) -> None:

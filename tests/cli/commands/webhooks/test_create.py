@@ -123,7 +123,7 @@ def test_an_address_that_no_server_takes_is_2_and_nothing_is_sent(
 
 @pytest.mark.parametrize("url", ["https://me@h.example/", "https://me:pw@h.example/"])
 def test_a_user_name_in_the_address_is_called_by_its_name(shell: Shell, url: str) -> None:
-    assert "holds a user name" in shell("webhooks", "create", url, "--all").err
+    assert "must not contain a user name" in shell("webhooks", "create", url, "--all").err
 
 
 @pytest.mark.parametrize("url", PRIVATE)
@@ -188,7 +188,7 @@ def test_a_terminal_shows_the_secret_once_and_says_to_store_it(board: FakeWebhoo
     shell.tty = True
     done = shell(*ALL, "--no-color", "--file", UUID.format(1))
     assert done.out.count(SECRET) == 1
-    assert "Store it now" in done.out
+    assert "Store the secret now" in done.out
     assert done.lines[0] == URL
     assert webhook_uuid(1) in done.lines[1]
     assert "all kinds" in done.lines[1]
@@ -324,4 +324,4 @@ def test_a_real_terminal_shows_what_to_store(board: FakeWebhooks, shell: Shell) 
     ended = run_on_terminal([sys.executable, "-m", "docshare", *ALL], env)
     assert ended.code == 0
     assert f"\x1b[36m{SECRET}\x1b[0m" in ended.shown
-    assert "Store it now" in ended.shown
+    assert "Store the secret now" in ended.shown

@@ -121,7 +121,7 @@ def test_nothing_sent_yet_is_success(board: FakeWebhooks, shell: Shell) -> None:
     board.log[ONE].clear()
     assert shell("webhooks", "deliveries", ONE).code == 0
     shell.tty = True
-    assert "nothing was sent yet" in shell("webhooks", "deliveries", ONE).err
+    assert "no deliveries" in shell("webhooks", "deliveries", ONE).err
 
 
 # --- sending again ---------------------------------------------------------------------------------------------------
@@ -198,7 +198,7 @@ def test_nothing_to_send_again_is_success(board: FakeWebhooks, shell: Shell) -> 
     assert shell("webhooks", "redeliver", ONE, "--failed", "--json").json == []
     shell.tty = True
     done = shell("webhooks", "redeliver", ONE, "--failed", "--no-color")
-    assert (done.code, done.out, done.err) == (0, "", "there is nothing to send again\n")
+    assert (done.code, done.out, done.err) == (0, "", "no deliveries to send again\n")
 
 
 def test_a_dry_run_names_what_would_be_sent(outage: FakeWebhooks, shell: Shell) -> None:

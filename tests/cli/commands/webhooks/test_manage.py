@@ -99,7 +99,7 @@ def test_a_table_shows_health_and_scope(board: FakeWebhooks, shell: Shell) -> No
     shell.tty = True
     shell.env |= {"NO_COLOR": "1", "COLUMNS": "200"}
     header, slack, disabled = shell("webhooks", "list").lines
-    assert header.split() == ["ADDRESS", "EVENTS", "FORMAT", "FILE", "LAST", "SENT", "TROUBLE", "WEBHOOK"]
+    assert header.split() == ["URL", "EVENTS", "FORMAT", "FILE", "LAST", "SENT", "PROBLEM", "WEBHOOK"]
     assert slack.split() == [
         SLACK, "file.viewed", "slack", "deck.pdf", "200", "1", "min", "ago", webhook_uuid(2)[:8],
     ]  # fmt: skip
@@ -139,7 +139,7 @@ def test_a_terminal_shows_one_webhook_with_its_last_deliveries(board: FakeWebhoo
     shell.env["NO_COLOR"] = "1"
     lines = shell("webhooks", "show", SLACK).lines
     shown = dict(line.split(maxsplit=1) for line in lines[: lines.index("")])
-    assert (shown["address"], shown["webhook"], shown["file"]) == (SLACK, webhook_uuid(2), "deck.pdf")
+    assert (shown["url"], shown["webhook"], shown["file"]) == (SLACK, webhook_uuid(2), "deck.pdf")
     assert [line.split()[-1] for line in lines[lines.index("") + 2 :]] == ["8", "7", "6", "5", "4"]
 
 

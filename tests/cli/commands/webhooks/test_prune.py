@@ -96,7 +96,7 @@ def test_nothing_left_over_is_success(board: FakeWebhooks, shell: Shell) -> None
     assert (done.code, done.json, done.err) == (0, [], "")
     shell.tty = True
     done = shell("webhooks", "prune", "--no-color")
-    assert (done.out, done.err) == ("", "nothing is left over\n")
+    assert (done.out, done.err) == ("", "no webhooks to delete\n")
 
 
 def test_a_webhook_deleted_by_hand_is_forgotten_here(board: FakeWebhooks, shell: Shell) -> None:

@@ -92,16 +92,18 @@ def test_a_body_that_was_kept_as_an_object_goes_out_as_compact_json(api: FakeApi
 
 def test_refused_attempts_are_left_out_for_no_webhook_is_told_of_them(api: FakeApi, replay: Replay) -> None:
     done = replay([json.dumps({"id": 1, **make_envelope("access.denied")}), json.dumps(make_envelope())])
-    assert (done.code, done.err) == (0, "1 refused attempts are left out: webhooks are not told of them\n")
+    assert (done.code, done.err) == (0, "skipped access.denied events, which are never sent to webhooks: 1\n")
     assert len(api.asked("POST", "/hook")) == 1
 
 
 @pytest.mark.parametrize("body", [encode_compact(make_envelope("receipt.confirmed")), "no JSON at all"])
 def test_what_came_without_a_genuine_signature_is_not_signed(api: FakeApi, replay: Replay, body: str) -> None:
     """Anybody can post to a listener; signed by a replay, it would pass for real."""
-    done = replay([make_saved_line(1, verified=False, flaw="There is no signature.", body=body), make_saved_line(2)])
+    done = replay(
+        [make_saved_line(1, verified=False, flaw="The delivery has no signature.", body=body), make_saved_line(2)]
+    )
     assert done.code == 0
-    assert "1 are left out: they came without a genuine signature" in done.err
+    assert "skipped events without a valid signature, which anyone may have sent: 1" in done.err
     assert [heard.headers["Webhook-Id"] for heard in api.asked("POST", "/hook")] == ["d-2"]
 
 
@@ -136,7 +138,9 @@ def test_every_signature_has_the_time_of_its_own_sending(api: FakeApi, replay: R
 
 
 def test_a_long_replay_says_so(replay: Replay) -> None:
-    assert replay([make_saved_line(1, at=0), make_saved_line(2, at=30)], "--speed", "1x").err == "this takes 30s\n"
+    assert (
+        replay([make_saved_line(1, at=0), make_saved_line(2, at=30)], "--speed", "1x").err == "the replay takes 30s\n"
+    )
     assert replay([make_saved_line(1, at=0), make_saved_line(2, at=30)], "--speed", "1x", "-q").err == ""
 
 
@@ -147,7 +151,7 @@ def test_what_some_do_not_take_is_shown_row_by_row_and_ends_with_12(api: FakeApi
     done = replay([make_saved_line(1), make_saved_line(2), make_saved_line(3)], "--json")
     assert done.code == 12
     assert [row["status"] for row in done.rows] == [200, 500, 302]
-    assert "2 of 3 were not taken" in done.err
+    assert "did not accept 2 of 3 events" in done.err
     assert len(api.heard) == 3  # no redirect was followed
 
 
@@ -155,7 +159,7 @@ def test_a_receiver_that_is_not_there_ends_with_11(shell: Shell, tmp_path: Path,
     replay([make_saved_line(1)])
     fixed = ("--to", "http://127.0.0.1:9/hook", "--secret-file", tmp_path / "secret")
     done = shell("webhooks", "replay", tmp_path / "events.jsonl", *fixed, "--json")
-    assert (done.code, done.rows[0]["status"], done.rows[0]["error"]) == (11, 0, "cannot be reached")
+    assert (done.code, done.rows[0]["status"], done.rows[0]["error"]) == (11, 0, "connection failed")
 
 
 def test_a_person_reads_kind_answer_and_time(shell: Shell, api: FakeApi, replay: Replay) -> None:
@@ -174,7 +178,7 @@ def test_a_dry_run_prints_the_bodies_and_sends_nothing(api: FakeApi, replay: Rep
 
 def test_an_empty_file_is_nothing_to_send(replay: Replay) -> None:
     done = replay([])
-    assert (done.code, done.out, done.err) == (0, "", "there is nothing to send\n")
+    assert (done.code, done.out, done.err) == (0, "", "no events to send\n")
 
 
 def test_another_signature_header_can_be_named(api: FakeApi, replay: Replay) -> None:
@@ -185,13 +189,13 @@ def test_another_signature_header_can_be_named(api: FakeApi, replay: Replay) -> 
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("not json", "line 2 is no event"),
-        ("[]", "line 2 is no event: it is no object"),
-        ("{}", "line 2 is no event: it has no event"),
-        ('{"event": 3, "timestamp": "", "data": {}}', "line 2 is no event: it has no event"),
-        ('{"body": "[]"}', "line 2 is no event: it is no object"),
-        ('{"body": "text"}', "line 2 is no event"),
-        ("[" * 100_000, "line 2 is no event"),
+        ("not json", "line 2 is not an event"),
+        ("[]", "line 2 is not an event: not a JSON object"),
+        ("{}", "line 2 is not an event: the key event is missing"),
+        ('{"event": 3, "timestamp": "", "data": {}}', "line 2 is not an event: the key event is missing"),
+        ('{"body": "[]"}', "line 2 is not an event: not a JSON object"),
+        ('{"body": "text"}', "line 2 is not an event"),
+        ("[" * 100_000, "line 2 is not an event"),
     ],
     ids=lambda value: value[:20],
 )

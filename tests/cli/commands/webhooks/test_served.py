@@ -192,7 +192,7 @@ def test_the_operator_sees_deliveries_of_everybody(operator: Shell, world: World
     operator.tty = True
     operator.env |= {"NO_COLOR": "1", "COLUMNS": "200"}
     header, shown = operator("admin", "deliveries", "list").lines
-    assert header.split()[-3:] == ["ACCOUNT", "ADDRESS", "ID"]
+    assert header.split()[-3:] == ["ACCOUNT", "URL", "ID"]
     assert "✗✗✗✗✗" in shown
     assert world.pia.email in shown
 
@@ -205,7 +205,7 @@ def test_the_operator_sees_a_body_and_its_attempts(operator: Shell, receiver: Fa
     operator.tty = True
     operator.env |= {"NO_COLOR": "1", "COLUMNS": "200"}
     lines = operator("admin", "deliveries", "show", ident).lines
-    assert f"body         {shown['body']}" in lines
+    assert f"body           {shown['body']}" in lines
     assert [line.split()[:3] for line in lines[lines.index("") + 2 :]] == [
         [ident, "content.replaced", str(number)] for number in range(1, 6)
     ]

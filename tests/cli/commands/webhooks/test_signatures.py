@@ -118,8 +118,8 @@ def test_a_sample_can_be_shaped(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("kind", "word", "detail", "hint"),
     [
-        ("file.seen", "", "there is no event kind 'file.seen'", "file.viewed, file.downloaded, gate.completed"),
-        ("access.denied", "", "there is no event kind", "webhook.test"),
+        ("file.seen", "", "unknown event kind 'file.seen'", "file.viewed, file.downloaded, gate.completed"),
+        ("access.denied", "", "unknown event kind", "webhook.test"),
         ("file.viewed", "pages=3", "file.viewed has no key 'pages'", "pagesViewed, timeMs, sessionId"),
         ("file.viewed", "name=x", "file.viewed has no key 'name'", "timestamp, fileUuid, fileName"),
         ("gate.completed", "fields=x", "gate.completed has no key 'fields'", "fields.NAME"),
@@ -133,7 +133,7 @@ def test_a_sample_can_be_shaped(shell: Shell) -> None:
         ("note.created", "pageNumber=0", "--set pageNumber: '0' is not a whole number from 1", ""),
         ("proofing.updated", "kind=note", "--set kind: 'note' is not mark or annotation", ""),
         ("gate.completed", "source=door", "--set source: 'door' is not form or email", ""),
-        ("file.viewed", "timeMs", "--set timeMs: write key=value", ""),
+        ("file.viewed", "timeMs", "--set timeMs must have the form KEY=VALUE", ""),
     ],
 )
 def test_a_key_or_value_that_there_is_not_is_an_error_that_lists_those_there_are(

@@ -28,7 +28,7 @@ def board(api: FakeApi) -> FakeWebhooks:
     [
         (SUCCESSFUL_TEST, 0, "delivered 200 in 143 ms", "true\t200\t143"),
         (FAILED_TEST, 13, "not delivered: 500 in 90 ms", "false\t500\t90"),
-        (UNREACHED_TEST, 13, "not delivered: no answer after 10000 ms", "false\t0\t10000"),
+        (UNREACHED_TEST, 13, "not delivered: no response after 10000 ms", "false\t0\t10000"),
         ({"delivered": "yes", "status": 200, "latencyMs": 1}, 13, "not delivered: 200 in 1 ms", "yes\t200\t1"),
     ],
 )

@@ -43,7 +43,7 @@ def test_a_genuine_signature_ends_with_0(verify: Verify) -> None:
     assert done.code == 0
     assert done.lines == [
         "verdict\tgenuine",
-        "detail\tThe signature is genuine, made 0s ago.",
+        "detail\tThe signature is genuine and was created 0s ago.",
         "mistake\t",
         "genuine\ttrue",
         "signedAt\t2026-09-21T14:13:20.000Z",
@@ -55,7 +55,7 @@ def test_json_has_the_verdict_and_the_age(verify: Verify) -> None:
     assert verify(signature_header(t=T - 90), "--json").json == {
         "genuine": True,
         "verdict": "genuine",
-        "detail": "The signature is genuine, made 1m 30s ago.",
+        "detail": "The signature is genuine and was created 1m 30s ago.",
         "mistake": "",
         "signedAt": "2026-09-21T14:11:50.000Z",
         "ageSeconds": 90,
@@ -70,7 +70,7 @@ def test_the_window_is_five_minutes_to_both_sides(verify: Verify, age: int, code
 def test_a_stale_signature_says_how_old_it_is(verify: Verify) -> None:
     done = verify(signature_header(t=T - 540), "--json")
     assert (done.code, done.json["verdict"], done.json["detail"]) == (
-        13, "stale", "The signature is genuine but stale: 9m 00s old, allowed are 5m 00s. A replay or a wrong clock.",
+        13, "stale", "The signature is genuine but 9m 00s old; the limit is 5m 00s. Replayed, or a clock is wrong.",
     )  # fmt: skip
 
 
@@ -78,7 +78,7 @@ def test_a_signature_from_the_future_says_by_how_much(verify: Verify) -> None:
     done = verify(signature_header(t=T + 540), "--json")
     assert (done.code, done.json["verdict"], done.json["detail"]) == (
         13, "future",
-        "The signature is genuine but from the future, by 9m 00s; allowed are 5m 00s: a wrong clock.",
+        "The signature is genuine but 9m 00s in the future; the limit is 5m 00s. A clock is wrong.",
     )  # fmt: skip
 
 
@@ -96,8 +96,8 @@ def test_the_tolerance_can_be_chosen(verify: Verify) -> None:
 def test_a_person_reads_the_verdict_and_the_mistake_on_two_lines(shell: Shell, verify: Verify) -> None:
     shell.tty = True
     assert verify(signature_header(BODY + b"\n"), "--no-color").lines == [
-        "mismatch: The signature does not fit.",
-        "It fits if a trailing newline is added. It was cut off on the way.",
+        "mismatch: The signature does not match.",
+        "The signature matches if a trailing newline is added. It was removed in transit.",
     ]
 
 
@@ -113,20 +113,20 @@ GENUINE_SIGNATURE = hmac_hex(SECRET.encode(), f"{T}.".encode() + BODY)
         (GENUINE_SIGNATURE, "The signature header has no t= part."),
         (f"t={T}", "The signature header has no v1= part."),
         (f"v1={GENUINE_SIGNATURE}", "The signature header has no t= part."),
-        (f"t={T},v1={GENUINE_SIGNATURE}\n", "There is blank space or a line break around the signature header."),
+        (f"t={T},v1={GENUINE_SIGNATURE}\n", "The signature header has whitespace around it."),
         (
             f"X-Service-Signature: t={T},v1={GENUINE_SIGNATURE}",
-            "The signature begins with the name of the header; give only what stands behind the colon.",
+            "The signature begins with the name of the header; pass only the value after the colon.",
         ),
         (
             f"t={T}, v1={GENUINE_SIGNATURE}",
-            "There is blank space inside the signature header; none belongs there, not even after the comma.",
+            "The signature header contains whitespace; none is allowed, not even after the comma.",
         ),
-        (f"v1={GENUINE_SIGNATURE},t={T}", "In the signature header t stands first, then v1."),
-        (f"t={T},v1={GENUINE_SIGNATURE},v0=1", "The signature header has a part too many: v0."),
-        (f"t={T},v1={GENUINE_SIGNATURE},v1={GENUINE_SIGNATURE}", "The signature header has a part twice."),
-        (f"t=now,v1={GENUINE_SIGNATURE}", "t in the signature header is no decimal number."),
-        (f"t=,v1={GENUINE_SIGNATURE}", "t in the signature header is no decimal number."),
+        (f"v1={GENUINE_SIGNATURE},t={T}", "In the signature header, t must come before v1."),
+        (f"t={T},v1={GENUINE_SIGNATURE},v0=1", "The signature header has an unknown part: v0."),
+        (f"t={T},v1={GENUINE_SIGNATURE},v1={GENUINE_SIGNATURE}", "The signature header has a duplicate part."),
+        (f"t=now,v1={GENUINE_SIGNATURE}", "t in the signature header is not a decimal number."),
+        (f"t=,v1={GENUINE_SIGNATURE}", "t in the signature header is not a decimal number."),
         (f"t={'9' * 16},v1={GENUINE_SIGNATURE}", "t in the signature header is too long to be a time in seconds."),
         (
             f"t={T},v1={GENUINE_SIGNATURE[:-1]}",
@@ -134,12 +134,12 @@ GENUINE_SIGNATURE = hmac_hex(SECRET.encode(), f"{T}.".encode() + BODY)
         ),
         (
             f"t={T},v1={GENUINE_SIGNATURE[:40]}",
-            "v1 in the signature header has 40 characters, which is the length of SHA-1; HMAC-SHA256 in hex has 64.",
+            "v1 in the signature header has 40 characters, the length of SHA-1; HMAC-SHA256 in hex has 64.",
         ),
         (f"t={T},v1={GENUINE_SIGNATURE[:-1]}g", "v1 in the signature header is not hex."),
         (
             f"t={T},v1={GENUINE_SIGNATURE.upper()}",
-            "v1 in the signature header has capital letters; it is lower-case hex.",
+            "v1 in the signature header must be lowercase hex.",
         ),
     ],
 )
@@ -153,12 +153,12 @@ def test_a_malformed_header_says_which_part(verify: Verify, signature: str, deta
     [f"t={T}, v1={GENUINE_SIGNATURE}", f"v1={GENUINE_SIGNATURE},t={T}", f"t={T},v1={GENUINE_SIGNATURE.upper()}"],
 )
 def test_a_malformed_header_may_fit_all_the_same(verify: Verify, signature: str) -> None:
-    assert verify(signature, "--json").json["mistake"] == "Apart from that the signature fits."
+    assert verify(signature, "--json").json["mistake"] == "Otherwise the signature matches."
 
 
 def test_a_malformed_header_may_have_a_second_mistake(verify: Verify) -> None:
     mistake = verify(signature_header(BODY + b"\n").replace(",", ", "), "--json").json["mistake"]
-    assert mistake.startswith("Apart from that: it fits if a trailing newline is added.")
+    assert mistake.startswith("Otherwise, the signature matches if a trailing newline is added.")
 
 
 # --- the usual mistakes ----------------------------------------------------------------------------------------------
@@ -171,37 +171,37 @@ def reserialize_body(**shape: Any) -> bytes:
 BODIES = {
     "if the trailing newline is removed": BODY + b"\n",
     "if the trailing CR LF is removed": BODY + b"\r\n",
-    "if the blank space around the body is removed": b"  " + BODY + b" ",
+    "if the whitespace around the body is removed": b"  " + BODY + b" ",
     "without the byte order mark before the body": b"\xef\xbb\xbf" + BODY,
     "if the body had not been decoded as Latin-1": BODY.decode("latin-1").encode(),
     "if the body had not been decoded as Windows-1252": BODY.decode("cp1252").encode(),
     "if the body were UTF-8 and not UTF-16": BODY.decode().encode("utf-16"),
     "if the body were UTF-8 and not Latin-1": BODY.decode().encode("latin-1"),
     "if the body is decoded from Base64": base64.b64encode(BODY),
-    "if the body is taken out of the JSON text": json.dumps(BODY.decode()).encode(),
-    "with the JSON written anew (compact)": reserialize_body(ensure_ascii=False),
-    "with the JSON written anew (compact) ": reserialize_body(),
-    "with the JSON written anew (compact)  ": reserialize_body(indent=2),
-    "with the JSON written anew (compact, keys in their first order)": reserialize_body(sort_keys=True),
+    "if the body is extracted from a JSON string": json.dumps(BODY.decode()).encode(),
+    "with the JSON serialized again (compact)": reserialize_body(ensure_ascii=False),
+    "with the JSON serialized again (compact) ": reserialize_body(),
+    "with the JSON serialized again (compact)  ": reserialize_body(indent=2),
+    "with the JSON serialized again (compact, original key order)": reserialize_body(sort_keys=True),
 }
 
 
 @pytest.mark.parametrize(("how", "received"), BODIES.items(), ids=[how.strip() for how in BODIES])
 def test_a_body_that_was_changed_on_the_way_is_recognised(verify: Verify, how: str, received: bytes) -> None:
     done = verify(signature_header(), "--json", body=received)
-    assert (done.code, done.json["verdict"], done.json["detail"]) == (13, "mismatch", "The signature does not fit.")
-    assert done.json["mistake"].startswith(f"It fits {how.strip()}")
+    assert (done.code, done.json["verdict"], done.json["detail"]) == (13, "mismatch", "The signature does not match.")
+    assert done.json["mistake"].startswith(f"The signature matches {how.strip()}")
 
 
 SIGNED = {
     "if a trailing newline is added": BODY + b"\n",
     "with CR LF instead of LF in the body": b"",
     "with a byte order mark before the body": b"\xef\xbb\xbf" + BODY,
-    "with the JSON written anew (with blanks behind commas and colons)": reserialize_body(ensure_ascii=False),
-    "with the JSON written anew (with blanks behind commas and colons, non-ASCII letters escaped)": reserialize_body(),
-    "with the JSON written anew (compact, non-ASCII letters escaped)": reserialize_body(separators=(",", ":")),
-    "with the JSON written anew (indented by 2": reserialize_body(indent=2),
-    "with the JSON written anew (compact, sorted keys)": reserialize_body(
+    "with the JSON serialized again (with spaces after commas and colons)": reserialize_body(ensure_ascii=False),
+    "with the JSON serialized again (with spaces after commas and colons, non-ASCII": reserialize_body(),
+    "with the JSON serialized again (compact, non-ASCII characters escaped)": reserialize_body(separators=(",", ":")),
+    "with the JSON serialized again (indented by 2": reserialize_body(indent=2),
+    "with the JSON serialized again (compact, sorted keys)": reserialize_body(
         separators=(",", ":"), sort_keys=True, ensure_ascii=False
     ),
 }
@@ -209,7 +209,7 @@ SIGNED = {
 
 @pytest.mark.parametrize(("how", "signed"), [item for item in SIGNED.items() if item[1]])
 def test_a_signature_of_a_rewritten_body_is_recognised(verify: Verify, how: str, signed: bytes) -> None:
-    assert verify(signature_header(signed), "--json").json["mistake"].startswith(f"It fits {how}")
+    assert verify(signature_header(signed), "--json").json["mistake"].startswith(f"The signature matches {how}")
 
 
 @pytest.mark.parametrize(
@@ -220,72 +220,80 @@ def test_a_signature_of_a_rewritten_body_is_recognised(verify: Verify, how: str,
     ],
 )
 def test_other_line_ends_are_recognised(verify: Verify, received: bytes, signed: bytes, how: str) -> None:
-    assert verify(signature_header(signed), "--json", body=received).json["mistake"].startswith(f"It fits {how}")
+    assert (
+        verify(signature_header(signed), "--json", body=received)
+        .json["mistake"]
+        .startswith(f"The signature matches {how}")
+    )
 
 
 KEYS = {
     "with the key without whsec_": HEX.encode(),
     "with the hex-decoded key": bytes.fromhex(HEX),
     "with the Base64-decoded key": base64.b64decode(HEX),
-    "with a line feed behind the secret": SECRET.encode() + b"\n",
-    "with a CR LF behind the secret": SECRET.encode() + b"\r\n",
+    "with a line feed after the secret": SECRET.encode() + b"\n",
+    "with a CR LF after the secret": SECRET.encode() + b"\r\n",
 }
 
 
 @pytest.mark.parametrize(("how", "key"), KEYS.items())
 def test_a_signature_with_a_key_made_wrongly_is_recognised(verify: Verify, how: str, key: bytes) -> None:
-    assert verify(signature_header(key=key), "--json").json["mistake"].startswith(f"It fits {how}")
+    assert verify(signature_header(key=key), "--json").json["mistake"].startswith(f"The signature matches {how}")
 
 
 @pytest.mark.parametrize(
     ("how", "content"),
     [
-        ("with the secret without the quotes or blank space around it", f'"{SECRET}"\n'),
-        ("with the secret without the quotes or blank space around it", f"{SECRET}\n\n"),
-        ("with the secret without the quotes or blank space around it", f"\ufeff{SECRET}"),
-        ("with the secret that stands inside the file", f"DOCSHARE_SECRET={SECRET}\n"),
+        ("with the secret without the quotes or whitespace around it", f'"{SECRET}"\n'),
+        ("with the secret without the quotes or whitespace around it", f"{SECRET}\n\n"),
+        ("with the secret without the quotes or whitespace around it", f"\ufeff{SECRET}"),
+        ("with only the secret from the file", f"DOCSHARE_SECRET={SECRET}\n"),
         ("with whsec_ before the secret", f"{HEX}\n"),
-        ("with the secret in lower case", SECRET.upper()),
+        ("with the secret in lowercase", SECRET.upper()),
     ],
 )
 def test_a_secret_file_with_more_or_less_in_it_is_recognised(verify: Verify, how: str, content: str) -> None:
-    assert verify(signature_header(), "--json", secret=content.encode()).json["mistake"].startswith(f"It fits {how}")
+    assert (
+        verify(signature_header(), "--json", secret=content.encode())
+        .json["mistake"]
+        .startswith(f"The signature matches {how}")
+    )
 
 
 MESSAGES = {
     "with the body alone, without t": BODY,
     "without the dot between t and the body": f"{T}".encode() + BODY,
-    "with t behind the body": BODY + f".{T}".encode(),
-    "with t in milliseconds before the body": f"{T}000.".encode() + BODY,
+    "with t after the body": BODY + f".{T}".encode(),
+    "with t in milliseconds": f"{T}000.".encode() + BODY,
 }
 
 
 @pytest.mark.parametrize(("how", "message"), MESSAGES.items())
 def test_a_signature_of_something_else_than_t_dot_body_is_recognised(verify: Verify, how: str, message: bytes) -> None:
     mistake = verify(f"t={T},v1={hmac_hex(SECRET.encode(), message)}", "--json").json["mistake"]
-    assert mistake == f"It fits {how}. Signed is <t>.<raw body>, t in seconds."
+    assert mistake == f"The signature matches {how}. Sign <t>.<raw body>, with t in seconds."
 
 
 def test_t_in_milliseconds_is_recognised_whether_or_not_it_was_signed_like_that(verify: Verify) -> None:
     signed = verify(signature_header(t=T * 1000), "--json").json
     assert (signed["verdict"], signed["mistake"]) == ("future", "t is in milliseconds; it must be seconds.")
     unlike = verify(f"t={T}000,{signature_header().partition(',')[2]}", "--json").json
-    assert unlike["mistake"].startswith("It fits with t in seconds before the body, though the header has milliseconds")
+    assert unlike["mistake"].startswith("The signature matches with t in seconds, although the header has milliseconds")
 
 
 def test_two_mistakes_at_once_are_recognised(verify: Verify) -> None:
     mistake = verify(signature_header(BODY + b"\n", key=HEX.encode()), "--json").json["mistake"]
-    assert mistake.startswith("It fits if a trailing newline is added and with the key without whsec_.")
+    assert mistake.startswith("The signature matches if a trailing newline is added and with the key without whsec_.")
 
 
 def test_another_secret_is_called_that_and_no_mistake_is_made_up(verify: Verify) -> None:
     found = verify(signature_header(key=b"whsec_other"), "--json").json
     assert (found["verdict"], found["mistake"]) == ("mismatch", "")
-    assert "another secret, or the body was changed" in found["detail"]
+    assert "the secret is wrong or the body was changed" in found["detail"]
 
 
 def test_an_empty_body_hints_at_one_that_was_read_before(verify: Verify) -> None:
-    assert "was the body read before?" in verify(signature_header(), "--json", body=b"").json["detail"]
+    assert "The body may have been read before." in verify(signature_header(), "--json", body=b"").json["detail"]
 
 
 @pytest.mark.parametrize(

@@ -51,14 +51,14 @@ def test_the_name_of_the_header_can_be_another_and_its_case_does_not_matter(of_r
 def test_what_an_editor_added_behind_the_body_does_not_count_and_is_said(of_request: Verify) -> None:
     done = of_request(build_request(body=BODY + b"\n"))
     assert (done.code, done.err) == (
-        0, f"the body has {len(BODY) + 1} bytes; the {len(BODY)} that Content-Length says are looked at\n",
+        0, f"the body has {len(BODY) + 1} bytes; only the {len(BODY)} bytes of Content-Length are used\n",
     )  # fmt: skip
 
 
 def test_a_body_that_was_cut_off_is_said(of_request: Verify) -> None:
     done = of_request(build_request(body=BODY[:-1]))
     assert done.code == 13
-    assert "it was cut off or changed" in done.err
+    assert "the body was truncated or changed" in done.err
 
 
 @pytest.mark.parametrize(
@@ -66,17 +66,17 @@ def test_a_body_that_was_cut_off_is_said(of_request: Verify) -> None:
     [
         (
             b"Host: me\n\n{}",
-            "The request has no header X-Service-Signature.",
-            "Slack deliveries have none.",
+            "The request has no X-Service-Signature header.",
+            "Slack deliveries are not signed.",
         ),
         (
             build_request(name="Acme-Signature"),
-            "The request has no header X-Service-Signature.",
-            "Acme-Signature looks like one: --header-name Acme-Signature",
+            "The request has no X-Service-Signature header.",
+            "Acme-Signature may be it: --header-name Acme-Signature",
         ),
         (
             build_request(f"X-Service-Signature: {signature_header()}"),
-            "The request has 2 headers X-Service-Signature.",
+            "The request has 2 X-Service-Signature headers.",
             "",
         ),
     ],

@@ -1,6 +1,6 @@
-"""Bridging: what a server elsewhere keeps in its feeds, made into signed deliveries on this machine.
+"""Bridging: turn the feed of a remote server into signed deliveries on this machine.
 
-Nothing has to reach this machine from outside. What was handed on is remembered by a cursor as of ``events tail``.
+This needs no inbound connection. A cursor like that of ``events tail`` stores the position.
 """
 
 import hashlib
@@ -41,13 +41,13 @@ BRIDGE_HEADER = "X-Docshare-Bridge"
 
 _KIND_BY_STREAM = {"view": "file.viewed", "download": "file.downloaded", "gate": "gate.completed"}
 _EXTRA_KEYS = {"view": ("pagesViewed", "timeMs")}
-_RETRY_DELAYS_S = (1.0, 2.0, 4.0, 8.0)  # seconds between the attempts to hand one event on
+_RETRY_DELAYS_S = (1.0, 2.0, 4.0, 8.0)  # seconds between the attempts to forward an event
 
 
 class BridgeOptions(NamedTuple):
-    """What to bridge: ``events`` kinds, ``file`` a UUID or None; ``cursor`` its name, empty for one that follows from
-    the rest; ``start`` and ``reset`` as of ``events tail``; ``interval`` seconds; ``skip_failed``: go on past what no
-    program took."""
+    """What to bridge. ``events`` are kinds, ``file`` a UUID or None, ``cursor`` a name or an empty string for a derived
+    one; ``start`` and ``reset`` are those of ``events tail``; ``interval`` is in seconds; ``skip_failed`` skips events
+    that every receiver rejected."""
 
     events: tuple[str, ...]
     file: str | None
@@ -60,7 +60,7 @@ class BridgeOptions(NamedTuple):
 
 
 class Bridge:
-    """Reads the feed of ``client``'s server and hands everything on, signed with ``secret``."""
+    """Reads the feed of the server of ``client`` and forwards each event, signed with ``secret``."""
 
     def __init__(
         self,
@@ -79,7 +79,10 @@ class Bridge:
         self._forwarder = forwarder
 
     def run(self, limits: TailLimits) -> ExitCode:
-        """Bridge until a limit is reached. Raises as ``Follower.run``, and Stop (12) for what no program took."""
+        """Bridge until a limit is reached.
+
+        Raise what ``Follower.run`` raises, and Stop (12) for an event that was rejected.
+        """
         with ExitStack() as held:
             choice = self._choice()
             streams = filter_allowed_streams(self._ctx, self._client, choice, require_all=False)
@@ -89,16 +92,18 @@ class Bridge:
             keeper = cursor_files.open_cursor_file(self._ctx, self._plan.cursor or choose_cursor_name(self._ctx, home))
             held.enter_context(keeper.held())
             cursor = self._begin(choice.feeds(self._client, streams), home, keeper)
-            self._ctx.note(f"it goes on where {keeper.label} stands")
-            # Once begun, the loop waits by itself, so that its limits hold and a failure is told once.
+            self._ctx.note(f"resuming from {keeper.label}")
+            # The loop retries by itself, so that its limits apply and a failure is reported once.
             poller = held.enter_context(self._client.fork(retries=0))
             rhythm = PollTiming(self._plan.interval, self._plan.heartbeat)
             sink = RowSink(self._hand_on, lambda now: keeper.save(now, self._ctx.now()), each_row=True)
             return Follower(self._ctx, poller, choice.feeds(poller, streams), cursor, rhythm, limits, sink).run()
 
     def _choice(self) -> StreamSelection:
-        """The activity feed, or the three streams where there is none. Stop (3) if they hold nothing of what is
-        wanted."""
+        """Return the activity feed, or the three streams if the server has none.
+
+        Raise Stop (3) if the streams contain none of the selected kinds.
+        """
         try:
             self._client.activity.page(None, 1)
         except Refused as refusal:
@@ -108,11 +113,11 @@ class Bridge:
             return StreamSelection((ACTIVITY_FEED,), kinds=self._plan.events)
         streams = tuple(stream for stream, kind in _KIND_BY_STREAM.items() if kind in self._plan.events)
         if not streams:
-            detail = f"{self._client.origin} keeps no activity feed, and its other feeds hold none of these events"
+            detail = f"{self._client.origin} has no activity feed, and its other feeds contain none of these events"
             raise Stop(ExitCode.NOT_FOUND, detail)
         self._ctx.warn(
-            "this server keeps no activity feed: only file.viewed, file.downloaded and gate.completed, without "
-            "sessionId and variant keys, and with downloads of your own"
+            "this server has no activity feed; only file.viewed, file.downloaded and gate.completed are available, "
+            "without sessionId and variant keys, and your own downloads are included"
         )
         return StreamSelection(streams, all=True)
 
@@ -128,8 +133,10 @@ class Bridge:
         return cursor
 
     def _hand_on(self, row: Row) -> None:
-        """Hand one row on until every program took it, a few times. Stop (12) if in the end none did: the cursor then
-        stays before the row."""
+        """Forward a row, with retries, until every receiver accepts it.
+
+        Raise Stop (12) if all of them still reject it; the cursor then stays before the row.
+        """
         waiting = list(self._forwarder.urls)
         for number, pause in enumerate((*_RETRY_DELAYS_S, 0.0), start=1):
             forwards = self._attempt(row, number, waiting)
@@ -137,11 +144,11 @@ class Bridge:
             if not waiting:
                 return
             self._ctx.sleep(pause)
-        lost = f"{waiting[0]} did not take the event {row['id']} in {len(_RETRY_DELAYS_S) + 1} attempts"
+        lost = f"{waiting[0]} rejected event {row['id']} in {len(_RETRY_DELAYS_S) + 1} attempts"
         if len(waiting) == len(self._forwarder.urls) and not self._plan.skip_failed:
-            hint = "The cursor stays before it, so the next run tries again; --skip-failed goes on without."
+            hint = "The next run resumes with this event; --skip-failed skips it."
             raise Stop(ExitCode.PARTIAL, lost, hint=hint)
-        self._ctx.warn(f"{lost}; going on without")
+        self._ctx.warn(f"{lost}; skipping it")
 
     def _attempt(self, row: Row, number: int, urls: list[str]) -> list[ForwardResult]:
         envelope = build_envelope(row)
@@ -161,17 +168,20 @@ class Bridge:
         return forwards
 
     def _delivery_id(self, row: Row) -> str:
-        # The same whenever the row is handed on, so that a receiver can tell what it had before a crash.
+        # Always the same for a row, so that a receiver can detect duplicates after a crash.
         return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{self._client.origin}/{stream_of(row)}/{row['id']}"))
 
 
 def build_envelope(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The delivery envelope for a row: of the activity feed the same as the real one, of the others without what they
-    do not hold. Raises NotAnApi for a row that is none."""
+    """Return the delivery envelope of a row.
+
+    For the activity feed it equals that of a real delivery; for other streams, keys that they lack are missing. Raise
+    NotAnApi for an invalid row.
+    """
     stream = stream_of(row)
     if stream == ACTIVITY_FEED:
         if not row.keys() >= set(ENVELOPE_KEYS):
-            raise NotAnApi(f"the activity feed holds a row without {', '.join(ENVELOPE_KEYS)}")
+            raise NotAnApi(f"the activity feed has a row without {', '.join(ENVELOPE_KEYS)}")
         return {key: row[key] for key in ENVELOPE_KEYS}
     data = {key: row[key] for key in ("fileUuid", "fileName", *_EXTRA_KEYS.get(stream, ())) if key in row}
     if stream == "gate":
@@ -180,7 +190,7 @@ def build_envelope(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _list_gate_extras(fields: Any) -> Iterator[tuple[str, Any]]:
-    # Spec gap: without fields it was the plain prompt, whose address the gate stream does not hold.
+    # Without fields it was the email prompt, whose address is not in the gate stream.
     yield "source", "form" if fields else "email"
     if isinstance(fields, Mapping) and fields:
         if "email" in fields:
@@ -189,7 +199,7 @@ def _list_gate_extras(fields: Any) -> Iterator[tuple[str, Any]]:
 
 
 def choose_cursor_name(context: "Context", home: CursorBinding) -> str:
-    """The name of the cursor where none was given: one for each server or profile, and for each narrower choice."""
+    """Derive the name of the cursor from the server or profile and from the selected kinds and file."""
     connection = context.connection
     profile = connection.profile.value
     mine = connection.url.origin == f"profile {profile}"

@@ -1,4 +1,4 @@
-"""``docshare webhooks listen``: the command. What it does stands in ``listening_sources``, which loads when it runs."""
+"""``docshare webhooks listen``: the command. ``run`` implements it and is imported only when the command runs."""
 
 from docshare.cli.commands.webhooks.listen.options import ListenOptions
 from docshare.cli.commands.webhooks.listen.rows import DELIVERY_SPEC
@@ -15,17 +15,17 @@ app = App()
 def listen(given: ListenOptions) -> ExitCode:
     """Receive webhooks on this machine, without a tunnel.
 
-    From the server on this machine (profile local, or --data DIR) come real deliveries with all attempts, as long as
-    this runs. With --public-url a webhook is made at your tunnel and deleted at the end. From a server elsewhere
-    (--bridge, the default there) the activity feed is read and each event is signed and posted here, with the header
-    X-Docshare-Bridge: 1; it goes on where it stopped.
+    A server on this machine (profile local, or --data DIR) sends real deliveries with retries while the command runs.
+    With --public-url, the command creates a webhook for the URL of your tunnel and deletes it at the end. For a server
+    elsewhere, --bridge is the default: the command reads the activity feed, signs each event and posts it to your
+    receiver with the header X-Docshare-Bridge: 1. The next run resumes where this one ended.
 
-    Your program gets the raw body, the signature and the Webhook- headers, and verifies them with the secret that is
-    shown at the start. What it refuses is tried again: by the server, or five times when bridging, which then ends with
-    code 12 and begins with it the next time.
+    Your receiver gets the raw body, the signature and the Webhook- headers, and verifies them with the secret that is
+    printed at the start. Rejected deliveries are retried by the server. A bridge tries five times, then exits with code
+    12, and the next run resumes with the same event.
 
-    A pipe gets tab-separated receivedAt, kind, fileName, verified, id, attempt, answer, forwards; --json one line of
-    JSON per delivery, with the raw body as a text.
+    Piped output is tab-separated: receivedAt, kind, fileName, verified, id, attempt, answer, forwards. --json prints a
+    JSON line for each delivery, with the raw body as a string.
 
     Examples:
 

@@ -1,4 +1,4 @@
-"""Handing a delivery on to programs of the developer, byte for byte, so that they can verify it themselves."""
+"""Forward a delivery to receivers byte for byte, so that they can verify it."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -11,15 +11,15 @@ from docshare.cli.framework.exits import ExitCode, Stop
 _MAX_RESPONSE_BYTES = 64 * 1024
 _BLOCK = 1024
 _BAD_GATEWAY = 502
-# What belongs to one connection and not to the delivery; requests sets its own.
+# Headers of the connection, not of the delivery; requests sets its own.
 _CONNECTION_HEADERS = frozenset(
     ("host", "connection", "content-length", "transfer-encoding", "accept-encoding", "keep-alive", "te", "upgrade")
 )
 
 
 class ForwardResult(NamedTuple):
-    """How handing on to ``url`` went: ``status`` of the answer, 0 when there was none; ``ms`` until then; ``error`` why
-    there was none; ``response`` what was answered, None where nobody asked for it."""
+    """The result of forwarding to ``url``. ``status`` is 0 without a response, ``error`` says why there was none,
+    ``ms`` is the duration, and ``response`` the response body if requested."""
 
     url: str
     status: int
@@ -29,11 +29,11 @@ class ForwardResult(NamedTuple):
 
     @property
     def taken(self) -> bool:
-        """Whether the program took the delivery: any 2xx, as of every receiver of webhooks."""
+        """Return whether the receiver accepted the delivery with a 2xx status."""
         return 200 <= self.status < 300
 
     def row(self) -> dict[str, Any]:
-        """As ``--json`` prints it."""
+        """Return the result as ``--json`` prints it."""
         row: dict[str, Any] = {"url": self.url, "status": self.status, "ms": self.ms}
         if self.error:
             row["error"] = self.error
@@ -43,8 +43,8 @@ class ForwardResult(NamedTuple):
 
 
 class Forwarder(NamedTuple):
-    """``urls``: where every delivery goes; ``timeout`` seconds each; ``verify``: whether certificates must be good;
-    ``show``: keep what was answered."""
+    """Forwards each delivery to ``urls``. ``timeout`` is in seconds; ``verify`` checks TLS certificates; ``show`` keeps
+    the responses."""
 
     urls: tuple[str, ...]
     timeout: float
@@ -52,7 +52,7 @@ class Forwarder(NamedTuple):
     show: bool
 
     def send(self, headers: Mapping[str, str], body: bytes, urls: Sequence[str] | None = None) -> list[ForwardResult]:
-        """Post ``body`` with its ``headers`` to all ``urls`` (None: to every one) at once; how that went, in order."""
+        """Post ``body`` with ``headers`` to ``urls`` (None: all) in parallel, and return the results in order."""
         targets = self.urls if urls is None else tuple(urls)
         if not targets:
             return []
@@ -67,7 +67,7 @@ class Forwarder(NamedTuple):
         status, error, response = 0, "", None
         try:
             with requests.Session() as http:
-                http.trust_env = False  # no proxy, and nothing of ~/.netrc, stands between this and the developer
+                http.trust_env = False  # no proxies and no ~/.netrc
                 http.headers.clear()
                 answer = http.post(
                     url,
@@ -81,17 +81,17 @@ class Forwarder(NamedTuple):
                 status = answer.status_code
                 response = self._beginning(answer, began) if self.show else None
         except requests.Timeout:
-            error = f"no answer within {self.timeout:g} s"
+            error = f"no response within {self.timeout:g} s"
         except requests.exceptions.SSLError:
-            error = "its certificate is not trusted; see --insecure-forward"
+            error = "certificate not trusted; see --insecure-forward"
         except requests.ConnectionError:
-            error = "cannot be reached"
+            error = "connection failed"
         except (requests.RequestException, ValueError) as strange:
-            error = f"the exchange failed: {type(strange).__name__}"
+            error = f"request failed: {type(strange).__name__}"
         return ForwardResult(url, status, round((time.monotonic() - began) * 1000), error, response)
 
     def _beginning(self, answer: Any, began: float) -> str:
-        """What was answered, up to a point in bytes and in time."""
+        """Return the start of the response body, limited in bytes and time."""
         found = bytearray()
         for block in answer.iter_content(_BLOCK):
             found += block
@@ -101,8 +101,8 @@ class Forwarder(NamedTuple):
 
 
 def combine_statuses(forwards: Sequence[ForwardResult]) -> int:
-    """The status for whoever delivered: that of the first program that did not take it, so that the server tries
-    again."""
+    """Return the status for the server: that of the first receiver that rejected the delivery, so that the server
+    retries."""
     from http.client import responses
 
     failed = next((forward for forward in forwards if not forward.taken), None)
@@ -112,12 +112,14 @@ def combine_statuses(forwards: Sequence[ForwardResult]) -> int:
 
 
 def check_forward_url(url: str, option: str = "--forward-to") -> str:
-    """``url`` as ``option`` takes it. Stop (2) for what is no http or https address."""
+    """Return ``url``. Raise Stop (2), naming ``option``, if it is not an http or https URL."""
     try:
         parts = urlsplit(url)
         fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         fits = False
     if not fits:
-        raise Stop(ExitCode.USAGE, f"{option}: {url!r} is no address", hint="As in http://localhost:3000/hook")
+        raise Stop(
+            ExitCode.USAGE, f"{option}: {url!r} is not an http or https URL", hint="Example: http://localhost:3000/hook"
+        )
     return url

@@ -1,4 +1,4 @@
-"""Listening to the server on this machine: a subscription that lives as long as we say that we are there."""
+"""Listen to the server on this machine through a subscription that expires without keep-alive calls."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,15 +11,15 @@ from docshare.client.errors import Refused, TransportError
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
 
-_KEEP_ALIVE_S = 10.0  # seconds; a sixth of the time after which the server forgets us
-_RETRY_DELAY_S = 1.0  # seconds, at first, while the server does not answer
+_KEEP_ALIVE_S = 10.0  # seconds; a sixth of the time after which the subscription expires
+_RETRY_DELAY_S = 1.0  # seconds; first delay while the server does not respond
 
 
 class LocalSubscription:
-    """A listener of the server that owns ``directory``.
+    """A subscription to the server that owns ``directory``.
 
-    Parameters: ``wish`` the arguments of "listen start" but the address and the secret; ``secret`` to be signed with,
-    empty for a fresh one; ``patience`` seconds of silence of the server that are borne.
+    ``wish`` are the arguments of "listen start" except URL and secret. An empty ``secret`` requests a new one.
+    ``patience`` is the number of seconds that the server may fail to respond.
     """
 
     def __init__(self, context: "Context", directory: Path, wish: dict[str, str], secret: str, patience: float) -> None:
@@ -33,18 +33,21 @@ class LocalSubscription:
         self.account = ""
 
     def start(self, url: str) -> None:
-        """Ask for deliveries at ``url``. Raises Problem as the server does, TransportError."""
+        """Subscribe ``url`` to deliveries. Raise Problem from the server, or TransportError."""
         self._url = url
         answer: dict[str, Any] = self._server.tell("listen start", {**self._wish, "url": url, "secret": self.secret})
         self._uuid, self.secret, self.account = answer["uuid"], answer["secret"], answer["account"]
 
     def test(self) -> Mapping[str, Any]:
-        """Have a test delivery sent; how that went. Raises Problem as the server does, TransportError."""
+        """Send a test delivery and return its result. Raise Problem from the server, or TransportError."""
         result: dict[str, Any] = self._server.tell("listen test", {"uuid": self._uuid})
         return result
 
     def pulse(self) -> float:
-        """Say that we are still there; returns the seconds until this is due again. Stop (11) after long failure."""
+        """Keep the subscription alive and return the seconds until the next call.
+
+        Raise Stop (11) after failing too long.
+        """
         try:
             self._keep()
         except (Refused, TransportError) as error:
@@ -55,12 +58,12 @@ class LocalSubscription:
         return _KEEP_ALIVE_S
 
     def stop(self) -> None:
-        """Ask for nothing more. A server that is gone forgets us by itself."""
+        """End the subscription. If the server does not respond, it expires."""
         if self._uuid:
             try:
                 self._server.tell("listen stop", {"uuid": self._uuid})
             except (Refused, TransportError):
-                self._ctx.trace("the server does not answer; it forgets this listener by itself")
+                self._ctx.trace("the server does not respond; the subscription will expire")
 
     def _keep(self) -> None:
         if self._trouble.going_on:
@@ -70,5 +73,5 @@ class LocalSubscription:
         except Refused as refusal:
             if refusal.code != "not_found":
                 raise
-            self._ctx.warn("the server had forgotten this listener: what happened in between was not delivered")
+            self._ctx.warn("the subscription had expired; events since then were not delivered")
             self.start(self._url)

@@ -11,55 +11,60 @@ from docshare.cli.framework.option_groups import OptionGroup
 
 
 class ListenOptions(OptionGroup):
-    """Where deliveries come from, what becomes of them, and when it ends. Times as they were typed."""
+    """Where deliveries come from, how they are handled, and when listening ends. Times are unparsed."""
 
     forward_to: Annotated[
-        list[str] | None, typer.Option("--forward-to", metavar="URL", help="Post each delivery there. Repeatable.")
+        list[str] | None,
+        typer.Option("--forward-to", metavar="URL", help="Forward each delivery to this URL. Repeatable."),
     ] = None
     events: Annotated[
-        str | None, typer.Option("--events", metavar="KIND", help="Only these kinds, several with commas.")
+        str | None, typer.Option("--events", metavar="KIND", help="Only these kinds, comma-separated.")
     ] = None
     file: Annotated[str | None, typer.Option("--file", metavar="FILE", help=f"Only this file: {FILE_HELP}")] = None
     data: Annotated[
-        Path | None, typer.Option("--data", metavar="DIR", help="Listen to the server with this data directory.")
+        Path | None, typer.Option("--data", metavar="DIR", help="Data directory of the local server to listen to.")
     ] = None
     public_url: Annotated[
-        str | None, typer.Option("--public-url", metavar="URL", help="Your tunnel: it must lead to --port here.")
+        str | None, typer.Option("--public-url", metavar="URL", help="URL of your tunnel to --port on this machine.")
     ] = None
-    bridge: Annotated[bool, typer.Option("--bridge", help="Read the feed of the server; nothing comes in.")] = False
-    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="Receive here; 0 takes a free port.")] = 0
+    bridge: Annotated[bool, typer.Option("--bridge", help="Read the feed of the server; needs no tunnel.")] = False
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, metavar="N", help="Port to listen on; 0 selects a free port.")
+    ] = 0
     save: Annotated[
-        Path | None, typer.Option("--save", metavar="F", help="Append each delivery as a JSON line, for replay.")
+        Path | None, typer.Option("--save", metavar="F", help="Append each delivery to F as a JSON line, for replay.")
     ] = None
     print_secret: Annotated[
-        bool, typer.Option("--print-secret", help="Print the secret alone; deliveries go to stderr.")
+        bool, typer.Option("--print-secret", help="Print only the secret; deliveries go to stderr.")
     ] = False
     secret_file: Annotated[
         str | None, typer.Option("--secret-file", metavar="F", help="Sign with the secret in this file; '-' is stdin.")
     ] = None
-    show_response: Annotated[bool, typer.Option("--show-response", help="Show what your program answered.")] = False
-    forward_timeout: Annotated[str, duration_option("Wait this long for your program.")] = "10s"
+    show_response: Annotated[bool, typer.Option("--show-response", help="Show the responses of your receiver.")] = False
+    forward_timeout: Annotated[str, duration_option("Timeout for responses of your receiver.")] = "10s"
     insecure_forward: Annotated[
-        bool, typer.Option("--insecure-forward", help="Take any certificate of your program.")
+        bool, typer.Option("--insecure-forward", help="Accept any TLS certificate of your receiver.")
     ] = False
-    test: Annotated[bool, typer.Option("--test", help="First have a webhook.test sent through all of it.")] = False
-    exit_after: Annotated[int | None, typer.Option(min=1, metavar="N", help="End after N deliveries.")] = None
-    timeout: Annotated[str | None, duration_option("End after this time: code 124 if --exit-after is unmet.")] = None
-    latency: Annotated[str, duration_option("Play a slow receiver: wait before each answer.")] = "0s"
+    test: Annotated[bool, typer.Option("--test", help="Send a webhook.test event first.")] = False
+    exit_after: Annotated[int | None, typer.Option(min=1, metavar="N", help="Exit after N deliveries.")] = None
+    timeout: Annotated[str | None, duration_option("Exit after this time; code 124 if --exit-after is unmet.")] = None
+    latency: Annotated[str, duration_option("Delay each response (simulates a slow receiver).")] = "0s"
     fail_rate: Annotated[
-        float | None, typer.Option(min=0, max=1, metavar="SHARE", help="Play a bad receiver: refuse this share.")
+        float | None, typer.Option(min=0, max=1, metavar="SHARE", help="Reject this share of deliveries, 0 to 1.")
     ] = None
     status: Annotated[
-        int | None, typer.Option(min=200, max=599, metavar="N", help="With this status (500); alone: refuse all.")
+        int | None, typer.Option(min=200, max=599, metavar="N", help="Status of rejections (500); alone: reject all.")
     ] = None
-    cursor: Annotated[str, typer.Option("--cursor", metavar="NAME", help="With --bridge: keep the place here.")] = ""
-    start: Annotated[str | None, typer.Option("--from", metavar="start|now|ID", help="With --bridge: begin here.")] = (
+    cursor: Annotated[str, typer.Option("--cursor", metavar="NAME", help="With --bridge: name of the cursor.")] = ""
+    start: Annotated[str | None, typer.Option("--from", metavar="start|now|ID", help="With --bridge: start here.")] = (
         None
     )
-    reset: Annotated[bool, typer.Option("--reset", help="With --bridge: forget what the cursor says.")] = False
+    reset: Annotated[bool, typer.Option("--reset", help="With --bridge: ignore the saved position.")] = False
     skip_failed: Annotated[
-        bool, typer.Option("--skip-failed", help="With --bridge: go on past what no program took.")
+        bool, typer.Option("--skip-failed", help="With --bridge: skip events that every receiver rejected.")
     ] = False
-    interval: Annotated[str, duration_option("With --bridge: poll this often; slower while quiet.")] = "2s"
-    heartbeat: Annotated[str, duration_option("A sign of life on stderr when that is no terminal; 0 for none.")] = "60s"
-    give_up_after: Annotated[str, duration_option("End with code 11 after failing for so long.")] = "10m"
+    interval: Annotated[str, duration_option("With --bridge: time between polls; longer while idle.")] = "2s"
+    heartbeat: Annotated[
+        str, duration_option("Interval of heartbeat lines on stderr when it is not a terminal; 0 for none.")
+    ] = "60s"
+    give_up_after: Annotated[str, duration_option("Exit with code 11 after failing for this long.")] = "10m"

@@ -1,4 +1,4 @@
-"""What ``docshare webhooks listen`` shows and keeps of each delivery, whichever way it came."""
+"""Print and save the deliveries of ``docshare webhooks listen``."""
 
 import json
 import os
@@ -24,8 +24,8 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class ReceivedDelivery:
-    """One delivery: ``received_at`` milliseconds; ``headers`` and the raw ``body`` as they came; ``flaw``: why its
-    signature is not genuine, empty if it is."""
+    """One delivery. ``received_at`` is in milliseconds; ``headers`` and ``body`` are unchanged; ``flaw`` says why the
+    signature is invalid, or is empty."""
 
     received_at: int
     headers: Mapping[str, str]
@@ -33,22 +33,22 @@ class ReceivedDelivery:
     flaw: str = ""
 
     def header(self, name: str) -> str:
-        """The value of a header, however its name is written; empty without it."""
+        """Return the value of a header, ignoring case, or an empty string."""
         return next((value for key, value in self.headers.items() if key.lower() == name.lower()), "")
 
     @property
     def kind(self) -> str:
-        """What happened. The body is signed, the header is not."""
+        """Return the kind of event, preferably from the body because the header is not signed."""
         return str(self._envelope.get("event") or self.header(EVENT_HEADER))
 
     @property
     def attempt(self) -> int:
-        """The number of the attempt, from 1."""
+        """Return the number of the attempt, from 1."""
         text = self.header(ATTEMPT_HEADER)
         return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 1
 
     def row(self, forwards: "Sequence[ForwardResult]", answer: int | None) -> Row:
-        """What is printed: ``answer`` is the status for whoever delivered, None where nobody waits for one."""
+        """Return the row to print. ``answer`` is the status sent to the server, or None when bridging."""
         data = self._envelope.get("data")
         row = {
             "receivedAt": instant(self.received_at),
@@ -74,7 +74,7 @@ class ReceivedDelivery:
 
 
 class Journal:
-    """Prints deliveries, from many threads, and keeps them in a file if one is open."""
+    """Prints deliveries and appends them to a file, if any. Thread-safe."""
 
     def __init__(self, context: "Context", *, beside: bool, file: int | None) -> None:
         self._ctx = context
@@ -84,7 +84,7 @@ class Journal:
         self._lock = threading.Lock()
 
     def add(self, row: Row) -> None:
-        """Show one delivery, and keep it. Raises what a full disk or a closed pipe raises."""
+        """Print and save a delivery. Raise the error of a full disk or a closed pipe."""
         with self._lock:
             if self._file is not None:
                 _append(self._file, json.dumps(row, ensure_ascii=False).encode() + b"\n")
@@ -96,8 +96,11 @@ class Journal:
 
 @contextmanager
 def open_journal(context: "Context", save: Path | None, *, beside: bool) -> Iterator[Journal]:
-    """A journal that appends to the file ``save``, if there is one, as JSON lines. ``beside``: standard output belongs
-    to something else, so lines for people go to standard error. Stop (2) if the file cannot be written."""
+    """Open a journal that also appends JSON lines to the file ``save``, if given.
+
+    ``beside`` prints lines for people to standard error, because standard output is used otherwise. Raise Stop (2) if
+    the file cannot be written.
+    """
     if save is None:
         yield Journal(context, beside=beside, file=None)
         return

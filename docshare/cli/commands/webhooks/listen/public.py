@@ -1,4 +1,4 @@
-"""Listening through a tunnel: a webhook of the account for as long as this runs, at an address that leads here."""
+"""Listen through a tunnel, with a temporary webhook of the account at the URL of the tunnel."""
 
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -14,15 +14,14 @@ if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
     from docshare.client import Client
 
-_CHECK_INTERVAL_S = 60.0  # seconds between two looks whether the webhook is still there and active
-_RETRY_DELAY_S = 2.0  # seconds, at first, while the server does not answer
+_CHECK_INTERVAL_S = 60.0  # seconds between checks that the webhook exists and is active
+_RETRY_DELAY_S = 2.0  # seconds; first delay while the server does not respond
 
 
 class PublicWebhook:
-    """A webhook at ``url``, which a tunnel leads to our receiver.
+    """A webhook at ``url``, the public end of a tunnel to the receiver.
 
-    Parameters: ``events`` its kinds; ``file`` the UUID of the only file, or None; ``patience`` seconds of failure of
-    the server that are borne.
+    ``file`` is the UUID of the only file, or None. ``patience`` is the number of seconds that the server may fail.
     """
 
     def __init__(
@@ -46,7 +45,7 @@ class PublicWebhook:
         self.secret = ""
 
     def start(self) -> None:
-        """Make the webhook and note it. Raises Problem as the server does, Stop (14) where its secret got lost."""
+        """Create the webhook and record it. Raise Problem from the server, or Stop (14) if the secret was lost."""
         answer = self._client.webhooks.create(self._url, self._events, file=self._file)
         webhook: dict[str, Any] = answer["webhook"]
         self._uuid = str(webhook["uuid"])
@@ -59,16 +58,18 @@ class PublicWebhook:
         }
         self._held.enter_context(listen_registry.register(self._ctx, entry))
         if "secret" not in answer:
-            raise Stop(ExitCode.UNKNOWN_OUTCOME, "the answer with the secret of the webhook was lost; try again")
+            raise Stop(ExitCode.UNKNOWN_OUTCOME, "the response with the secret of the webhook was lost; try again")
         self.secret = str(answer["secret"])
 
     def test(self) -> Mapping[str, Any]:
-        """Have a test delivery sent; how that went. Raises Problem as the server does, TransportError."""
+        """Send a test delivery and return its result. Raise Problem from the server, or TransportError."""
         return self._client.webhooks.test(self._uuid)
 
     def pulse(self) -> float:
-        """See that the webhook is there and active; returns the seconds until this is due again. Stop (11) if it is
-        not, or after long failure."""
+        """Check that the webhook exists and is active, and return the seconds until the next check.
+
+        Raise Stop (11) if it does not or is not, or after failing too long.
+        """
         try:
             rows = self._poller.webhooks.list()
         except (Refused, TransportError) as error:
@@ -78,13 +79,13 @@ class PublicWebhook:
         self._trouble.over()
         mine = next((row for row in rows if row.get("uuid") == self._uuid), None)
         if mine is None:
-            raise Stop(ExitCode.UNREACHABLE, "somebody deleted the webhook: nothing arrives any more")
+            raise Stop(ExitCode.UNREACHABLE, "the webhook was deleted; no more deliveries will arrive")
         if mine.get("active") is False:
-            raise Stop(ExitCode.UNREACHABLE, "the server disabled the webhook: too many deliveries failed")
+            raise Stop(ExitCode.UNREACHABLE, "the server disabled the webhook because too many deliveries failed")
         return _CHECK_INTERVAL_S
 
     def stop(self) -> None:
-        """Delete the webhook. One that cannot be deleted stays noted for ``webhooks prune``."""
+        """Delete the webhook. If that fails, it stays recorded for ``webhooks prune``."""
         with self._held:
             if self._uuid:
                 self._delete()
@@ -102,4 +103,4 @@ class PublicWebhook:
         listen_registry.remove(self._ctx, self._uuid)
 
     def _complain(self, why: str) -> None:
-        self._ctx.warn(f"the webhook {self._uuid} is still there ({why}); remove it with: docshare webhooks prune")
+        self._ctx.warn(f"webhook {self._uuid} could not be deleted ({why}); delete it with: docshare webhooks prune")

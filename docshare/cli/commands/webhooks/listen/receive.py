@@ -1,4 +1,4 @@
-"""Taking the deliveries of a server: verify, hand on, answer as the programs behind answered."""
+"""Handle the deliveries of a server: verify, forward, and respond like the receivers."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 from docshare.cli.framework.signals import raise_lost_signal
 
 _UNVERIFIED, _UNAVAILABLE = 401, 503
-_POLL_SLICE_S = 1.0  # seconds between two looks at the clock
-_SECRET_WAIT_S = 15.0  # seconds that a delivery waits for the secret it is verified with
+_POLL_SLICE_S = 1.0  # seconds between checks of the limits
+_SECRET_WAIT_S = 15.0  # seconds that a delivery waits for the secret to verify it
 _SIGNATURE_PREFIX = "v1="
 
 
 class FaultInjection(NamedTuple):
-    """How to play a bad receiver: ``latency`` seconds before each answer; ``status`` instead of taking it, for a share
+    """Simulates a bad receiver: wait ``latency`` seconds before each response, and respond with ``status`` to a share
     of ``fail_rate`` (0 to 1) of all deliveries."""
 
     latency: float = 0.0
@@ -33,8 +33,8 @@ class FaultInjection(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ListenLimits:
-    """When listening ends: after ``count`` deliveries, after ``timeout`` seconds, after failing for ``give_up_after``
-    seconds; a sign of life every ``heartbeat`` seconds, 0 for none."""
+    """When listening ends: after ``count`` deliveries, ``timeout`` seconds, or ``give_up_after`` seconds of failure.
+    ``heartbeat`` is the number of seconds between heartbeat lines, 0 for none."""
 
     count: int | None
     timeout: float | None
@@ -43,13 +43,13 @@ class ListenLimits:
 
     @property
     def ran_out(self) -> ExitCode:
-        """What it means that the time is over."""
+        """Return the exit code for a timeout."""
         return ExitCode.OK if self.count is None else ExitCode.DEADLINE
 
 
 class DeliveryHandler:
-    """Where deliveries are taken, each in a thread of the receiver. ``over`` is set once enough came, or when one could
-    not be shown."""
+    """Handles deliveries, each in a thread of the receiver. ``over`` is set after the last delivery, or when one could
+    not be printed."""
 
     def __init__(
         self, context: "Context", journal: Journal, forwarder: Forwarder, acting: FaultInjection, count: int | None
@@ -69,27 +69,29 @@ class DeliveryHandler:
         self._probing = False
 
     def arm(self, secret: str) -> None:
-        """Verify with ``secret`` from now on; what came earlier waited for it."""
+        """Set the secret for verification. Earlier deliveries wait for it."""
         self._secret = secret
         self._armed.set()
 
     def probe(self, send: Callable[[], Mapping[str, Any]], where: str) -> None:
-        """Have a test delivery sent to ``where``, and keep it from sight. Stop (11) where it does not arrive: whoever
-        said "ready" then would say it in vain. Raises what ``send`` raises."""
+        """Send a test delivery to ``where`` without printing it.
+
+        Raise Stop (11) if it does not arrive, because nothing else would, and whatever ``send`` raises.
+        """
         self._probing = True
         result = send()
         self._probing = False
         if not result.get("delivered"):
             status = result.get("status")
-            how = f"the answer there was {status}" if status else "nothing answered there"
+            how = f"the response was {status}" if status else "there was no response"
             raise Stop(
                 ExitCode.UNREACHABLE,
                 f"a test delivery to {where} did not arrive: {how}",
-                hint="Does it lead to this machine, and to --port?",
+                hint="Check that the URL leads to this machine and to --port.",
             )
 
     def take(self, hit: "IncomingRequest") -> int:
-        """Deal with one delivery; returns the status to answer."""
+        """Handle a delivery and return the status of the response."""
         if not self._armed.wait(_SECRET_WAIT_S) or self.over.is_set():
             return _UNAVAILABLE
         try:
@@ -100,12 +102,12 @@ class DeliveryHandler:
             return _UNAVAILABLE
 
     def answered(self) -> None:
-        """An answer is out."""
+        """Note that a response was sent."""
         if self._count is not None and self.taken >= self._count:
             self.over.set()
 
     def raise_failure(self) -> None:
-        """Raise what kept a delivery from being shown, if anything did."""
+        """Raise the error that prevented a delivery from being printed, if any."""
         if self._failure is not None:
             raise self._failure
 
@@ -113,12 +115,12 @@ class DeliveryHandler:
         now = self._ctx.now()
         header = find_signature(hit)
         verdict = verify(self._secret, hit.body, header, now)
-        flaw = "" if verdict else verdict.value if header else "There is no signature."
+        flaw = "" if verdict else verdict.value if header else "The delivery has no signature."
         return ReceivedDelivery(now, hit.headers, hit.body, flaw)
 
     def _dealt_with(self, arrival: ReceivedDelivery) -> int:
         if arrival.flaw:
-            # Anybody can post here. What is not from the server reaches no program of the developer.
+            # Anyone can post here. A delivery that is not from the server is never forwarded.
             self._journal.add(arrival.row((), _UNVERIFIED))
             return _UNVERIFIED
         if self._probing and arrival.kind == TEST_KIND:
@@ -139,7 +141,7 @@ class DeliveryHandler:
         return answer
 
     def _has_place(self) -> bool:
-        """Whether one more may be shown; what comes beyond is for the server to send again."""
+        """Return whether another delivery may be printed; the server retries the others."""
         with self._lock:
             if self._places is None:
                 return True
@@ -153,7 +155,7 @@ class DeliveryHandler:
 
 
 def find_signature(hit: "IncomingRequest") -> str:
-    """The signature of a delivery. Spec gap: a server may call its header otherwise, so the value tells it too."""
+    """Return the signature of a delivery, from its header or, for other header names, by the form of the value."""
     by_name = next((value for name, value in hit.headers.items() if name.lower() == SIGNATURE_HEADER.lower()), "")
     return by_name or next(
         (value for value in hit.headers.values() if value.startswith("t=") and _SIGNATURE_PREFIX in value), ""
@@ -163,10 +165,10 @@ def find_signature(hit: "IncomingRequest") -> str:
 def wait_until_done(
     context: "Context", desk: DeliveryHandler, limits: ListenLimits, pulse: Callable[[], float]
 ) -> ExitCode:
-    """Stay until the desk is over or the time is; returns the exit code.
+    """Wait until ``desk`` is over or the timeout passes, and return the exit code.
 
-    Parameters: ``pulse`` sees to it that deliveries go on coming, and returns the seconds until it wants to be called
-    again; what it raises ends the listening. Raises what kept a delivery from being shown.
+    ``pulse`` keeps the source alive and returns the seconds until the next call; what it raises ends the wait. Raise
+    the error that prevented a delivery from being printed.
     """
     began = last_word = context.monotonic()
     next_pulse = began + pulse()

@@ -1,4 +1,4 @@
-"""A small HTTP server on this machine that takes webhook deliveries."""
+"""A small HTTP server on this machine that receives webhook deliveries."""
 
 import threading
 import time
@@ -11,22 +11,22 @@ from docshare.cli.framework.exits import ExitCode, Stop
 
 HOST = "127.0.0.1"
 
-_MAX_BODY_BYTES = 1024 * 1024  # bytes; no envelope comes near it
-_READ_TIMEOUT = 20.0  # seconds without a byte after which a sender is given up
-_DRAIN_TIMEOUT = 3.0  # seconds that running answers get at the end
+_MAX_BODY_BYTES = 1024 * 1024  # bytes; far more than any envelope
+_READ_TIMEOUT = 20.0  # seconds without a byte after which a connection is closed
+_DRAIN_TIMEOUT = 3.0  # seconds that running responses get at the end
 _DRAIN_INTERVAL = 0.02  # seconds, while draining
 _CONTENT_TYPE = "text/plain; charset=utf-8"
 
 
 class IncomingRequest(NamedTuple):
-    """One POST as it came: ``headers`` by their names as sent, the raw ``body``."""
+    """An unchanged POST request: ``headers`` under the names sent, and the raw ``body``."""
 
     headers: Mapping[str, str]
     body: bytes
 
 
 class LocalReceiver:
-    """``url``: where it can be reached on this machine."""
+    """A running receiver; ``url`` is its address on this machine."""
 
     def __init__(self, server: "_ReceiverServer") -> None:
         self._server = server
@@ -37,16 +37,16 @@ class LocalReceiver:
 def run_receiver(
     port: int, take: Callable[[IncomingRequest], int], answered: Callable[[], None]
 ) -> Iterator[LocalReceiver]:
-    """Take deliveries on ``port`` (0: a free one) for the length of the block.
+    """Receive deliveries on ``port`` (0: a free one) during the block.
 
-    Parameters: ``take`` is called in a thread of its own for each POST and returns the status to answer; ``answered``
-    after that answer is out. Stop (7) where the port is taken.
+    ``take`` runs in its own thread for each POST and returns the status of the response; ``answered`` runs after the
+    response was sent. Raise Stop (7) if the port is in use.
     """
     try:
         server = _ReceiverServer(port, take, answered)
     except (OSError, OverflowError) as error:
         raise Stop(
-            ExitCode.CONFLICT, f"cannot listen on {HOST} port {port}: {error}", hint="--port 0 takes a free one."
+            ExitCode.CONFLICT, f"cannot listen on {HOST} port {port}: {error}", hint="--port 0 selects a free port."
         ) from None
     loop = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, name="receiver", daemon=True)
     loop.start()
@@ -60,7 +60,7 @@ def run_receiver(
 
 class _ReceiverServer(ThreadingHTTPServer):
     daemon_threads = True
-    block_on_close = False  # ``drain`` waits, but not for somebody who connects and says nothing
+    block_on_close = False  # ``drain`` waits, but not for idle connections
 
     def __init__(self, port: int, take: Callable[[IncomingRequest], int], answered: Callable[[], None]) -> None:
         self.take, self.answered = take, answered
@@ -70,7 +70,7 @@ class _ReceiverServer(ThreadingHTTPServer):
 
     @contextmanager
     def busy(self) -> Iterator[None]:
-        """Count one delivery as running."""
+        """Count a delivery as running during the block."""
         self._count(1)
         try:
             yield
@@ -78,7 +78,7 @@ class _ReceiverServer(ThreadingHTTPServer):
             self._count(-1)
 
     def drain(self, seconds: float) -> None:
-        """Wait until nothing runs any more, up to ``seconds``."""
+        """Wait until no delivery is running, for at most ``seconds``."""
         end = time.monotonic() + seconds
         while self._running and time.monotonic() < end:
             time.sleep(_DRAIN_INTERVAL)
@@ -88,7 +88,7 @@ class _ReceiverServer(ThreadingHTTPServer):
             self._running += change
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Called when a sender hangs up: that is its own business."""
+        """Ignore errors such as a closed connection."""
 
 
 class _ReceiverHandler(BaseHTTPRequestHandler):
@@ -96,20 +96,20 @@ class _ReceiverHandler(BaseHTTPRequestHandler):
     timeout = _READ_TIMEOUT
 
     def do_POST(self) -> None:
-        """One delivery."""
+        """Handle a delivery."""
         length = self.headers.get("Content-Length", "")
         if not (length.isascii() and length.isdigit()):
-            self._answer(411, "Say how long the body is.\n")
+            self._answer(411, "Content-Length is required.\n")
         elif int(length) > _MAX_BODY_BYTES:
-            self._answer(413, "That is too much for a webhook delivery.\n")
+            self._answer(413, "The body is too large for a webhook delivery.\n")
         else:
             body = self.rfile.read(int(length))
             if len(body) == int(length):
                 self._take(body)
 
     def do_GET(self) -> None:
-        """Somebody looks whether anything is here."""
-        self._answer(405, "docshare webhooks listen takes POST requests only.\n")
+        """Reject other methods."""
+        self._answer(405, "docshare webhooks listen accepts only POST requests.\n")
 
     do_HEAD = do_PUT = do_DELETE = do_GET  # noqa: N815
 
@@ -129,4 +129,4 @@ class _ReceiverHandler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Standard error is for people, and they get better lines."""
+        """Write nothing: the journal prints the deliveries."""

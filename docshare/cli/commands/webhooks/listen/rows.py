@@ -1,4 +1,4 @@
-"""What ``docshare webhooks listen`` prints of a delivery."""
+"""Print deliveries for ``docshare webhooks listen``."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ def _format_time(row: Mapping[str, Any]) -> str:
 
 
 def render_delivery(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
-    """``14:02:11 -> file.viewed deck.pdf``, then a line for each answer."""
+    """Yield ``14:02:11 -> file.viewed deck.pdf``, then a line for each response."""
     paint = context.out_screen.paint
     words = [f"{_format_time(row)} -> {paint('bold', clean(str(row['kind'])))}", clean(str(row.get("fileName", "")))]
     if row["attempt"] > 1:
@@ -45,7 +45,7 @@ DELIVERY_SPEC = Spec(
         Column("fileName", "FILE", flexible=True),
         Column("verified", "VERIFIED", kind="flag"),
         Column("attempt", "ATTEMPT", rank=2),
-        Column("answer", "ANSWER", rank=1),
+        Column("answer", "RESPONSE", rank=1),
         Column("id", "ID", role="id", rank=3),
     ),
     plain=("receivedAt", "kind", "fileName", "verified", "id", "attempt", "answer", "forwards"),

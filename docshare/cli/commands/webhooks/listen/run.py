@@ -1,4 +1,4 @@
-"""Which of three ways the deliveries come that ``docshare webhooks listen`` shows."""
+"""Run ``docshare webhooks listen`` with one of its three sources of deliveries."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 
 class _ListenConfig(NamedTuple):
-    """What was asked for, checked. ``directory``: of the server on this machine, None elsewhere; ``secret``: given in a
-    file, empty without; times in seconds."""
+    """The validated options. ``directory`` is the data directory of a server on this machine, or None; ``secret`` comes
+    from a file or is empty; times are in seconds."""
 
     directory: Path | None
     public_url: str | None
@@ -49,7 +49,7 @@ class _ListenConfig(NamedTuple):
 
 
 class _FeedOptions(NamedTuple):
-    """What only bridging asks for."""
+    """The options that apply only to bridging."""
 
     cursor: str
     start: str | None
@@ -59,12 +59,12 @@ class _FeedOptions(NamedTuple):
 
     @property
     def given(self) -> bool:
-        """Whether any of it was asked for."""
+        """Return whether any of the options was given."""
         return bool(self.cursor or self.start or self.reset or self.skip_failed)
 
 
 def run_listener(ctx: Context, given: ListenOptions) -> ExitCode:
-    """Listen as asked for until it ends; returns the exit code. Stop (2) for options that exclude each other."""
+    """Listen until a limit is reached and return the exit code. Raise Stop (2) for options that exclude each other."""
     plan = _build_config(ctx, given)
     feeding = _FeedOptions(given.cursor, given.start, given.reset, parse_duration(given.interval), given.skip_failed)
     _check_options(ctx, plan, feeding)
@@ -106,7 +106,7 @@ def _build_config(ctx: Context, given: ListenOptions) -> _ListenConfig:
 
 
 def _find_directory(ctx: Context, data: Path | None, *, public_url: str | None, bridge: bool) -> Path | None:
-    """The data directory of the server on this machine, if that is to be listened to. Stop (2) for two ways at once."""
+    """Return the data directory if the source is a server on this machine. Raise Stop (2) for several sources."""
     if sum((data is not None, public_url is not None, bridge)) > 1:
         raise Stop(ExitCode.USAGE, "--data, --public-url and --bridge exclude each other")
     return None if public_url is not None or bridge else find_local_data_dir(ctx, data)
@@ -119,31 +119,32 @@ def _build_fault_injection(latency: float, fail_rate: float | None, status: int 
 
 
 def _check_options(ctx: Context, plan: _ListenConfig, feeding: _FeedOptions) -> None:
-    """Stop (2) for options that mean nothing where the deliveries come from."""
+    """Raise Stop (2) for options that the source of the deliveries does not support."""
     bridging = plan.directory is None and plan.public_url is None
     if feeding.given and not bridging:
-        raise Stop(ExitCode.USAGE, "--cursor, --from, --reset and --skip-failed are for --bridge")
+        raise Stop(ExitCode.USAGE, "--cursor, --from, --reset and --skip-failed require --bridge")
     if bridging and (plan.acting.latency or plan.acting.fail_rate):
         raise Stop(
-            ExitCode.USAGE, "no server waits for an answer while bridging: no --latency, --fail-rate or --status"
+            ExitCode.USAGE,
+            "--latency, --fail-rate and --status do not work with --bridge: no server waits for a response",
         )
     if bridging and plan.test:
         raise Stop(
-            ExitCode.USAGE, "no server sends a test while bridging", hint="See docshare webhooks sample, and replay."
+            ExitCode.USAGE, "--test does not work with --bridge", hint="Use docshare webhooks sample and replay."
         )
     if plan.public_url is not None:
         if plan.secret:
-            raise Stop(ExitCode.USAGE, "the server makes the secret of a webhook: no --secret-file with --public-url")
+            raise Stop(ExitCode.USAGE, "--secret-file does not work with --public-url: the server creates the secret")
         if not plan.port:
-            raise Stop(ExitCode.USAGE, "--public-url needs --port: where your tunnel leads on this machine")
+            raise Stop(ExitCode.USAGE, "--public-url requires --port, the local end of your tunnel")
     if plan.print_secret and ctx.options.format is not None:
         raise Stop(
-            ExitCode.USAGE, "--print-secret leaves no room for --format", hint="Deliveries can be kept by --save F."
+            ExitCode.USAGE, "--print-secret and --format exclude each other", hint="Use --save F to save deliveries."
         )
 
 
 def _listen_locally(ctx: Context, plan: _ListenConfig, book: Journal, directory: Path) -> ExitCode:
-    """Source 1: the server on this machine."""
+    """Listen to the server on this machine."""
     from docshare.cli.commands.webhooks.listen.receiver import run_receiver
 
     wish = {"events": ",".join(plan.events)}
@@ -156,18 +157,18 @@ def _listen_locally(ctx: Context, plan: _ListenConfig, book: Journal, directory:
         subscription.start(receiver.url)
         desk.arm(subscription.secret)
         ctx.note(f"listening to the server on this machine ({directory}) as {subscription.account}")
-        ctx.note("these are real deliveries: signed, and tried again by the server when they fail")
+        ctx.note("deliveries are real: signed, and retried by the server when they fail")
         _show_secret(ctx, plan, subscription.secret)
         desk.probe(subscription.test, receiver.url)
         ctx.note(f"ready: deliveries arrive at {receiver.url}")
-        ctx.note("to cause an event, in another terminal: docshare trigger file.viewed --file @last")
+        ctx.note("to cause an event, run in another terminal: docshare trigger file.viewed --file @last")
         if plan.test:
             subscription.test()
         return wait_until_done(ctx, desk, plan.limits, subscription.pulse)
 
 
 def _build_filter(ctx: Context, plan: _ListenConfig, directory: Path) -> dict[str, str]:
-    """Whose events are wanted, and of which file. Without a credential for that server, those of its owner."""
+    """Return the account and the file to filter by. Without a credential for the server, the account is its owner."""
     connection = ctx.connection
     if connection.token is None or connection.origin not in list_origins(directory):
         return {} if plan.file is None else {"file": resolve_operator_file(ctx, plan.file, directory)}
@@ -177,7 +178,7 @@ def _build_filter(ctx: Context, plan: _ListenConfig, directory: Path) -> dict[st
 
 
 def _listen_through_tunnel(ctx: Context, plan: _ListenConfig, book: Journal, url: str) -> ExitCode:
-    """Source 2: a webhook of the account, at an address that leads here."""
+    """Listen through a tunnel, with a webhook of the account."""
     from docshare.cli.commands.webhooks.listen.receiver import run_receiver
 
     desk = DeliveryHandler(ctx, book, plan.forwarder, plan.acting, plan.limits.count)
@@ -188,17 +189,17 @@ def _listen_through_tunnel(ctx: Context, plan: _ListenConfig, book: Journal, url
         held.callback(_stop, webhook)
         webhook.start()
         desk.arm(webhook.secret)
-        ctx.note(f"listening through {url} with a webhook of {client.origin}, which is deleted at the end")
+        ctx.note(f"listening at {url} with a temporary webhook of {client.origin}")
         _show_secret(ctx, plan, webhook.secret)
         desk.probe(webhook.test, url)
-        ctx.note("ready: a test delivery has arrived")
+        ctx.note("ready: a test delivery arrived")
         if plan.test:
             webhook.test()
         return wait_until_done(ctx, desk, plan.limits, webhook.pulse)
 
 
 def _run_bridge(ctx: Context, plan: _ListenConfig, book: Journal, feeding: _FeedOptions) -> ExitCode:
-    """Source 3: the feed of a server elsewhere."""
+    """Bridge the feed of a server elsewhere."""
     with ctx.client() as client:
         wanted = listening_bridge.BridgeOptions(
             events=plan.events,
@@ -210,7 +211,7 @@ def _run_bridge(ctx: Context, plan: _ListenConfig, book: Journal, feeding: _Feed
             heartbeat=plan.limits.heartbeat,
             skip_failed=feeding.skip_failed,
         )
-        ctx.note(f"bridging the feed of {client.origin}: deliveries are made here, marked X-Docshare-Bridge: 1")
+        ctx.note(f"bridging the feed of {client.origin}; deliveries have the header X-Docshare-Bridge: 1")
         secret = plan.secret or _generate_secret()
         _show_secret(ctx, plan, secret)
         limits = FeedLimits(
@@ -220,7 +221,7 @@ def _run_bridge(ctx: Context, plan: _ListenConfig, book: Journal, feeding: _Feed
 
 
 def _stop(source: LocalSubscription | PublicWebhook) -> None:
-    with defer_signals():  # what is not taken back now would be told of events that nobody hears
+    with defer_signals():  # otherwise the server keeps sending events to a URL where nothing listens
         source.stop()
 
 
@@ -235,10 +236,10 @@ def _generate_secret() -> str:
 
 
 def _show_secret(ctx: Context, plan: _ListenConfig, secret: str) -> None:
-    """Tell the secret once, unless it came from a file of the user; from then on no message holds it."""
+    """Print the secret unless it came from a file, and redact it from all later messages."""
     if plan.print_secret:
         ctx.print(secret)
         ctx.flush()
     elif not plan.secret:
-        ctx.err(f"signing secret, shown once: {secret}")
+        ctx.err(f"signing secret (shown once): {secret}")
     keep_secret(ctx, secret)

@@ -182,7 +182,7 @@ def test_a_program_that_is_not_there_is_named_and_the_server_tries_again(
         running.until("ready")
         replace_content(server, deck)
         row = running.row()
-    assert (row["answer"], row["forwards"][0]["status"], row["forwards"][0]["error"]) == (502, 0, "cannot be reached")
+    assert (row["answer"], row["forwards"][0]["status"], row["forwards"][0]["error"]) == (502, 0, "connection failed")
 
 
 def test_a_program_may_take_only_so_long(server: ServerProcess, listen: Listen, deck: str) -> None:
@@ -191,7 +191,7 @@ def test_a_program_may_take_only_so_long(server: ServerProcess, listen: Listen, 
         running.until("ready")
         replace_content(server, deck)
         row = running.row()
-    assert (row["answer"], row["forwards"][0]["error"]) == (502, "no answer within 0.2 s")
+    assert (row["answer"], row["forwards"][0]["error"]) == (502, "no response within 0.2 s")
 
 
 def test_it_can_play_a_bad_receiver(server: ServerProcess, listen: Listen, deck: str) -> None:

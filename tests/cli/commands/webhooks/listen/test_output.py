@@ -24,8 +24,8 @@ def test_what_is_not_from_the_server_reaches_no_program(listen: Listen) -> None:
         assert post_delivery(url, "whsec_guessed", b'{"event":"file.viewed"}') == 401
         rows = [running.row(), running.row()]
         assert [row["verified"] for row in rows] == [False, False]
-        assert rows[0]["flaw"] == "There is no signature."
-        assert rows[1]["flaw"].startswith("The signature does not fit")
+        assert rows[0]["flaw"] == "The delivery has no signature."
+        assert rows[1]["flaw"].startswith("The signature does not match")
         assert program.hits == []
         assert post_delivery(url, running.secret, b'{"event":"file.viewed"}') == 200
         assert running.wait() == 0, "only what is genuine counts"

@@ -22,7 +22,7 @@ from tests.support.server_process import ServerProcess, make_env, run_docshare
 from tests.support.shell import TOKEN, Shell
 from tests.support.webhook_listener import ListenerProcess, ListenerThread, replace_content, run_listener
 
-READY = "ready: a test delivery has arrived"
+READY = "ready: a test delivery arrived"
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def test_a_tunnel_that_leads_nowhere_is_told_before_it_says_ready(
 ) -> None:
     with run_listener(env, "--public-url", "http://127.0.0.1:1/in", "--port", find_free_port()) as running:
         assert running.wait() == 11
-        assert "did not arrive: nothing answered there" in running.words()
+        assert "did not arrive: there was no response" in running.words()
         assert "ready" not in running.words()
     assert (list_webhooks(server), read_listener_file(tmp_path)) == ([], [])
 
@@ -165,7 +165,7 @@ def test_a_webhook_that_somebody_deletes_ends_it_loudly(board: FakeWebhooks, she
     running = start_listener(shell, board)
     board.rows.clear()
     done = running.over()
-    assert (done.code, "somebody deleted the webhook" in done.err) == (11, True)
+    assert (done.code, "the webhook was deleted" in done.err) == (11, True)
 
 
 def test_a_webhook_that_is_disabled_ends_it_loudly_and_is_deleted(board: FakeWebhooks, shell: Shell) -> None:
@@ -180,7 +180,7 @@ def test_a_webhook_that_cannot_be_deleted_stays_noted(board: FakeWebhooks, api: 
     running = start_listener(shell, board, "--timeout", "5m")
     api.on("DELETE", f"/webhooks/{board.rows[0]['uuid']}", problem(403, "forbidden"))
     done = running.over()
-    assert (done.code, "remove it with: docshare webhooks prune" in done.err) == (0, True)
+    assert (done.code, "delete it with: docshare webhooks prune" in done.err) == (0, True)
     assert [entry["uuid"] for entry in read_listener_file(shell.home)] == [board.rows[0]["uuid"]]
 
 
@@ -206,7 +206,7 @@ def test_a_test_that_is_not_delivered_ends_it_with_the_status(
 ) -> None:
     board.results = [{"delivered": False, "status": 502, "latencyMs": 3}]
     done = shell("webhooks", "listen", "--public-url", "https://tunnel.example/in", "--port", find_free_port())
-    assert (done.code, "the answer there was 502" in done.err) == (11, True)
+    assert (done.code, "the response was 502" in done.err) == (11, True)
     assert board.rows == []
 
 

@@ -95,7 +95,7 @@ def test_without_a_server_it_says_what_to_start(tmp_path: Path, time: FakeTime) 
     del shell.env["DOCSHARE_URL"]
     done = shell("webhooks", "listen", "--json")
     assert (done.code, done.out) == (11, "")
-    assert done.error["detail"] == f"no docshare server runs on {tmp_path / 'data'}"
+    assert done.error["detail"] == f"no docshare server is running on {tmp_path / 'data'}"
     assert done.error["hint"] == "Start it: docshare serve"
 
 
@@ -112,8 +112,8 @@ def test_a_server_that_goes_away_for_long_ends_it_loudly(server: ServerProcess, 
     server.process.wait()
     done = attending.over()
     assert done.code == 11
-    assert "cannot be reached; trying again" in done.err
-    assert "gave up after" in done.err
+    assert "cannot be reached; retrying" in done.err
+    assert "stopped after" in done.err
 
 
 def test_a_server_that_comes_back_elsewhere_is_found_again(server: ServerProcess, shell: Shell, tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_a_listener_that_was_forgotten_begins_anew_with_the_same_secret_and_says
     assert attending.ended is not None
     assert attending.ended.code == 0
     assert attending.ended.out.split("\t")[3] == "true"
-    assert attending.ended.err.count("was not delivered") == 1
+    assert attending.ended.err.count("were not delivered") == 1
 
 
 def test_a_quiet_listener_shows_that_it_is_alive(server: ServerProcess, shell: Shell) -> None:
