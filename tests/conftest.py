@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 from tests.support.clock import FakeClock
 
 if TYPE_CHECKING:
-    from docshare.server.pdf.engine import Engine
+    from docshare.server.pdf.engine import PdfEngine
     from tests.support.cast import World
 
 
@@ -22,11 +22,11 @@ settings.load_profile("any machine")
 
 
 @pytest.fixture(scope="session")
-def engine() -> Iterator[Engine]:
+def engine() -> Iterator[PdfEngine]:
     """One pool of PDF workers for the whole run: starting them is the slow part."""
-    from docshare.server.pdf.engine import Engine
+    from docshare.server.pdf.engine import PdfEngine
 
-    pool = Engine(workers=1)
+    pool = PdfEngine(workers=1)
     yield pool
     pool.close()
 
@@ -37,7 +37,7 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def make(tmp_path: Path, clock: FakeClock, engine: Engine) -> Iterator[Callable[..., World]]:
+def make(tmp_path: Path, clock: FakeClock, engine: PdfEngine) -> Iterator[Callable[..., World]]:
     """A function that makes a world; settings of the server are its keyword arguments."""
     from tests.support.cast import close_world, make_runtime, make_world
 

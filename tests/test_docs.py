@@ -63,18 +63,23 @@ def test_the_files_named_by_the_architecture_section_exist() -> None:
 def test_the_measuring_rule_is_the_one_in_the_code() -> None:
     """README, "How reading is measured", and ``docshare help measuring``."""
     rule = " ".join(README.split("## How reading is measured")[1].split("\n## ")[0].split())
-    assert (reading.OPENED_MS, "two seconds since the page was opened" in rule) == (2_000, True)
+    assert (reading.MIN_OPEN_MS, "two seconds since the page was opened" in rule) == (2_000, True)
     assert (reading.SHORT_MS, "less than five seconds count at most 12 times in 10 minutes" in rule) == (5_000, True)
-    bounds = (reading.SHORT_OF_READER, reading.SHORT_OF_ADDRESS, reading.SHORT_WINDOW_MS, viewing.SESSION_STARTS.limit)
+    bounds = (
+        reading.MAX_SHORT_PER_READER,
+        reading.MAX_SHORT_PER_ADDRESS,
+        reading.SHORT_WINDOW_MS,
+        viewing.SESSION_STARTS.limit,
+    )
     assert (*bounds, "36 times for one address" in rule) == (12, 36, 600_000, 300, True)
-    assert (reading.CLOSED_ENDS_MS, "10 seconds after the page is closed" in rule) == (10_000, True)
+    assert (reading.CLOSED_TIMEOUT_MS, "10 seconds after the page is closed" in rule) == (10_000, True)
     help_text = " ".join(topics.load("measuring").split())
     for words in ("at most 12 in 10 minutes", "at most 36 for one address", "start 300 sessions in 10 minutes"):
         assert words in help_text
-    for klass in ("human", "unconfirmed", "burst", "scanner", "prefetch", *reading.FINAL):
+    for klass in ("human", "unconfirmed", "burst", "scanner", "prefetch", *reading.FINAL_CLASSES):
         assert f" {klass} " in help_text
-    assert (reading.HIDDEN_ENDS_MS, "a minute after the page is hidden" in rule) == (60_000, True)
-    assert (reading.IDLE_ENDS_MS, "five minutes without activity" in rule) == (300_000, True)
+    assert (reading.HIDDEN_TIMEOUT_MS, "a minute after the page is hidden" in rule) == (60_000, True)
+    assert (reading.IDLE_TIMEOUT_MS, "five minutes without activity" in rule) == (300_000, True)
 
 
 def test_what_the_readme_points_to_is_there() -> None:

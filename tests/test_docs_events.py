@@ -11,7 +11,7 @@ import pytest
 
 from docshare.cli import topics
 from docshare.contract import webhooks
-from docshare.contract.limits import ACTIVITY_KEPT_MS, DENIED_COUNT_MOST, HOUR
+from docshare.contract.limits import ACTIVITY_RETENTION_MS, HOUR, MAX_DENIED_COUNT
 from docshare.contract.plans import DAY
 from docshare.contract.problems import Problem
 from docshare.contract.signing import REPLAY_WINDOW_MS, sign
@@ -40,7 +40,7 @@ def test_mails_are_tried_for_as_long_as_the_readme_says() -> None:
     text = readme_chapter("Send email")
     assert "after 1 minute, 10 minutes, 1 hour, 6 hours and a day" in text
     assert (mail.KEPT_MS, "after 30 days" in text) == (30 * DAY, True)
-    assert all(mails.state(*row) in text for row in ((0, 1, None), (1, None, 1), (1, None, None), (0, None, None)))
+    assert all(mails.mail_state(*row) in text for row in ((0, 1, None), (1, None, 1), (1, None, None), (0, None, None)))
 
 
 def test_the_verifier_of_the_readme_takes_what_is_signed_and_nothing_else() -> None:
@@ -80,12 +80,12 @@ def test_the_delivery_of_the_readme_is_one() -> None:
 
 @pytest.mark.parametrize("text", [readme_chapter("Webhooks and events"), " ".join(topics.load("webhooks").split())])
 def test_what_is_promised_of_webhooks_is_what_the_code_does(text: str) -> None:
-    assert (webhooks.RETRY_MS, webhooks.ATTEMPTS) == ((60_000, 600_000, HOUR, HOUR), 5)
+    assert (webhooks.RETRY_MS, webhooks.MAX_ATTEMPTS) == ((60_000, 600_000, HOUR, HOUR), 5)
     assert re.search("after 1 minute, 10 minutes, 1 hour, and 1 hour, and then abandons it", text)
     assert (webhooks.TIMEOUT_MS, "within 10 seconds" in text) == (10_000, True)
     assert webhooks.DISABLE_AFTER == 20
     assert "After 20 abandoned deliveries in a row" in text
-    assert (ACTIVITY_KEPT_MS, deliveries.KEPT_MS, "90 days" in text) == (90 * DAY, 90 * DAY, True)
+    assert (ACTIVITY_RETENTION_MS, deliveries.KEPT_MS, "90 days" in text) == (90 * DAY, 90 * DAY, True)
     silent = {name for name, kind in webhooks.KINDS.items() if not kind.visitor}
     assert silent == {"file.burned", "content.replaced"}
 
@@ -93,7 +93,7 @@ def test_what_is_promised_of_webhooks_is_what_the_code_does(text: str) -> None:
 def test_the_numbers_that_only_the_readme_tells_of_webhooks_are_true() -> None:
     text = readme_chapter("Webhooks and events")
     assert (webhooks.WEBHOOKS_PER_ACCOUNT, "25 webhooks" in text) == (25, True)
-    assert (DENIED_COUNT_MOST, "at most 1,000" in text) == (1_000, True)
+    assert (MAX_DENIED_COUNT, "at most 1,000" in text) == (1_000, True)
     assert (len(webhooks.KINDS), "the nine kinds" in text) == (9, True)
     assert [name for name, kind in webhooks.KINDS.items() if kind.plan > 0] == ["gate.completed"]
 
@@ -107,10 +107,10 @@ def test_the_topic_on_webhooks_tells_every_kind_and_reason() -> None:
 def test_the_private_targets_of_the_readme_can_be_configured() -> None:
     entries = tomllib.loads(code_block("toml", "Where webhooks may lead"))["webhook_allow"]
     allowed = webhook_url.parse_allowed(entries)
-    target, permit = webhook_url.judge("http://hooks.internal/docshare", allowed)
+    target, permit = webhook_url.vet_url("http://hooks.internal/docshare", allowed)
     assert (target.host, permit(ip_address("10.0.0.1")), permit(ip_address("169.254.169.254"))) == (
         "hooks.internal", True, False,
     )  # fmt: skip
     for forbidden in ("169.254.169.254", "224.0.0.1", "0.0.0.0", "10.21.0.1"):
         with pytest.raises(Problem):
-            webhook_url.judge(f"https://{forbidden}/", webhook_url.parse_allowed([*entries, "169.254.0.0/16"]))
+            webhook_url.vet_url(f"https://{forbidden}/", webhook_url.parse_allowed([*entries, "169.254.0.0/16"]))

@@ -13,7 +13,7 @@ import pytest
 import docshare
 from docshare import Client
 from docshare.cli import topics
-from docshare.contract.signing import REPLAY_WINDOW_MS, Verdict, sign
+from docshare.contract.signing import REPLAY_WINDOW_MS, SignatureVerdict, sign
 from tests.support.pdfs import simple_pdf
 from tests.support.server_process import ServerProcess, run_server
 from tests.test_docs import README
@@ -98,11 +98,11 @@ def test_a_signature_is_judged_by_the_time_of_the_clock() -> None:
 
     body, at = b"{}", Clock(wall=lambda: 1_790_000_000.0)
     header = sign("whsec_ab", body, 1_790_000_000_000)
-    assert docshare.verify_signature("whsec_ab", body, header, clock=at) is Verdict.GENUINE
+    assert docshare.verify_signature("whsec_ab", body, header, clock=at) is SignatureVerdict.GENUINE
     late = Clock(wall=lambda: 1_790_000_301.0)
-    assert docshare.verify_signature("whsec_ab", body, header, clock=late) is Verdict.TOO_OLD
+    assert docshare.verify_signature("whsec_ab", body, header, clock=late) is SignatureVerdict.TOO_OLD
     assert docshare.verify_signature("whsec_ab", body, header, window=600, clock=late)
-    assert docshare.verify_signature("whsec_ab", body, None, clock=at) is Verdict.MALFORMED
+    assert docshare.verify_signature("whsec_ab", body, None, clock=at) is SignatureVerdict.MALFORMED
 
 
 def test_every_name_of_the_library_can_be_imported_and_nothing_else() -> None:

@@ -127,7 +127,7 @@ def test_the_form_of_the_topic_on_gates_is_taken() -> None:
 def test_mails_are_tried_as_the_topic_says_and_have_the_states_that_it_names() -> None:
     text = " ".join(topics.load("mail").split())
     assert "after 1 minute, 10 minutes, 1 hour, 6 hours and a day" in text
-    states = {mails.state(*row) for row in ((0, 1, None), (1, None, 1), (1, None, None), (0, None, None))}
+    states = {mails.mail_state(*row) for row in ((0, 1, None), (1, None, 1), (1, None, None), (0, None, None))}
     assert states == set(re.findall(r"^  (\w+) ", topics.load("mail"), re.MULTILINE))
 
 
@@ -153,7 +153,7 @@ NUMBERS = [
     ("README", "half an hour later the bytes are destroyed", limits.BURN_DELAY_MS, 1_800_000),
     ("README", "Ranges and marked downloads work up to 100 MB", limits.RANGE_AND_WATERMARK_BYTES, 100 * MB),
     ("README", "is replaced every 30 days", limits.READER_SALT_MS, 30 * DAY),
-    ("README", "are kept for 90 days after it ended", limits.BEACONS_KEPT_MS, 90 * DAY),
+    ("README", "are kept for 90 days after it ended", limits.BEACON_RETENTION_MS, 90 * DAY),
     ("README", "for ten minutes", limits.LOGIN_LINK_MS, 600_000),
 ]
 

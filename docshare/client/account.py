@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from docshare.client.transport import Transport
 
 
-class Account:
+class AccountApi:
     """``client.account``."""
 
     def __init__(self, transport: "Transport") -> None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _PATH = "/activity"
 
 
-class Activity:
+class ActivityApi:
     """``client.activity``. Rows are ``{id, event, timestamp, data}``: the envelope of a webhook delivery and an id.
 
     ``kinds`` selects kinds of events (empty: all); it does not affect the ids. Rows of gate.completed are included on

@@ -9,20 +9,20 @@ from docshare.client.errors import BadAddress
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-class Address(NamedTuple):
+class BaseAddress(NamedTuple):
     """``base``: the address without a trailing slash; ``origin``: scheme, host, and port unless it is the default."""
 
     base: str
     origin: str
 
 
-def parse_address(base_url: str, *, with_token: bool, allow_http: bool) -> Address:
+def parse_address(base_url: str, *, with_token: bool, allow_http: bool) -> BaseAddress:
     """Parse a base URL. Raise ``BadAddress`` if it is not an http(s) address, contains userinfo, a query, or a
     fragment, or if a token would leave this machine unencrypted without ``allow_http``."""
     text = base_url.strip()
     try:
         parts = urlsplit(text)
-        origin = _origin(parts)
+        origin = _format_origin(parts)
     except ValueError as error:
         raise BadAddress(f"'{base_url}' is not a usable address: {error}") from error
     blank = " " in text or not text.isprintable()
@@ -33,18 +33,18 @@ def parse_address(base_url: str, *, with_token: bool, allow_http: bool) -> Addre
             f"the credential would travel unencrypted to {parts.hostname}",
             hint="Use https, or pass --allow-http to send it over plain http.",
         )
-    return Address(base=origin + parts.path.rstrip("/"), origin=origin)
+    return BaseAddress(base=origin + parts.path.rstrip("/"), origin=origin)
 
 
-def origin_of(url: str) -> str:
+def parse_origin(url: str) -> str:
     """Return the scheme, host, and non-default port of a URL; empty if it has none."""
     try:
-        return _origin(urlsplit(url))
+        return _format_origin(urlsplit(url))
     except ValueError:
         return ""
 
 
-def _origin(parts: SplitResult) -> str:
+def _format_origin(parts: SplitResult) -> str:
     host, port = parts.hostname, parts.port
     if parts.scheme not in _DEFAULT_PORTS or not host:
         return ""

@@ -8,18 +8,18 @@ from docshare.client.retries import Call
 from docshare.contract.media import ASSET_KINDS
 
 if TYPE_CHECKING:
-    from docshare.client.body import Source
+    from docshare.client.body import BinarySource
     from docshare.client.transport import Transport
 
 
-class Assets:
+class AssetsApi:
     """``client.assets``."""
 
     def __init__(self, transport: "Transport") -> None:
         self._transport = transport
 
     def add(
-        self, file: str, source: "Source", name: str, kind: str, *, progress: Callable[[int], None] | None = None
+        self, file: str, source: "BinarySource", name: str, kind: str, *, progress: Callable[[int], None] | None = None
     ) -> dict[str, Any]:
         """Upload an asset (``POST /files/{id}/assets``) and return ``{assetId, kind, mimeType, size}``.
 

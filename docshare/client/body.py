@@ -13,12 +13,12 @@ from typing import Protocol
 
 from docshare.client.errors import LocalFileError
 
-BLOCK = 256 * 1024  # bytes
+BLOCK_BYTES = 256 * 1024  # bytes
 # In a form these are the escapes of a quotation mark and a line break; filename* resolves the ambiguity.
-_AMBIGUOUS = re.compile(r"%(?:22|0d|0a)", re.IGNORECASE)
+_AMBIGUOUS_NAME = re.compile(r"%(?:22|0d|0a)", re.IGNORECASE)
 
 
-class Source(Protocol):
+class BinarySource(Protocol):
     """A seekable binary file; if opened unbuffered, it is read directly into the block that is sent."""
 
     def seek(self, offset: int, whence: int = 0, /) -> int: ...
@@ -42,7 +42,7 @@ class MultipartFile:
 
     def __init__(
         self,
-        source: Source,
+        source: BinarySource,
         filename: str,
         *,
         fields: Mapping[str, str] | None = None,
@@ -57,7 +57,7 @@ class MultipartFile:
         boundary = f"docshare-{secrets.token_hex(16)}"
         self.content_type = f"multipart/form-data; boundary={boundary}"
         self.size = source.seek(0, os.SEEK_END)
-        self._head = _field_parts(boundary, fields or {}) + _file_head(boundary, part, filename)
+        self._head = _encode_fields(boundary, fields or {}) + _encode_file_head(boundary, part, filename)
         self._tail = f"\r\n--{boundary}--\r\n".encode()
         self.started = False
         self.exhausted = False
@@ -83,7 +83,7 @@ class MultipartFile:
         if on_the_way is None:
             self._source.seek(0)
             digest = hashlib.sha256()
-            buffer = memoryview(bytearray(BLOCK))
+            buffer = memoryview(bytearray(BLOCK_BYTES))
             while count := self._read(buffer):
                 digest.update(buffer[:count])
             on_the_way = digest.hexdigest()
@@ -97,10 +97,10 @@ class MultipartFile:
 
     def _blocks(self) -> Iterator[memoryview]:
         # One buffer for the whole file: sendall has sent a block before the next one is requested.
-        buffer = memoryview(bytearray(BLOCK))
+        buffer = memoryview(bytearray(BLOCK_BYTES))
         sent = 0
         while sent < self.size:
-            count = self._read(buffer[: min(BLOCK, self.size - sent)])
+            count = self._read(buffer[: min(BLOCK_BYTES, self.size - sent)])
             if count == 0:
                 raise LocalFileError("the file became shorter while it was sent")
             block = buffer[:count]
@@ -124,30 +124,31 @@ class MultipartFile:
             raise LocalFileError(f"the file cannot be read: {error.strerror or error}") from error
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     # The form-data escapes of the HTML standard.
     return text.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _field_parts(boundary: str, fields: Mapping[str, str]) -> bytes:
+def _encode_fields(boundary: str, fields: Mapping[str, str]) -> bytes:
     return "".join(
-        f'--{boundary}\r\nContent-Disposition: form-data; name="{_quoted(name)}"\r\n\r\n{value}\r\n'
+        f'--{boundary}\r\nContent-Disposition: form-data; name="{_quote(name)}"\r\n\r\n{value}\r\n'
         for name, value in fields.items()
     ).encode()
 
 
-def _file_head(boundary: str, part: str, filename: str) -> bytes:
+def _encode_file_head(boundary: str, part: str, filename: str) -> bytes:
     # A name that is not UTF-8 on disk contains lone surrogates, which no server accepts.
     shown = os.fsencode(filename).decode("utf-8", "replace")
-    disposition = f'form-data; name="{_quoted(part)}"; filename="{_quoted(shown)}"'
-    if _AMBIGUOUS.search(shown):
+    disposition = f'form-data; name="{_quote(part)}"; filename="{_quote(shown)}"'
+    if _AMBIGUOUS_NAME.search(shown):
         from urllib.parse import quote
 
         disposition += f"; filename*=UTF-8''{quote(shown, safe='')}"
-    return f"--{boundary}\r\nContent-Disposition: {disposition}\r\nContent-Type: {_media_type(shown)}\r\n\r\n".encode()
+    kind = _guess_media_type(shown)
+    return f"--{boundary}\r\nContent-Disposition: {disposition}\r\nContent-Type: {kind}\r\n\r\n".encode()
 
 
-def _media_type(filename: str) -> str:
+def _guess_media_type(filename: str) -> str:
     from docshare.contract.media import DOCUMENTS
 
     extension = os.path.splitext(filename)[1].lower()

@@ -9,27 +9,27 @@ from typing import TYPE_CHECKING, Any, Self
 from docshare import __version__
 from docshare.client.address import parse_address
 from docshare.client.clock import SYSTEM_CLOCK, Clock
-from docshare.client.options import Exchange, Options
-from docshare.client.pacing import Meter
+from docshare.client.options import ClientOptions, Exchange
+from docshare.client.pacing import RateMeter
 from docshare.client.retries import Call
 
 if TYPE_CHECKING:
-    from docshare.client.account import Account
-    from docshare.client.activity import Activity
-    from docshare.client.assets import Assets
-    from docshare.client.design import Design
-    from docshare.client.events import Events
-    from docshare.client.files import Files
-    from docshare.client.imports import Imports
-    from docshare.client.invites import Invites
+    from docshare.client.account import AccountApi
+    from docshare.client.activity import ActivityApi
+    from docshare.client.assets import AssetsApi
+    from docshare.client.design import DesignApi
+    from docshare.client.events import EventsApi
+    from docshare.client.files import FilesApi
+    from docshare.client.imports import ImportsApi
+    from docshare.client.invites import InvitesApi
     from docshare.client.oauth import OAuth
-    from docshare.client.public import Public
-    from docshare.client.raw import Raw
-    from docshare.client.readership import Readership
-    from docshare.client.settings import Settings
+    from docshare.client.public import PublicApi
+    from docshare.client.raw import RawApi
+    from docshare.client.readership import ReadershipApi
+    from docshare.client.settings import SettingsApi
     from docshare.client.transport import Transport
-    from docshare.client.variants import Variants
-    from docshare.client.webhooks import Webhooks
+    from docshare.client.variants import VariantsApi
+    from docshare.client.webhooks import WebhooksApi
 
 USER_AGENT = f"docshare/{__version__} (python; {sys.platform})"
 
@@ -70,86 +70,86 @@ class Client:
     ) -> None:
         self._address = parse_address(base_url, with_token=token is not None, allow_http=allow_http)
         self._token = token
-        self._options = Options(user_agent, timeout, retries, max_wait, on_wait, on_exchange, verify, clock)
-        self._meter = Meter()
+        self._options = ClientOptions(user_agent, timeout, retries, max_wait, on_wait, on_exchange, verify, clock)
+        self._meter = RateMeter()
         self._uploaded: set[str] = set()
 
     @cached_property
-    def files(self) -> "Files":
+    def files(self) -> "FilesApi":
         """Files: list, show, upload, download, delete, QR code."""
-        from docshare.client.files import Files  # here and below: a command loads only the nouns it uses
+        from docshare.client.files import FilesApi  # here and below: a command loads only the nouns it uses
 
-        return Files(self._transport, self._uploaded)
+        return FilesApi(self._transport, self._uploaded)
 
     @cached_property
-    def settings(self) -> "Settings":
+    def settings(self) -> "SettingsApi":
         """Settings of files."""
-        from docshare.client.settings import Settings
+        from docshare.client.settings import SettingsApi
 
-        return Settings(self._transport)
+        return SettingsApi(self._transport)
 
     @cached_property
-    def variants(self) -> "Variants":
+    def variants(self) -> "VariantsApi":
         """Variants of links, one per recipient."""
-        from docshare.client.variants import Variants
+        from docshare.client.variants import VariantsApi
 
-        return Variants(self._transport)
+        return VariantsApi(self._transport)
 
     @cached_property
-    def invites(self) -> "Invites":
+    def invites(self) -> "InvitesApi":
         """Invitations: personal links by email."""
-        from docshare.client.invites import Invites
+        from docshare.client.invites import InvitesApi
 
-        return Invites(self._transport)
+        return InvitesApi(self._transport)
 
     @cached_property
-    def assets(self) -> "Assets":
+    def assets(self) -> "AssetsApi":
         """Logos, backgrounds and sounds of files."""
-        from docshare.client.assets import Assets
+        from docshare.client.assets import AssetsApi
 
-        return Assets(self._transport)
+        return AssetsApi(self._transport)
 
     @cached_property
-    def events(self) -> "Events":
+    def events(self) -> "EventsApi":
         """The event feed."""
-        from docshare.client.events import Events
+        from docshare.client.events import EventsApi
 
-        return Events(self._transport)
+        return EventsApi(self._transport)
 
     @cached_property
-    def activity(self) -> "Activity":
+    def activity(self) -> "ActivityApi":
         """The activity feed: events of all kinds with one cursor."""
-        from docshare.client.activity import Activity
+        from docshare.client.activity import ActivityApi
 
-        return Activity(self._transport)
+        return ActivityApi(self._transport)
 
     @cached_property
-    def readership(self) -> "Readership":
+    def readership(self) -> "ReadershipApi":
         """Who read a file, and how."""
-        from docshare.client.readership import Readership
+        from docshare.client.readership import ReadershipApi
 
-        return Readership(self._transport)
+        return ReadershipApi(self._transport)
 
     @cached_property
-    def account(self) -> "Account":
+    def account(self) -> "AccountApi":
         """The account of the credential."""
-        from docshare.client.account import Account
+        from docshare.client.account import AccountApi
 
-        return Account(self._transport)
+        return AccountApi(self._transport)
 
     @cached_property
-    def public(self) -> "Public":
+    def public(self) -> "PublicApi":
         """Public data of share links; needs no credential."""
-        from docshare.client.public import Public
+        from docshare.client.public import PublicApi
 
-        return Public(self._transport)
+        return PublicApi(self._transport)
 
     @cached_property
-    def raw(self) -> "Raw":
+    def raw(self) -> "RawApi":
         """Arbitrary requests."""
-        from docshare.client.raw import Raw
+        from docshare.client.raw import RawApi
 
-        return Raw(self._transport)
+        return RawApi(self._transport)
 
     @cached_property
     def oauth(self) -> "OAuth":
@@ -159,25 +159,25 @@ class Client:
         return OAuth(self._transport)
 
     @cached_property
-    def imports(self) -> "Imports":
+    def imports(self) -> "ImportsApi":
         """Documents that the server fetches from other hosts."""
-        from docshare.client.imports import Imports
+        from docshare.client.imports import ImportsApi
 
-        return Imports(self._transport)
+        return ImportsApi(self._transport)
 
     @cached_property
-    def design(self) -> "Design":
+    def design(self) -> "DesignApi":
         """Designs of a design tool; the credential is a user token of that tool."""
-        from docshare.client.design import Design
+        from docshare.client.design import DesignApi
 
-        return Design(self._transport)
+        return DesignApi(self._transport)
 
     @cached_property
-    def webhooks(self) -> "Webhooks":
+    def webhooks(self) -> "WebhooksApi":
         """Webhooks and their deliveries."""
-        from docshare.client.webhooks import Webhooks
+        from docshare.client.webhooks import WebhooksApi
 
-        return Webhooks(self._transport)
+        return WebhooksApi(self._transport)
 
     @property
     def origin(self) -> str:

@@ -2,20 +2,20 @@
 
 from typing import TYPE_CHECKING, Any
 
-from docshare.client.imports import fetched
+from docshare.client.imports import request_import
 from docshare.client.json_body import JsonBody
 from docshare.client.retries import Call
-from docshare.contract.wire import present
+from docshare.contract.wire import drop_none
 
 if TYPE_CHECKING:
     from docshare.client.transport import Transport
 
 _IMPORT = "/design-tool/import"
 _STATUS = "/design-tool/design/status"
-_LOOK = "Ask for the status of the design before you try again."
+_RETRY_ADVICE = "Ask for the status of the design before you try again."
 
 
-class Design:
+class DesignApi:
     """``client.design``."""
 
     def __init__(self, transport: "Transport") -> None:
@@ -30,11 +30,11 @@ class Design:
         (the daily limit).
         """
         body = {"url": url, "filename": name, "designToken": design_token}
-        return fetched(self._transport, _IMPORT, present(body), _LOOK)
+        return request_import(self._transport, _IMPORT, drop_none(body), _RETRY_ADVICE)
 
     def status(self, design_token: str, *, access_token: str | None = None) -> dict[str, Any]:
         """Return the status of a design (``POST /design-tool/design/status``). ``access_token``: an API key or access
         token; the status then tells whether the link belongs to its account. Problems: unauthorized, unavailable.
         """
         body = {"designToken": design_token, "accessToken": access_token}
-        return self._transport.json_object(Call("POST", _STATUS, body=JsonBody(present(body))))
+        return self._transport.json_object(Call("POST", _STATUS, body=JsonBody(drop_none(body))))

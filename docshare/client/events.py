@@ -14,7 +14,7 @@ _PATH, _GATE_PATH = "/events", "/gate-responses"
 _GATE = "gate"
 
 
-class Events:
+class EventsApi:
     """``client.events``. A ``type`` is view, download, or gate, each with its own cursors. Problems of the gate stream:
     plan_required (below Pro)."""
 
@@ -53,10 +53,10 @@ class _GateFeed(Feed):
             return super().page(since, limit, file)
         except Refused as error:
             # Below Pro, events.list answers 403 in plain text for the gate stream, the only error without a code.
-            raise plan_required(error) if error.status == 403 and error.plain else error from error
+            raise convert_plan_refusal(error) if error.status == 403 and error.plain else error from error
 
 
-def plan_required(error: Refused) -> Refused:
+def convert_plan_refusal(error: Refused) -> Refused:
     """Return the plain-text 403 of the gate stream with the code ``plan_required``."""
     refusal = Refused("plan_required", error.detail, status=403, method=error.method, path=error.path, body=error.body)
     refusal.headers = error.headers

@@ -10,44 +10,48 @@ from docshare.client.errors import ConnectionLost, NotConnected, TimedOut, Trans
 from docshare.client.retries import Call
 
 _UPLOAD_HINT = "The server closed the connection during the upload; the file may be larger than the plan allows."
-_NEVER_CONNECTED = (
+_CONNECT_ERRORS = (
     pool.NewConnectionError,
     pool.ConnectTimeoutError,
     requests.exceptions.ProxyError,
     requests.exceptions.SSLError,
 )
-_NOT_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE")
-_SILENT = (requests.Timeout, pool.ReadTimeoutError, TimeoutError)
+_PLAIN_HTTP_REASONS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE")
+_TIMEOUT_ERRORS = (requests.Timeout, pool.ReadTimeoutError, TimeoutError)
 
 
-def translated(error: requests.RequestException, call: Call, origin: str) -> TransportError:
+def translate_error(error: requests.RequestException, call: Call, origin: str) -> TransportError:
     """Return the ``TransportError`` for an exception of ``requests`` during ``call`` to ``origin``."""
-    failure = _failure(error, list(_causes(error)), call, origin)
+    failure = _classify_error(error, list(_walk_causes(error)), call, origin)
     failure.method, failure.path = call.method, call.whole_path
     return failure
 
 
-def _failure(error: requests.RequestException, causes: list[BaseException], call: Call, origin: str) -> TransportError:
+def _classify_error(
+    error: requests.RequestException, causes: list[BaseException], call: Call, origin: str
+) -> TransportError:
     sending = call.body is not None and call.body.started
     if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
         # A retry cannot succeed, unlike for other failures to connect.
         hint = "Check the address. For a private certificate authority, pass its bundle with --ca-bundle."
-        return NotConnected(f"the certificate of {origin} is not trusted: {_words(causes)}", hint=hint, final=True)
-    if any(isinstance(cause, ssl.SSLError) and cause.reason in _NOT_TLS for cause in causes):
+        return NotConnected(
+            f"the certificate of {origin} is not trusted: {_describe_causes(causes)}", hint=hint, final=True
+        )
+    if any(isinstance(cause, ssl.SSLError) and cause.reason in _PLAIN_HTTP_REASONS for cause in causes):
         hint = "Use http://, or the port that serves TLS."
         return NotConnected(f"{origin} speaks plain http on this port, not https", hint=hint, final=True)
-    if not sending and any(isinstance(cause, _NEVER_CONNECTED) for cause in causes):
+    if not sending and any(isinstance(cause, _CONNECT_ERRORS) for cause in causes):
         hint = "Check the address and that the server is running."
-        return NotConnected(f"cannot connect to {origin}: {_words(causes)}", hint=hint)
-    if any(isinstance(cause, _SILENT) for cause in causes):
+        return NotConnected(f"cannot connect to {origin}: {_describe_causes(causes)}", hint=hint)
+    if any(isinstance(cause, _TIMEOUT_ERRORS) for cause in causes):
         return TimedOut(f"{origin} did not answer in time", hint="Try again, or allow more with --timeout.")
     if isinstance(error, requests.ConnectionError | requests.exceptions.ChunkedEncodingError):
         hint = _UPLOAD_HINT if sending and not call.may_have_arrived() else "Try again."
-        return ConnectionLost(f"the connection to {origin} broke: {_words(causes)}", hint=hint)
+        return ConnectionLost(f"the connection to {origin} broke: {_describe_causes(causes)}", hint=hint)
     return NotConnected(f"cannot ask {origin}: {error}", final=True)
 
 
-def _causes(error: BaseException) -> Iterator[BaseException]:
+def _walk_causes(error: BaseException) -> Iterator[BaseException]:
     """Yield the error and all its causes, outermost first."""
     waiting, seen = [error], set[int]()
     while waiting:
@@ -60,7 +64,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         waiting += [item for item in nested if isinstance(item, BaseException)]
 
 
-def _words(causes: list[BaseException]) -> str:
+def _describe_causes(causes: list[BaseException]) -> str:
     """Return the innermost reason in the words of the operating system."""
     for cause in reversed(causes):
         if isinstance(cause, OSError) and cause.strerror:

@@ -11,7 +11,7 @@ from docshare.client.retries import Call
 from docshare.contract.problems import Problem
 
 if TYPE_CHECKING:
-    from docshare.client.body import Source
+    from docshare.client.body import BinarySource
     from docshare.client.transport import Transport
 
 _FILE_ID = re.compile(r"[0-9A-Za-z_-]+")
@@ -19,7 +19,7 @@ _EXTENDED_NAME = re.compile(r"filename\*\s*=\s*utf-8'[^']*'([^\s;]*)", re.IGNORE
 _DOWNLOAD_BLOCK = 256 * 1024  # bytes
 
 
-class Content(NamedTuple):
+class DownloadedContent(NamedTuple):
     """A download in progress: ``blocks`` of bytes, and, as far as the server sends them, ``filename``, ``length`` in
     bytes, and the media ``type`` in lower case without parameters (otherwise None, None, and empty)."""
 
@@ -29,7 +29,7 @@ class Content(NamedTuple):
     type: str
 
 
-class Files:
+class FilesApi:
     """``client.files``. Every ``file`` is a UUID or a short id; File objects are the JSON of the server, unchanged."""
 
     def __init__(self, transport: "Transport", uploaded: set[str]) -> None:
@@ -50,16 +50,16 @@ class Files:
         trash. Problems: forbidden, not_found."""
         return self._transport.json_object(Call("DELETE", file_path(file), {"purge": 1} if purge else {}))
 
-    def content(self, file: str) -> Content:
+    def content(self, file: str) -> DownloadedContent:
         """Download the stored PDF (``GET /files/{id}/content``). Reading ``blocks`` may raise ``TransportError``;
         closing it closes the connection. Problems: not_found, gone (a burned link)."""
         # In a compressed response, Content-Length would not be the length of the file.
         call = Call("GET", file_path(file) + "/content", encoding="identity", stream=True)
         response = self._transport.send(call)
         length = response.headers.get("Content-Length", "")
-        return Content(
+        return DownloadedContent(
             self._transport.blocks(response, call, _DOWNLOAD_BLOCK),
-            _disposition_name(response.headers.get("Content-Disposition", "")),
+            _parse_disposition_name(response.headers.get("Content-Disposition", "")),
             int(length) if length.isdigit() else None,
             response.headers.get("Content-Type", "").partition(";")[0].strip().lower(),
         )
@@ -70,7 +70,7 @@ class Files:
 
     def upload(
         self,
-        source: "Source",
+        source: "BinarySource",
         name: str,
         *,
         progress: Callable[[int], None] | None = None,
@@ -103,7 +103,7 @@ class Files:
     def replace(
         self,
         file: str,
-        source: "Source",
+        source: "BinarySource",
         name: str,
         *,
         keep_anchors: bool = False,
@@ -152,7 +152,7 @@ def file_path(file: str) -> str:
     return f"/files/{file}"
 
 
-def _disposition_name(value: str) -> str | None:
+def _parse_disposition_name(value: str) -> str | None:
     # requests decodes HTTP headers as Latin-1, whatever the server sent.
     with suppress(UnicodeError):
         value = value.encode("latin-1").decode()

@@ -6,19 +6,19 @@ from docshare.client.errors import ConnectionLost, NotAnApi, Refused, TimedOut, 
 from docshare.client.json_body import JsonBody
 from docshare.client.options import UPLOAD_TIMEOUT
 from docshare.client.retries import Call
-from docshare.contract.wire import present
+from docshare.contract.wire import drop_none
 
 if TYPE_CHECKING:
     from docshare.client.transport import Transport
 
 _PATH = "/files/import"
 # files.import answers 409 if nothing happened and the caller should retry; a source may fail once (502).
-_AGAIN = {409: 2, 502: 1}
+_RETRY_LIMITS = {409: 2, 502: 1}
 _GATEWAY_TIMEOUT = 504  # from a proxy whose timeout is shorter than an import
-_LOOK = "Check the list of files before you try again."
+_RETRY_ADVICE = "Check the list of files before you try again."
 
 
-class Imports:
+class ImportsApi:
     """``client.imports``."""
 
     def __init__(self, transport: "Transport") -> None:
@@ -46,12 +46,14 @@ class Imports:
         updates turned off), conflict, payload_too_large, bad_gateway (the source), unavailable.
         """
         tokens = {"designToolUserToken": design_user_token, "designToken": design_token}
-        return fetched(self._transport, _PATH, present({"url": url, "filename": name, **tokens}), _LOOK)
+        return request_import(
+            self._transport, _PATH, drop_none({"url": url, "filename": name, **tokens}), _RETRY_ADVICE
+        )
 
 
-def fetched(transport: "Transport", path: str, body: dict[str, Any], look: str) -> dict[str, Any]:
+def request_import(transport: "Transport", path: str, body: dict[str, Any], look: str) -> dict[str, Any]:
     """Return the response to the import at ``path``; ``look``: the hint if it is lost. Raise as ``create`` does."""
-    call = Call("POST", path, body=JsonBody(body), repeatable=False, read_timeout=UPLOAD_TIMEOUT, again=_AGAIN)
+    call = Call("POST", path, body=JsonBody(body), repeatable=False, read_timeout=UPLOAD_TIMEOUT, again=_RETRY_LIMITS)
     try:
         return transport.json_object(call)
     except (ConnectionLost, NotAnApi, Refused, TimedOut) as error:

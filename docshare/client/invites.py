@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 
-class Invites:
+class InvitesApi:
     """``client.invites``. A ``file`` is a UUID or a short id."""
 
     def __init__(self, transport: "Transport") -> None:
@@ -21,7 +21,7 @@ class Invites:
     def list(self, file: str) -> list[Row]:
         """Return the invitations, newest first (``GET /files/{id}/invites``): ``{uuid, email, name, url, createdAt,
         viewedAt}``; ``name`` and ``viewedAt`` only if known. Problems: plan_required (below Pro), not_found."""
-        return self._transport.json_rows(Call("GET", _path(file)))
+        return self._transport.json_rows(Call("GET", _invites_path(file)))
 
     def create(self, file: str, email: str, name: str | None = None, *, mail: bool = True) -> Row:
         """Create the invitation of ``email``, or return the existing one (``POST /files/{id}/invites``).
@@ -36,8 +36,8 @@ class Invites:
         sent: Row = {"email": email, "mail": mail}
         if name:
             sent["name"] = name
-        return self._transport.json_object(Call("POST", _path(file), body=JsonBody(sent), repeatable=True))
+        return self._transport.json_object(Call("POST", _invites_path(file), body=JsonBody(sent), repeatable=True))
 
 
-def _path(file: str) -> str:
+def _invites_path(file: str) -> str:
     return f"{file_path(file)}/invites"

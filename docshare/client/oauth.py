@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
-from docshare.client.address import origin_of
+from docshare.client.address import parse_origin
 from docshare.client.errors import NotAnApi, Refused
 from docshare.client.form_body import FormBody
 from docshare.client.retries import Call
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 _METADATA = "/.well-known/oauth-authorization-server"
 _REVOKE_SECONDS = 5.0
-_ASSUMED_LIFETIME = 3600  # seconds; if the server does not send expires_in
+_DEFAULT_LIFETIME = 3600  # seconds; if the server does not send expires_in
 
 
-class Tokens(NamedTuple):
+class IssuedTokens(NamedTuple):
     """Tokens of a server: ``refresh`` is None if the server sends none, ``expires_in`` is in seconds, ``scopes`` are
     separated by spaces."""
 
@@ -29,7 +29,7 @@ class Tokens(NamedTuple):
     scopes: str
 
 
-class Server(NamedTuple):
+class AuthorizationServer(NamedTuple):
     """The addresses of an authorization server, all of one origin; ``revoke`` None where it has none."""
 
     issuer: str
@@ -64,7 +64,7 @@ class OAuth:
         OAuth."""
         return self._transport.json_object(Call("GET", _METADATA, root=""))
 
-    def server(self) -> Server:
+    def server(self) -> AuthorizationServer:
         """Return the OAuth endpoints of the server. Problems: not_found if it has none. Raise ``NotAnApi`` if they are
         malformed or belong to another origin, to which secrets would be sent."""
         told = self.metadata()
@@ -73,33 +73,35 @@ class OAuth:
         revoke, issuer = told.get("revocation_endpoint"), told.get("issuer")
         # RFC 8414, 3.3: with the name of another issuer, a server could present a response of that issuer as its own.
         for place in (issuer, *places, *([revoke] if revoke is not None else [])):
-            if not isinstance(place, str) or origin_of(place) != home:
+            if not isinstance(place, str) or parse_origin(place) != home:
                 raise NotAnApi(f"{home} names a sign-in address of another server", method="GET", path=_METADATA)
         says = told.get("authorization_response_iss_parameter_supported") is True
-        return Server(str(issuer), str(places[0]), str(places[1]), revoke, says)
+        return AuthorizationServer(str(issuer), str(places[0]), str(places[1]), revoke, says)
 
-    def exchange(self, server: Server, client_id: str, code: str, redirect_uri: str, verifier: str) -> Tokens:
+    def exchange(
+        self, server: AuthorizationServer, client_id: str, code: str, redirect_uri: str, verifier: str
+    ) -> IssuedTokens:
         """Exchange a ``code`` for tokens. Problems: bad_request (with the reason of the server), unauthorized."""
         form = {"grant_type": "authorization_code", "code": code, "redirect_uri": redirect_uri}
         return self._tokens(server, {**form, "client_id": client_id, "code_verifier": verifier}, "")
 
-    def refresh(self, server: Server, client_id: str, refresh_token: str) -> Tokens:
+    def refresh(self, server: AuthorizationServer, client_id: str, refresh_token: str) -> IssuedTokens:
         """Exchange a refresh token for new tokens; it is invalid afterwards. Problems: as ``exchange``."""
         form = {"grant_type": "refresh_token", "refresh_token": refresh_token, "client_id": client_id}
         return self._tokens(server, form, refresh_token)
 
-    def revoke(self, server: Server, client_id: str, token: str) -> None:
+    def revoke(self, server: AuthorizationServer, client_id: str, token: str) -> None:
         """Revoke a token; a refresh token with all tokens of its grant. Problems: as ``exchange``."""
         if server.revoke is not None:
             self._send(server.revoke, {"token": token, "client_id": client_id}, read_timeout=_REVOKE_SECONDS)
 
-    def _tokens(self, server: Server, form: Mapping[str, str], refresh_before: str) -> Tokens:
+    def _tokens(self, server: AuthorizationServer, form: Mapping[str, str], refresh_before: str) -> IssuedTokens:
         told = self._send(server.token, form)
-        access, lifetime = told.get("access_token"), told.get("expires_in", _ASSUMED_LIFETIME)
+        access, lifetime = told.get("access_token"), told.get("expires_in", _DEFAULT_LIFETIME)
         if not isinstance(access, str) or not isinstance(lifetime, int):
             raise NotAnApi(f"{self._transport.address.origin} gave no access token", method="POST", path="/oauth/token")
         refresh = told.get("refresh_token", refresh_before)  # a server that does not rotate sends none
-        return Tokens(access, str(refresh) if refresh else None, lifetime, str(told.get("scope", "")))
+        return IssuedTokens(access, str(refresh) if refresh else None, lifetime, str(told.get("scope", "")))
 
     def _send(self, url: str, form: Mapping[str, str], read_timeout: float | None = None) -> dict[str, Any]:
         # The base address may have a path.

@@ -20,7 +20,7 @@ class Exchange(NamedTuple):
     headers: Mapping[str, str]
 
 
-class Options(NamedTuple):
+class ClientOptions(NamedTuple):
     """The keyword arguments of ``Client``."""
 
     user_agent: str

@@ -9,15 +9,15 @@ from typing import NamedTuple
 
 from docshare.contract.patterns import Pattern
 
-RESERVE = 0.2  # the share of the limit that is left to other processes with the same token
+RESERVED_SHARE = 0.2  # the share of the limit that is left to other processes with the same token
 
-_NAMED = re.compile(r'("(?:[^"\\]|\\.)*")((?:\s*;\s*[a-z*][a-z0-9_.*-]*(?:=[^;,]*)?)*)')
+_NAMED_ITEM = re.compile(r'("(?:[^"\\]|\\.)*")((?:\s*;\s*[a-z*][a-z0-9_.*-]*(?:=[^;,]*)?)*)')
 _PAIR = re.compile(r"([a-z]+)\s*=\s*(\d{1,12})")
 _LAX_POLICY = Pattern(r"(\d{1,9})\s*;\s*w=(\d{1,9})")
-_EPOCH_FLOOR = 100_000_000  # a larger X-RateLimit-Reset is a moment, not a duration
+_MIN_EPOCH_SECONDS = 100_000_000  # a larger X-RateLimit-Reset is a moment, not a duration
 
 
-class Budget(NamedTuple):
+class RateBudget(NamedTuple):
     """``remaining`` requests for the next ``reset`` seconds, of ``limit`` per ``window`` seconds."""
 
     remaining: int
@@ -27,17 +27,17 @@ class Budget(NamedTuple):
 
     def spacing(self) -> float:
         """Return the seconds to leave before the next request: 0 above the reserve, otherwise spread evenly."""
-        if self.remaining > self.limit * RESERVE:
+        if self.remaining > self.limit * RESERVED_SHARE:
             return 0.0
         return max(self.reset / max(self.remaining, 1), self.window / self.limit)
 
     def duration(self, requests: int) -> float:
         """Return the seconds that ``requests`` requests take with this spacing."""
-        unhindered = max(self.remaining - int(self.limit * RESERVE), 0)
+        unhindered = max(self.remaining - int(self.limit * RESERVED_SHARE), 0)
         return max(requests - unhindered, 0) * self.window / self.limit
 
 
-def read_budget(headers: Mapping[str, str], wall: float) -> Budget | None:
+def read_budget(headers: Mapping[str, str], wall: float) -> RateBudget | None:
     """Return the tightest budget in the headers (in any case), or None. ``wall``: the time in seconds since 1970.
 
     Supported are ``RateLimit: "name";r=50;t=30`` with ``RateLimit-Policy: "name";q=120;w=60``, the older
@@ -45,7 +45,10 @@ def read_budget(headers: Mapping[str, str], wall: float) -> Budget | None:
     """
     low = {key.lower(): value for key, value in headers.items()}
     found = (
-        _named_budgets(low) or _flat_budget(low) or _triple(low, "ratelimit", wall) or _triple(low, "x-ratelimit", wall)
+        _parse_named_budgets(low)
+        or _parse_flat_budget(low)
+        or _parse_header_triple(low, "ratelimit", wall)
+        or _parse_header_triple(low, "x-ratelimit", wall)
     )
     return min(found, key=lambda budget: budget.remaining / max(budget.limit, 1), default=None)
 
@@ -55,16 +58,16 @@ def read_retry_after(headers: Mapping[str, str], wall: float) -> float | None:
     text = {key.lower(): value for key, value in headers.items()}.get("retry-after", "").strip()
     if text.isascii() and text.isdigit():
         return float(text[:9])
-    moment = _http_date(text)
+    moment = _parse_http_date(text)
     return None if moment is None else max(moment - wall, 0.0)
 
 
 def read_date(headers: Mapping[str, str]) -> float | None:
     """Return the time of the server in its ``Date`` header (seconds since 1970), or None."""
-    return _http_date({key.lower(): value for key, value in headers.items()}.get("date", ""))
+    return _parse_http_date({key.lower(): value for key, value in headers.items()}.get("date", ""))
 
 
-def _http_date(text: str) -> float | None:
+def _parse_http_date(text: str) -> float | None:
     try:
         moment = parsedate_to_datetime(text)
     except ValueError:
@@ -72,13 +75,13 @@ def _http_date(text: str) -> float | None:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def _named_budgets(low: Mapping[str, str]) -> list[Budget]:
+def _parse_named_budgets(low: Mapping[str, str]) -> list[RateBudget]:
     policies, states = (
-        {name: dict(_PAIR.findall(params)) for name, params in _NAMED.findall(low.get(header, ""))}
+        {name: dict(_PAIR.findall(params)) for name, params in _NAMED_ITEM.findall(low.get(header, ""))}
         for header in ("ratelimit-policy", "ratelimit")
     )
     return [
-        _budget(
+        _make_budget(
             remaining=state["r"],
             reset=float(state.get("t", 0)),
             limit=policies.get(name, {}).get("q"),
@@ -89,39 +92,39 @@ def _named_budgets(low: Mapping[str, str]) -> list[Budget]:
     ]
 
 
-def _flat_budget(low: Mapping[str, str]) -> list[Budget]:
+def _parse_flat_budget(low: Mapping[str, str]) -> list[RateBudget]:
     pairs = dict(_PAIR.findall(low.get("ratelimit", "")))
     if "remaining" not in pairs:
         return []
     policy = _LAX_POLICY.search(low.get("ratelimit-policy", ""))
     window = policy.group(2) if policy else None
-    return [_budget(pairs["remaining"], float(pairs.get("reset", 0)), pairs.get("limit"), window)]
+    return [_make_budget(pairs["remaining"], float(pairs.get("reset", 0)), pairs.get("limit"), window)]
 
 
-def _triple(low: Mapping[str, str], prefix: str, wall: float) -> list[Budget]:
+def _parse_header_triple(low: Mapping[str, str], prefix: str, wall: float) -> list[RateBudget]:
     remaining, limit, reset = (low.get(f"{prefix}-{name}", "").strip() for name in ("remaining", "limit", "reset"))
     if not remaining.isdigit():
         return []
     seconds = float(reset) if reset.isdigit() else 0.0
-    if seconds > _EPOCH_FLOOR:
+    if seconds > _MIN_EPOCH_SECONDS:
         seconds = max(seconds - wall, 0.0)
-    return [_budget(remaining, seconds, limit if limit.isdigit() else None, None)]
+    return [_make_budget(remaining, seconds, limit if limit.isdigit() else None, None)]
 
 
-def _budget(remaining: str, reset: float, limit: str | None, window: str | None) -> Budget:
+def _make_budget(remaining: str, reset: float, limit: str | None, window: str | None) -> RateBudget:
     if limit is None or window is None:  # the defaults of the API
         from docshare.contract.limits import REQUESTS
 
         limit, window = limit or str(REQUESTS.limit), window or str(REQUESTS.window_ms / 1000)
-    return Budget(int(remaining), reset, max(int(limit), 1), float(window))
+    return RateBudget(int(remaining), reset, max(int(limit), 1), float(window))
 
 
-class Meter:
+class RateMeter:
     """The last received budget, shared by all connections of one credential. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._budget: Budget | None = None
+        self._budget: RateBudget | None = None
         self._heard = 0.0
 
     def note(self, headers: Mapping[str, str], wall: float, now: float) -> None:

@@ -10,13 +10,13 @@ from docshare.client.retries import Call
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from docshare.client.body import Source
+    from docshare.client.body import BinarySource
     from docshare.client.transport import Transport
 
 _ROOT = "/api"
 
 
-class Public:
+class PublicApi:
     """``client.public``. Every ``file`` is the UUID or short id of a file or a variant; never a slug."""
 
     def __init__(self, transport: "Transport") -> None:
@@ -40,7 +40,9 @@ class Public:
         """Return the QR code of the share link as PNG (``GET /api/files/{id}/qr-code``). Problems: not_found."""
         return self._transport.send(Call("GET", file_path(file) + "/qr-code", root=_ROOT)).content
 
-    def upload(self, source: "Source", name: str, *, progress: "Callable[[int], None] | None" = None) -> dict[str, Any]:
+    def upload(
+        self, source: "BinarySource", name: str, *, progress: "Callable[[int], None] | None" = None
+    ) -> dict[str, Any]:
         """Share a document without an account (``POST /api/files``) and return the upload result with ``claimToken``
         and ``manageToken``. ``source``, ``name``, and ``progress`` are as in ``files.upload``.
 

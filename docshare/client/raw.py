@@ -19,7 +19,7 @@ _BLOCK = 256 * 1024  # bytes
 _IDEMPOTENT = {"GET", "HEAD", "OPTIONS", "PUT", "DELETE"}
 
 
-class Answer(NamedTuple):
+class RawResponse(NamedTuple):
     """A 2xx response: its headers, and ``blocks`` of its body, which is read as it arrives."""
 
     status: int
@@ -35,7 +35,7 @@ class RawBody(WholeBody):
         self.content_type = content_type
 
 
-class Raw:
+class RawApi:
     """``client.raw``."""
 
     def __init__(self, transport: "Transport") -> None:
@@ -49,7 +49,7 @@ class Raw:
         params: Mapping[str, str | int] | None = None,
         body: "MultipartFile | WholeBody | None" = None,
         headers: Mapping[str, str] | None = None,
-    ) -> Answer:
+    ) -> RawResponse:
         """Send one request below the base address and return the response.
 
         Parameters: ``method`` in upper case; ``path`` with its leading slash, such as ``/api/v1/files``; ``params`` the
@@ -74,11 +74,11 @@ class Raw:
         except Refused as refusal:
             # Below Pro, the gate stream answers 403 in plain text.
             if refusal.status == 403 and refusal.plain and path.partition("?")[0] in _GATE_PATHS:
-                from docshare.client.events import plan_required
+                from docshare.client.events import convert_plan_refusal
 
-                raise plan_required(refusal) from refusal
+                raise convert_plan_refusal(refusal) from refusal
             raise
-        return Answer(response.status_code, response.headers, self._transport.blocks(response, call, _BLOCK))
+        return RawResponse(response.status_code, response.headers, self._transport.blocks(response, call, _BLOCK))
 
     def rows_after(self, path: str, cursor: int, params: Mapping[str, str]) -> Iterator[Row]:
         """Yield the rows of the feed at ``path`` (below ``/api/v1``) with ids above ``cursor``, ascending; 0: all."""

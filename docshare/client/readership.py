@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 
-class Readership:
+class ReadershipApi:
     """``client.readership``. Every ``file`` is a UUID or a short id; results are the JSON of the server, unchanged.
 
     A file of another account raises forbidden here, while other routes raise not_found. All methods require the scope

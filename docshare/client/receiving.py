@@ -2,7 +2,7 @@
 
 from docshare.client.clock import SYSTEM_CLOCK, Clock
 from docshare.contract.limits import SECOND
-from docshare.contract.signing import REPLAY_WINDOW_MS, Verdict, verify
+from docshare.contract.signing import REPLAY_WINDOW_MS, SignatureVerdict, verify
 
 
 def verify_signature(
@@ -12,7 +12,7 @@ def verify_signature(
     *,
     window: float = REPLAY_WINDOW_MS / SECOND,
     clock: Clock = SYSTEM_CLOCK,
-) -> Verdict:
+) -> SignatureVerdict:
     """Verify the ``X-Service-Signature`` of a delivery and return the verdict; never raise.
 
     Parameters:

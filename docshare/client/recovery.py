@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-_LOOKS = (0.0, 2.0, 5.0)  # seconds before each look; the server may still be storing the request
-_SLACK = 2.0  # seconds; the Date header has no fractions
+_LOOKUP_DELAYS = (0.0, 2.0, 5.0)  # seconds before each look; the server may still be storing the request
+_CLOCK_TOLERANCE = 2.0  # seconds; the Date header has no fractions
 
 
 class Probe(ABC):
@@ -58,7 +58,7 @@ class Probe(ABC):
         first = self._attempt()
         if isinstance(first, dict):
             return first
-        if _is_broken(first) and self._transport.options.retries > 0:
+        if _is_connection_failure(first) and self._transport.options.retries > 0:
             second = self._attempt()
             if isinstance(second, dict):
                 return second
@@ -83,7 +83,7 @@ class Probe(ABC):
         return isinstance(error, ConnectionLost | TimedOut | NotAnApi) and self._call.may_have_arrived()
 
     def _look(self, error: TransportError | Refused) -> list[Row]:
-        for delay in _LOOKS:
+        for delay in _LOOKUP_DELAYS:
             if delay:
                 self._clock.sleep(delay)
             try:
@@ -98,7 +98,7 @@ class Probe(ABC):
 
     def _is_new(self, row: Row) -> bool:
         created = parse_instant(str(row.get("createdAt")))
-        began = self._transport.server_time() - (self._clock.monotonic() - self._began) - _SLACK
+        began = self._transport.server_time() - (self._clock.monotonic() - self._began) - _CLOCK_TOLERANCE
         return row.get("uuid") not in self._known and created is not None and created / 1000 >= began
 
     def _unknown(self, why: str, candidates: list[Row], error: TransportError | Refused) -> UnknownOutcome:
@@ -129,7 +129,7 @@ class UploadProbe(Probe):
 
     def fits(self, row: Row) -> bool:
         """Return whether the file is the one that was sent."""
-        return _holds(row, self._body, self._name)
+        return _is_same_content(row, self._body, self._name)
 
     def result(self, row: Row) -> Row:
         """Return the upload result."""
@@ -159,7 +159,7 @@ class ReplaceProbe(Probe):
 
     def fits(self, row: Row) -> bool:
         """Return whether the revision is the document that was sent."""
-        return _holds(row, self._body, self._name)
+        return _is_same_content(row, self._body, self._name)
 
     def result(self, row: Row) -> Row:
         """Return the replace result, without the keys that only the lost response contained."""
@@ -167,31 +167,31 @@ class ReplaceProbe(Probe):
         return {"uuid": self._uuid, **kept}
 
 
-def _holds(row: Row, body: "MultipartFile", name: str) -> bool:
+def _is_same_content(row: Row, body: "MultipartFile", name: str) -> bool:
     """Return whether ``row``, a file or a revision, is the document ``body`` that was sent as ``name``."""
     # Other servers of this API do not send sha256; then compare name and size.
     if row.get("sha256") == body.hash_source():
         return True
     stored = str(row.get("originalName"))
-    if name.lower().endswith(_converted()):
-        return _stem(stored) == _stem(name)  # the size is that of the PDF made of it
-    return "sha256" not in row and row.get("size") == body.size and _normal(stored) == _normal(name)
+    if name.lower().endswith(_converted_extensions()):
+        return _normalize_stem(stored) == _normalize_stem(name)  # the size is that of the PDF made of it
+    return "sha256" not in row and row.get("size") == body.size and _normalize(stored) == _normalize(name)
 
 
-def _is_broken(error: TransportError | Refused) -> bool:
+def _is_connection_failure(error: TransportError | Refused) -> bool:
     # Not after a timeout: the server may still be working on it, and a retry would create a second file.
     return isinstance(error, ConnectionLost) or (isinstance(error, Refused) and error.status == 502)
 
 
-def _converted() -> tuple[str, ...]:
+def _converted_extensions() -> tuple[str, ...]:
     from docshare.contract.media import DOCUMENTS
 
     return tuple(document.extension for document in DOCUMENTS.values() if document.converted)
 
 
-def _normal(name: str) -> str:
+def _normalize(name: str) -> str:
     return unicodedata.normalize("NFC", name)
 
 
-def _stem(name: str) -> str:
-    return _normal(os.path.splitext(name)[0])
+def _normalize_stem(name: str) -> str:
+    return _normalize(os.path.splitext(name)[0])

@@ -6,15 +6,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from docshare.client.errors import ConnectionLost, NotConnected, Refused, TimedOut, TransportError
-from docshare.client.options import Options
+from docshare.client.options import ClientOptions
 
 if TYPE_CHECKING:
     from docshare.client.body import MultipartFile
     from docshare.client.whole_body import WholeBody
 
-_NOTHING: Mapping[Any, Any] = MappingProxyType({})
-_LONGEST_BACKOFF = 8.0  # seconds
-_SHORTEST_LIMIT_WAIT = 0.5  # seconds; a Retry-After of 0 must not turn into a busy loop
+_EMPTY: Mapping[Any, Any] = MappingProxyType({})
+_MAX_BACKOFF = 8.0  # seconds
+_MIN_RATE_LIMIT_WAIT = 0.5  # seconds; a Retry-After of 0 must not turn into a busy loop
 
 
 class Call(NamedTuple):
@@ -23,15 +23,15 @@ class Call(NamedTuple):
 
     method: str
     path: str
-    params: Mapping[str, str | int] = _NOTHING
+    params: Mapping[str, str | int] = _EMPTY
     body: "MultipartFile | WholeBody | None" = None
     repeatable: bool = True
     read_timeout: float | None = None  # seconds; None: the client's
     encoding: str | None = None  # Accept-Encoding; None: the default
     stream: bool = False
-    again: Mapping[int, int] = _NOTHING
+    again: Mapping[int, int] = _EMPTY
     root: str = "/api/v1"
-    headers: Mapping[str, str] = _NOTHING  # in addition to those of every request
+    headers: Mapping[str, str] = _EMPTY  # in addition to those of every request
 
     @property
     def whole_path(self) -> str:
@@ -43,10 +43,10 @@ class Call(NamedTuple):
         return self.body is None or self.body.exhausted
 
 
-class Patience:
+class RetryPolicy:
     """The retries of one call: their number, and the total wait."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: ClientOptions) -> None:
         self._options = options
         self._tries = 0
         self._after: Counter[int] = Counter()
@@ -86,12 +86,12 @@ class Patience:
         asked = error.retry_after if isinstance(error, Refused) else None
         if asked:
             return asked
-        backoff = min(2.0**self._tries, _LONGEST_BACKOFF) * self._options.clock.chance()
+        backoff = min(2.0**self._tries, _MAX_BACKOFF) * self._options.clock.chance()
         limited = isinstance(error, Refused) and error.status == 429
-        return max(backoff, _SHORTEST_LIMIT_WAIT) if limited else backoff
+        return max(backoff, _MIN_RATE_LIMIT_WAIT) if limited else backoff
 
 
-def reason(error: Refused | TransportError) -> str:
+def describe_reason(error: Refused | TransportError) -> str:
     """Return a short reason why a call waits."""
     if isinstance(error, Refused):
         return "rate limited" if error.status == 429 else f"the server answered {error.status}"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from docshare.client.transport import Transport
 
 
-class Settings:
+class SettingsApi:
     """``client.settings``. The File object contains the current values: ``client.files.show``."""
 
     def __init__(self, transport: "Transport") -> None:

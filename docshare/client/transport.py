@@ -9,19 +9,19 @@ from typing import Any, cast
 import requests
 from requests.auth import AuthBase
 
-from docshare.client.address import Address, origin_of
-from docshare.client.answers import refused
+from docshare.client.address import BaseAddress, parse_origin
+from docshare.client.answers import parse_refusal
 from docshare.client.errors import NotAnApi, Redirected, Refused, TransportError
-from docshare.client.failures import translated
-from docshare.client.options import CONNECT_TIMEOUT, Exchange, Options
-from docshare.client.pacing import Meter, read_date
-from docshare.client.retries import Call, Patience, reason
+from docshare.client.failures import translate_error
+from docshare.client.options import CONNECT_TIMEOUT, ClientOptions, Exchange
+from docshare.client.pacing import RateMeter, read_date
+from docshare.client.retries import Call, RetryPolicy, describe_reason
 from docshare.client.sockets import SlowUplinkAdapter
 from docshare.contract.problems import MEDIA_TYPE, Problem
 
-_ERROR_BODY = 64 * 1024  # bytes of an error response that are read
+_MAX_ERROR_BYTES = 64 * 1024  # bytes of an error response that are read
 _TOKEN = re.compile(r"[\x21-\x7e]+")
-_WORTH_SAYING = 2.0  # seconds of pacing that a person would notice
+_MIN_REPORTED_WAIT = 2.0  # seconds of pacing that a person would notice
 
 
 class Bearer(AuthBase):
@@ -37,29 +37,31 @@ class Bearer(AuthBase):
         token = self._token() if callable(self._token) else self._token
         if token is None:
             return request
-        if origin_of(request.url or "") != self._origin:
+        if parse_origin(request.url or "") != self._origin:
             raise Problem("forbidden", f"the credential belongs to {self._origin} and is not sent to other servers")
         if not _TOKEN.fullmatch(token):
             raise Problem("unauthorized", "the credential contains invalid characters, such as a line break")
         request.headers["Authorization"] = f"Bearer {token}"
         if self._instance_key:
-            from docshare.contract.local import HEADER, prove
+            from docshare.contract.local import HEADER, compute_proof
 
-            request.headers[HEADER] = prove(self._instance_key, f"Bearer {token}")
+            request.headers[HEADER] = compute_proof(self._instance_key, f"Bearer {token}")
         return request
 
 
 class Transport:
     """Sends calls to one address with one credential, in one thread only."""
 
-    def __init__(self, address: Address, token: str | Callable[[], str] | None, options: Options, meter: Meter) -> None:
+    def __init__(
+        self, address: BaseAddress, token: str | Callable[[], str] | None, options: ClientOptions, meter: RateMeter
+    ) -> None:
         self.address = address
         self._token = token
         self.options = options
         self._meter = meter
         self._skew = 0.0
         self._base, key = options.door or (address.base, "")
-        self._session = _session(Bearer(token, origin_of(self._base), key), options)
+        self._session = _open_session(Bearer(token, parse_origin(self._base), key), options)
 
     def json_object(self, call: Call) -> dict[str, Any]:
         """Send ``call`` and return its JSON object; raise as ``send`` does, and ``NotAnApi`` for anything else."""
@@ -89,7 +91,7 @@ class Transport:
         Raise ``Refused`` (``RateLimited`` for 429) for a status of 400 or more, ``Redirected`` for 3xx, and another
         ``TransportError`` if there is no response. With ``call.stream``, the caller reads the body.
         """
-        patience = Patience(self.options)
+        patience = RetryPolicy(self.options)
         while True:
             try:
                 return self._attempt(call)
@@ -97,7 +99,7 @@ class Transport:
                 pause = patience.pause(call, error)
                 if pause is None:
                     raise
-                self._wait(reason(error), pause)
+                self._wait(describe_reason(error), pause)
 
     def blocks(self, response: requests.Response, call: Call, size: int) -> Iterator[bytes]:
         """Yield the body of a streamed response in blocks of up to ``size`` bytes; raise ``TransportError``."""
@@ -105,7 +107,7 @@ class Transport:
             with response:
                 yield from response.iter_content(size)
         except requests.RequestException as error:
-            raise translated(error, call, self.address.origin) from error
+            raise translate_error(error, call, self.address.origin) from error
 
     def server_time(self) -> float:
         """Return the current time of the server, based on its last response, in seconds since 1970."""
@@ -115,7 +117,7 @@ class Transport:
         """Wait until the next request stays below the rate limit; ``quiet``: do not call ``on_wait``."""
         due = self._meter.due(self.options.clock.monotonic())
         if due > 0:
-            self._wait("staying below the rate limit", due, quiet=quiet or due < _WORTH_SAYING)
+            self._wait("staying below the rate limit", due, quiet=quiet or due < _MIN_REPORTED_WAIT)
 
     def close(self) -> None:
         """Close every open connection; a later call opens a new one."""
@@ -127,7 +129,7 @@ class Transport:
             if response.status_code < 300 and not call.stream:
                 _ = response.content  # read here, so that a broken response is a failed attempt
         except requests.RequestException as error:
-            raise translated(error, call, self.address.origin) from error
+            raise translate_error(error, call, self.address.origin) from error
         if response.status_code >= 400:
             raise self._refused(call, response)
         if response.status_code >= 300:
@@ -165,8 +167,8 @@ class Transport:
     def _refused(self, call: Call, response: requests.Response) -> Refused:
         wall = self.options.clock.wall()
         path = call.whole_path
-        body = _beginning(response)
-        return refused(response.status_code, response.headers, body, method=call.method, path=path, wall=wall)
+        body = _read_error_body(response)
+        return parse_refusal(response.status_code, response.headers, body, method=call.method, path=path, wall=wall)
 
     def _redirected(self, call: Call, response: requests.Response) -> Redirected:
         response.close()
@@ -192,7 +194,7 @@ class Transport:
         self.options.clock.sleep(seconds)
 
 
-def _session(auth: AuthBase, options: Options) -> requests.Session:
+def _open_session(auth: AuthBase, options: ClientOptions) -> requests.Session:
     session = requests.Session()
     session.trust_env = options.door is None  # use no proxy for a loopback address
     session.auth = auth
@@ -203,14 +205,14 @@ def _session(auth: AuthBase, options: Options) -> requests.Session:
     return session
 
 
-def _beginning(response: requests.Response) -> bytes:
+def _read_error_body(response: requests.Response) -> bytes:
     """Return the first bytes of an error response; its status is valid even if the body never arrives."""
     body = b""
     try:
         with response:
-            for block in response.iter_content(_ERROR_BODY):
+            for block in response.iter_content(_MAX_ERROR_BYTES):
                 body += block
-                if len(body) >= _ERROR_BODY:
+                if len(body) >= _MAX_ERROR_BYTES:
                     break
     except requests.RequestException:
         return body

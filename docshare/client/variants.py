@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 
-class Variants:
+class VariantsApi:
     """``client.variants``. A ``file`` is a UUID or a short id, a ``variant`` always its UUID; Variant objects are the
     JSON of the server, unchanged."""
 
@@ -28,7 +28,7 @@ class Variants:
     def list(self, file: str) -> list[Row]:
         """Return all variants of a file, including revoked and redacted ones, newest first
         (``GET /files/{id}/variants``). Problems: plan_required (below Pro), not_found."""
-        return _rows(self._transport, file)
+        return _list_variants(self._transport, file)
 
     def create(
         self,
@@ -54,7 +54,7 @@ class Variants:
         sent: Row = {} if label is None else {"label": label}
         if overrides:
             sent["overrides"] = dict(overrides)
-        call = Call("POST", _path(file), body=JsonBody(sent), repeatable=False)
+        call = Call("POST", _variants_path(file), body=JsonBody(sent), repeatable=False)
         variant = _VariantProbe(self._transport, call, file, sent, known=self._made | set(known)).guard()
         self._made.add(str(variant.get("uuid")))
         return variant
@@ -63,16 +63,16 @@ class Variants:
         """Change ``label`` (``""`` clears it), ``overrides`` (replaced as a whole), or ``revoked``, and return the
         Variant (``PUT /files/{id}/variants/{uuid}``). Problems: bad_request, not_found, conflict (the label was
         redacted)."""
-        return self._transport.json_object(Call("PUT", _path(file, variant), body=JsonBody(dict(changes))))
+        return self._transport.json_object(Call("PUT", _variants_path(file, variant), body=JsonBody(dict(changes))))
 
     def delete(self, file: str, variant: str) -> None:
         """Delete a variant (``DELETE /files/{id}/variants/{uuid}``); its sessions remain, without a recipient.
         Problems: not_found."""
-        self._transport.send(Call("DELETE", _path(file, variant)))
+        self._transport.send(Call("DELETE", _variants_path(file, variant)))
 
     def redact(self, file: str, variant: str) -> None:
         """Erase the label permanently (``DELETE ...?redact=1``); the link keeps working. Problems: not_found."""
-        self._transport.send(Call("DELETE", _path(file, variant), {"redact": 1}))
+        self._transport.send(Call("DELETE", _variants_path(file, variant), {"redact": 1}))
 
     def reading(self, file: str) -> dict[str, Row]:
         """Return the section ``variants`` of ``GET /files/{id}/readership`` by UUID: ``{uuid, sessions, avgTimeMs,
@@ -94,7 +94,7 @@ class _VariantProbe(Probe):
 
     def rows(self) -> list[Row]:
         """Return the variants of the file."""
-        return _rows(self._transport, self._file)
+        return _list_variants(self._transport, self._file)
 
     def fits(self, row: Row) -> bool:
         """Return whether label and overrides are the same."""
@@ -107,18 +107,18 @@ class _VariantProbe(Probe):
         return row
 
 
-def _rows(transport: "Transport", file: str) -> list[Row]:
-    rows = transport.json_object(Call("GET", _path(file))).get("variants")
+def _list_variants(transport: "Transport", file: str) -> list[Row]:
+    rows = transport.json_object(Call("GET", _variants_path(file))).get("variants")
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise NotAnApi(
             f"{transport.address.base} did not answer with a list of variants",
             method="GET",
-            path=f"/api/v1{_path(file)}",
+            path=f"/api/v1{_variants_path(file)}",
         )
     return rows
 
 
-def _path(file: str, variant: str | None = None) -> str:
+def _variants_path(file: str, variant: str | None = None) -> str:
     if variant is None:
         return f"{file_path(file)}/variants"
     # variants.update and variants.delete take the UUID only; anything else must not become part of the path.

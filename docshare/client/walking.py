@@ -63,28 +63,28 @@ class Feed:
         only way to get a row with id 1. If it is full, there is more, and the walk starts at ``since=1``.
         """
         if cursor is None or cursor < _FIRST_SINCE:
-            page = sorted(self.page(None, LIMIT_MAX, file), key=_id)
-            whole = len(page) < LIMIT_MAX or _id(page[0]) <= _FIRST_SINCE + 1
+            page = sorted(self.page(None, LIMIT_MAX, file), key=_row_id)
+            whole = len(page) < LIMIT_MAX or _row_id(page[0]) <= _FIRST_SINCE + 1
             if not page:
                 return
             if whole:
                 yield from page
-            cursor = _id(page[-1]) if whole else _FIRST_SINCE
+            cursor = _row_id(page[-1]) if whole else _FIRST_SINCE
             self._transport.pace()
         yield from self._ascending(cursor, file)
 
     def _ascending(self, cursor: int, file: str | None) -> Iterator[Row]:
         while page := self.page(cursor, LIMIT_MAX, file):
-            if _id(page[-1]) <= cursor:
+            if _row_id(page[-1]) <= cursor:
                 raise self._strange("the feed does not move past its cursor")
             yield from page
-            cursor = _id(page[-1])
+            cursor = _row_id(page[-1])
             self._transport.pace()
 
     def _strange(self, what: str) -> NotAnApi:
         return NotAnApi(what, method="GET", path=f"/api/v1{self._path}")
 
 
-def _id(row: Row) -> int:
+def _row_id(row: Row) -> int:
     number: int = row["id"]
     return number

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _ROOT = "/webhooks"
 
 
-class Webhooks:
+class WebhooksApi:
     """``client.webhooks``. A ``webhook`` is always its UUID; Webhook and delivery objects are the JSON of the server,
     unchanged."""
 
@@ -29,7 +29,7 @@ class Webhooks:
     def list(self) -> list[Row]:
         """Return all webhooks of the account, newest first, with their status and without secrets (``GET /webhooks``).
         Problems: insufficient_scope."""
-        return _rows(self._transport)
+        return _list_webhooks(self._transport)
 
     def create(
         self,
@@ -68,29 +68,29 @@ class Webhooks:
 
     def delete(self, webhook: str) -> None:
         """Delete a webhook and drop its queued deliveries (``DELETE /webhooks/{uuid}``). Problems: not_found."""
-        self._transport.send(Call("DELETE", _path(webhook)))
+        self._transport.send(Call("DELETE", _webhook_path(webhook)))
 
     def test(self, webhook: str) -> Row:
         """Send one ``webhook.test`` now and return ``{delivered, status, latencyMs}``
         (``POST /webhooks/{uuid}/test``). Problems: not_found, rate_limited (10 a minute)."""
-        return self._transport.json_object(Call("POST", f"{_path(webhook)}/test", repeatable=False))
+        return self._transport.json_object(Call("POST", f"{_webhook_path(webhook)}/test", repeatable=False))
 
     def enable(self, webhook: str) -> Row:
         """Enable a webhook, reset its failure count, and return it (``POST /webhooks/{uuid}/enable``). Problems:
         not_found."""
-        return self._transport.json_object(Call("POST", f"{_path(webhook)}/enable"))
+        return self._transport.json_object(Call("POST", f"{_webhook_path(webhook)}/enable"))
 
     def deliveries(self, webhook: str) -> Feed:
         """Return the delivery log as a feed (``GET /webhooks/{uuid}/deliveries``). Rows: ``{id, event, createdAt,
         state, nextAttemptAt, attempts}``. Problems: not_found."""
-        return Feed(self._transport, f"{_path(webhook)}/deliveries", {})
+        return Feed(self._transport, f"{_webhook_path(webhook)}/deliveries", {})
 
     def redeliver(self, webhook: str, delivery: int) -> Row:
         """Queue a delivery for a new round of attempts and return its row
         (``POST /webhooks/{uuid}/deliveries/{id}/redeliver``). Problems: not_found, conflict (the webhook is
         disabled)."""
         return self._transport.json_object(
-            Call("POST", f"{_path(webhook)}/deliveries/{delivery}/redeliver", repeatable=False)
+            Call("POST", f"{_webhook_path(webhook)}/deliveries/{delivery}/redeliver", repeatable=False)
         )
 
 
@@ -105,7 +105,7 @@ class _WebhookProbe(Probe):
 
     def rows(self) -> list[Row]:
         """Return the webhooks of the account."""
-        return _rows(self._transport)
+        return _list_webhooks(self._transport)
 
     def fits(self, row: Row) -> bool:
         """Return whether address, kinds, and format are the same. The list shows the file as a UUID, whatever id was
@@ -124,7 +124,7 @@ class _WebhookProbe(Probe):
         return {"webhook": row}
 
 
-def _rows(transport: "Transport") -> list[Row]:
+def _list_webhooks(transport: "Transport") -> list[Row]:
     # The list is an object; other servers of this API may send an array.
     call = Call("GET", _ROOT)
     answer = transport.json_value(call)
@@ -138,7 +138,7 @@ def _rows(transport: "Transport") -> list[Row]:
     return rows
 
 
-def _path(webhook: str) -> str:
+def _webhook_path(webhook: str) -> str:
     # Anything but a UUID must not become part of a path.
     if not is_uuid(webhook):
         raise Problem("not_found", f"'{webhook}' is not the UUID of a webhook")

@@ -10,17 +10,17 @@ from typing import Any
 from docshare.contract.fields import is_uuid
 from docshare.contract.wire import parse_instant
 
-Reader = Callable[[str], Any]
+ValueParser = Callable[[str], Any]
 
 _WHOLE = re.compile("0|[1-9][0-9]{0,14}", re.ASCII)
 
 
-def text(value: str) -> str:
+def parse_text(value: str) -> str:
     """Return ``value`` unchanged."""
     return value
 
 
-def whole(low: int, high: int | None = None) -> Reader:
+def whole_number_parser(low: int, high: int | None = None) -> ValueParser:
     """Return a parser of whole numbers from ``low`` to ``high`` (inclusive; None: no upper bound)."""
     bounds = f" from {low}" + ("" if high is None else f" to {high}")
 
@@ -32,7 +32,7 @@ def whole(low: int, high: int | None = None) -> Reader:
     return read
 
 
-def word(*words: str) -> Reader:
+def word_parser(*words: str) -> ValueParser:
     """Return a parser that accepts one of ``words``."""
 
     def read(value: str) -> str:
@@ -43,14 +43,14 @@ def word(*words: str) -> Reader:
     return read
 
 
-def uuid(value: str) -> str:
+def parse_uuid(value: str) -> str:
     """Return a UUID in lower case."""
     if not is_uuid(value):
         raise ValueError("a UUID")
     return value.lower()
 
 
-def moment(value: str) -> str:
+def parse_time_text(value: str) -> str:
     """Return an RFC 3339 time unchanged."""
     if parse_instant(value) is None:
         raise ValueError("a time such as 2026-11-21T09:00:00.000Z")

@@ -67,7 +67,7 @@ REPORT_SECTIONS: dict[str, Plan] = {
 """Top-level keys of the report, in order; ``effectivePages`` is present only while a page range is active."""
 
 
-def operation_plan(operation: str) -> Plan:
+def required_plan(operation: str) -> Plan:
     """Return the lowest plan that may call ``operation`` (a key of ``scopes.OPERATIONS``)."""
     return OPERATION_PLANS.get(operation, Plan.FREE)
 
@@ -82,11 +82,11 @@ def plan_problem(needed: Plan, what: str) -> Problem:
 
 def require_plan(plan: Plan, operation: str, what: str) -> None:
     """Raise ``plan_required`` when ``plan`` may not call ``operation``; ``what`` as for ``plan_problem``."""
-    needed = operation_plan(operation)
+    needed = required_plan(operation)
     if plan < needed:
         raise plan_problem(needed, what)
 
 
-def keys_for(table: dict[str, Plan], plan: Plan) -> tuple[str, ...]:
+def visible_keys(table: dict[str, Plan], plan: Plan) -> tuple[str, ...]:
     """Return the keys of ``REPORT_SUMMARY`` or ``REPORT_SECTIONS`` that ``plan`` may see, in order."""
     return tuple(key for key, needed in table.items() if plan >= needed)

@@ -20,8 +20,8 @@ Parser = Callable[[str, object], T]
 _CONTROL = Pattern("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _UUID = Pattern("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
 _SHORT_ID = Pattern("[0-9A-Za-z]{12}")
-_COLOUR = Pattern("#[0-9A-Fa-f]{6}")
-_MEASUREMENT = Pattern("G-[A-Z0-9]{10}")
+_COLOR = Pattern("#[0-9A-Fa-f]{6}")
+_MEASUREMENT_ID = Pattern("G-[A-Z0-9]{10}")
 _SLUG = Pattern(f"[a-z0-9-]{{1,{limits.SLUG_CHARS}}}")
 _GATE_KEY = Pattern(f"[a-z][a-z0-9_]{{0,{limits.GATE_KEY_CHARS - 1}}}")
 # Letters of every script, but no character or encoded word that could end an address or a line, because addresses are
@@ -38,7 +38,7 @@ _WEB_URL = Pattern(
     re.IGNORECASE | re.ASCII,
 )
 
-ROUTE_WORDS = frozenset(
+RESERVED_SLUGS = frozenset(
     {
         ".well-known",
         "_admin",
@@ -67,7 +67,7 @@ ROUTE_WORDS = frozenset(
 GATE_TYPES = ("text", "email", "phone", "company")
 
 
-def refusal(name: str, rule: str) -> Problem:
+def field_problem(name: str, rule: str) -> Problem:
     """Return the problem of a field ``name`` that violates ``rule`` (what it must be, without a period)."""
     return Problem("bad_request", f"{name} must be {rule}.")
 
@@ -77,110 +77,110 @@ def is_integer(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def boolean(name: str, value: object) -> bool:
+def parse_boolean(name: str, value: object) -> bool:
     """Return a JSON boolean; reject 0, 1, and strings."""
     if not isinstance(value, bool):
-        raise refusal(name, "true or false")
+        raise field_problem(name, "true or false")
     return value
 
 
-def integer(low: int, high: int) -> Parser[int]:
+def integer_parser(low: int, high: int) -> Parser[int]:
     """Return a parser of JSON integers from ``low`` to ``high`` (inclusive)."""
 
     def parse(name: str, value: object) -> int:
         if not is_integer(value) or not low <= value <= high:
-            raise refusal(name, f"an integer from {low} to {high}")
+            raise field_problem(name, f"an integer from {low} to {high}")
         return value
 
     return parse
 
 
-def clamped(value: object, low: float, high: float) -> float | None:
+def clamp(value: object, low: float, high: float) -> float | None:
     """Return ``value`` limited to the range from ``low`` to ``high``; None if it is not a finite number.
 
     If both bounds are integers, the result is rounded to an integer.
     """
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not _finite(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not _is_finite(value):
         return None
     nearest = min(max(value, low), high)
     return round(nearest) if isinstance(low, int) and isinstance(high, int) else nearest
 
 
-def _finite(value: float) -> bool:
+def _is_finite(value: float) -> bool:
     # math.isfinite converts an integer to a float first, which overflows for huge integers.
     return isinstance(value, int) or math.isfinite(value)
 
 
-def text(low: int, high: int) -> Parser[str]:
+def text_parser(low: int, high: int) -> Parser[str]:
     """Return a parser of one trimmed line of ``low`` to ``high`` code points without control characters."""
 
     def parse(name: str, value: object) -> str:
-        trimmed = _string(name, value).strip()
+        trimmed = _require_string(name, value).strip()
         if not low <= len(trimmed) <= high:
-            raise refusal(name, f"a text of {low} to {high} characters")
+            raise field_problem(name, f"a text of {low} to {high} characters")
         if _CONTROL.search(trimmed):
-            raise refusal(name, "a text without control characters")
+            raise field_problem(name, "a text without control characters")
         return trimmed
 
     return parse
 
 
-def email(name: str, value: object) -> str:
+def parse_email(name: str, value: object) -> str:
     """Return a trimmed email address: a local part of up to 64 characters without spaces, quotes, brackets, commas or
     similar characters, ``@``, and a domain. It is safe in mail headers without escaping."""
-    trimmed = _string(name, value).strip()
+    trimmed = _require_string(name, value).strip()
     if len(trimmed) > _EMAIL_CHARS or not _EMAIL.fullmatch(trimmed):
-        raise refusal(name, "an email address such as ada@example.com")
+        raise field_problem(name, "an email address such as ada@example.com")
     return trimmed
 
 
-def word(*words: str) -> Parser[str]:
+def word_parser(*words: str) -> Parser[str]:
     """Return a parser that accepts one of ``words``."""
 
     def parse(name: str, value: object) -> str:
         if not isinstance(value, str) or value not in words:
-            raise refusal(name, "one of " + ", ".join(words))
+            raise field_problem(name, "one of " + ", ".join(words))
         return value
 
     return parse
 
 
-def instant(name: str, value: object) -> int:
+def parse_instant(name: str, value: object) -> int:
     """Return an RFC 3339 datetime with any offset and fraction as milliseconds since 1970 (UTC)."""
     millis = wire.parse_instant(value) if isinstance(value, str) else None
     if millis is None:
-        raise refusal(name, "an ISO 8601 datetime with a time zone, such as 2030-01-31T18:00:00Z")
+        raise field_problem(name, "an ISO 8601 datetime with a time zone, such as 2030-01-31T18:00:00Z")
     return millis
 
 
-def colour(name: str, value: object) -> str:
+def parse_color(name: str, value: object) -> str:
     """Return a color ``#RRGGBB`` in its original case."""
-    return _match(_COLOUR, name, value, "a color of the form #RRGGBB")
+    return _require_match(_COLOR, name, value, "a color of the form #RRGGBB")
 
 
-def measurement(name: str, value: object) -> str:
+def parse_measurement_id(name: str, value: object) -> str:
     """Return a Google Analytics measurement id of the form ``G-XXXXXXXXXX``."""
-    return _match(_MEASUREMENT, name, value, "a measurement id of the form G-XXXXXXXXXX")
+    return _require_match(_MEASUREMENT_ID, name, value, "a measurement id of the form G-XXXXXXXXXX")
 
 
-def https_url(name: str, value: object, most: int = limits.URL_CHARS) -> str:
+def parse_https_url(name: str, value: object, most: int = limits.URL_CHARS) -> str:
     """Return an ``https://`` address of at most ``most`` printable ASCII characters without userinfo, unchanged.
 
     The host is not checked here; ``docshare.server.rules.webhook_url`` does that.
     """
-    url = _string(name, value)
+    url = _require_string(name, value)
     if not url.lower().startswith("https:") or not _is_web_url(url, most):
         rule = "an https:// address without user name, spaces or unescaped characters"
-        raise refusal(name, f"{rule}, at most {most} characters")
+        raise field_problem(name, f"{rule}, at most {most} characters")
     return url
 
 
-def web_url(name: str, value: object, most: int = limits.URL_CHARS) -> str:
+def parse_web_url(name: str, value: object, most: int = limits.URL_CHARS) -> str:
     """Return an ``http://`` or ``https://`` address; otherwise like ``https_url``."""
-    url = _string(name, value)
+    url = _require_string(name, value)
     if not _is_web_url(url, most):
         rule = "an http:// or https:// address without user name, spaces or unescaped characters"
-        raise refusal(name, f"{rule}, at most {most} characters")
+        raise field_problem(name, f"{rule}, at most {most} characters")
     return url
 
 
@@ -189,28 +189,30 @@ def _is_web_url(url: str, most: int) -> bool:
     return match is not None and 1 <= int(match[1] or 443) <= 65535
 
 
-def slug(name: str, value: object) -> str:
+def parse_slug(name: str, value: object) -> str:
     """Return a slug, or ``""``, which clears it. Reject route names and UUIDs, which have a meaning as first segment.
 
     Whether another file uses the slug (409) is checked by the service, which knows the files.
     """
     if value == "":
         return ""
-    found = _match(_SLUG, name, value, f"1 to {limits.SLUG_CHARS} lowercase letters, digits or hyphens")
-    if is_uuid(found) or found in ROUTE_WORDS:
-        raise refusal(name, f"a different word: '{found}' is reserved in addresses of this server")
+    found = _require_match(_SLUG, name, value, f"1 to {limits.SLUG_CHARS} lowercase letters, digits or hyphens")
+    if is_uuid(found) or found in RESERVED_SLUGS:
+        raise field_problem(name, f"a different word: '{found}' is reserved in addresses of this server")
     return found
 
 
-def password(name: str, value: object) -> str:
+def parse_password(name: str, value: object) -> str:
     """Return a share password, untrimmed: 1 to 128 bytes of UTF-8 without CR, LF, TAB, and NUL; ``""`` clears it."""
-    secret = _string(name, value)
+    secret = _require_string(name, value)
     try:
         size = len(secret.encode())
     except UnicodeEncodeError:
         size = limits.PASSWORD_BYTES + 1
     if size > limits.PASSWORD_BYTES or any(mark in secret for mark in "\r\n\t\0"):
-        raise refusal(name, f"1 to {limits.PASSWORD_BYTES} bytes without line breaks, tabs, and NUL, or empty to clear")
+        raise field_problem(
+            name, f"1 to {limits.PASSWORD_BYTES} bytes without line breaks, tabs, and NUL, or empty to clear"
+        )
     return secret
 
 
@@ -224,45 +226,45 @@ def is_short_id(value: object) -> bool:
     return isinstance(value, str) and _SHORT_ID.fullmatch(value) is not None
 
 
-def uuid(name: str, value: object) -> str:
+def parse_uuid(name: str, value: object) -> str:
     """Return a UUID (accepted in either case) in lower case."""
-    return _match(_UUID, name, value, "a UUID").lower()
+    return _require_match(_UUID, name, value, "a UUID").lower()
 
 
-asset_id = uuid
+parse_asset_id = parse_uuid
 """The ``assetId`` of an uploaded asset. Whether it belongs to the file is checked by the service."""
 
 
-def page_range(name: str, value: object) -> dict[str, int]:
+def parse_page_range(name: str, value: object) -> dict[str, int]:
     """Return ``{"from", "to"}`` with ``1 <= from <= to``, or both 0. The service checks ``to`` against the file."""
     rule = "an object {from, to} of integers with 1 <= from <= to, or {from: 0, to: 0}"
     if not isinstance(value, dict):
-        raise refusal(name, rule)
+        raise field_problem(name, rule)
     first, last = value.get("from"), value.get("to")
     if not is_integer(first) or not is_integer(last):
-        raise refusal(name, rule)
+        raise field_problem(name, rule)
     if not first == last == 0 and not 1 <= first <= last <= limits.PAGES_PER_FILE:
-        raise refusal(name, rule)
+        raise field_problem(name, rule)
     return {"from": first, "to": last}
 
 
-def domains(name: str, value: object) -> list[str]:
+def parse_domains(name: str, value: object) -> list[str]:
     """Return up to 20 distinct host names with a dot, in lower case; an empty list clears them."""
     if not isinstance(value, list) or len(value) > limits.GATE_DOMAINS:
-        raise refusal(name, f"a list of up to {limits.GATE_DOMAINS} domains")
-    return list(dict.fromkeys(_domain(f"{name}[{at}]", item) for at, item in enumerate(value)))
+        raise field_problem(name, f"a list of up to {limits.GATE_DOMAINS} domains")
+    return list(dict.fromkeys(_parse_domain(f"{name}[{at}]", item) for at, item in enumerate(value)))
 
 
-def _domain(name: str, value: object) -> str:
-    host = _string(name, value)
+def _parse_domain(name: str, value: object) -> str:
+    host = _require_string(name, value)
     # Lower-case ASCII only: lower() would turn the Kelvin sign and similar characters into ASCII letters.
     lowered = host.lower() if host.isascii() else ""
     if len(host) > limits.DOMAIN_CHARS or not _DOMAIN.fullmatch(lowered):
-        raise refusal(name, "a bare domain such as example.com")
+        raise field_problem(name, "a bare domain such as example.com")
     return lowered
 
 
-def gate_form(name: str, value: object) -> list[dict[str, Any]]:
+def parse_gate_fields(name: str, value: object) -> list[dict[str, Any]]:
     """Return a normalized form of 1 to 5 ``{key, label, type, required}``; ``[]`` for null and ``[]``, which clear it.
 
     Exactly one field has the type ``email``; it is always required. A missing ``required`` is false.
@@ -270,35 +272,37 @@ def gate_form(name: str, value: object) -> list[dict[str, Any]]:
     if value is None:
         return []
     if not isinstance(value, list) or len(value) > limits.GATE_FIELDS:
-        raise refusal(name, f"a list of 1 to {limits.GATE_FIELDS} fields, or empty to clear")
-    form = [_gate_field(f"{name}[{at}]", item) for at, item in enumerate(value)]
+        raise field_problem(name, f"a list of 1 to {limits.GATE_FIELDS} fields, or empty to clear")
+    form = [_parse_gate_field(f"{name}[{at}]", item) for at, item in enumerate(value)]
     if len({entry["key"] for entry in form}) < len(form):
-        raise refusal(name, "a list of fields with different keys")
+        raise field_problem(name, "a list of fields with different keys")
     if form and [entry["type"] for entry in form].count("email") != 1:
-        raise refusal(name, "a list with exactly one field of type email")
+        raise field_problem(name, "a list with exactly one field of type email")
     return form
 
 
-def _gate_field(name: str, value: object) -> dict[str, Any]:
+def _parse_gate_field(name: str, value: object) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise refusal(name, "an object {key, label, type, required}")
-    kind = word(*GATE_TYPES)(f"{name}.type", value.get("type"))
-    required = boolean(f"{name}.required", value.get("required", False))
+        raise field_problem(name, "an object {key, label, type, required}")
+    kind = word_parser(*GATE_TYPES)(f"{name}.type", value.get("type"))
+    required = parse_boolean(f"{name}.required", value.get("required", False))
     return {
-        "key": _match(_GATE_KEY, f"{name}.key", value.get("key"), "a lowercase letter, then letters, digits or _"),
-        "label": text(1, limits.GATE_LABEL_CHARS)(f"{name}.label", value.get("label")),
+        "key": _require_match(
+            _GATE_KEY, f"{name}.key", value.get("key"), "a lowercase letter, then letters, digits or _"
+        ),
+        "label": text_parser(1, limits.GATE_LABEL_CHARS)(f"{name}.label", value.get("label")),
         "type": kind,
         "required": required or kind == "email",
     }
 
 
-def _string(name: str, value: object) -> str:
+def _require_string(name: str, value: object) -> str:
     if not isinstance(value, str):
-        raise refusal(name, "a string")
+        raise field_problem(name, "a string")
     return value
 
 
-def _match(pattern: Pattern, name: str, value: object, rule: str) -> str:
+def _require_match(pattern: Pattern, name: str, value: object, rule: str) -> str:
     if not isinstance(value, str) or not pattern.fullmatch(value):
-        raise refusal(name, rule)
+        raise field_problem(name, rule)
     return value

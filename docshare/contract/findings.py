@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 ERROR, WARNING, INFO = "error", "warning", "info"
 
 
-class Finding(NamedTuple):
+class DiagnosticFinding(NamedTuple):
     """The result of one check: ``ok`` (None: the check does not apply), ``detail`` (the result in one sentence),
     ``fix`` (what to do if it is not ok), and ``level`` (``error``, ``warning``, or ``info``)."""
 
@@ -22,45 +22,45 @@ class Finding(NamedTuple):
         return {"check": check, "ok": self.ok, "level": self.level, "detail": self.detail, "fix": self.fix}
 
 
-def fine(detail: str) -> Finding:
+def passed_finding(detail: str) -> DiagnosticFinding:
     """Return a finding of a check that passed."""
-    return Finding(True, detail)
+    return DiagnosticFinding(True, detail)
 
 
-def absent(detail: str) -> Finding:
+def skipped_finding(detail: str) -> DiagnosticFinding:
     """Return a finding of a check that does not apply; ``detail`` says why."""
-    return Finding(None, detail)
+    return DiagnosticFinding(None, detail)
 
 
-def doubtful(detail: str, fix: str) -> Finding:
+def warning_finding(detail: str, fix: str) -> DiagnosticFinding:
     """Return a warning."""
-    return Finding(False, detail, fix, WARNING)
+    return DiagnosticFinding(False, detail, fix, WARNING)
 
 
-def broken(detail: str, fix: str) -> Finding:
+def error_finding(detail: str, fix: str) -> DiagnosticFinding:
     """Return an error."""
-    return Finding(False, detail, fix, ERROR)
+    return DiagnosticFinding(False, detail, fix, ERROR)
 
 
-def found_within(seconds: float, check: Callable[[], Finding], fix: str = "") -> Finding:
+def run_check(seconds: float, check: Callable[[], DiagnosticFinding], fix: str = "") -> DiagnosticFinding:
     """Run ``check`` in a separate thread and return its finding, so that a check that fails or hangs affects no other.
 
     Parameters: ``seconds`` the time limit; ``fix`` the fix to report if the check exceeds it.
     """
-    found: queue.SimpleQueue[Finding] = queue.SimpleQueue()
+    found: queue.SimpleQueue[DiagnosticFinding] = queue.SimpleQueue()
 
     def work() -> None:
         try:
             found.put(check())
         except Exception as error:  # noqa: BLE001 - any exception is reported as a finding
-            found.put(broken(_words(error), getattr(error, "hint", None) or fix))
+            found.put(error_finding(_describe_error(error), getattr(error, "hint", None) or fix))
 
     threading.Thread(target=work, name="check", daemon=True).start()
     try:
         return found.get(timeout=seconds)
     except queue.Empty:
-        return broken(f"no answer within {seconds:g} seconds", fix)
+        return error_finding(f"no answer within {seconds:g} seconds", fix)
 
 
-def _words(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     return getattr(error, "detail", None) or str(error) or type(error).__name__

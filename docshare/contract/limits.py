@@ -70,7 +70,7 @@ MANAGE_EXPIRY_MS = 7 * DAY  # from now: the latest deleteAt that a manage token 
 DESIGN_EXPIRY_MS = 365 * DAY
 ANONYMOUS_EXPIRY_MS = 7 * DAY
 BURN_DELAY_MS = 30 * MINUTE  # from reaching the view limit to destroying the bytes
-UNCLAIMED_KEPT_MS = 7 * DAY  # how long an expired file without an owner can still be claimed
+UNCLAIMED_RETENTION_MS = 7 * DAY  # how long an expired file without an owner can still be claimed
 
 # Counts and lengths
 VARIANTS_PER_FILE = 200
@@ -91,7 +91,7 @@ DOMAIN_CHARS = 253
 CTA_LABEL_CHARS = 40
 URL_CHARS = 2048
 IMPORT_URL_CHARS = 8192  # signed export addresses are longer than the addresses of webhooks
-PALETTE_COLOURS = 6
+PALETTE_COLORS = 6
 
 # Sizes
 RANGE_AND_WATERMARK_BYTES = 100 * MB
@@ -102,13 +102,13 @@ REPORT_DAYS = 30
 REPORT_SESSIONS = 50
 ACTIVE_READER_MS = 60 * SECOND
 READER_SALT_MS = 30 * DAY
-ACTIVITY_KEPT_MS = 90 * DAY
-UNCOUNTED_KEPT_MS = 90 * DAY  # sessions that were not counted; docshare explain reads them
-BEACONS_KEPT_MS = 90 * DAY  # after the end of the session; docshare explain reads them
+ACTIVITY_RETENTION_MS = 90 * DAY
+UNCOUNTED_RETENTION_MS = 90 * DAY  # sessions that were not counted; docshare explain reads them
+BEACON_RETENTION_MS = 90 * DAY  # after the end of the session; docshare explain reads them
 REPORT_REFERRERS = 100
 REPORT_CONTACTS = 1_000  # the newest ones; the gate stream has all of them
 DENIED_COALESCE_MS = MINUTE
-DENIED_COUNT_MOST = 1_000  # the highest count of one access.denied event: this many or more
+MAX_DENIED_COUNT = 1_000  # the highest count of one access.denied event: this many or more
 
 # Versioning
 DEPRECATION_NOTICE_MS = 180 * DAY

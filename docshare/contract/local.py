@@ -6,15 +6,15 @@ The proof is valid for one credential only. It gives no access to the admin chan
 import hmac
 
 HEADER = "Docshare-Local-Token"
-_PURPOSE = "docshare local request"
+_PROOF_CONTEXT = "docshare local request"
 
 
-def prove(instance_key: str, authorization: str) -> str:
+def compute_proof(instance_key: str, authorization: str) -> str:
     """Return the value of ``HEADER`` for a request with this ``Authorization`` header."""
-    said = f"{_PURPOSE}\n{authorization}".encode("utf-8", "replace")
+    said = f"{_PROOF_CONTEXT}\n{authorization}".encode("utf-8", "replace")
     return hmac.digest(instance_key.encode(), said, "sha256").hex()
 
 
 def is_proof(value: str, instance_key: str, authorization: str) -> bool:
     """Return whether ``value`` proves that the sender of this ``Authorization`` header knows the key."""
-    return hmac.compare_digest(value.encode("utf-8", "replace"), prove(instance_key, authorization).encode())
+    return hmac.compare_digest(value.encode("utf-8", "replace"), compute_proof(instance_key, authorization).encode())

@@ -11,7 +11,7 @@ IMPORT_NAME = "design.pdf"
 DESIGN_IMPORT_NAME = "design-tool-design.pdf"
 
 
-class Document(NamedTuple):
+class DocumentType(NamedTuple):
     """An accepted input: its media ``type``, file ``extension``, ``cap`` in bytes on every plan (None: the limit of the
     plan for stored PDFs), and whether it is ``converted`` to PDF first."""
 
@@ -23,11 +23,11 @@ class Document(NamedTuple):
 
 _OOXML = "application/vnd.openxmlformats-officedocument."
 
-DOCUMENTS: dict[str, Document] = {
-    "pdf": Document(STORED_TYPE, ".pdf", converted=False),
-    "docx": Document(_OOXML + "wordprocessingml.document", ".docx", 25 * MB),
-    "pptx": Document(_OOXML + "presentationml.presentation", ".pptx", 50 * MB),
-    "ppt": Document("application/vnd.ms-powerpoint", ".ppt", 50 * MB),
+DOCUMENTS: dict[str, DocumentType] = {
+    "pdf": DocumentType(STORED_TYPE, ".pdf", converted=False),
+    "docx": DocumentType(_OOXML + "wordprocessingml.document", ".docx", 25 * MB),
+    "pptx": DocumentType(_OOXML + "presentationml.presentation", ".pptx", 50 * MB),
+    "ppt": DocumentType("application/vnd.ms-powerpoint", ".ppt", 50 * MB),
 }
 
 
@@ -52,13 +52,18 @@ _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _OLE_STREAMS = {"doc": "WordDocument".encode("utf-16-le"), "ppt": "PowerPoint Document".encode("utf-16-le")}
 _OLE_HEADER_BYTES = 512
 # The first bytes of the main stream, which most writers put right after the header.
-_OLE_STARTS = {b"\xec\xa5": "doc", b"\x00\x6e\x1e\xf0": "ppt", b"\x0f\x00\xe8\x03": "ppt", b"\xa0\x46\x1d\xf0": "ppt"}
+_OLE_TYPES_BY_HEAD = {
+    b"\xec\xa5": "doc",
+    b"\x00\x6e\x1e\xf0": "ppt",
+    b"\x0f\x00\xe8\x03": "ppt",
+    b"\xa0\x46\x1d\xf0": "ppt",
+}
 _ZIP_ENTRY = b"PK\x03\x04"
 _ZIP_ENTRY_BYTES = 30  # of a local file header before the name; its bytes 26 and 27 are the name's length
 _ZIP_FOLDERS = {"word/": "docx", "ppt/": "pptx"}
 
 
-def detect_document(head: bytes) -> str | None:
+def detect_document_type(head: bytes) -> str | None:
     """Return the type of a document by its first ``HEAD_BYTES`` bytes: ``pdf``, ``docx``, ``pptx``, ``ppt``, ``doc``
     (detected only to reject it), ``zip`` or ``ole`` for a container whose content is not visible in these bytes, or
     None for anything else.
@@ -70,17 +75,17 @@ def detect_document(head: bytes) -> str | None:
     if _PDF in head:
         return "pdf"
     if head.startswith(_OLE):
-        return _ole_kind(head)
-    return zip_kind(_zip_names(head)) or "zip" if head.startswith(_ZIP_ENTRY) else None
+        return _detect_ole_type(head)
+    return detect_zip_type(_list_zip_names(head)) or "zip" if head.startswith(_ZIP_ENTRY) else None
 
 
-def zip_kind(names: Iterable[str]) -> str | None:
+def detect_zip_type(names: Iterable[str]) -> str | None:
     """Return ``docx`` or ``pptx`` by the entry ``names`` of a zip file; None for neither and for both."""
     kinds = {kind for name in names for folder, kind in _ZIP_FOLDERS.items() if name.startswith(folder)}
     return kinds.pop() if len(kinds) == 1 else None
 
 
-def detect_asset(head: bytes) -> str | None:
+def detect_asset_type(head: bytes) -> str | None:
     """Return the media type of an asset by its first 16 bytes; None if it is not accepted, such as SVG."""
     if head.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
@@ -91,7 +96,7 @@ def detect_asset(head: bytes) -> str | None:
     return "audio/mpeg" if head.startswith(b"ID3") or _is_mp3_frame(head) else None
 
 
-def input_cap(kind: str, plan: Plan) -> int:
+def input_size_limit(kind: str, plan: Plan) -> int:
     """Return the maximum size in bytes of an input document of ``kind`` (a key of ``DOCUMENTS``) on ``plan``.
 
     An office file may exceed the plan's limit for PDFs; the PDF converted from it may not.
@@ -100,20 +105,20 @@ def input_cap(kind: str, plan: Plan) -> int:
     return PLAN_LIMITS[plan].stored_bytes if cap is None else cap
 
 
-def largest_input(plan: Plan) -> int:
+def max_input_size_limit(plan: Plan) -> int:
     """Return the maximum size of any input document on ``plan``: the only limit known before the first byte."""
-    return max(input_cap(kind, plan) for kind in DOCUMENTS)
+    return max(input_size_limit(kind, plan) for kind in DOCUMENTS)
 
 
-def _ole_kind(head: bytes) -> str:
+def _detect_ole_type(head: bytes) -> str:
     seen = {kind: head.find(stream) for kind, stream in _OLE_STREAMS.items() if stream in head}
     if seen:
         return min(seen, key=lambda kind: seen[kind])
     body = head[_OLE_HEADER_BYTES:]
-    return next((kind for start, kind in _OLE_STARTS.items() if body.startswith(start)), "ole")
+    return next((kind for start, kind in _OLE_TYPES_BY_HEAD.items() if body.startswith(start)), "ole")
 
 
-def _zip_names(head: bytes) -> list[str]:
+def _list_zip_names(head: bytes) -> list[str]:
     """Return the names of the entries whose local headers lie in ``head``; the last name may be truncated."""
     names = []
     at = head.find(_ZIP_ENTRY)

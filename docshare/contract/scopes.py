@@ -38,7 +38,7 @@ class Lane(Enum):
     SESSION = "session"
 
 
-class LaneRow(NamedTuple):
+class LaneProperties(NamedTuple):
     """``prefix``: the start of the token, for secret scanners (None: issued by others); ``bearer``: whether it is sent
     in the Authorization header; ``scopes``: the scopes it can have; ``granted``: True if it has only the scopes granted
     to it, False if it has all of ``scopes``; ``lifetime_ms``: None if it does not expire."""
@@ -50,17 +50,17 @@ class LaneRow(NamedTuple):
     lifetime_ms: int | None = None
 
 
-_ALL = frozenset(SCOPES)  # API keys have all scopes, including those added later
-_NONE: frozenset[str] = frozenset()
+_ALL_SCOPES = frozenset(SCOPES)  # API keys have all scopes, including those added later
+_NO_SCOPES: frozenset[str] = frozenset()
 
-LANES: dict[Lane, LaneRow] = {
-    Lane.API_KEY: LaneRow("ds_live_", True, _ALL),
-    Lane.OAUTH: LaneRow("ds_at_", True, _ALL, granted=True, lifetime_ms=limits.ACCESS_TOKEN_MS),
-    Lane.REFRESH: LaneRow("ds_rt_", False, _NONE, lifetime_ms=limits.REFRESH_TOKEN_MS),
-    Lane.MANAGE: LaneRow("ds_mt_", True, _NONE, lifetime_ms=limits.MANAGE_TOKEN_MS),
-    Lane.CLAIM: LaneRow("ds_ct_", False, _NONE, lifetime_ms=limits.CLAIM_TOKEN_MS),
-    Lane.DESIGN: LaneRow(None, True, _NONE),
-    Lane.SESSION: LaneRow(None, False, _ALL),
+LANES: dict[Lane, LaneProperties] = {
+    Lane.API_KEY: LaneProperties("ds_live_", True, _ALL_SCOPES),
+    Lane.OAUTH: LaneProperties("ds_at_", True, _ALL_SCOPES, granted=True, lifetime_ms=limits.ACCESS_TOKEN_MS),
+    Lane.REFRESH: LaneProperties("ds_rt_", False, _NO_SCOPES, lifetime_ms=limits.REFRESH_TOKEN_MS),
+    Lane.MANAGE: LaneProperties("ds_mt_", True, _NO_SCOPES, lifetime_ms=limits.MANAGE_TOKEN_MS),
+    Lane.CLAIM: LaneProperties("ds_ct_", False, _NO_SCOPES, lifetime_ms=limits.CLAIM_TOKEN_MS),
+    Lane.DESIGN: LaneProperties(None, True, _NO_SCOPES),
+    Lane.SESSION: LaneProperties(None, False, _ALL_SCOPES),
 }
 
 BEARER = frozenset({Lane.API_KEY, Lane.OAUTH})
@@ -84,7 +84,7 @@ class Operation(NamedTuple):
 
 _V1 = "/api/v1"
 _FILE = _V1 + "/files/{uuid}"
-_HOOK = _V1 + "/webhooks/{uuid}"
+_WEBHOOK = _V1 + "/webhooks/{uuid}"
 _OWN_FILE = "/api/account/files/{uuid}"
 
 OPERATIONS: dict[str, Operation] = {
@@ -123,11 +123,11 @@ OPERATIONS: dict[str, Operation] = {
     "activity.list": Operation("GET", _V1 + "/activity", READERSHIP_READ, addition=True),
     "webhooks.create": Operation("POST", _V1 + "/webhooks", WEBHOOKS_MANAGE),
     "webhooks.list": Operation("GET", _V1 + "/webhooks", WEBHOOKS_MANAGE),
-    "webhooks.delete": Operation("DELETE", _HOOK, WEBHOOKS_MANAGE),
-    "webhooks.test": Operation("POST", _HOOK + "/test", WEBHOOKS_MANAGE),
-    "webhooks.enable": Operation("POST", _HOOK + "/enable", WEBHOOKS_MANAGE, addition=True),
-    "webhooks.deliveries": Operation("GET", _HOOK + "/deliveries", WEBHOOKS_MANAGE, addition=True),
-    "webhooks.redeliver": Operation("POST", _HOOK + "/deliveries/{id}/redeliver", WEBHOOKS_MANAGE, addition=True),
+    "webhooks.delete": Operation("DELETE", _WEBHOOK, WEBHOOKS_MANAGE),
+    "webhooks.test": Operation("POST", _WEBHOOK + "/test", WEBHOOKS_MANAGE),
+    "webhooks.enable": Operation("POST", _WEBHOOK + "/enable", WEBHOOKS_MANAGE, addition=True),
+    "webhooks.deliveries": Operation("GET", _WEBHOOK + "/deliveries", WEBHOOKS_MANAGE, addition=True),
+    "webhooks.redeliver": Operation("POST", _WEBHOOK + "/deliveries/{id}/redeliver", WEBHOOKS_MANAGE, addition=True),
     # The session routes accept the session cookie with its CSRF token, or a bearer credential.
     "session.webhooks.create": Operation("POST", "/api/webhooks", WEBHOOKS_MANAGE, _OR_SESSION),
     "session.webhooks.list": Operation("GET", "/api/webhooks", WEBHOOKS_MANAGE, _OR_SESSION),
@@ -156,7 +156,7 @@ def held_scopes(lane: Lane, granted: Iterable[str] = ()) -> frozenset[str]:
     return row.scopes & frozenset(granted) if row.granted else row.scopes
 
 
-def known_scopes(asked: str | None) -> str | None:
+def normalize_scopes(asked: str | None) -> str | None:
     """Return the space-separated scopes of ``asked`` without duplicates in the order of ``SCOPES``; None if it is empty
     or contains an unknown scope. There is no default: an app must name the scopes it wants."""
     words = set((asked or "").split())

@@ -20,41 +20,41 @@ class Setting(NamedTuple):
     shown: str = "always"
 
 
-def _switch(name: str, plan: Plan = Plan.FREE, *, default: bool = False) -> Setting:
-    return Setting(name, fields.boolean, plan, default)
+def _boolean_setting(name: str, plan: Plan = Plan.FREE, *, default: bool = False) -> Setting:
+    return Setting(name, fields.parse_boolean, plan, default)
 
 
-def _viewer_settings(_name: str, value: object) -> dict[str, Any]:
-    return viewer.normalise(value).values
+def _parse_viewer_settings(_name: str, value: object) -> dict[str, Any]:
+    return viewer.normalize(value).values
 
 
-_ROWS: tuple[Setting, ...] = (
-    Setting("viewerMode", fields.word(*viewer.VIEWER_MODES), default="standard"),
-    Setting("password", fields.password, Plan.BASIC, clears=("",), shown="never"),  # shown as ``protected``
-    _switch("allowDownload", default=True),
-    _switch("showExpiry", default=True),
-    _switch("requireEmail", Plan.PRO),
-    _switch("notifyOnView", Plan.BASIC),
-    Setting("deleteAt", fields.instant, shown="set"),
-    Setting("neverExpire", fields.boolean, default=False, shown="never"),
-    Setting("viewLimit", fields.integer(0, limits.VIEW_LIMIT_MAX), Plan.BASIC, clears=(0,), shown="set"),
-    Setting("pageRange", fields.page_range, Plan.PRO, clears=({"from": 0, "to": 0},), shown="set"),
-    Setting("gateFields", fields.gate_form, Plan.PRO, clears=([], None), shown="set"),
-    Setting("gateDomains", fields.domains, Plan.PRO, clears=([],), shown="set"),
-    _switch("askReceipt", Plan.BASIC),
-    _switch("commentsEnabled", Plan.PRO),
-    _switch("commentsAllowPublic", Plan.PRO),
-    _switch("notifyOnComment", Plan.PRO),
-    _switch("marksEnabled", Plan.PRO),
-    _switch("annotationsEnabled", Plan.PRO),
-    _switch("watermark", Plan.PRO),
-    Setting("slug", fields.slug, Plan.PRO, clears=("",), shown="set"),
-    Setting("viewerSettings", _viewer_settings, Plan.BASIC, default={}, clears=({}, [])),
-    Setting("detachDesignToolDesign", fields.boolean, default=False, shown="never"),
-    _switch("designToolUpdatesEnabled"),
+_SETTING_ROWS: tuple[Setting, ...] = (
+    Setting("viewerMode", fields.word_parser(*viewer.VIEWER_MODES), default="standard"),
+    Setting("password", fields.parse_password, Plan.BASIC, clears=("",), shown="never"),  # shown as ``protected``
+    _boolean_setting("allowDownload", default=True),
+    _boolean_setting("showExpiry", default=True),
+    _boolean_setting("requireEmail", Plan.PRO),
+    _boolean_setting("notifyOnView", Plan.BASIC),
+    Setting("deleteAt", fields.parse_instant, shown="set"),
+    Setting("neverExpire", fields.parse_boolean, default=False, shown="never"),
+    Setting("viewLimit", fields.integer_parser(0, limits.VIEW_LIMIT_MAX), Plan.BASIC, clears=(0,), shown="set"),
+    Setting("pageRange", fields.parse_page_range, Plan.PRO, clears=({"from": 0, "to": 0},), shown="set"),
+    Setting("gateFields", fields.parse_gate_fields, Plan.PRO, clears=([], None), shown="set"),
+    Setting("gateDomains", fields.parse_domains, Plan.PRO, clears=([],), shown="set"),
+    _boolean_setting("askReceipt", Plan.BASIC),
+    _boolean_setting("commentsEnabled", Plan.PRO),
+    _boolean_setting("commentsAllowPublic", Plan.PRO),
+    _boolean_setting("notifyOnComment", Plan.PRO),
+    _boolean_setting("marksEnabled", Plan.PRO),
+    _boolean_setting("annotationsEnabled", Plan.PRO),
+    _boolean_setting("watermark", Plan.PRO),
+    Setting("slug", fields.parse_slug, Plan.PRO, clears=("",), shown="set"),
+    Setting("viewerSettings", _parse_viewer_settings, Plan.BASIC, default={}, clears=({}, [])),
+    Setting("detachDesignToolDesign", fields.parse_boolean, default=False, shown="never"),
+    _boolean_setting("designToolUpdatesEnabled"),
 )
 
-SETTINGS: dict[str, Setting] = {row.name: row for row in _ROWS}
+SETTINGS: dict[str, Setting] = {row.name: row for row in _SETTING_ROWS}
 """Every field of the settings body, in the order of the specification."""
 
 FILE_KEYS: tuple[str, ...] = (
@@ -128,7 +128,7 @@ def parse_value(name: str, value: object) -> Any:
     return None if row.default is None and parsed in row.clears else parsed
 
 
-def plan_needed(name: str, value: object) -> Plan:
+def required_plan(name: str, value: object) -> Plan:
     """Return the lowest plan that may store the parsed ``value`` in the setting ``name``.
 
     The default is allowed on every plan, so that an owner can clear and turn off everything after a downgrade.
@@ -136,4 +136,4 @@ def plan_needed(name: str, value: object) -> Plan:
     row = SETTINGS[name]
     if value == row.default:
         return Plan.FREE
-    return viewer.normalise(value).plan if name == "viewerSettings" else row.plan
+    return viewer.normalize(value).plan if name == "viewerSettings" else row.plan

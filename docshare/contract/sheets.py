@@ -2,29 +2,29 @@
 
 import unicodedata
 
-_ALWAYS = ("\t", "\r", "\n", "\0")  # some programs drop them and interpret the character after them
-_TRIGGERS = frozenset("=+-@\u2212")
-_UNSEEN = frozenset({"Cc", "Cf", "Co", "Cn", "Zs", "Zl", "Zp", "Mn", "Me"})
-_BLANK = frozenset("\u115f\u1160\u3164\uffa0\u2800")  # letters and a symbol without a visible glyph
+_DANGEROUS_STARTS = ("\t", "\r", "\n", "\0")  # some programs drop them and interpret the character after them
+_FORMULA_STARTS = frozenset("=+-@\u2212")
+_INVISIBLE_CATEGORIES = frozenset({"Cc", "Cf", "Co", "Cn", "Zs", "Zl", "Zp", "Mn", "Me"})
+_BLANK_CHARS = frozenset("\u115f\u1160\u3164\uffa0\u2800")  # letters and a symbol without a visible glyph
 
 
-def neutral(text: str) -> str:
+def neutralize_formula(text: str) -> str:
     """Return ``text``, with a quote in front if a spreadsheet could interpret it as a formula."""
-    return f"'{text}" if starts_formula(text) else text
+    return f"'{text}" if is_formula_like(text) else text
 
 
-def starts_formula(text: str) -> bool:
+def is_formula_like(text: str) -> bool:
     """Return whether a spreadsheet may take ``text`` for a formula.
 
     A formula begins with ``=``, ``+``, ``-`` or ``@``, also in their full-width and other compatibility forms, and
     behind any number of characters that nobody sees: some programs drop those when they read a file.
     """
-    return text.startswith(_ALWAYS) or _first_seen(text) in _TRIGGERS
+    return text.startswith(_DANGEROUS_STARTS) or _first_visible_char(text) in _FORMULA_STARTS
 
 
-def _first_seen(text: str) -> str:
+def _first_visible_char(text: str) -> str:
     """The first character of ``text`` that is seen, in its plainest form; empty where there is none."""
     for char in text:
-        if unicodedata.category(char) not in _UNSEEN and char not in _BLANK:
+        if unicodedata.category(char) not in _INVISIBLE_CATEGORIES and char not in _BLANK_CHARS:
             return unicodedata.normalize("NFKC", char)[:1]
     return ""

@@ -12,7 +12,7 @@ REPLAY_WINDOW_MS = 5 * MINUTE
 _HEADER = re.compile("t=([0-9]{1,15}),v1=([0-9a-f]{64})")
 
 
-class Verdict(Enum):
+class SignatureVerdict(Enum):
     """The result of ``verify``; true only if genuine, otherwise the value is the reason."""
 
     GENUINE = "The signature is genuine."
@@ -22,7 +22,7 @@ class Verdict(Enum):
     FROM_THE_FUTURE = "The signature is genuine but from the future: the clocks differ."
 
     def __bool__(self) -> bool:
-        return self is Verdict.GENUINE
+        return self is SignatureVerdict.GENUINE
 
 
 def sign(secret: str, body: bytes, now: int) -> str:
@@ -34,23 +34,23 @@ def sign(secret: str, body: bytes, now: int) -> str:
     return f"t={seconds},v1={_digest(secret, body, str(seconds))}"
 
 
-def verify(secret: str, body: bytes, header: str, now: int, window: int = REPLAY_WINDOW_MS) -> Verdict:
+def verify(secret: str, body: bytes, header: str, now: int, window: int = REPLAY_WINDOW_MS) -> SignatureVerdict:
     """Return the verdict on the ``header`` of a delivery with the raw ``body``; never raise.
 
     ``now`` and ``window`` are milliseconds; the signing time may lie up to ``window`` before or after ``now``.
     """
     match = _HEADER.fullmatch(header)
     if match is None:
-        return Verdict.MALFORMED
+        return SignatureVerdict.MALFORMED
     seconds, signature = match.groups()
     # Bytes, because compare_digest raises for text that is not ASCII.
     if not hmac.compare_digest(_digest(secret, body, seconds).encode(), signature.encode()):
-        return Verdict.MISMATCH
+        return SignatureVerdict.MISMATCH
     # In whole seconds, like the signing time.
     age = now // SECOND - int(seconds)
     if age * SECOND > window:
-        return Verdict.TOO_OLD
-    return Verdict.FROM_THE_FUTURE if -age * SECOND > window else Verdict.GENUINE
+        return SignatureVerdict.TOO_OLD
+    return SignatureVerdict.FROM_THE_FUTURE if -age * SECOND > window else SignatureVerdict.GENUINE
 
 
 def _digest(secret: str, body: bytes, seconds: str) -> str:

@@ -75,10 +75,10 @@ FIRST_ID = 2  # so that since=1 returns the whole history; since=0 means newest 
 LIMIT_DEFAULT = 50
 LIMIT_MIN = 1
 LIMIT_MAX = 100
-GATE_REFUSAL = "This feature requires the pro plan or higher"  # the 403 response below Pro, as plain text
+GATE_PLAN_MESSAGE = "This feature requires the pro plan or higher"  # the 403 response below Pro, as plain text
 
 _NUMBER = re.compile("(-?)0*([0-9]+)")
-_LONGEST = len(str(INT64_MAX))
+_MAX_DIGITS = len(str(INT64_MAX))
 
 
 def parse_type(text: str | None) -> str:
@@ -102,21 +102,21 @@ def parse_kinds(text: str | None) -> tuple[str, ...]:
 
 def parse_since(text: str | None, largest: int) -> int:
     """Return the cursor ``since``, clamped to ``largest``; 0 (newest first) if omitted, negative, or malformed."""
-    return min(max(_number(text) or 0, 0), largest)
+    return min(max(_parse_number(text) or 0, 0), largest)
 
 
 def parse_limit(text: str | None) -> int:
     """Return the page size ``limit``, clamped to 1 to 100; 50 if it is omitted or malformed."""
-    number = _number(text)
+    number = _parse_number(text)
     return LIMIT_DEFAULT if number is None else min(max(number, LIMIT_MIN), LIMIT_MAX)
 
 
-def _number(text: str | None) -> int | None:
+def _parse_number(text: str | None) -> int | None:
     """Return a number of ASCII digits, at most ``INT64_MAX``; None if the text is not a number."""
     match = _NUMBER.fullmatch(text or "")
     if match is None:
         return None
     sign, digits = match.groups()
     # Python does not convert thousands of digits, and beyond 64 bits the exact value does not matter.
-    size = int(digits) if len(digits) <= _LONGEST else INT64_MAX
+    size = int(digits) if len(digits) <= _MAX_DIGITS else INT64_MAX
     return -size if sign else size

@@ -6,30 +6,30 @@ The server and the settings of the file determine all other values, as for a rea
 from collections.abc import Mapping
 from typing import Any
 
-from docshare.contract.event_values import Reader, text, whole, word
+from docshare.contract.event_values import ValueParser, parse_text, whole_number_parser, word_parser
 from docshare.contract.limits import HOUR
 from docshare.contract.problems import Problem
 from docshare.contract.webhooks import KINDS, PROOFING_KINDS
 
-FORM = "fields"
+FORM_KEY = "fields"
 LONGEST_READING_MS = 4 * HOUR
-_MOST_PAGES = 5_000
+_MAX_PAGES = 5_000
 
-SETTABLE: dict[str, dict[str, Reader]] = {
+SETTABLE: dict[str, dict[str, ValueParser]] = {
     "file.viewed": {
-        "pagesViewed": whole(1, _MOST_PAGES),
-        "timeMs": whole(1_000, LONGEST_READING_MS),
-        "email": text,
-        FORM: text,
+        "pagesViewed": whole_number_parser(1, _MAX_PAGES),
+        "timeMs": whole_number_parser(1_000, LONGEST_READING_MS),
+        "email": parse_text,
+        FORM_KEY: parse_text,
     },
-    "file.downloaded": {"email": text, FORM: text},
-    "gate.completed": {"email": text, FORM: text},
-    "note.created": {"author": text, "body": text, "pageNumber": whole(1)},
-    "receipt.confirmed": {"name": text},
+    "file.downloaded": {"email": parse_text, FORM_KEY: parse_text},
+    "gate.completed": {"email": parse_text, FORM_KEY: parse_text},
+    "note.created": {"author": parse_text, "body": parse_text, "pageNumber": whole_number_parser(1)},
+    "receipt.confirmed": {"name": parse_text},
     "file.burned": {},
     "content.replaced": {},
-    "invite.viewed": {"email": text, "name": text},
-    "proofing.updated": {"kind": word(*PROOFING_KINDS), "pageNumber": whole(1)},
+    "invite.viewed": {"email": parse_text, "name": parse_text},
+    "proofing.updated": {"kind": word_parser(*PROOFING_KINDS), "pageNumber": whole_number_parser(1)},
 }
 """The keys of each kind that can be set; form fields are set one by one, such as ``fields.company``."""
 
@@ -40,7 +40,7 @@ DESTRUCTIVE: dict[str, str] = {
 """The kinds that change the file, and how."""
 
 
-def read_values(kind: str, given: Mapping[str, str]) -> dict[str, Any]:
+def parse_values(kind: str, given: Mapping[str, str]) -> dict[str, Any]:
     """Return the parsed values of ``given`` (texts by key) for an event of ``kind``; form fields under ``FORM``.
 
     Raise ``bad_request`` for an unknown kind, an unknown key, or a malformed value; the hint lists the keys.
@@ -51,19 +51,19 @@ def read_values(kind: str, given: Mapping[str, str]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for key, value in given.items():
         name, dot, inner = key.partition(".")
-        if name not in known or bool(dot) != (name == FORM) or (dot and not inner):
-            raise Problem("bad_request", f"'{key}' cannot be set for {kind}.", hint=_keys(kind))
+        if name not in known or bool(dot) != (name == FORM_KEY) or (dot and not inner):
+            raise Problem("bad_request", f"'{key}' cannot be set for {kind}.", hint=_key_hint(kind))
         try:
             found = known[name](value)
         except ValueError as error:
-            raise Problem("bad_request", f"{key}: '{value}' is not {error}.", hint=_keys(kind)) from None
+            raise Problem("bad_request", f"{key}: '{value}' is not {error}.", hint=_key_hint(kind)) from None
         if dot:
-            values.setdefault(FORM, {})[inner] = found
+            values.setdefault(FORM_KEY, {})[inner] = found
         else:
             values[name] = found
     return values
 
 
-def _keys(kind: str) -> str:
-    keys = [f"{FORM}.NAME" if key == FORM else key for key in SETTABLE[kind]]
+def _key_hint(kind: str) -> str:
+    keys = [f"{FORM_KEY}.NAME" if key == FORM_KEY else key for key in SETTABLE[kind]]
     return f"Keys: {', '.join(keys)}." if keys else f"Nothing can be set for {kind}."

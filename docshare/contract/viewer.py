@@ -39,15 +39,15 @@ class ViewerField:
         self.required = required
 
 
-def _switch(plan: Plan = Plan.BASIC, *, default: bool = False) -> ViewerField:
+def _boolean_field(plan: Plan = Plan.BASIC, *, default: bool = False) -> ViewerField:
     return ViewerField("boolean", plan, default)
 
 
-def _word(default: str | None, *words: str, plan: Plan = Plan.BASIC, alias: str | None = None) -> ViewerField:
+def _word_field(default: str | None, *words: str, plan: Plan = Plan.BASIC, alias: str | None = None) -> ViewerField:
     return ViewerField("word", plan, default, words, alias=alias)
 
 
-def _integer(default: int, low: int, high: int) -> ViewerField:
+def _integer_field(default: int, low: int, high: int) -> ViewerField:
     return ViewerField("integer", default=default, low=low, high=high)
 
 
@@ -55,72 +55,72 @@ Block = Mapping[str, ViewerField]
 
 VIEWER_BLOCKS: dict[str, Block | ViewerField] = {
     "background": {
-        "type": _word("solid", "solid", "gradient", "image"),
+        "type": _word_field("solid", "solid", "gradient", "image"),
         "color": ViewerField("colour", default="#ffffff"),
-        "preset": _word(None, *PRESETS, alias="gradient"),
+        "preset": _word_field(None, *PRESETS, alias="gradient"),
         "assetId": ViewerField("asset"),
-        "fit": _word("cover", "cover", "contain"),
-        "blur": _integer(0, 0, 20),
-        "dim": _integer(0, 0, 80),
+        "fit": _word_field("cover", "cover", "contain"),
+        "blur": _integer_field(0, 0, 20),
+        "dim": _integer_field(0, 0, 80),
     },
     "logo": {
         "assetId": ViewerField("asset"),
-        "position": _word("br", *CORNERS),
-        "size": _word("m", "s", "m", "l", "xl"),
+        "position": _word_field("br", *CORNERS),
+        "size": _word_field("m", "s", "m", "l", "xl"),
         "linkUrl": ViewerField("url"),
-        "hideBadge": _switch(),
+        "hideBadge": _boolean_field(),
     },
     "page": {
-        "shadow": _integer(1, 0, 3),
-        "rounded": _integer(0, 0, 3),
-        "edges": _switch(),
-        "coverAlone": _switch(default=True),
+        "shadow": _integer_field(1, 0, 3),
+        "rounded": _integer_field(0, 0, 3),
+        "edges": _boolean_field(),
+        "coverAlone": _boolean_field(default=True),
     },
     "flip": {
-        "speedMs": _integer(450, 200, 1200),
-        "sound": _switch(),
-        "rtl": _switch(),
-        "layout": _word("adaptive", "adaptive", "single", "double"),
+        "speedMs": _integer_field(450, 200, 1200),
+        "sound": _boolean_field(),
+        "rtl": _boolean_field(),
+        "layout": _word_field("adaptive", "adaptive", "single", "double"),
     },
     "swipe": {
-        "autoAdvance": _switch(),
-        "intervalMs": _integer(6000, 3000, 30000),
+        "autoAdvance": _boolean_field(),
+        "intervalMs": _integer_field(6000, 3000, 30000),
     },
     "protect": {
-        "contextMenu": _switch(),
-        "print": _switch(),
-        "select": _switch(),
-        "blurOnLeave": _switch(Plan.PRO),
+        "contextMenu": _boolean_field(),
+        "print": _boolean_field(),
+        "select": _boolean_field(),
+        "blurOnLeave": _boolean_field(Plan.PRO),
     },
     "ga4Id": ViewerField("measurement", Plan.PRO),
     "brand": {
         "accentColor": ViewerField("colour", Plan.PRO, "#000000"),
-        "toolbarTheme": _word("auto", "light", "dark", "auto", plan=Plan.PRO),
-        "badgePosition": _word("br", *CORNERS, plan=Plan.PRO),
+        "toolbarTheme": _word_field("auto", "light", "dark", "auto", plan=Plan.PRO),
+        "badgePosition": _word_field("br", *CORNERS, plan=Plan.PRO),
     },
     "cta": {
         "label": ViewerField("label", Plan.PRO, low=1, high=limits.CTA_LABEL_CHARS, required=True),
         "url": ViewerField("url", Plan.PRO, required=True),
-        "style": _word("solid", "solid", "outline", plan=Plan.PRO),
+        "style": _word_field("solid", "solid", "outline", plan=Plan.PRO),
         "color": ViewerField("colour", Plan.PRO),  # default: the accent color
-        "position": _word("br", *CORNERS, "bar", plan=Plan.PRO),
+        "position": _word_field("br", *CORNERS, "bar", plan=Plan.PRO),
     },
     "watermarkStyle": {
         "opacity": ViewerField("number", Plan.PRO, 0.12, low=0.05, high=0.5),
-        "density": _word("normal", "sparse", "normal", "dense", plan=Plan.PRO),
+        "density": _word_field("normal", "sparse", "normal", "dense", plan=Plan.PRO),
     },
 }
 """Key of ``viewerSettings`` -> the fields of its block, or the field itself (``ga4Id``)."""
 
 
-class Normalised(NamedTuple):
+class NormalizedSettings(NamedTuple):
     """``values``: the deviations from the defaults, in table order; ``plan``: the lowest plan that allows them all."""
 
     values: dict[str, Any]
     plan: Plan
 
 
-def normalise(value: object) -> Normalised:
+def normalize(value: object) -> NormalizedSettings:
     """Return the normalized ``viewerSettings`` object of a settings write.
 
     Unknown keys, unknown words, wrong types, and defaults are dropped; numbers are clamped. ``[]`` means ``{}``, for
@@ -129,33 +129,35 @@ def normalise(value: object) -> Normalised:
     Raise ``bad_request`` if ``value`` is not an object, for a malformed color, address, asset id, or measurement id,
     and for a ``cta`` without ``label`` or ``url``.
     """
-    blocks = _object(value)
+    blocks = _require_object(value)
     values: dict[str, Any] = {}
     plan = Plan.FREE
     for key, table in VIEWER_BLOCKS.items():
-        found, needed = _read(f"viewerSettings.{key}", table, blocks.get(key))
+        found, needed = _parse_block(f"viewerSettings.{key}", table, blocks.get(key))
         if found is not None:
             values[key], plan = found, max(plan, needed)
-    return Normalised(values, plan)
+    return NormalizedSettings(values, plan)
 
 
-def _object(value: object) -> dict[str, object]:
+def _require_object(value: object) -> dict[str, object]:
     if value == []:
         return {}
     if not isinstance(value, dict):
-        raise fields.refusal("viewerSettings", "an object")
+        raise fields.field_problem("viewerSettings", "an object")
     return value
 
 
-def _read(name: str, table: Block | ViewerField, value: object) -> tuple[Any, Plan]:
+def _parse_block(name: str, table: Block | ViewerField, value: object) -> tuple[Any, Plan]:
     """Return the deviation of ``value`` from the defaults (None: no deviation), and the plan it requires."""
     if isinstance(table, ViewerField):
-        found = _deviation(name, table, value)
+        found = _find_deviation(name, table, value)
         return found, table.plan
     # An empty block means that the block is not set, even if it has required fields.
     if not isinstance(value, dict) or not value:
         return None, Plan.FREE
-    deviations = {key: _deviation(f"{name}.{key}", row, _sent(key, row, value)) for key, row in table.items()}
+    deviations = {
+        key: _find_deviation(f"{name}.{key}", row, _submitted_value(key, row, value)) for key, row in table.items()
+    }
     block = {key: found for key, found in deviations.items() if found is not None}
     missing = [key for key, row in table.items() if row.required and key not in block]
     if missing:
@@ -163,36 +165,36 @@ def _read(name: str, table: Block | ViewerField, value: object) -> tuple[Any, Pl
     return block or None, max((table[key].plan for key in block), default=Plan.FREE)
 
 
-def _sent(key: str, row: ViewerField, block: dict[str, object]) -> object:
+def _submitted_value(key: str, row: ViewerField, block: dict[str, object]) -> object:
     return block[key] if key in block else block.get(row.alias or key)
 
 
-def _deviation(name: str, row: ViewerField, value: object) -> object:
-    found = _value(name, row, value)
+def _find_deviation(name: str, row: ViewerField, value: object) -> object:
+    found = _parse_value(name, row, value)
     # Colors are compared case-insensitively; the defaults are in lower case.
     compared = found.lower() if row.kind == "colour" and isinstance(found, str) else found
     return None if compared == row.default else found
 
 
-def _value(name: str, row: ViewerField, value: object) -> object:
+def _parse_value(name: str, row: ViewerField, value: object) -> object:
     """Return ``value`` as the field stores it; None if it is dropped."""
     match row.kind:
         case "boolean":
             return value if isinstance(value, bool) else None
         case "integer" | "number":
-            return fields.clamped(value, row.low, row.high)
+            return fields.clamp(value, row.low, row.high)
         case "word":
             return value if isinstance(value, str) and value in row.words else None
     if not isinstance(value, str):
         return None
     if row.kind == "label":
-        return fields.text(int(row.low), int(row.high))(name, value)
+        return fields.text_parser(int(row.low), int(row.high))(name, value)
     return _PARSERS[row.kind](name, value)
 
 
 _PARSERS: dict[str, fields.Parser[str]] = {
-    "colour": fields.colour,
-    "url": fields.https_url,
-    "asset": fields.asset_id,
-    "measurement": fields.measurement,
+    "colour": fields.parse_color,
+    "url": fields.parse_https_url,
+    "asset": fields.parse_asset_id,
+    "measurement": fields.parse_measurement_id,
 }

@@ -7,7 +7,7 @@ from docshare.contract.limits import HOUR, MINUTE, SECOND
 from docshare.contract.plans import Plan
 
 
-class Kind(NamedTuple):
+class WebhookKind(NamedTuple):
     """One subscribable kind: when it ``fires``, as a sentence; the keys of ``data`` besides ``DATA_KEYS`` that are
     ``always`` present, or present ``when`` they apply; whether only a ``visitor`` causes it, not the signed-in owner;
     and the ``plan`` that the owner must have at the time of the event for a delivery to be queued."""
@@ -19,25 +19,29 @@ class Kind(NamedTuple):
     plan: Plan = Plan.FREE
 
 
-_VARIANT = ("variantUuid", "variantLabel")
+_VARIANT_KEYS = ("variantUuid", "variantLabel")
 
-KINDS: dict[str, Kind] = {
-    "file.viewed": Kind("a reader finishes reading the document", ("pagesViewed", "timeMs", "sessionId"), _VARIANT),
-    "file.downloaded": Kind("a reader downloads the PDF from the share page", when=_VARIANT),
-    "gate.completed": Kind("a reader passes the email or form gate", ("source",), ("email", "fields"), plan=Plan.PRO),
-    "note.created": Kind("a reader leaves a public note", ("author", "body"), ("pageNumber",)),
-    "receipt.confirmed": Kind("a reader marks the document as received", ("name",)),
-    "file.burned": Kind("the view limit is used up and the document is destroyed", visitor=False),
-    "content.replaced": Kind("the document behind the link is replaced", ("contentVersion",), visitor=False),
-    "invite.viewed": Kind("an invitee opens the document for the first time", ("email", "name")),
-    "proofing.updated": Kind("a reader makes their first mark or annotation", ("kind", "pageNumber", "viewer")),
+KINDS: dict[str, WebhookKind] = {
+    "file.viewed": WebhookKind(
+        "a reader finishes reading the document", ("pagesViewed", "timeMs", "sessionId"), _VARIANT_KEYS
+    ),
+    "file.downloaded": WebhookKind("a reader downloads the PDF from the share page", when=_VARIANT_KEYS),
+    "gate.completed": WebhookKind(
+        "a reader passes the email or form gate", ("source",), ("email", "fields"), plan=Plan.PRO
+    ),
+    "note.created": WebhookKind("a reader leaves a public note", ("author", "body"), ("pageNumber",)),
+    "receipt.confirmed": WebhookKind("a reader marks the document as received", ("name",)),
+    "file.burned": WebhookKind("the view limit is used up and the document is destroyed", visitor=False),
+    "content.replaced": WebhookKind("the document behind the link is replaced", ("contentVersion",), visitor=False),
+    "invite.viewed": WebhookKind("an invitee opens the document for the first time", ("email", "name")),
+    "proofing.updated": WebhookKind("a reader makes their first mark or annotation", ("kind", "pageNumber", "viewer")),
 }
 """The nine kinds that webhooks can subscribe to."""
 
 TEST_KIND = "webhook.test"  # sent by webhooks.test only
 DENIED_KIND = "access.denied"  # in the activity feed only
-DENIED_ALWAYS = ("reason", "count")
-DENIED_WHEN = ("variantUuid",)
+DENIED_REQUIRED_KEYS = ("reason", "count")
+DENIED_OPTIONAL_KEYS = ("variantUuid",)
 DENIED_REASONS = ("password", "domain", "revoked", "expired", "burned")
 ACTIVITY_KINDS: tuple[str, ...] = (*KINDS, DENIED_KIND)
 
@@ -61,7 +65,7 @@ SECRET_PREFIX = "whsec_"  # noqa: S105 - the public prefix of every secret
 SECRET_HEX_CHARS = 64
 
 RETRY_MS: tuple[int, ...] = (MINUTE, 10 * MINUTE, HOUR, HOUR)  # the delay after failures 1, 2, 3, and 4
-ATTEMPTS = len(RETRY_MS) + 1
+MAX_ATTEMPTS = len(RETRY_MS) + 1
 TIMEOUT_MS = 10 * SECOND  # of the whole attempt
 DISPATCH_MS = 5 * SECOND
 DISABLE_AFTER = 20  # consecutive abandoned deliveries
@@ -76,11 +80,11 @@ EVENT_HEADER = "Webhook-Event"
 ATTEMPT_HEADER = "Webhook-Attempt"
 
 
-def event_kinds(name: str, value: object) -> list[str]:
+def parse_event_kinds(name: str, value: object) -> list[str]:
     """Return a list of one or more distinct kinds in the order sent; raise ``bad_request`` for anything else."""
     if not isinstance(value, list) or not value:
-        raise fields.refusal(name, "a list of one or more event kinds")
-    kind = fields.word(*KINDS)
+        raise fields.field_problem(name, "a list of one or more event kinds")
+    kind = fields.word_parser(*KINDS)
     return list(dict.fromkeys(kind(f"{name}[{at}]", item) for at, item in enumerate(value)))
 
 

@@ -15,17 +15,17 @@ _INSTANT = Pattern(
 )
 
 
-def instant(millis: int) -> str:
+def format_instant(millis: int) -> str:
     """Return ``millis`` (milliseconds since 1970, UTC) as RFC 3339 with milliseconds and ``Z``."""
     days, rest = divmod(millis, _DAY)
     seconds, fraction = divmod(rest, 1000)
     minutes, second = divmod(seconds, 60)
     hour, minute = divmod(minutes, 60)
-    return f"{_date(days)}T{hour:02}:{minute:02}:{second:02}.{fraction:03}Z"
+    return f"{_format_date(days)}T{hour:02}:{minute:02}:{second:02}.{fraction:03}Z"
 
 
 @lru_cache(maxsize=512)
-def _date(days: int) -> str:
+def _format_date(days: int) -> str:
     """Return the ISO date ``days`` after 1970-01-01. Cached, because a list contains many instants of few days."""
     # Not strftime: its %Y does not pad years before 1000.
     return (_EPOCH + timedelta(days=days)).date().isoformat()
@@ -40,14 +40,14 @@ def parse_instant(text: str) -> int | None:
     # Python has no leap seconds: read one as the second before.
     seconds = 59 if second == "60" else int(second or 0)
     try:
-        local = datetime(int(year), int(month), int(day), int(hour), int(minute), seconds, tzinfo=_zone(zone))
+        local = datetime(int(year), int(month), int(day), int(hour), int(minute), seconds, tzinfo=_parse_zone(zone))
         moment = local.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
     return (moment - _EPOCH) // timedelta(milliseconds=1) + int((fraction or "").ljust(3, "0")[:3])
 
 
-def _zone(text: str) -> timezone:
+def _parse_zone(text: str) -> timezone:
     """Return the time zone of ``Z``, ``+hh:mm``, or ``-hhmm``; raise ValueError beyond 23:59."""
     if text in "Zz":
         return UTC
@@ -58,7 +58,7 @@ def _zone(text: str) -> timezone:
     return timezone(offset if text[0] == "+" else -offset)
 
 
-def spoken(seconds: int) -> str:
+def format_seconds(seconds: int) -> str:
     """Return a duration in at most two units: ``42s``, ``1m 42s``, ``2h 05m``, ``3d 4h``."""
     if seconds < 60:
         return f"{seconds}s"
@@ -69,6 +69,6 @@ def spoken(seconds: int) -> str:
     return f"{seconds // 86_400}d {seconds % 86_400 // 3_600}h"
 
 
-def present(values: Mapping[str, Any]) -> dict[str, Any]:
+def drop_none(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``values`` without the keys whose value is None: unset values are absent, never ``null``."""
     return {key: value for key, value in values.items() if value is not None}

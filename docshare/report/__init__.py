@@ -4,7 +4,7 @@ The page of the server and the file of ``docshare readership report`` use the sa
 can come from any server and contains text of strangers: ``values`` checks every value, and the templates escape it.
 """
 
-from docshare.report.drawing import STATIC, Material, draw, is_empty, pictured_pages
-from docshare.report.pages import Picture
+from docshare.report.drawing import STATIC, ReportInput, is_empty, list_thumbnail_pages, render_report
+from docshare.report.pages import Thumbnail
 
-__all__ = ["STATIC", "Material", "Picture", "draw", "is_empty", "pictured_pages"]
+__all__ = ["STATIC", "ReportInput", "Thumbnail", "is_empty", "list_thumbnail_pages", "render_report"]

@@ -8,18 +8,18 @@ from typing import TypeVar
 from markupsafe import Markup
 
 from docshare.report import words
-from docshare.report.svg import element, ornament, percent, picture, tip
+from docshare.report.svg import decorative_svg, described_svg, element, format_percent, tooltip
 
-HEAT_STEPS = 5
-_TOPS = (4, 8, 20, 40, 60, 120, 240, 600, 1_200, 2_400, 3_600, 7_200, 14_400, 86_400)  # seconds
-_Kind = TypeVar("_Kind")
-_MOST_COLUMNS = 120
-_NARROW = 20  # with more columns, centered labels of the outer ones would extend beyond the chart
-_GRID = (0.0, 25.0, 50.0, 75.0)  # percent from the top
+HEAT_LEVELS = 5
+_SCALE_TOPS = (4, 8, 20, 40, 60, 120, 240, 600, 1_200, 2_400, 3_600, 7_200, 14_400, 86_400)  # seconds
+_Item = TypeVar("_Item")
+_MAX_COLUMNS = 120
+_MAX_CENTERED_COLUMNS = 20  # with more columns, centered labels of the outer ones would extend beyond the chart
+_GRID_LINES = (0.0, 25.0, 50.0, 75.0)  # percent from the top
 
 
 @dataclass(frozen=True)
-class Column:
+class ChartColumn:
     """``share``: height in percent of the chart; ``tip``: tooltip; ``label``: label on the axis, if any, shown on wide
     screens only if ``minor``; ``strong``: highlighted."""
 
@@ -51,57 +51,61 @@ class Figure:
     lines: tuple[tuple[str, ...], ...]
 
 
-def thinned(found: Sequence[_Kind]) -> Sequence[_Kind]:
+def thin_out(found: Sequence[_Item]) -> Sequence[_Item]:
     """Return evenly spaced items of ``found``, at most as many as a chart has columns."""
-    return found[:: max(1, -(-len(found) // _MOST_COLUMNS))]
+    return found[:: max(1, -(-len(found) // _MAX_COLUMNS))]
 
 
-def numbered(place: int, count: int, page: str, share: float, said: str) -> Column:
+def page_column(place: int, count: int, page: str, share: float, said: str) -> ChartColumn:
     """Return the column of a page at ``place`` of ``count`` columns; about every twelfth has its number as label."""
     each = max(1, -(-count // 12))
-    return Column(share, said, page if place % each == 0 else "", minor=place % (each * 2) != 0)
+    return ChartColumn(share, said, page if place % each == 0 else "", minor=place % (each * 2) != 0)
 
 
-def columns(key: str, title: str, description: str, found: Sequence[Column], scale: tuple[str, ...]) -> Chart:
+def draw_columns(key: str, title: str, description: str, found: Sequence[ChartColumn], scale: tuple[str, ...]) -> Chart:
     """Return a column chart over a grid; ``scale``: labels beside it, from top to bottom."""
     step = 100 / max(len(found), 1)
     gap = min(step * 0.22, 0.7)
-    drawn = [_column(number * step, step, gap, column) for number, column in enumerate(found)]
-    plot = picture(key, title, description, *_grid(), *drawn, class_="plot")
-    return Chart(plot, _axis(found, step), scale)
+    drawn = [_draw_column(number * step, step, gap, column) for number, column in enumerate(found)]
+    plot = described_svg(key, title, description, *_draw_grid(), *drawn, class_="plot")
+    return Chart(plot, _draw_axis(found, step), scale)
 
 
-def _grid() -> list[Markup]:
-    return [element("line", x1="0", x2="100%", y1=percent(y), y2=percent(y), class_="grid") for y in _GRID]
+def _draw_grid() -> list[Markup]:
+    return [
+        element("line", x1="0", x2="100%", y1=format_percent(y), y2=format_percent(y), class_="grid")
+        for y in _GRID_LINES
+    ]
 
 
-def _column(x: float, step: float, gap: float, column: Column) -> Markup:
+def _draw_column(x: float, step: float, gap: float, column: ChartColumn) -> Markup:
     # A value above zero must be visible.
     height = max(column.share, 0.8) if column.share > 0 else 0
     bar = element(
-        "rect", x=percent(x + gap), y=percent(100 - height), width=percent(step - 2 * gap), height=percent(height),
+        "rect", x=format_percent(x + gap), y=format_percent(100 - height), width=format_percent(step - 2 * gap),
+        height=format_percent(height),
         rx="2", class_="bar strong" if column.strong else "bar",
     )  # fmt: skip
-    reach = element("rect", x=percent(x), y="0", width=percent(step), height="100%", class_="reach")
-    return element("g", tip(column.tip), reach, bar, class_="tipped")
+    reach = element("rect", x=format_percent(x), y="0", width=format_percent(step), height="100%", class_="reach")
+    return element("g", tooltip(column.tip), reach, bar, class_="tipped")
 
 
-def _axis(found: Sequence[Column], step: float) -> Markup:
+def _draw_axis(found: Sequence[ChartColumn], step: float) -> Markup:
     labels = []
     for number, column in enumerate(found):
         if not column.label:
             continue
         x, anchor = (number + 0.5) * step, "middle"
-        if len(found) > _NARROW and number == 0:
+        if len(found) > _MAX_CENTERED_COLUMNS and number == 0:
             x, anchor = 0.0, "start"
-        elif len(found) > _NARROW and number == len(found) - 1:
+        elif len(found) > _MAX_CENTERED_COLUMNS and number == len(found) - 1:
             x, anchor = 100.0, "end"
         class_ = "minor" if column.minor else None
-        labels.append(element("text", column.label, x=percent(x), y="14", text_anchor=anchor, class_=class_))
-    return ornament(*labels, class_="axis")
+        labels.append(element("text", column.label, x=format_percent(x), y="14", text_anchor=anchor, class_=class_))
+    return decorative_svg(*labels, class_="axis")
 
 
-def rounded_top(highest: int) -> int:
+def round_count_scale(highest: int) -> int:
     """Return the top of a scale for counts: 4, 8, 20, 40, 80, 200, ..., so that its quarters are integers."""
     unit = 1
     while unit * 20 < highest:
@@ -109,64 +113,74 @@ def rounded_top(highest: int) -> int:
     return next(factor * unit for factor in (4, 8, 20) if factor * unit >= highest)
 
 
-def rounded_time(longest: int) -> int:
+def round_time_scale(longest: int) -> int:
     """Return the top of a scale for durations of up to ``longest`` (both in ms), so that its quarters are round."""
-    return next((top * 1_000 for top in _TOPS if top * 1_000 >= longest), longest)
+    return next((top * 1_000 for top in _SCALE_TOPS if top * 1_000 >= longest), longest)
 
 
-def heat_map(key: str, title: str, description: str, cells: Sequence[Sequence[int]], names: Sequence[str]) -> Chart:
+def draw_heat_map(
+    key: str, title: str, description: str, cells: Sequence[Sequence[int]], names: Sequence[str]
+) -> Chart:
     """Return a heat map with rows of 24 hours, labeled ``names``; darker cells have higher counts."""
     highest = max((count for row in cells for count in row), default=0)
     height = 100 / len(cells)
     drawn = []
     for line, row in enumerate(cells):
         for hour, found in enumerate(row):
-            said = f"{names[line]}, {words.hour(hour)} UTC: {words.plural(found, 'view')}"
-            drawn.append(_cell(hour * 100 / 24, line * height, height, found, highest, said))
+            said = f"{names[line]}, {words.format_hour(hour)} UTC: {words.format_plural(found, 'view')}"
+            drawn.append(_draw_cell(hour * 100 / 24, line * height, height, found, highest, said))
     labels = [
-        element("text", f"{hour:02d}", x=percent((hour + 0.5) * 100 / 24), y="14", text_anchor="middle",
+        element("text", f"{hour:02d}", x=format_percent((hour + 0.5) * 100 / 24), y="14", text_anchor="middle",
                 class_="minor" if hour % 6 else None)
         for hour in range(0, 24, 3)
     ]  # fmt: skip
     return Chart(
-        picture(key, title, description, *drawn, class_="plot heat-map"),
-        ornament(*labels, class_="axis"),
+        described_svg(key, title, description, *drawn, class_="plot heat-map"),
+        decorative_svg(*labels, class_="axis"),
         tuple(name[:3] for name in names),
     )
 
 
-def _cell(x: float, y: float, height: float, found: int, highest: int, said: str) -> Markup:
-    level = heat(found, highest)
+def _draw_cell(x: float, y: float, height: float, found: int, highest: int, said: str) -> Markup:
+    level = heat_level(found, highest)
     box = element(
-        "rect", x=percent(x + 0.25), y=percent(y + 0.8), width=percent(100 / 24 - 0.5), height=percent(height - 1.6),
+        "rect", x=format_percent(x + 0.25), y=format_percent(y + 0.8), width=format_percent(100 / 24 - 0.5),
+        height=format_percent(height - 1.6),
         rx="4", class_=f"heat heat-{level}",
     )  # fmt: skip
     if not found:
         return box
-    middle = {"x": percent(x + 50 / 24), "y": percent(y + height / 2), "dy": "0.35em", "text_anchor": "middle"}
+    middle = {
+        "x": format_percent(x + 50 / 24),
+        "y": format_percent(y + height / 2),
+        "dy": "0.35em",
+        "text_anchor": "middle",
+    }
     short = str(found) if found < 1_000 else "∞" if found >= 10**6 else f"{found // 1_000}k"
     word = element("text", short, class_=f"heat-word on-{level}", **middle)
-    return element("g", tip(said), box, word, class_="tipped")
+    return element("g", tooltip(said), box, word, class_="tipped")
 
 
-def heat(found: int, highest: int) -> int:
+def heat_level(found: int, highest: int) -> int:
     """Return the heat level of ``found`` relative to ``highest``: 0 for no views, up to ``HEAT_STEPS``."""
-    return math.ceil(found / highest * HEAT_STEPS) if highest and found else 0
+    return math.ceil(found / highest * HEAT_LEVELS) if highest and found else 0
 
 
-def bar(share: float, class_: str = "") -> Markup:
+def draw_bar(share: float, class_: str = "") -> Markup:
     """Return one bar of ``share`` percent on its track."""
-    fill = element("rect", width=percent(share), height="100%", rx="3", class_="bar")
-    return ornament(fill, class_=f"track {class_}".strip())
+    fill = element("rect", width=format_percent(share), height="100%", rx="3", class_="bar")
+    return decorative_svg(fill, class_=f"track {class_}".strip())
 
 
-def stack(parts: Sequence[tuple[str, int]]) -> Markup:
+def draw_stack(parts: Sequence[tuple[str, int]]) -> Markup:
     """Return a stacked bar of parts ``(class, number)``."""
     whole = sum(found for _, found in parts) or 1
     drawn, x = [], 0.0
     for class_, found in parts:
         width = found * 100 / whole
         if found:
-            drawn.append(element("rect", x=percent(x), width=percent(width), height="100%", class_=class_))
+            drawn.append(
+                element("rect", x=format_percent(x), width=format_percent(width), height="100%", class_=class_)
+            )
         x += width
-    return ornament(*drawn, class_="track stack")
+    return decorative_svg(*drawn, class_="track stack")

@@ -36,6 +36,6 @@ WF Wallis and Futuna|WS Samoa|XK Kosovo|YE Yemen|YT Mayotte|ZA South Africa|ZM Z
 _NAMES = {entry[:2]: entry[3:] for line in _TABLE.strip().splitlines() for entry in line.split("|")}
 
 
-def name_of(code: str) -> str:
+def country_name(code: str) -> str:
     """Return the English name of a country; return an unknown code unchanged."""
     return _NAMES.get(code, code)

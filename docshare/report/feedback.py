@@ -6,39 +6,39 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from docshare.report import charts, words
-from docshare.report.pages import Picture
-from docshare.report.people import Moment, when
-from docshare.report.svg import element, ornament, percent
-from docshare.report.values import Row, amount, block, number, rows, text
+from docshare.report.pages import Thumbnail
+from docshare.report.people import DisplayTime, display_time
+from docshare.report.svg import decorative_svg, element, format_percent
+from docshare.report.values import Row, clean_text, list_objects, read_amount, read_number, read_object
 
 MARKS = ("pick", "maybe", "reject")
-_LETTERS = {"pick": "✓", "maybe": "?", "reject": "✗"}
+_SYMBOLS = {"pick": "✓", "maybe": "?", "reject": "✗"}
 
 
 @dataclass(frozen=True)
-class Remark:
+class AnnotationEntry:
     """One annotation; ``number``: its number on the thumbnail."""
 
     number: int
     author: str
     note: str
-    made: Moment | None
+    made: DisplayTime | None
 
 
 @dataclass(frozen=True)
-class Proof:
+class ProofedPage:
     """One page with its feedback: thumbnail, rectangles over it, and marks as a bar and as text."""
 
     page: int
-    picture: Picture | None
+    picture: Thumbnail | None
     overlay: Markup
     stack: Markup | None
     marks: tuple[tuple[str, str], ...]
-    remarks: tuple[Remark, ...]
+    remarks: tuple[AnnotationEntry, ...]
 
 
 @dataclass(frozen=True)
-class Note:
+class NoteEntry:
     """A note of a reader to the owner or to everyone: ``author`` the name they entered, ``viewer`` their identity."""
 
     author: str
@@ -46,61 +46,76 @@ class Note:
     body: str
     place: str
     public: bool
-    made: Moment | None
+    made: DisplayTime | None
 
 
 @dataclass(frozen=True)
-class Receipt:
+class ReceiptEntry:
     """A reader's confirmation of receipt."""
 
     name: str
     viewer: str
-    made: Moment | None
+    made: DisplayTime | None
     version: int
 
 
-def proofs(marks: Row | None, annotations: Row | None, pictures: Mapping[int, Picture]) -> list[Proof]:
+def list_proofed_pages(
+    marks: Row | None, annotations: Row | None, pictures: Mapping[int, Thumbnail]
+) -> list[ProofedPage]:
     """Return the pages that have a mark or an annotation, in order."""
-    marked = {number(row.get("page")): row for row in rows(block(marks).get("pages")) if _marks(row)}
-    told = {number(row.get("page")): rows(row.get("annotations")) for row in rows(block(annotations).get("pages"))}
+    marked = {
+        read_number(row.get("page")): row for row in list_objects(read_object(marks).get("pages")) if _count_marks(row)
+    }
+    told = {
+        read_number(row.get("page")): list_objects(row.get("annotations"))
+        for row in list_objects(read_object(annotations).get("pages"))
+    }
     told = {page: found for page, found in told.items() if found}
-    return [_proof(page, marked.get(page), told.get(page, []), pictures.get(page)) for page in sorted({*marked, *told})]
+    return [
+        _build_proofed_page(page, marked.get(page), told.get(page, []), pictures.get(page))
+        for page in sorted({*marked, *told})
+    ]
 
 
-def proofed_pages(marks: Row | None, annotations: Row | None) -> list[int]:
+def list_proofed_numbers(marks: Row | None, annotations: Row | None) -> list[int]:
     """Return the numbers of the pages that have a mark or an annotation."""
-    return [proof.page for proof in proofs(marks, annotations, {})]
+    return [proof.page for proof in list_proofed_pages(marks, annotations, {})]
 
 
-def _proof(page: int, marks: Row | None, told: list[Row], picture: Picture | None) -> Proof:
-    found = _marks(marks) if marks else []
+def _build_proofed_page(page: int, marks: Row | None, told: list[Row], picture: Thumbnail | None) -> ProofedPage:
+    found = _count_marks(marks) if marks else []
     remarks = tuple(
-        Remark(place, text(row.get("identity")) or "A reader", text(row.get("note")), when(row.get("createdAt")))
+        AnnotationEntry(
+            place,
+            clean_text(row.get("identity")) or "A reader",
+            clean_text(row.get("note")),
+            display_time(row.get("createdAt")),
+        )
         for place, row in enumerate(told, 1)
     )
-    boxes = [box for place, row in enumerate(told, 1) for box in _box(place, block(row.get("rect")))]
-    return Proof(
+    boxes = [box for place, row in enumerate(told, 1) for box in _draw_region(place, read_object(row.get("rect")))]
+    return ProofedPage(
         page,
         picture,
-        ornament(*boxes, class_="overlay"),
-        charts.stack([(kind, many) for kind, many in found]) if found else None,
-        tuple((kind, f"{_LETTERS[kind]} {words.count(many)} {kind}") for kind, many in found),
+        decorative_svg(*boxes, class_="overlay"),
+        charts.draw_stack([(kind, many) for kind, many in found]) if found else None,
+        tuple((kind, f"{_SYMBOLS[kind]} {words.format_count(many)} {kind}") for kind, many in found),
         remarks,
     )
 
 
-def _marks(row: Row) -> list[tuple[str, int]]:
-    return [(kind, number(row.get(kind))) for kind in MARKS if number(row.get(kind))]
+def _count_marks(row: Row) -> list[tuple[str, int]]:
+    return [(kind, read_number(row.get(kind))) for kind in MARKS if read_number(row.get(kind))]
 
 
-def _box(place: int, rect: Row) -> list[Markup]:
+def _draw_region(place: int, rect: Row) -> list[Markup]:
     """Return the rectangle of an annotation, clipped to the page, and its number."""
-    x, y = min(amount(rect.get("x")), 1.0), min(amount(rect.get("y")), 1.0)
-    width, height = min(amount(rect.get("width")), 1 - x), min(amount(rect.get("height")), 1 - y)
+    x, y = min(read_amount(rect.get("x")), 1.0), min(read_amount(rect.get("y")), 1.0)
+    width, height = min(read_amount(rect.get("width")), 1 - x), min(read_amount(rect.get("height")), 1 - y)
     if width <= 0 or height <= 0:
         return []
-    left, top = percent(x * 100), percent(y * 100)
-    size = {"width": percent(width * 100), "height": percent(height * 100)}
+    left, top = format_percent(x * 100), format_percent(y * 100)
+    size = {"width": format_percent(width * 100), "height": format_percent(height * 100)}
     return [
         element("rect", x=left, y=top, **size, rx="2", class_="region"),
         element("circle", cx=left, cy=top, r="9", class_="pin"),
@@ -108,49 +123,51 @@ def _box(place: int, rect: Row) -> list[Markup]:
     ]
 
 
-def totals(marks: Row | None) -> tuple[tuple[str, str], ...]:
+def summarize_marks(marks: Row | None) -> tuple[tuple[str, str], ...]:
     """Return the total of each kind of mark: ``(kind, words)``."""
-    found = block(block(marks).get("totals"))
-    return tuple((kind, f"{_LETTERS[kind]} {words.count(number(found.get(kind)))} {kind}") for kind in MARKS)
+    found = read_object(read_object(marks).get("totals"))
+    return tuple(
+        (kind, f"{_SYMBOLS[kind]} {words.format_count(read_number(found.get(kind)))} {kind}") for kind in MARKS
+    )
 
 
-def who_marked(marks: Row | None) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
+def list_marks_by_viewer(marks: Row | None) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
     """Return each reader with their marks: ``(kind, words)``."""
     told = []
-    for row in rows(block(marks).get("viewers")):
+    for row in list_objects(read_object(marks).get("viewers")):
         given = [
-            (kind, f"{_LETTERS[kind]} {words.pages(page, page)}")
-            for mark in rows(row.get("marks"))
-            for kind, page in [(text(mark.get("mark")), number(mark.get("page")))]
+            (kind, f"{_SYMBOLS[kind]} {words.format_pages(page, page)}")
+            for mark in list_objects(row.get("marks"))
+            for kind, page in [(clean_text(mark.get("mark")), read_number(mark.get("page")))]
             if kind in MARKS
         ]
-        told.append((text(row.get("identity")) or "A reader", tuple(given)))
+        told.append((clean_text(row.get("identity")) or "A reader", tuple(given)))
     return tuple(told)
 
 
-def notes(feedback: Row | None) -> list[Note]:
+def list_notes(feedback: Row | None) -> list[NoteEntry]:
     """Return the notes of readers, newest first."""
     return [
-        Note(
-            text(row.get("author")) or "A reader",
-            text(row.get("viewer")),
-            text(row.get("body")),
-            f"page {words.count(number(row['pageNumber']))}" if number(row.get("pageNumber")) else "",
+        NoteEntry(
+            clean_text(row.get("author")) or "A reader",
+            clean_text(row.get("viewer")),
+            clean_text(row.get("body")),
+            f"page {words.format_count(read_number(row['pageNumber']))}" if read_number(row.get("pageNumber")) else "",
             row.get("public") is True,
-            when(row.get("createdAt")),
+            display_time(row.get("createdAt")),
         )
-        for row in reversed(rows(block(feedback).get("notes")))
+        for row in reversed(list_objects(read_object(feedback).get("notes")))
     ]
 
 
-def receipts(feedback: Row | None) -> list[Receipt]:
+def list_receipts(feedback: Row | None) -> list[ReceiptEntry]:
     """Return the receipts, newest first."""
     return [
-        Receipt(
-            text(row.get("name")) or "A reader",
-            text(row.get("viewer")),
-            when(row.get("confirmedAt")),
-            number(row.get("contentVersion")),
+        ReceiptEntry(
+            clean_text(row.get("name")) or "A reader",
+            clean_text(row.get("viewer")),
+            display_time(row.get("confirmedAt")),
+            read_number(row.get("contentVersion")),
         )
-        for row in reversed(rows(block(feedback).get("receipts")))
+        for row in reversed(list_objects(read_object(feedback).get("receipts")))
     ]

@@ -6,12 +6,12 @@ from itertools import pairwise
 
 from markupsafe import Markup
 
-from docshare.contract.rounding import half_up
+from docshare.contract.rounding import round_half_up
 from docshare.report import charts, countries, words
-from docshare.report.charts import Column, Figure
-from docshare.report.values import Row, block, number, rows, share, text
+from docshare.report.charts import ChartColumn, Figure
+from docshare.report.values import Row, clean_text, list_objects, read_number, read_object, read_percentage
 
-_SHOWN_LABELS = 8
+_VISIBLE_LABELS = 8
 # Key of the report, heading.
 _BREAKDOWNS = (
     ("countries", "Countries"),
@@ -21,9 +21,12 @@ _BREAKDOWNS = (
     ("referrers", "Referrers"),
     ("viewerModes", "Viewer modes"),
 )
-_NAMED: dict[str, Callable[[str], str]] = {"countries": countries.name_of, "viewerModes": str.capitalize}
+_LABEL_FORMATTERS: dict[str, Callable[[str], str]] = {
+    "countries": countries.country_name,
+    "viewerModes": str.capitalize,
+}
 # Monday first: the week as most calendars show it.
-_WEEK = (1, 2, 3, 4, 5, 6, 0)
+_WEEKDAY_ORDER = (1, 2, 3, 4, 5, 6, 0)
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class Tile:
 
 
 @dataclass(frozen=True)
-class Label:
+class BreakdownRow:
     """One line of a breakdown."""
 
     name: str
@@ -47,42 +50,46 @@ class Label:
 
 
 @dataclass(frozen=True)
-class Breakdown:
+class BreakdownSection:
     """One breakdown: the longest bars are visible, the ``rest`` is collapsed."""
 
     key: str
     title: str
-    first: tuple[Label, ...]
-    rest: tuple[Label, ...]
+    first: tuple[BreakdownRow, ...]
+    rest: tuple[BreakdownRow, ...]
 
 
-def tiles(report: Row) -> list[Tile]:
+def list_tiles(report: Row) -> list[Tile]:
     """Return the key figures that the plan includes."""
-    summary = block(report.get("summary"))
+    summary = read_object(report.get("summary"))
     found = [
-        Tile("Views", words.count(number(summary.get("totalViews"))), _sessions_note(summary)),
-        Tile("Visitors", words.count(number(summary.get("uniqueVisitors"))), _returning_note(summary)),
-        Tile("Average reading time", words.duration(number(summary.get("avgTimeMs"))), _median_note(summary)),
+        Tile("Views", words.format_count(read_number(summary.get("totalViews"))), _describe_sessions(summary)),
+        Tile("Visitors", words.format_count(read_number(summary.get("uniqueVisitors"))), _describe_returning(summary)),
+        Tile(
+            "Average reading time",
+            words.format_millis(read_number(summary.get("avgTimeMs"))),
+            _describe_median(summary),
+        ),
     ]
     if "completionRate" in summary:
-        seen = words.percent(share(summary["completionRate"]))
+        seen = words.format_percent(read_percentage(summary["completionRate"]))
         found.append(Tile("Pages seen", seen, "of the pages they were shown, on average"))
-    found.append(Tile("Countries", words.count(number(summary.get("uniqueCountries")))))
-    found.append(Tile("Downloads", words.count(number(summary.get("downloads")))))
+    found.append(Tile("Countries", words.format_count(read_number(summary.get("uniqueCountries")))))
+    found.append(Tile("Downloads", words.format_count(read_number(summary.get("downloads")))))
     if "totalTurns" in summary:
-        back = words.percent(share(summary.get("backTurnShare")))
-        found.append(Tile("Page turns", words.count(number(summary["totalTurns"])), f"{back} went back"))
+        back = words.format_percent(read_percentage(summary.get("backTurnShare")))
+        found.append(Tile("Page turns", words.format_count(read_number(summary["totalTurns"])), f"{back} went back"))
     if "invitedNotViewed" in summary:
-        found.append(Tile("Invited, not opened", words.count(number(summary["invitedNotViewed"]))))
+        found.append(Tile("Invited, not opened", words.format_count(read_number(summary["invitedNotViewed"]))))
     return found
 
 
-def _sessions_note(summary: Row) -> str:
-    return f"in {words.plural(number(summary.get('totalSessions')), 'finished session')}"
+def _describe_sessions(summary: Row) -> str:
+    return f"in {words.format_plural(read_number(summary.get('totalSessions')), 'finished session')}"
 
 
 # Class of the session -> text after the number.
-_CLASSES = {
+_UNCOUNTED_REASONS = {
     "unconfirmed": "opened it without touching anything",
     "burst": "were part of a burst of short sessions",
     "scanner": "left at once",
@@ -92,172 +99,186 @@ _CLASSES = {
 }
 
 
-def uncounted_note(report: Row) -> str:
+def describe_uncounted(report: Row) -> str:
     """Return a sentence about the sessions that were not counted; empty if there are none."""
-    found = [(text(row.get("label")), number(row.get("count"))) for row in rows(report.get("uncounted"))]
+    found = [
+        (clean_text(row.get("label")), read_number(row.get("count"))) for row in list_objects(report.get("uncounted"))
+    ]
     if "uncounted" not in report:  # the plan shows the sum only
-        found = [("unconfirmed", number(block(report.get("summary")).get("unconfirmedSessions")))]
-    said = [f"{words.count(count)} {_CLASSES.get(label, label)}" for label, count in found if count]
+        found = [("unconfirmed", read_number(read_object(report.get("summary")).get("unconfirmedSessions")))]
+    said = [f"{words.format_count(count)} {_UNCOUNTED_REASONS.get(label, label)}" for label, count in found if count]
     return f"Not counted: {', '.join(said)}." if said else ""
 
 
-def _returning_note(summary: Row) -> str:
+def _describe_returning(summary: Row) -> str:
     if "newSessions" not in summary:
         return ""
-    new, returning = number(summary["newSessions"]), number(summary.get("returningSessions"))
-    return f"{words.count(new)} new, {words.count(returning)} returning sessions"
+    new, returning = read_number(summary["newSessions"]), read_number(summary.get("returningSessions"))
+    return f"{words.format_count(new)} new, {words.format_count(returning)} returning sessions"
 
 
-def _median_note(summary: Row) -> str:
-    return f"median {words.duration(number(summary['medianTimeMs']))}" if "medianTimeMs" in summary else ""
+def _describe_median(summary: Row) -> str:
+    return f"median {words.format_millis(read_number(summary['medianTimeMs']))}" if "medianTimeMs" in summary else ""
 
 
-def reading_now(report: Row) -> int | None:
+def count_active_readers(report: Row) -> int | None:
     """Return the number of people who are reading now; None if the plan does not include it."""
-    summary = block(report.get("summary"))
-    return number(summary["activeReaders"]) if "activeReaders" in summary else None
+    summary = read_object(report.get("summary"))
+    return read_number(summary["activeReaders"]) if "activeReaders" in summary else None
 
 
-def views(report: Row) -> Figure | None:
+def build_views_figure(report: Row) -> Figure | None:
     """Return the chart of views per day; None if the plan does not include it."""
     if "viewsOverTime" not in report:
         return None
-    days = [(text(row.get("day")), number(row.get("count"))) for row in rows(report["viewsOverTime"])]
-    top = charts.rounded_top(max((found for _, found in days), default=0))
+    days = [
+        (clean_text(row.get("day")), read_number(row.get("count"))) for row in list_objects(report["viewsOverTime"])
+    ]
+    top = charts.round_count_scale(max((found for _, found in days), default=0))
     last = len(days) - 1
-    found = [_day(day, found, top, place, last - place) for place, (day, found) in enumerate(days)]
-    insight = _busiest(days) or _none_yet(report, "No views in this time.")
-    scale = tuple(words.count(top * quarter // 4) for quarter in (4, 3, 2, 1, 0))
-    chart = charts.columns("views", "Views per day", insight, found, scale)
-    lines = tuple((words.long_day(day), words.count(found)) for day, found in reversed(days))
+    found = [_build_day_column(day, found, top, place, last - place) for place, (day, found) in enumerate(days)]
+    insight = _describe_busiest_day(days) or _describe_empty(report, "No views in this time.")
+    scale = tuple(words.format_count(top * quarter // 4) for quarter in (4, 3, 2, 1, 0))
+    chart = charts.draw_columns("views", "Views per day", insight, found, scale)
+    lines = tuple((words.format_long_day(day), words.format_count(found)) for day, found in reversed(days))
     return Figure("views", f"The last {len(days)} days", insight, chart, ("Day", "Views"), lines)
 
 
-def _day(day: str, found: int, top: int, before: int, after: int) -> Column:
+def _build_day_column(day: str, found: int, top: int, before: int, after: int) -> ChartColumn:
     """Return the column of one day with ``before`` days on its left and ``after`` on its right."""
     outer = not before or not after
     labelled = outer or (after % 7 == 0 and before > 3)
-    return Column(
+    return ChartColumn(
         found * 100 / top,
-        f"{words.long_day(day)}: {words.plural(found, 'view')}",
-        words.short_day(day) if labelled else "",
+        f"{words.format_long_day(day)}: {words.format_plural(found, 'view')}",
+        words.format_short_day(day) if labelled else "",
         minor=not outer and after % 14 != 0,
     )
 
 
-def _busiest(days: Sequence[tuple[str, int]]) -> str:
+def _describe_busiest_day(days: Sequence[tuple[str, int]]) -> str:
     whole = sum(found for _, found in days)
     if not whole:
         return ""
     day, most = max(days, key=lambda each: each[1])
-    return f"{words.plural(whole, 'view')} in this time; the most on {words.long_day(day)}: {words.count(most)}."
+    total = words.format_plural(whole, "view")
+    return f"{total} in this time; the most on {words.format_long_day(day)}: {words.format_count(most)}."
 
 
-def _none_yet(report: Row, words_of_none: str) -> str:
+def _describe_empty(report: Row, words_of_none: str) -> str:
     """Return why a chart of finished sessions is empty: somebody is reading, or else ``words_of_none``."""
-    summary = block(report.get("summary"))
-    begun = number(summary.get("totalViews")) and not number(summary.get("totalSessions"))
-    if begun or reading_now(report):
+    summary = read_object(report.get("summary"))
+    begun = read_number(summary.get("totalViews")) and not read_number(summary.get("totalSessions"))
+    if begun or count_active_readers(report):
         return "Somebody is reading; this fills in when they finish."
     return words_of_none
 
 
-def funnel(report: Row) -> Figure | None:
+def build_funnel_figure(report: Row) -> Figure | None:
     """Return the funnel; None if the plan does not include it."""
     if "funnel" not in report:
         return None
     steps = [
-        (number(row.get("page")), number(row.get("reached")), share(row.get("pct"))) for row in rows(report["funnel"])
+        (read_number(row.get("page")), read_number(row.get("reached")), read_percentage(row.get("pct")))
+        for row in list_objects(report["funnel"])
     ]
-    shown = charts.thinned(steps)
+    shown = charts.thin_out(steps)
     found = [
-        charts.numbered(
+        charts.page_column(
             place,
             len(shown),
-            words.count(page),
+            words.format_count(page),
             pct,
-            f"Page {words.count(page)}: {words.plural(reached, 'session')}, {words.percent(pct)}",
+            f"Page {words.format_count(page)}: {words.format_plural(reached, 'session')}, {words.format_percent(pct)}",
         )
         for place, (page, reached, pct) in enumerate(shown)
     ]
-    insight = _furthest(steps, report) or _none_yet(report, "Nobody has finished reading yet.")
-    chart = charts.columns("funnel", "Share of sessions that reached each page", insight, found, _PERCENTS)
-    lines = tuple((words.count(page), words.count(reached), words.percent(pct)) for page, reached, pct in steps[:1000])
+    insight = _describe_furthest(steps, report) or _describe_empty(report, "Nobody has finished reading yet.")
+    chart = charts.draw_columns("funnel", "Share of sessions that reached each page", insight, found, _PERCENT_SCALE)
+    lines = tuple(
+        (words.format_count(page), words.format_count(reached), words.format_percent(pct))
+        for page, reached, pct in steps[:1000]
+    )
     return Figure("funnel", "How far they read", insight, chart, ("Page", "Sessions that reached it", "Share"), lines)
 
 
-_PERCENTS = ("100%", "75%", "50%", "25%", "0")
+_PERCENT_SCALE = ("100%", "75%", "50%", "25%", "0")
 _Step = tuple[int, int, float]  # page, sessions that reached it, their share
 
 
-def _saw_the_same(report: Row) -> bool:
+def _has_uniform_page_range(report: Row) -> bool:
     """Return whether all sessions in ``report`` could see all pages of the funnel. Otherwise a drop can be the end of a
     page range rather than readers who stop."""
-    pages = len(rows(report["funnel"]))
-    return all(number(row.get("shownPages")) in (0, pages) for row in rows(report.get("sessions")))
+    pages = len(list_objects(report["funnel"]))
+    return all(read_number(row.get("shownPages")) in (0, pages) for row in list_objects(report.get("sessions")))
 
 
-def _furthest(steps: Sequence[_Step], report: Row) -> str:
+def _describe_furthest(steps: Sequence[_Step], report: Row) -> str:
     if not steps or not steps[0][1]:
         return ""
     page, _, pct = steps[-1]
-    said = f"{words.percent(pct)} of the sessions reached page {words.count(page)}, the last one."
+    said = f"{words.format_percent(pct)} of the sessions reached page {words.format_count(page)}, the last one."
     drops = [(before[2] - after[2], before[0]) for before, after in pairwise(steps)]
     most, where = max(drops, default=(0.0, 0), key=lambda drop: drop[0])
-    if most <= 0 or not _saw_the_same(report):
+    if most <= 0 or not _has_uniform_page_range(report):
         return said
-    return f"{said} The largest drop is after page {words.count(where)}, where {words.percent(most)} stop."
+    return (
+        f"{said} The largest drop is after page {words.format_count(where)}, where {words.format_percent(most)} stop."
+    )
 
 
-def peak_times(report: Row) -> Figure | None:
+def build_peak_times_figure(report: Row) -> Figure | None:
     """Return the heat map of views by day of the week and hour; None if the plan does not include it."""
     if "peakTimes" not in report:
         return None
     cells = [[0] * 24 for _ in range(7)]
-    for row in rows(report["peakTimes"]):
+    for row in list_objects(report["peakTimes"]):
         day, hour = row.get("dow"), row.get("hour")
         if isinstance(day, int) and isinstance(hour, int) and 0 <= day < 7 and 0 <= hour < 24:
-            cells[day][hour] = number(row.get("count"))
-    week = [cells[day] for day in _WEEK]
-    names = [words.DAYS[day] for day in _WEEK]
-    insight = _peak(week, names) or _none_yet(report, "No views yet.")
-    chart = charts.heat_map("peaks", "Views by day of the week and hour", insight, week, names)
+            cells[day][hour] = read_number(row.get("count"))
+    week = [cells[day] for day in _WEEKDAY_ORDER]
+    names = [words.DAYS[day] for day in _WEEKDAY_ORDER]
+    insight = _describe_peak(week, names) or _describe_empty(report, "No views yet.")
+    chart = charts.draw_heat_map("peaks", "Views by day of the week and hour", insight, week, names)
     busy = sorted(
         ((found, line, hour) for line, row in enumerate(week) for hour, found in enumerate(row) if found),
         key=lambda each: (-each[0], each[1], each[2]),
     )
-    lines = tuple((names[line], f"{hour:02d}:00", words.count(found)) for found, line, hour in busy)
+    lines = tuple((names[line], f"{hour:02d}:00", words.format_count(found)) for found, line, hour in busy)
     return Figure("peaks", "When they read", insight, chart, ("Day", "Hour (UTC)", "Views"), lines)
 
 
-def _peak(week: Sequence[Sequence[int]], names: Sequence[str]) -> str:
+def _describe_peak(week: Sequence[Sequence[int]], names: Sequence[str]) -> str:
     most, line, hour = max((found, -line, -hour) for line, row in enumerate(week) for hour, found in enumerate(row))
     if not most:
         return ""
-    return f"The busiest hour is {names[-line]}, {words.hour(-hour)} UTC: {words.plural(most, 'view')}."
+    return f"The busiest hour is {names[-line]}, {words.format_hour(-hour)} UTC: {words.format_plural(most, 'view')}."
 
 
-def breakdowns(report: Row) -> list[Breakdown]:
+def list_breakdowns(report: Row) -> list[BreakdownSection]:
     """Return the breakdowns that the plan includes and that are not empty."""
     found = []
     for key, title in _BREAKDOWNS:
-        counted = [(text(row.get("label")) or "Unknown", number(row.get("count"))) for row in rows(report.get(key))]
+        counted = [
+            (clean_text(row.get("label")) or "Unknown", read_number(row.get("count")))
+            for row in list_objects(report.get(key))
+        ]
         if not counted:
             continue
-        labels = _labels(counted, _NAMED.get(key, str))
-        found.append(Breakdown(key, title, labels[:_SHOWN_LABELS], labels[_SHOWN_LABELS:]))
+        labels = _build_breakdown_rows(counted, _LABEL_FORMATTERS.get(key, str))
+        found.append(BreakdownSection(key, title, labels[:_VISIBLE_LABELS], labels[_VISIBLE_LABELS:]))
     return found
 
 
-def _labels(counted: Sequence[tuple[str, int]], named: Callable[[str], str]) -> tuple[Label, ...]:
+def _build_breakdown_rows(counted: Sequence[tuple[str, int]], named: Callable[[str], str]) -> tuple[BreakdownRow, ...]:
     whole = sum(found for _, found in counted) or 1
     highest = max((found for _, found in counted), default=0) or 1
     return tuple(
-        Label(
+        BreakdownRow(
             named(label),
-            words.count(found),
-            words.percent(half_up(found * 100 / whole)),
-            charts.bar(found * 100 / highest),
+            words.format_count(found),
+            words.format_percent(round_half_up(found * 100 / whole)),
+            charts.draw_bar(found * 100 / highest),
         )
         for label, found in counted
     )

@@ -7,16 +7,16 @@ from markupsafe import Markup
 
 from docshare.report import charts, words
 from docshare.report.charts import Figure
-from docshare.report.values import Row, block, number, rows
+from docshare.report.values import Row, list_objects, read_number, read_object
 
-SHOWN = 60  # pages with a thumbnail; a table lists the others
-_LISTED = 2_000
-_LAST = 10**6  # no document has so many pages
-HEAD = ("Page", "Time on average", "Views", "By turning back")
+MAX_THUMBNAILS = 60  # pages with a thumbnail; a table lists the others
+_MAX_TABLE_ROWS = 2_000
+_MAX_PAGE = 10**6  # no document has so many pages
+TABLE_HEAD = ("Page", "Time on average", "Views", "By turning back")
 
 
 @dataclass(frozen=True)
-class Picture:
+class Thumbnail:
     """A thumbnail of a page: its address (``data:`` is allowed) and its size, of which only the ratio matters."""
 
     src: str
@@ -25,7 +25,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Leaf:
+class PageTile:
     """One page: its number, its average time as text and as a bar, its views, and the views by turning back;
     ``longest``: it has the longest average time of all pages."""
 
@@ -35,90 +35,96 @@ class Leaf:
     views: str
     back: str
     longest: bool
-    picture: Picture | None
+    picture: Thumbnail | None
 
 
 @dataclass(frozen=True)
-class Pages:
+class PagesSection:
     """``leaves``: the first pages, with thumbnails; ``more``: the rest, as lines of a table; ``unlisted``: the number
     of pages beyond that; ``insight``: a sentence about all pages; ``chart``: replaces the leaves if there are no
     thumbnails."""
 
-    leaves: tuple[Leaf, ...]
+    leaves: tuple[PageTile, ...]
     more: tuple[tuple[str, ...], ...]
     unlisted: int
     insight: str
     chart: Figure | None
 
 
-def pages(answer: Row | None, pictures: Mapping[int, Picture], seen: tuple[int, int] | None) -> Pages | None:
+def build_pages_section(
+    answer: Row | None, pictures: Mapping[int, Thumbnail], seen: tuple[int, int] | None
+) -> PagesSection | None:
     """Return the pages of ``GET .../readership/pages``; None without it. ``seen``: the first and the last page of the
     page range, if there is one."""
-    told = _told(answer, seen)
+    told = _list_visible_pages(answer, seen)
     if not told:
         return None
-    longest = max(number(row.get("avgDurationMs")) for row in told)
-    insight = _insight(told, longest)
+    longest = max(read_number(row.get("avgDurationMs")) for row in told)
+    insight = _describe_pages(told, longest)
     if not pictures:
-        lines = tuple(_line(row) for row in told[:_LISTED])
-        return Pages((), (), max(0, len(told) - _LISTED), insight, _chart(told, longest, insight, lines))
-    leaves = tuple(_leaf(row, longest, pictures) for row in told[:SHOWN])
-    more = tuple(_line(row) for row in told[SHOWN : SHOWN + _LISTED])
-    return Pages(leaves, more, max(0, len(told) - SHOWN - _LISTED), insight, None)
+        lines = tuple(_build_table_row(row) for row in told[:_MAX_TABLE_ROWS])
+        return PagesSection(
+            (), (), max(0, len(told) - _MAX_TABLE_ROWS), insight, _build_figure(told, longest, insight, lines)
+        )
+    leaves = tuple(_build_tile(row, longest, pictures) for row in told[:MAX_THUMBNAILS])
+    more = tuple(_build_table_row(row) for row in told[MAX_THUMBNAILS : MAX_THUMBNAILS + _MAX_TABLE_ROWS])
+    return PagesSection(leaves, more, max(0, len(told) - MAX_THUMBNAILS - _MAX_TABLE_ROWS), insight, None)
 
 
-def first_pages(answer: Row | None, seen: tuple[int, int] | None) -> list[int]:
+def list_thumbnail_numbers(answer: Row | None, seen: tuple[int, int] | None) -> list[int]:
     """Return the numbers of the pages with a thumbnail."""
-    return [number(row.get("pageNumber")) for row in _told(answer, seen)[:SHOWN]]
+    return [read_number(row.get("pageNumber")) for row in _list_visible_pages(answer, seen)[:MAX_THUMBNAILS]]
 
 
-def _told(answer: Row | None, seen: tuple[int, int] | None) -> list[Row]:
-    first, last = seen or (1, _LAST)
-    told = rows(block(answer).get("pages"))
+def _list_visible_pages(answer: Row | None, seen: tuple[int, int] | None) -> list[Row]:
+    first, last = seen or (1, _MAX_PAGE)
+    told = list_objects(read_object(answer).get("pages"))
     # A page outside the range may have been read before the range was set, or through a link that shows more.
-    return [row for row in told if first <= number(row.get("pageNumber")) <= last or number(row.get("views"))]
+    return [row for row in told if first <= read_number(row.get("pageNumber")) <= last or read_number(row.get("views"))]
 
 
-def _leaf(row: Row, longest: int, pictures: Mapping[int, Picture]) -> Leaf:
-    page, millis = number(row.get("pageNumber")), number(row.get("avgDurationMs"))
-    time, views, back = _facts(row)
+def _build_tile(row: Row, longest: int, pictures: Mapping[int, Thumbnail]) -> PageTile:
+    page, millis = read_number(row.get("pageNumber")), read_number(row.get("avgDurationMs"))
+    time, views, back = _format_page_facts(row)
     share = millis * 100 / longest if longest else 0.0
-    return Leaf(page, time, charts.bar(share), views, back, bool(longest) and millis == longest, pictures.get(page))
-
-
-def _line(row: Row) -> tuple[str, ...]:
-    return (words.count(number(row.get("pageNumber"))), *_facts(row))
-
-
-def _chart(told: list[Row], longest: int, insight: str, lines: tuple[tuple[str, ...], ...]) -> Figure:
-    top = charts.rounded_time(longest)
-    shown = charts.thinned(told)
-    columns = []
-    for place, row in enumerate(shown):
-        page, millis = words.count(number(row.get("pageNumber"))), number(row.get("avgDurationMs"))
-        said = f"Page {page}: {words.duration(millis)} on average"
-        columns.append(charts.numbered(place, len(shown), page, millis * 100 / top, said))
-    scale = tuple(words.duration(top * quarter // 4) for quarter in (4, 3, 2, 1, 0))
-    chart = charts.columns("times", "Average time on each page", insight, columns, scale)
-    return Figure("times", "Average time on each page", insight, chart, HEAD, lines)
-
-
-def _facts(row: Row) -> tuple[str, str, str]:
-    """Return the average time, the views, and the views by turning back."""
-    return (
-        words.duration(number(row.get("avgDurationMs"))),
-        words.count(number(row.get("views"))),
-        words.count(number(row.get("backTurns"))),
+    return PageTile(
+        page, time, charts.draw_bar(share), views, back, bool(longest) and millis == longest, pictures.get(page)
     )
 
 
-def _insight(told: list[Row], longest: int) -> str:
+def _build_table_row(row: Row) -> tuple[str, ...]:
+    return (words.format_count(read_number(row.get("pageNumber"))), *_format_page_facts(row))
+
+
+def _build_figure(told: list[Row], longest: int, insight: str, lines: tuple[tuple[str, ...], ...]) -> Figure:
+    top = charts.round_time_scale(longest)
+    shown = charts.thin_out(told)
+    columns = []
+    for place, row in enumerate(shown):
+        page, millis = words.format_count(read_number(row.get("pageNumber"))), read_number(row.get("avgDurationMs"))
+        said = f"Page {page}: {words.format_millis(millis)} on average"
+        columns.append(charts.page_column(place, len(shown), page, millis * 100 / top, said))
+    scale = tuple(words.format_millis(top * quarter // 4) for quarter in (4, 3, 2, 1, 0))
+    chart = charts.draw_columns("times", "Average time on each page", insight, columns, scale)
+    return Figure("times", "Average time on each page", insight, chart, TABLE_HEAD, lines)
+
+
+def _format_page_facts(row: Row) -> tuple[str, str, str]:
+    """Return the average time, the views, and the views by turning back."""
+    return (
+        words.format_millis(read_number(row.get("avgDurationMs"))),
+        words.format_count(read_number(row.get("views"))),
+        words.format_count(read_number(row.get("backTurns"))),
+    )
+
+
+def _describe_pages(told: list[Row], longest: int) -> str:
     if not longest:
         return "No page has been viewed yet."
-    first = next(row for row in told if number(row.get("avgDurationMs")) == longest)
-    page = words.count(number(first.get("pageNumber")))
-    said = f"Readers stay longest on page {page}: {words.duration(longest)} on average."
-    unseen = sum(1 for row in told if not number(row.get("views")))
+    first = next(row for row in told if read_number(row.get("avgDurationMs")) == longest)
+    page = words.format_count(read_number(first.get("pageNumber")))
+    said = f"Readers stay longest on page {page}: {words.format_millis(longest)} on average."
+    unseen = sum(1 for row in told if not read_number(row.get("views")))
     if not unseen:
         return said
-    return f"{said} {words.plural(unseen, 'page has', 'pages have')} not been viewed."
+    return f"{said} {words.format_plural(unseen, 'page has', 'pages have')} not been viewed."

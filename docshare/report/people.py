@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from docshare.report import charts, countries, words
-from docshare.report.values import Row, block, moment, number, rows, text
+from docshare.report.values import Row, clean_text, list_objects, read_instant, read_number, read_object
 
-SHOWN = 20  # visible lines; the others are collapsed
-_FIELDS = 8  # maximum number of columns of contacts, whatever a server sends
+MAX_VISIBLE_ROWS = 20  # visible lines; the others are collapsed
+_MAX_FIELDS = 8  # maximum number of columns of contacts, whatever a server sends
 
 
 @dataclass(frozen=True)
-class Moment:
+class DisplayTime:
     """An instant: ``machine`` for programs, ``human`` as text."""
 
     machine: str
@@ -20,13 +20,13 @@ class Moment:
 
 
 @dataclass(frozen=True)
-class Session:
+class SessionEntry:
     """One session: the reader (``known``: by name or email address), country and device, start, duration, and pages."""
 
     who: str
     known: bool
     where: str
-    started: Moment | None
+    started: DisplayTime | None
     time: str
     pages: str
     bar: Markup
@@ -34,15 +34,15 @@ class Session:
 
 
 @dataclass(frozen=True)
-class Contacts:
+class ContactTable:
     """The form responses: the keys of the fields, and one line per response."""
 
     head: tuple[str, ...]
-    lines: tuple[tuple[tuple[str, ...], Moment | None], ...]
+    lines: tuple[tuple[tuple[str, ...], DisplayTime | None], ...]
 
 
 @dataclass(frozen=True)
-class Recipient:
+class RecipientLinkEntry:
     """One variant: its label, its state, and its sessions."""
 
     label: str
@@ -53,7 +53,7 @@ class Recipient:
 
 
 @dataclass(frozen=True)
-class Tap:
+class TapEntry:
     """A hotspot or button that readers tapped."""
 
     name: str
@@ -62,95 +62,108 @@ class Tap:
     bar: Markup
 
 
-def when(value: object) -> Moment | None:
+def display_time(value: object) -> DisplayTime | None:
     """Return an instant of the report; None if it is malformed."""
-    millis = moment(value)
-    return None if millis is None else Moment(text(value), words.moment(millis))
+    millis = read_instant(value)
+    return None if millis is None else DisplayTime(clean_text(value), words.format_date_time(millis))
 
 
-def sessions(report: Row, pages: int) -> list[Session] | None:
+def list_sessions(report: Row, pages: int) -> list[SessionEntry] | None:
     """Return the newest sessions; None if the plan does not include them. ``pages``: the number of pages for sessions
     that do not contain their own."""
     if "sessions" not in report:
         return None
-    labels = {text(row.get("uuid")): text(row.get("label")) for row in rows(report.get("variants"))}
-    current = number(block(report.get("file")).get("contentVersion"))
-    return [_session(row, pages, labels, current) for row in rows(report["sessions"])]
+    labels = {clean_text(row.get("uuid")): clean_text(row.get("label")) for row in list_objects(report.get("variants"))}
+    current = read_number(read_object(report.get("file")).get("contentVersion"))
+    return [_build_session(row, pages, labels, current) for row in list_objects(report["sessions"])]
 
 
-def _session(row: Row, pages: int, labels: dict[str, str], current: int) -> Session:
-    name, email = text(row.get("name")), text(row.get("email"))
+def _build_session(row: Row, pages: int, labels: dict[str, str], current: int) -> SessionEntry:
+    name, email = clean_text(row.get("name")), clean_text(row.get("email"))
     who = f"{name} ({email})" if name and email else name or email
-    where = (countries.name_of(text(row.get("country"))), text(row.get("deviceType")), text(row.get("browser")))
-    seen, pages = number(row.get("pagesViewed")), number(row.get("shownPages")) or pages
-    return Session(
+    where = (
+        countries.country_name(clean_text(row.get("country"))),
+        clean_text(row.get("deviceType")),
+        clean_text(row.get("browser")),
+    )
+    seen, pages = read_number(row.get("pagesViewed")), read_number(row.get("shownPages")) or pages
+    return SessionEntry(
         who or "A reader",
         bool(who),
         " · ".join(filter(None, where)),
-        when(row.get("startedAt")),
-        words.duration(number(row.get("totalTimeMs"))),
-        f"{words.count(seen)} of {words.count(pages)}" if seen <= pages else words.plural(seen, "page"),
-        charts.bar(min(seen * 100 / pages, 100.0) if pages else 0.0),
-        tuple(_tags(row, labels, current)),
+        display_time(row.get("startedAt")),
+        words.format_millis(read_number(row.get("totalTimeMs"))),
+        f"{words.format_count(seen)} of {words.format_count(pages)}"
+        if seen <= pages
+        else words.format_plural(seen, "page"),
+        charts.draw_bar(min(seen * 100 / pages, 100.0) if pages else 0.0),
+        tuple(_list_tags(row, labels, current)),
     )
 
 
-def _tags(row: Row, labels: dict[str, str], current: int) -> list[str]:
+def _list_tags(row: Row, labels: dict[str, str], current: int) -> list[str]:
     found = []
     if row.get("returning") is True:
         found.append("returning")
     if row.get("fromInvite") is True:
         found.append("invited")
-    variant = text(row.get("variantUuid"))
+    variant = clean_text(row.get("variantUuid"))
     if variant:
         found.append(f"link of {labels[variant]}" if labels.get(variant) else "recipient link")
-    version = number(row.get("contentVersion"))
+    version = read_number(row.get("contentVersion"))
     if version and version != current:
         found.append(f"version {version}")
     return found
 
 
-def contacts(report: Row) -> Contacts | None:
+def build_contact_table(report: Row) -> ContactTable | None:
     """Return the form responses; None if the plan does not include them."""
     if "contacts" not in report:
         return None
-    told = rows(report["contacts"])
-    head = tuple(dict.fromkeys(text(key) for row in told for key in block(row.get("fields"))))[:_FIELDS]
+    told = list_objects(report["contacts"])
+    head = tuple(dict.fromkeys(clean_text(key) for row in told for key in read_object(row.get("fields"))))[:_MAX_FIELDS]
     lines = []
     for row in told:
-        fields = {text(key): text(value) for key, value in block(row.get("fields")).items()}
-        lines.append((tuple(fields.get(key, "") for key in head), when(row.get("createdAt"))))
-    return Contacts(head, tuple(lines))
+        fields = {clean_text(key): clean_text(value) for key, value in read_object(row.get("fields")).items()}
+        lines.append((tuple(fields.get(key, "") for key in head), display_time(row.get("createdAt"))))
+    return ContactTable(head, tuple(lines))
 
 
-def recipients(report: Row) -> list[Recipient] | None:
+def list_recipient_links(report: Row) -> list[RecipientLinkEntry] | None:
     """Return the variants, those with most sessions first; None if the plan does not include them."""
     if "variants" not in report:
         return None
-    told = sorted(rows(report["variants"]), key=lambda row: -number(row.get("sessions")))
-    highest = max((number(row.get("sessions")) for row in told), default=0) or 1
+    told = sorted(list_objects(report["variants"]), key=lambda row: -read_number(row.get("sessions")))
+    highest = max((read_number(row.get("sessions")) for row in told), default=0) or 1
     return [
-        Recipient(
-            text(row.get("label")) or ("Label erased" if row.get("redacted") is True else "Without a label"),
+        RecipientLinkEntry(
+            clean_text(row.get("label")) or ("Label erased" if row.get("redacted") is True else "Without a label"),
             "revoked" if row.get("revoked") is True else "",
-            words.count(number(row.get("sessions"))),
-            words.duration(number(row.get("avgTimeMs"))),
-            charts.bar(number(row.get("sessions")) * 100 / highest),
+            words.format_count(read_number(row.get("sessions"))),
+            words.format_millis(read_number(row.get("avgTimeMs"))),
+            charts.draw_bar(read_number(row.get("sessions")) * 100 / highest),
         )
         for row in told
     ]
 
 
-def taps(report: Row) -> list[Tap] | None:
+def list_taps(report: Row) -> list[TapEntry] | None:
     """Return the taps on hotspots and on the call to action; None if the plan does not include them."""
     if "hotspotTaps" not in report and "ctaTaps" not in report:
         return None
     told = [
-        (text(row.get("label")) or "Hotspot", f"page {words.count(number(row.get('page')))}", number(row.get("count")))
-        for row in rows(report.get("hotspotTaps"))
+        (
+            clean_text(row.get("label")) or "Hotspot",
+            f"page {words.format_count(read_number(row.get('page')))}",
+            read_number(row.get("count")),
+        )
+        for row in list_objects(report.get("hotspotTaps"))
     ]
-    cta = number(report.get("ctaTaps"))
+    cta = read_number(report.get("ctaTaps"))
     if cta:
         told.append(("Call to action", "on every page", cta))
     highest = max((found for _, _, found in told), default=0) or 1
-    return [Tap(name, place, words.count(found), charts.bar(found * 100 / highest)) for name, place, found in told]
+    return [
+        TapEntry(name, place, words.format_count(found), charts.draw_bar(found * 100 / highest))
+        for name, place, found in told
+    ]

@@ -16,17 +16,17 @@ def element(name: str, *content: str, **attributes: object) -> Markup:
     return Markup(f"<{name}{written}>{''.join(map(escape, content))}</{name}>")  # noqa: S704 - escaped right here
 
 
-def percent(value: float) -> str:
+def format_percent(value: float) -> str:
     """Return a position or length: ``12.5%``."""
     return f"{value:.3f}".rstrip("0").rstrip(".") + "%"
 
 
-def tip(words: str) -> Markup:
+def tooltip(words: str) -> Markup:
     """Return the tooltip of an element."""
     return element("title", words)
 
 
-def picture(key: str, title: str, description: str, *content: str, class_: str) -> Markup:
+def described_svg(key: str, title: str, description: str, *content: str, class_: str) -> Markup:
     """Return an image that screen readers announce by ``title`` and ``description``; ``key`` is unique on the page."""
     return element(
         "svg",
@@ -39,6 +39,6 @@ def picture(key: str, title: str, description: str, *content: str, class_: str) 
     )
 
 
-def ornament(*content: str, class_: str) -> Markup:
+def decorative_svg(*content: str, class_: str) -> Markup:
     """Return an image that screen readers skip, because the text beside it has the same information."""
     return element("svg", *content, class_=class_, aria_hidden="true", focusable="false")

@@ -11,8 +11,8 @@ from flask import Flask, Response, jsonify, request
 from docshare.contract.limits import URL_CHARS
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
-from docshare.contract.wire import present
-from docshare.server.api.problems import draw
+from docshare.contract.wire import drop_none
+from docshare.server.api.problems import render_problem
 from docshare.server.api.represent import deliveries as represent_deliveries
 from docshare.server.api.represent import resources, webhooks
 from docshare.server.http.strict_json import parse_object
@@ -68,21 +68,21 @@ def _login_link(runtime: Runtime, args: Arguments) -> dict[str, Any]:
 
 
 def _invite(runtime: Runtime, args: Arguments) -> dict[str, Any]:
-    body = present({"email": args["email"], "name": args.get("name"), "mail": args.get("mail") != "no"})
+    body = drop_none({"email": args["email"], "name": args.get("name"), "mail": args.get("mail") != "no"})
     row = invites.create_any(runtime, args["file"], invites.read_wish(body))
-    return resources.invite(runtime.config.base_url, row)
+    return resources.invite_object(runtime.config.base_url, row)
 
 
 def _deliveries_list(runtime: Runtime, args: Arguments) -> list[dict[str, Any]]:  # noqa: ARG001 - as every command
-    return [represent_deliveries.operators(found) for found in deliveries.list_all(runtime)]
+    return [represent_deliveries.admin_delivery_row(found) for found in deliveries.list_all(runtime)]
 
 
 def _deliveries_show(runtime: Runtime, args: Arguments) -> dict[str, Any]:
-    return represent_deliveries.operators_whole(deliveries.show_any(runtime, args["id"]))
+    return represent_deliveries.admin_delivery_detail(deliveries.show_any(runtime, args["id"]))
 
 
 def _deliveries_retry(runtime: Runtime, args: Arguments) -> dict[str, Any]:
-    return represent_deliveries.operators(deliveries.retry_any(runtime, args["id"]))
+    return represent_deliveries.admin_delivery_row(deliveries.retry_any(runtime, args["id"]))
 
 
 def _listen_start(runtime: Runtime, args: Arguments) -> dict[str, Any]:
@@ -201,7 +201,7 @@ def _answer() -> Response:
             raise Problem("bad_request", "Send {command, args} with texts as arguments.")
         return jsonify(run(rt(), body["command"], body["args"]))
     except Problem as problem:
-        return draw(problem)
+        return render_problem(problem)
 
 
 def _from_this_host() -> bool:

@@ -22,7 +22,7 @@ def create_app(runtime: Runtime) -> Flask:
 def put_behind(app: Flask, runtime: Runtime) -> None:
     """Let ``app`` answer for the instance of ``runtime`` from now on."""
     views.attach(app, runtime)
-    web.prepare(runtime)
+    web.prepare_pages(runtime)
 
 
 def _wired() -> Flask:

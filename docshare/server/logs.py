@@ -10,7 +10,7 @@ from collections import deque
 from contextlib import suppress
 from typing import Any
 
-from docshare.contract.wire import instant
+from docshare.contract.wire import format_instant
 
 LOGGER = logging.getLogger("docshare")
 _FOR_PROGRAMS = ("client", "account")  # who asked: in the lines that other programs search, not on a terminal
@@ -27,7 +27,9 @@ class TextLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         facts = "".join(f" {key}={value}" for key, value in _extras(record).items() if key not in _FOR_PROGRAMS)
-        line = f"{instant(int(record.created * 1000))} {record.levelname.lower():<7} {record.getMessage()}{facts}"
+        line = (
+            f"{format_instant(int(record.created * 1000))} {record.levelname.lower():<7} {record.getMessage()}{facts}"
+        )
         return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
 
 
@@ -35,7 +37,7 @@ class JsonLines(logging.Formatter):
     """One object a line: ``time``, ``level``, ``message`` and the facts of the record."""
 
     def format(self, record: logging.LogRecord) -> str:
-        line = {"time": instant(int(record.created * 1000)), "level": record.levelname.lower()}
+        line = {"time": format_instant(int(record.created * 1000)), "level": record.levelname.lower()}
         line |= {"message": record.getMessage(), **_extras(record)}
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)

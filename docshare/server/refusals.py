@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from typing import NamedTuple
 
-from docshare.contract.limits import DENIED_COALESCE_MS, DENIED_COUNT_MOST
+from docshare.contract.limits import DENIED_COALESCE_MS, MAX_DENIED_COUNT
 
 _KEPT = 10_000  # of different refusals between two runs of the job; nobody can fill the memory with them
 
@@ -35,7 +35,7 @@ class Refusals:
             # Read inside, so that nothing can be added to a minute that was over when the counts were taken.
             key = Refusal(file_id, reason, variant_id, clock() // DENIED_COALESCE_MS)
             if key in self._counts or len(self._counts) < _KEPT:
-                self._counts[key] = min(self._counts.get(key, 0) + 1, DENIED_COUNT_MOST)
+                self._counts[key] = min(self._counts.get(key, 0) + 1, MAX_DENIED_COUNT)
 
     def take(self, clock: Callable[[], int]) -> tuple[dict[Refusal, int], int]:
         """The counts, which are forgotten here, and the minute by ``clock`` that is not over yet: what is counted

@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from docshare.server.config import Config
 from docshare.server.http.probing import Forwarders, Probes
 from docshare.server.http.rate_limits import Limits
-from docshare.server.office.convert import Converter, find_program
-from docshare.server.outbound.exchange import Outbound
+from docshare.server.office.convert import OfficeConverter, find_program
+from docshare.server.outbound.exchange import OutboundClient
 from docshare.server.outbound.jwts import Jwts
 from docshare.server.outbound.location import locator
 from docshare.server.outbound.mail import Mailer
-from docshare.server.pdf.engine import Engine
+from docshare.server.pdf.engine import PdfEngine
 from docshare.server.pdf.pages import PageStore
-from docshare.server.pdf.probe import Confinement
+from docshare.server.pdf.probe import ConfinementProbe
 from docshare.server.refusals import Refusals
 from docshare.server.store.blobs import Blobs
 from docshare.server.store.database import Store
@@ -42,10 +42,10 @@ class Runtime:
     secret: Callable[[int], bytes]
     db: Store
     blobs: Blobs
-    engine: Engine
+    engine: PdfEngine
     pages: PageStore
-    converter: Converter
-    outbound: Outbound
+    converter: OfficeConverter
+    outbound: OutboundClient
     jwts: Jwts
     mailer: Mailer
     vault: Vault
@@ -55,7 +55,7 @@ class Runtime:
     probes: Probes = field(default_factory=Probes)
     forwarders: Forwarders = field(default_factory=Forwarders)
     pulses: dict[str, int] = field(default_factory=dict)
-    confinement: Confinement = field(default_factory=Confinement)
+    confinement: ConfinementProbe = field(default_factory=ConfinementProbe)
 
     def close(self) -> None:
         """Stop the workers and close the database."""
@@ -93,9 +93,9 @@ def secret(length: int) -> bytes:
 def build(config: Config) -> Runtime:
     """The real outside world for ``config``; its data directory must exist."""
     required = config.confinement == "required"
-    engine = Engine(required=required)
+    engine = PdfEngine(required=required)
     transfers, lookups = max(1, config.threads // 2), max(1, config.threads // 4)
-    outbound = Outbound(config.ca_bundle, transfers=transfers, lookups=lookups)
+    outbound = OutboundClient(config.ca_bundle, transfers=transfers, lookups=lookups)
     return Runtime(
         config=config,
         clock=clock,
@@ -106,12 +106,12 @@ def build(config: Config) -> Runtime:
         blobs=Blobs(config.data_dir / "blobs", config.data_dir / "tmp", lambda: token(32)),
         engine=engine,
         pages=PageStore(engine, config.data_dir / "cache"),
-        converter=Converter(config.data_dir / "tmp", find_program(), required=required),
+        converter=OfficeConverter(config.data_dir / "tmp", find_program(), required=required),
         outbound=outbound,
         jwts=Jwts(outbound, clock),
         mailer=Mailer(config.smtp_url, config.ca_bundle),
         vault=Vault(config.data_dir / "vault.key", secret),
         locate=locator(config.geoip),
         limits=Limits(clock),
-        confinement=Confinement(required=required),
+        confinement=ConfinementProbe(required=required),
     )

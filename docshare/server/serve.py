@@ -12,12 +12,12 @@ from flask import Flask
 
 from docshare.server.api import discovery
 from docshare.server.api.early import make_judge
-from docshare.server.api.problems import draw_error
+from docshare.server.api.problems import build_error_refusal
 from docshare.server.app import create_app
 from docshare.server.http.listener import make_server
 from docshare.server.http.verdicts import Head, Judge, Refuse, Verdict
 from docshare.server.http.views import trusted_peer
-from docshare.server.outbound.places import PLACES, WAITING
+from docshare.server.outbound.places import MAX_SLOTS, MAX_WAITING
 from docshare.server.store import instance as instances
 from docshare.server.store.blobs import Part
 from docshare.server.store.instance import Instance
@@ -25,7 +25,7 @@ from docshare.server.workers.dispatcher import Dispatcher
 from docshare.server.workers.jobs import MAIL_JOBS, WRITE_DOWN_REFUSALS, Worker, run
 
 # Tests of webhooks wait for somebody else's machine: they have threads of their own beside those of all requests.
-PARKED = PLACES + WAITING
+PARKED = MAX_SLOTS + MAX_WAITING
 _PREPARE_SECONDS = 1.0  # after the start, which must not wait for it
 STOP_SECONDS = 10.0  # how long running requests may take to finish
 # The listener asks for the interpreter several times for each connection, and each time it waits for so long behind
@@ -86,7 +86,7 @@ class Door:
         self._app = create_app(rt)
         self._judge = make_judge(rt)
         self._parts = rt.blobs.part
-        self._draw_error = lambda status, path, detail: draw_error(rt, status, path, detail)
+        self._draw_error = lambda status, path, detail: build_error_refusal(rt, status, path, detail)
         self._is_proxy = lambda peer: trusted_peer(rt, peer)
 
     def _answer(self, environ: Any, start_response: Any) -> Iterable[bytes]:
@@ -109,7 +109,7 @@ def running(door: Door, instance: Instance) -> Iterator[Running]:
     loop.start()
     for worker in workers:
         worker.start()
-    later = threading.Timer(_PREPARE_SECONDS, discovery.prepare, [rt.config.base_url])
+    later = threading.Timer(_PREPARE_SECONDS, discovery.preload_openapi, [rt.config.base_url])
     later.daemon = True
     later.start()
     try:

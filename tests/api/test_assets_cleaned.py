@@ -10,7 +10,7 @@ from PIL import Image, ImageCms
 from PIL.PngImagePlugin import PngInfo
 from werkzeug.test import TestResponse
 
-from docshare.server.pdf.engine import Engine
+from docshare.server.pdf.engine import PdfEngine
 from tests.api.test_assets import upload_asset
 from tests.support.cast import World
 from tests.support.images import (
@@ -182,7 +182,7 @@ def test_an_image_of_up_to_40_megapixels_is_taken_and_scaled_to_what_a_page_show
 
 @pytest.mark.parametrize(("width", "height"), [(8000, 5001), (60_000, 60_000), (2**31 - 1, 1)])
 def test_more_than_40_megapixels_are_refused_before_they_are_decoded(
-    world: World, made: dict[str, Any], engine: Engine, width: int, height: int
+    world: World, made: dict[str, Any], engine: PdfEngine, width: int, height: int
 ) -> None:
     """Decompression bombs: the size in the header is judged; the worker lives on."""
     world.pia.upload()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from docshare.contract.problems import Problem
-from docshare.contract.wire import instant
+from docshare.contract.wire import format_instant
 from docshare.server import admin
 from docshare.server.services.webhooks import dispatch
 from docshare.server.workers.dispatcher import deliver_due
@@ -187,7 +187,7 @@ def test_a_queued_one_is_due_now_and_goes_on_with_its_round(
     answer = redeliver(world, hook, 2)
     row = answer.get_json()
     assert (answer.status_code, row["id"], row["state"], len(row["attempts"])) == (202, 2, "queued", 1)
-    assert row["nextAttemptAt"] == instant(world.clock.now)
+    assert row["nextAttemptAt"] == format_instant(world.clock.now)
     assert redeliver(world, hook, 2).get_json() == row
     assert deliver_due(world.rt) == 1
     assert deliver_until_idle(world, world.rt) == [600, 4200, 7800]
@@ -287,7 +287,7 @@ def test_the_operator_can_send_again_under_the_same_conditions(
     record_replacements(world, file)
     deliver_due(world.rt)
     row = admin.run(world.rt, "deliveries retry", {"id": "2"})
-    assert (row["state"], row["nextAttemptAt"]) == ("queued", instant(world.clock.now))
+    assert (row["state"], row["nextAttemptAt"]) == ("queued", format_instant(world.clock.now))
     receiver.script(OK)
     deliver_due(world.rt)
     row = admin.run(world.rt, "deliveries retry", {"id": "2"})

@@ -82,7 +82,7 @@ def test_the_document_needs_no_description_and_the_description_is_read_once(
     world = make(base_url=base_url)
     assert world.http.get("/api/v1").status_code == 200
     assert not read
-    discovery.prepare(base_url)
+    discovery.preload_openapi(base_url)
     assert read == [1]
     for _ in range(2):
         assert world.http.get("/api/v1/openapi.json").get_json()["servers"] == [{"url": base_url}]

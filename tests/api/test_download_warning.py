@@ -10,8 +10,8 @@ import pytest
 
 from docshare.contract.problems import Problem
 from docshare.server.pdf.budget import Tenant
-from docshare.server.pdf.engine import Derivation, Unrenderable
-from docshare.server.pdf.schedule import Lane
+from docshare.server.pdf.engine import Derivation, UnrenderableError
+from docshare.server.pdf.schedule import JobLane
 from tests.support import inherited_resources
 from tests.support.cast import World
 from tests.support.owner import put_settings
@@ -126,7 +126,7 @@ def test_a_trial_that_takes_too_long_keeps_no_reader_from_the_copy(world: World)
     blob = next(iter(world.rt.db.rows("SELECT blob FROM files WHERE uuid = ?", (made["uuid"],))))[0]
     wanted = Derivation(200, 2, 200)
     asked = (made["uuid"], 1, world.rt.blobs.path(blob), wanted)
-    with pytest.raises(Unrenderable) as caught:
+    with pytest.raises(UnrenderableError) as caught:
         world.rt.pages.try_document(*asked, OWNER, timeout_s=0.001)
     assert not caught.value.lasting
     assert world.rt.pages.document(*asked).read_bytes().startswith(b"%PDF-")
@@ -139,7 +139,7 @@ def test_readers_come_first(world: World, odd: dict[str, Any]) -> None:
     taken, go = threading.Event(), threading.Event()
 
     def occupy() -> None:
-        with world.rt.engine._pool.taken(str(path), OWNER, Lane.PAGES, patience_s=5):
+        with world.rt.engine._pool.taken(str(path), OWNER, JobLane.PAGES, patience_s=5):
             taken.set()
             go.wait(30)
 

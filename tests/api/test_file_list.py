@@ -36,11 +36,11 @@ def make_row(**values: Any) -> FileRow:
 
 
 def render_rows(rows: list[FileRow]) -> bytes:
-    return b"".join(file_list.array(BASE, rows))
+    return b"".join(file_list.encode_array(BASE, rows))
 
 
 def encode_rows(rows: list[FileRow]) -> bytes:
-    return json.dumps([resources.file(BASE, each) for each in rows], separators=(",", ":")).encode()
+    return json.dumps([resources.file_object(BASE, each) for each in rows], separators=(",", ":")).encode()
 
 
 TIMES = st.integers(0, 253_402_300_799_999)
@@ -83,7 +83,7 @@ def test_a_setting_that_looks_like_a_marker_stays_what_it_is() -> None:
 
 
 def test_shapes_without_end_are_not_all_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file_list, "_SHAPES", 3)
+    monkeypatch.setattr(file_list, "_MAX_SHAPES", 3)
     rows = [make_row(settings=json.dumps({"viewLimit": number % 7})) for number in range(50)]
     assert render_rows(rows) == encode_rows(rows)
 

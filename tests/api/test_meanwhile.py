@@ -10,7 +10,7 @@ from werkzeug.datastructures import FileStorage
 from werkzeug.test import TestResponse, stream_encode_multipart
 
 from docshare.contract.plans import MB, Plan
-from docshare.server.pdf.engine import Engine
+from docshare.server.pdf.engine import PdfEngine
 from docshare.server.services.accounts import accounts
 from docshare.server.services.accounts.callers import authenticate
 from docshare.server.services.files import claim
@@ -35,14 +35,14 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]
     """Have something done while the next document is inspected."""
 
     def arrange(act: Callable[[], object]) -> None:
-        inspect = Engine.inspect
+        inspect = PdfEngine.inspect
 
-        def inspected(self: Engine, *arguments: Any) -> Any:
-            monkeypatch.setattr(Engine, "inspect", inspect)
+        def inspected(self: PdfEngine, *arguments: Any) -> Any:
+            monkeypatch.setattr(PdfEngine, "inspect", inspect)
             act()
             return inspect(self, *arguments)
 
-        monkeypatch.setattr(Engine, "inspect", inspected)
+        monkeypatch.setattr(PdfEngine, "inspect", inspected)
 
     return arrange
 

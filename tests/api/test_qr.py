@@ -52,10 +52,10 @@ def test_an_unknown_link_has_no_code(world: World, name: str) -> None:
 
 def test_a_code_is_drawn_once(world: World) -> None:
     short_id = world.pia.upload()["shortId"]
-    before = qr._png.cache_info().misses
+    before = qr._render_png.cache_info().misses
     for _ in range(3):
         world.http.get(f"/api/files/{short_id}/qr-code")
-    assert qr._png.cache_info().misses == before + 1
+    assert qr._render_png.cache_info().misses == before + 1
 
 
 def test_a_code_counts_no_view(world: World) -> None:

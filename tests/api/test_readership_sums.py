@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from docshare.contract.wire import instant
+from docshare.contract.wire import format_instant
 from docshare.server.services.readership import viewing
 from tests.support.cast import World
 from tests.support.owner import put_settings
@@ -195,7 +195,7 @@ def summarize_sessions(world: World, uuid: str) -> dict[str, Any]:
         "hours": len(rows),
         "days": dict(
             Counter(
-                instant(row["started_at"])[:10]
+                format_instant(row["started_at"])[:10]
                 for row in rows
                 if today // 86_400_000 - row["started_at"] // 86_400_000 < 30
             )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from docshare.server.pdf.engine import Engine
+from docshare.server.pdf.engine import PdfEngine
 from tests.support.clock import FakeClock
 from tests.support.fuzzing.instance import FuzzInstance, open_fuzz_instance
 from tests.support.fuzzing.run import run_schemathesis
@@ -29,7 +29,7 @@ BUDGET = {
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory, engine: Engine, cert: Path) -> Iterator[FuzzInstance]:
+def stage(tmp_path_factory: pytest.TempPathFactory, engine: PdfEngine, cert: Path) -> Iterator[FuzzInstance]:
     from tests.support.cast import close_world, make_runtime, make_world
 
     made: list[World] = []

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from docshare.contract.plans import Plan
-from docshare.contract.wire import instant
+from docshare.contract.wire import format_instant
 from tests.contract.settings_table import ASSET, CASES, SettingCase
 from tests.support.cast import Person, World
 from tests.support.rows import update_file_row
@@ -76,8 +76,8 @@ def test_its_expiry_is_clamped_to_seven_days(
 ) -> None:
     """With manage token ``neverExpire`` is refused and ``deleteAt`` is capped at now + 7 d."""
     now = world.clock.now
-    assert file.put({"deleteAt": instant(now + ahead_ms)}, manager).status_code == 200
-    assert get_as_next_owner(world, file)["deleteAt"] == instant(now + stored_ms)
+    assert file.put({"deleteAt": format_instant(now + ahead_ms)}, manager).status_code == 200
+    assert get_as_next_owner(world, file)["deleteAt"] == format_instant(now + stored_ms)
 
 
 def test_never_expire_false_keeps_the_expiry(world: World, file: OwnedFile, manager: Person) -> None:

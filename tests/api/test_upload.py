@@ -15,7 +15,7 @@ from werkzeug.test import TestResponse, run_wsgi_app
 
 from docshare.contract.problems import Problem
 from docshare.server.http import views
-from docshare.server.pdf.engine import Engine
+from docshare.server.pdf.engine import PdfEngine
 from docshare.server.services.operations import sweeps
 from docshare.server.store.blobs import Blobs
 from tests.support.cast import Person, World
@@ -213,7 +213,7 @@ def test_a_first_page_that_cannot_be_drawn_is_422(world: World) -> None:
 
 
 def test_a_first_page_that_takes_long_is_stored_with_a_warning(world: World) -> None:
-    with closing(Engine(workers=1)) as engine:  # of its own: the engine of the tests remembers slow documents
+    with closing(PdfEngine(workers=1)) as engine:  # of its own: the engine of the tests remembers slow documents
         views.attach(world.app, replace(world.rt, engine=engine))
         made = post_upload(world.pia, slow_page())
         assert made.status_code == 200

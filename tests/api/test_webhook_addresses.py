@@ -10,7 +10,7 @@ import pytest
 
 from docshare.server.outbound.addresses import Address
 from docshare.server.outbound.exchange import system_resolve
-from docshare.server.pdf.engine import Engine
+from docshare.server.pdf.engine import PdfEngine
 from docshare.server.store.tables import Account, Webhook
 from docshare.server.workers.dispatcher import deliver_due
 from tests.support.cast import World, make_runtime, make_world
@@ -38,7 +38,7 @@ def resolve_host(host: str) -> list[Address]:
 
 
 @pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Iterator[World]:
+def guarded(tmp_path_factory: pytest.TempPathFactory, engine: PdfEngine) -> Iterator[World]:
     """One instance for all addresses, whose operator has allowed nothing."""
     clock = FakeClock()
     rt = make_runtime(tmp_path_factory.mktemp("guarded"), clock, engine, rate_limit=1_000_000)

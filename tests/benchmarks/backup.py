@@ -23,7 +23,7 @@ from typing import Any
 
 import requests
 
-from docshare.contract.wire import instant
+from docshare.contract.wire import format_instant
 from docshare.server.backup import reading
 from docshare.server.runtime import token
 from docshare.server.store.blobs import Blobs
@@ -112,7 +112,10 @@ class BackupLoadWriter(threading.Thread):
     def _set(self) -> bool:
         uuid = self._chance.choice(self._mine)
         expiry = self._book.expiry.get(uuid, EXPIRY) + 1000
-        if self._ask("PUT", f"/api/v1/files/{uuid}/settings", json={"deleteAt": instant(expiry)}).status_code != 200:
+        if (
+            self._ask("PUT", f"/api/v1/files/{uuid}/settings", json={"deleteAt": format_instant(expiry)}).status_code
+            != 200
+        ):
             return False
         with self._book.lock:
             self._book.expiry[uuid] = expiry

@@ -16,8 +16,8 @@ from typing import Any
 from docshare.server import runtime as outside
 from docshare.server.config import Config
 from docshare.server.http.rate_limits import Limits
-from docshare.server.rules.page_window import Window
-from docshare.server.rules.reading import parse_body, stored_text
+from docshare.server.rules.page_window import PageWindow
+from docshare.server.rules.reading import parse_beacon_request, serialize_beacon
 from docshare.server.runtime import Runtime
 from docshare.server.services.links import links
 from docshare.server.services.readership import viewing
@@ -34,7 +34,7 @@ EVERY_MS = 2_500
 SHORT_ID = "aB3dE5fG7hJ9"
 SENDER = viewing.Sender(DESKTOP, "198.51.100.4", None, None, False)
 FACTS = viewing.PageFacts("Direct link", "standard", None, False)
-WINDOW = Window(1, 200)  # the whole document
+WINDOW = PageWindow(1, 200)  # the whole document
 PRAGMAS = (
     "journal_mode=wal",
     "synchronous=full",
@@ -118,7 +118,7 @@ def measure_service_rate(rt: Runtime, clock: FakeClock) -> float:
 
 def measure_insert_rate(database: sqlite3.Connection, first_session: int) -> float:
     """The same texts, each in a transaction of its own."""
-    texts = [stored_text(parse_body(body, False)[1]) for body in build_beacons("t")]
+    texts = [serialize_beacon(parse_beacon_request(body, False)[1]) for body in build_beacons("t")]
     started = time.perf_counter()
     for seq, text in enumerate(texts):
         for session in range(first_session, first_session + READERS):

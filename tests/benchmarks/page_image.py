@@ -20,7 +20,7 @@ from PIL import Image
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from docshare.server.pdf.engine import Engine
+from docshare.server.pdf.engine import PdfEngine
 from docshare.server.pdf.pages import PageStore
 from tests.benchmarks.comparison import check_bound, compare_in_turns
 from tests.support import pdfs
@@ -91,7 +91,7 @@ def measure_ms(work: Callable[[], object]) -> float:
 def compare_cold_pages(name: str, blob: Path, root: Path) -> bool:
     """Compare on thirteen pages of one document; every fourth, so that none was drawn ahead."""
     with (
-        closing(Engine()) as engine,
+        closing(PdfEngine()) as engine,
         closing(PageStore(engine, root)) as store,
         closing(pypdfium2.PdfDocument(blob)) as document,
     ):
@@ -118,7 +118,7 @@ def measure_first_page(blob: Path, root: Path) -> bool:
     """A request for the first page right after the server started: worker, opening, drawing."""
     taken = []
     for turn in range(7):
-        with closing(Engine()) as engine, closing(PageStore(engine, root / str(turn))) as store:
+        with closing(PdfEngine()) as engine, closing(PageStore(engine, root / str(turn))) as store:
             taken.append(measure_ms(lambda store=store: store.image("bench", 1, blob, 1, WIDTH)))  # type: ignore[misc]
     return check_bound("first page of 2,000, worker not started, median of 7", median(taken), 300, "ms")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 
 from docshare.contract.limits import RatePolicy
-from docshare.server.pdf.engine import Engine
+from docshare.server.pdf.engine import PdfEngine
 from docshare.server.rules import guesses
 from docshare.server.services.accounts import passwords
 from docshare.server.services.links.guessing import Lock
@@ -36,10 +36,10 @@ def main(rounds: int) -> int:
     """Measure and print; returns the exit code."""
     free = RatePolicy("free", 10**6, 1_000, "x")
     passwords._LOCK = Lock(free, free)
-    guesses.wait_ms = lambda wrong, since: 0  # type: ignore[assignment]
+    guesses.password_delay_ms = lambda wrong, since: 0  # type: ignore[assignment]
     with tempfile.TemporaryDirectory() as folder:
         clock = FakeClock()
-        world = make_world(make_runtime(Path(folder) / "data", clock, Engine(workers=1)), clock)
+        world = make_world(make_runtime(Path(folder) / "data", clock, PdfEngine(workers=1)), clock)
         submit_form(sign_in_browser(world, world.pia), "/account/password", password="correct horse battery")
         times: dict[str, list[float]] = {email: [] for email in EMAILS}
         for _ in range(rounds):

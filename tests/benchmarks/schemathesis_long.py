@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from docshare.server.pdf.engine import Engine
+from docshare.server.pdf.engine import PdfEngine
 from tests.benchmarks.comparison import read_amount
 from tests.support.cast import World, close_world, make_runtime, make_world
 from tests.support.clock import FakeClock
@@ -39,7 +39,7 @@ def main() -> int:
 
 def _run_plan(folder: Path, plan: str, seed: str, seconds: str) -> bool:
     """Play on a fresh stage, print what schemathesis says, and tell whether it found nothing."""
-    engine = Engine(workers=1)
+    engine = PdfEngine(workers=1)
     made: list[World] = []
 
     def build(**settings: Any) -> World:

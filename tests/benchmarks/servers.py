@@ -17,7 +17,7 @@ from flask import Flask
 from docshare.contract.plans import Plan
 from docshare.server import logs
 from docshare.server.api.early import make_judge
-from docshare.server.api.problems import draw_error
+from docshare.server.api.problems import build_error_refusal
 from docshare.server.app import create_app
 from docshare.server.config import Config
 from docshare.server.http.listener import Accept, Refuse, make_server
@@ -42,7 +42,7 @@ def serve_product(folder: Path, pipe: Connection) -> None:
             0,
             judge=make_judge(rt),
             parts=rt.blobs.part,
-            draw_error=lambda status, path, detail: draw_error(rt, status, path, detail),
+            draw_error=lambda status, path, detail: build_error_refusal(rt, status, path, detail),
             threads=THREADS,
         )
         pipe.send((server.port, key))

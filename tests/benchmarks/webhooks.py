@@ -24,7 +24,7 @@ import stripe
 
 from docshare.contract.plans import Plan
 from docshare.server.config import Config
-from docshare.server.rules.deliveries import PER_ACCOUNT, PER_WEBHOOK
+from docshare.server.rules.deliveries import MAX_PER_ACCOUNT, MAX_PER_WEBHOOK
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import accounts, callers
 from docshare.server.services.events import activity
@@ -303,8 +303,8 @@ def _ideal_seconds(lengths: list[float], each: int) -> float:
     accounts_work: Counter[int] = Counter()
     for number, seconds in enumerate(lengths):
         accounts_work[number % 10] += each * seconds  # type: ignore[assignment]
-    by_receiver = max(-(-each // PER_WEBHOOK) * seconds for seconds in lengths)
-    return max(each * sum(lengths) / SENDERS, max(accounts_work.values()) / PER_ACCOUNT, by_receiver)
+    by_receiver = max(-(-each // MAX_PER_WEBHOOK) * seconds for seconds in lengths)
+    return max(each * sum(lengths) / SENDERS, max(accounts_work.values()) / MAX_PER_ACCOUNT, by_receiver)
 
 
 def main() -> int:

@@ -153,7 +153,7 @@ def test_no_colour_of_the_owner_makes_anything_unreadable(
                                   ("#notice-reload", "#notice-reload")):  # fmt: skip
                 assert contrast_ratio(page, words, ground) >= 4.5, (chosen, words)
             line, bar = (computed_style(page, name, "background-color") for name in ("#progress", ".bar"))
-            assert colours.contrast(parse_colour(line), parse_colour(bar)) >= 4.5
+            assert colours.contrast_ratio(parse_colour(line), parse_colour(bar)) >= 4.5
 
 
 @pytest.mark.parametrize(("size", "height"), [("s", 24), ("m", 36), ("l", 52), ("xl", 76)])

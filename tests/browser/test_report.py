@@ -13,8 +13,8 @@ import pypdfium2
 import pytest
 from playwright.sync_api import Browser, Page
 
-from docshare.report import Material
-from docshare.report.standalone import document
+from docshare.report import ReportInput
+from docshare.report.standalone import render_standalone
 from docshare.server.services.readership import viewing
 from tests.support import reports
 from tests.support.axe import find_serious_violations
@@ -119,7 +119,7 @@ def test_the_file_fits_and_has_no_serious_violation(
     browser: Browser, tmp_path: Path, size: dict[str, Any], name: str
 ) -> None:
     target = tmp_path / "report.html"
-    target.write_text(document(reports.full_material(), "https://docs.example.com"), encoding="utf-8")
+    target.write_text(render_standalone(reports.full_material(), "https://docs.example.com"), encoding="utf-8")
     with visitor(browser, **size) as person:
         person.page.goto(target.as_uri())
         save_screenshot(person.page, f"file-{name}")
@@ -135,7 +135,9 @@ def test_the_other_shapes_of_the_report_have_no_serious_violation(browser: Brows
     if tier == "nobody yet":
         report["summary"] = dict.fromkeys(report["summary"], 0)
     target = tmp_path / "report.html"
-    target.write_text(document(Material(report, reports.MADE_AT, code=reports.DOT), "https://docs.example.com"))
+    target.write_text(
+        render_standalone(ReportInput(report, reports.MADE_AT, code=reports.DOT), "https://docs.example.com")
+    )
     with visitor(browser) as person:
         person.page.goto(target.as_uri())
         save_screenshot(person.page, f"file-{tier.replace(' ', '-')}")
@@ -237,7 +239,7 @@ def test_texts_of_a_hostile_server_stay_texts_in_the_file(browser: Browser, tmp_
                 name: reports.poison_texts(getattr(material, name), text)
                 for name in ("report", "marks", "annotations", "feedback")
             }
-            target.write_text(document(replace(material, **parts), text), encoding="utf-8", errors="replace")
+            target.write_text(render_standalone(replace(material, **parts), text), encoding="utf-8", errors="replace")
             person.page.goto(target.as_uri())
             assert person.page.evaluate("document.documentElement.dataset.pwned") is None, text
             assert person.page.url == target.as_uri()

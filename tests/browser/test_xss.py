@@ -14,7 +14,7 @@ import pytest
 from flask.testing import FlaskClient
 from playwright.sync_api import Browser, Page, expect
 
-from docshare.server.pdf.engine import Engine
+from docshare.server.pdf.engine import PdfEngine
 from tests.support.browser import DESKTOP, visitor
 from tests.support.cast import World, make_runtime, make_world
 from tests.support.fake_api import FakeTime
@@ -75,7 +75,7 @@ class XssSite:
 
 
 @pytest.fixture(scope="module")
-def building(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Iterator[XssSite]:
+def building(tmp_path_factory: pytest.TempPathFactory, engine: PdfEngine) -> Iterator[XssSite]:
     clock = RunningClock()
     folder = tmp_path_factory.mktemp("poisoned") / "data"
     world = make_world(make_runtime(folder, clock, engine, rate_limit=100_000), clock)

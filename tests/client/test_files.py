@@ -10,7 +10,7 @@ import pytest
 
 from docshare.client import Client
 from docshare.client.errors import ConnectionLost, Refused, UnknownOutcome
-from docshare.contract.wire import instant
+from docshare.contract.wire import format_instant
 from tests.support.fake_api import BASE, UUID, FakeApi, FakeResponse, problem
 
 ID = UUID.format(1)
@@ -89,7 +89,12 @@ def replace_content(client: Client, **more: Any) -> dict[str, Any]:
 
 
 def make_revision(**more: Any) -> dict[str, Any]:
-    made = {"contentVersion": 2, "originalName": "second.pdf", "size": len(PDF), "createdAt": instant(int(BASE * 1000))}
+    made = {
+        "contentVersion": 2,
+        "originalName": "second.pdf",
+        "size": len(PDF),
+        "createdAt": format_instant(int(BASE * 1000)),
+    }
     return made | {"sha256": hashlib.sha256(PDF).hexdigest()} | more
 
 
@@ -125,7 +130,7 @@ def test_a_replacement_whose_answer_is_lost_is_found_among_the_revisions(api: Fa
     assert len(api.asked("POST", f"/files/{ID}/content")) == 1
 
 
-@pytest.mark.parametrize("old", [{"sha256": "0" * 64}, {"createdAt": instant(int((BASE - 60) * 1000))}])
+@pytest.mark.parametrize("old", [{"sha256": "0" * 64}, {"createdAt": format_instant(int((BASE - 60) * 1000))}])
 def test_a_replacement_that_did_not_arrive_is_sent_once_more(api: FakeApi, client: Client, old: dict[str, Any]) -> None:
     api.on("POST", f"/files/{ID}/content", FakeResponse(then="drop"), REPLACED)
     api.on("GET", f"/files/{ID}", {"uuid": ID, "revisions": [make_revision(**old)]})

@@ -7,32 +7,33 @@ from collections.abc import Callable
 import pytest
 
 from docshare.client import Client
-from docshare.client.pacing import Budget, Meter, read_budget, read_retry_after
+from docshare.client.pacing import RateBudget, RateMeter, read_budget, read_retry_after
 from tests.support.fake_api import BASE, FakeApi, FakeResponse, FakeTime
 
 
 @pytest.mark.parametrize(
     ("headers", "budget"),
     [
-        ({"RateLimit": '"default";r=50;t=30'}, Budget(50, 30.0, 120, 60.0)),
-        ({"RateLimit": '"d";r=50;t=30', "RateLimit-Policy": '"d";q=200;w=10'}, Budget(50, 30.0, 200, 10.0)),
-        ({"RateLimit": '"d" ; r=7'}, Budget(7, 0.0, 120, 60.0)),
+        ({"RateLimit": '"default";r=50;t=30'}, RateBudget(50, 30.0, 120, 60.0)),
+        ({"RateLimit": '"d";r=50;t=30', "RateLimit-Policy": '"d";q=200;w=10'}, RateBudget(50, 30.0, 200, 10.0)),
+        ({"RateLimit": '"d" ; r=7'}, RateBudget(7, 0.0, 120, 60.0)),
         ({"RateLimit": '"a";r=90;t=60, "b";r=5;t=9', "RateLimit-Policy": '"b";q=10;w=9, "a";q=120;w=60'},
-         Budget(5, 9.0, 10, 9.0)),
-        ({"RateLimit": '"odd, \\"name\\"";r=3;t=4'}, Budget(3, 4.0, 120, 60.0)),
-        ({"RateLimit": "limit=100, remaining=50, reset=30"}, Budget(50, 30.0, 100, 60.0)),
-        ({"RateLimit": "limit=90, remaining=50, reset=30", "RateLimit-Policy": "90;w=20"}, Budget(50, 30.0, 90, 20.0)),
-        ({"RateLimit-Limit": "60", "RateLimit-Remaining": "6", "RateLimit-Reset": "5"}, Budget(6, 5.0, 60, 60.0)),
+         RateBudget(5, 9.0, 10, 9.0)),
+        ({"RateLimit": '"odd, \\"name\\"";r=3;t=4'}, RateBudget(3, 4.0, 120, 60.0)),
+        ({"RateLimit": "limit=100, remaining=50, reset=30"}, RateBudget(50, 30.0, 100, 60.0)),
+        ({"RateLimit": "limit=90, remaining=50, reset=30", "RateLimit-Policy": "90;w=20"}, RateBudget(50, 30.0, 90,
+            20.0)),
+        ({"RateLimit-Limit": "60", "RateLimit-Remaining": "6", "RateLimit-Reset": "5"}, RateBudget(6, 5.0, 60, 60.0)),
         ({"X-RateLimit-Limit": "120", "X-RateLimit-Remaining": "3", "X-RateLimit-Reset": "40"},
-         Budget(3, 40.0, 120, 60.0)),
-        ({"x-ratelimit-remaining": "3", "x-ratelimit-reset": str(int(BASE) + 12)}, Budget(3, 12.0, 120, 60.0)),
-        ({"RateLimit": '"d";r=9;t=8', "X-RateLimit-Remaining": "1"}, Budget(9, 8.0, 120, 60.0)),
+         RateBudget(3, 40.0, 120, 60.0)),
+        ({"x-ratelimit-remaining": "3", "x-ratelimit-reset": str(int(BASE) + 12)}, RateBudget(3, 12.0, 120, 60.0)),
+        ({"RateLimit": '"d";r=9;t=8', "X-RateLimit-Remaining": "1"}, RateBudget(9, 8.0, 120, 60.0)),
         ({"RateLimit": "nonsense"}, None),
         ({"X-RateLimit-Remaining": "many"}, None),
         ({}, None),
     ],
 )  # fmt: skip
-def test_a_budget_is_read_from(headers: dict[str, str], budget: Budget | None) -> None:
+def test_a_budget_is_read_from(headers: dict[str, str], budget: RateBudget | None) -> None:
     assert read_budget(headers, BASE) == budget
 
 
@@ -58,7 +59,7 @@ def test_retry_after_is_seconds_or_a_date(text: str, seconds: float | None) -> N
     ],
 )
 def test_a_fifth_of_the_limit_is_left_to_others(remaining: int, reset: float, spacing: float) -> None:
-    assert Budget(remaining, reset, 120, 60.0).spacing() == spacing
+    assert RateBudget(remaining, reset, 120, 60.0).spacing() == spacing
 
 
 def test_a_bulk_command_slows_down_before_the_wall(
@@ -90,7 +91,7 @@ def test_what_one_connection_hears_about_the_limit_its_forks_know(api: FakeApi, 
 )
 def test_the_time_for_many_requests_is_known_before(remaining: int, requests: int, seconds: float) -> None:
     """120 a minute, of which 24 are left to others; the rest at two a second."""
-    meter = Meter()
+    meter = RateMeter()
     assert meter.duration(requests) == 0.0
     meter.note({"RateLimit": f'"p";r={remaining};t=60', "RateLimit-Policy": '"p";q=120;w=60'}, 0.0, 0.0)
     assert meter.duration(requests) == pytest.approx(seconds)

@@ -11,7 +11,7 @@ import pytest
 
 from docshare.client import Client
 from docshare.client.errors import ConnectionLost, UnknownOutcome
-from docshare.contract.wire import instant
+from docshare.contract.wire import format_instant
 from tests.support.fake_api import BASE, UUID, FakeApi, FakeResponse, FakeTime, problem
 
 CONTENT = b"%PDF-1.7 hello"
@@ -21,7 +21,7 @@ STORED = {"uuid": UUID.format(1), "shortId": "aB3dE5fG7hJ9", "shareUrl": "https:
 
 def stored_file(number: int = 1, **more: Any) -> dict[str, Any]:
     base = {"uuid": UUID.format(number), "shortId": "aB3dE5fG7hJ9", "originalName": "deck.pdf", "size": len(CONTENT)}
-    return base | {"createdAt": instant(int(BASE * 1000)), "shareUrl": "https://d.example/aB3dE5fG7hJ9"} | more
+    return base | {"createdAt": format_instant(int(BASE * 1000)), "shareUrl": "https://d.example/aB3dE5fG7hJ9"} | more
 
 
 def upload_content(client: Client, name: str = "deck.pdf") -> dict[str, Any]:
@@ -58,7 +58,7 @@ def test_a_server_that_lists_no_share_links_gets_the_usual_one(api: FakeApi, cli
     [
         stored_file(originalName="other.pdf"),
         stored_file(size=999),
-        stored_file(createdAt=instant(int((BASE - 60) * 1000))),
+        stored_file(createdAt=format_instant(int((BASE - 60) * 1000))),
         stored_file(createdAt="yesterday"),
         stored_file(sha256="0" * 64),
     ],
@@ -95,7 +95,7 @@ def test_a_file_that_appears_only_a_moment_later_is_found(api: FakeApi, client: 
 def test_the_server_s_own_clock_decides_what_is_new(api: FakeApi, client: Client) -> None:
     """Here it runs an hour behind this machine's."""
     api.on("POST", "/files", DROP)
-    created = instant(int((BASE - 3600) * 1000))
+    created = format_instant(int((BASE - 3600) * 1000))
     api.wall = lambda: BASE - 3600
     api.files = [stored_file(createdAt=created)]
     assert upload_content(client)["recovered"] is True

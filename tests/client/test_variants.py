@@ -12,7 +12,7 @@ import pytest
 from docshare.client import Client
 from docshare.client.errors import NotAnApi, Refused, TimedOut, UnknownOutcome
 from docshare.contract.problems import Problem
-from docshare.contract.wire import instant
+from docshare.contract.wire import format_instant
 from tests.support.fake_api import BASE, UUID, FakeApi, FakeResponse, FakeTime, problem
 
 FILE = "aB3dE5fG7hJ9"
@@ -24,7 +24,7 @@ DROP = FakeResponse(then="drop")
 def make_variant(number: int = 1, label: str | None = "Ann", **more: Any) -> dict[str, Any]:
     row = {"uuid": UUID.format(number), "shortId": "vB3dE5fG7hJ9", "url": "https://d.example/v", "overrides": {}}
     row |= {} if label is None else {"label": label}
-    return row | {"createdAt": instant(int(BASE * 1000)), **more}
+    return row | {"createdAt": format_instant(int(BASE * 1000)), **more}
 
 
 def count_posts(api: FakeApi) -> int:
@@ -90,7 +90,7 @@ def test_the_one_new_variant_of_that_label_is_the_result(api: FakeApi, client: C
         make_variant(label="Anna"),
         make_variant(label=None),
         make_variant(overrides={"allowDownload": True}),
-        make_variant(createdAt=instant(int((BASE - 60) * 1000))),
+        make_variant(createdAt=format_instant(int((BASE - 60) * 1000))),
         make_variant(9),
     ],
 )

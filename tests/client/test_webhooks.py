@@ -12,7 +12,7 @@ import pytest
 from docshare.client import Client
 from docshare.client.errors import ConnectionLost, NotAnApi, Refused, TimedOut, UnknownOutcome
 from docshare.contract.problems import Problem
-from docshare.contract.wire import instant
+from docshare.contract.wire import format_instant
 from tests.support.fake_api import BASE, UUID, FakeApi, FakeResponse, FakeTime, problem
 
 URL = "https://hooks.example.com/d"
@@ -24,7 +24,7 @@ DROP = FakeResponse(then="drop")
 
 def make_webhook(number: int = 1, **more: Any) -> dict[str, Any]:
     row = {"uuid": UUID.format(number), "url": URL, "events": ["file.viewed"], "format": "json", "active": True}
-    return row | {"createdAt": instant(int(BASE * 1000)), **more}
+    return row | {"createdAt": format_instant(int(BASE * 1000)), **more}
 
 
 def created_answer(number: int = 1, **more: Any) -> FakeResponse:
@@ -32,7 +32,7 @@ def created_answer(number: int = 1, **more: Any) -> FakeResponse:
 
 
 def make_delivery(number: int, **more: Any) -> dict[str, Any]:
-    row = {"id": number, "event": "file.viewed", "createdAt": instant(int(BASE * 1000)), "state": "delivered"}
+    row = {"id": number, "event": "file.viewed", "createdAt": format_instant(int(BASE * 1000)), "state": "delivered"}
     return row | {"attempts": [], **more}
 
 
@@ -119,7 +119,7 @@ def test_the_one_new_webhook_like_that_is_the_result_without_its_secret(
         make_webhook(events=None),
         make_webhook(format="slack"),
         make_webhook(fileUuid=UUID.format(8)),
-        make_webhook(createdAt=instant(int((BASE - 60) * 1000))),
+        make_webhook(createdAt=format_instant(int((BASE - 60) * 1000))),
         make_webhook(9),
     ],
 )

@@ -6,10 +6,10 @@ from docshare.contract.features import (
     OPERATION_PLANS,
     REPORT_SECTIONS,
     REPORT_SUMMARY,
-    keys_for,
-    operation_plan,
     plan_problem,
     require_plan,
+    required_plan,
+    visible_keys,
 )
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
@@ -49,8 +49,8 @@ SECTIONS = {
 
 
 def test_the_operations_that_need_a_plan() -> None:
-    assert {name for name in OPERATIONS if operation_plan(name) == Plan.BASIC} == set(BASIC)
-    assert {name for name in OPERATIONS if operation_plan(name) == Plan.PRO} == set(PRO)
+    assert {name for name in OPERATIONS if required_plan(name) == Plan.BASIC} == set(BASIC)
+    assert {name for name in OPERATIONS if required_plan(name) == Plan.PRO} == set(PRO)
     assert set(OPERATION_PLANS) == {*BASIC, *PRO}
 
 
@@ -59,8 +59,8 @@ def test_the_operations_that_need_a_plan() -> None:
 )
 def test_the_report_shows_each_plan_its_parts_in_order(tier: str, tiers: list[str]) -> None:
     plan = Plan.of(tier)
-    assert list(keys_for(REPORT_SUMMARY, plan)) == [key for part in tiers for key in SUMMARY[part]]
-    assert list(keys_for(REPORT_SECTIONS, plan)) == [key for part in tiers for key in SECTIONS[part]]
+    assert list(visible_keys(REPORT_SUMMARY, plan)) == [key for part in tiers for key in SUMMARY[part]]
+    assert list(visible_keys(REPORT_SECTIONS, plan)) == [key for part in tiers for key in SECTIONS[part]]
 
 
 @pytest.mark.parametrize(

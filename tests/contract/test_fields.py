@@ -18,21 +18,21 @@ ROUTE_WORDS = (
 EMAIL = {"key": "mail", "label": "Mail", "type": "email", "required": True}
 
 PARSERS: dict[str, fields.Parser[Any]] = {
-    "boolean": fields.boolean,
-    "integer": fields.integer(0, 1_000_000),
-    "text": fields.text(1, 200),
-    "word": fields.word("a", "b"),
-    "instant": fields.instant,
-    "colour": fields.colour,
-    "measurement": fields.measurement,
-    "https_url": fields.https_url,
-    "web_url": fields.web_url,
-    "slug": fields.slug,
-    "password": fields.password,
-    "uuid": fields.uuid,
-    "page_range": fields.page_range,
-    "domains": fields.domains,
-    "gate_form": fields.gate_form,
+    "boolean": fields.parse_boolean,
+    "integer": fields.integer_parser(0, 1_000_000),
+    "text": fields.text_parser(1, 200),
+    "word": fields.word_parser("a", "b"),
+    "instant": fields.parse_instant,
+    "colour": fields.parse_color,
+    "measurement": fields.parse_measurement_id,
+    "https_url": fields.parse_https_url,
+    "web_url": fields.parse_web_url,
+    "slug": fields.parse_slug,
+    "password": fields.parse_password,
+    "uuid": fields.parse_uuid,
+    "page_range": fields.parse_page_range,
+    "domains": fields.parse_domains,
+    "gate_form": fields.parse_gate_fields,
 }
 
 ACCEPTED: list[tuple[str, Any, Any]] = [
@@ -247,7 +247,7 @@ def test_any_json_meets_nothing_but_a_problem(parser: str, value: Any) -> None:
     ids=short_repr,
 )
 def test_a_clamped_number_is_the_nearest(value: Any, low: float, high: float, nearest: float | None) -> None:
-    found = fields.clamped(value, low, high)
+    found = fields.clamp(value, low, high)
     assert found == nearest
     assert type(found) is type(nearest)
 

@@ -82,22 +82,22 @@ def test_names_and_type_of_what_is_stored() -> None:
     ],
 )
 def test_an_office_input_has_its_own_cap_on_every_plan(kind: str, plan: Plan, cap: int) -> None:
-    assert media.input_cap(kind, plan) == cap
+    assert media.input_size_limit(kind, plan) == cap
 
 
 @pytest.mark.parametrize(("plan", "cap"), [(Plan.FREE, 50 * MB), (Plan.BASIC, 200 * MB), (Plan.PRO, 2048 * MB)])
 def test_the_largest_input_of_a_plan(plan: Plan, cap: int) -> None:
-    assert media.largest_input(plan) == cap
+    assert media.max_input_size_limit(plan) == cap
 
 
 @pytest.mark.parametrize("offset", [0, 1, 100, 1019])
 def test_a_pdf_has_its_marker_within_the_first_1024_bytes(offset: int) -> None:
-    assert media.detect_document(b"\n" * offset + b"%PDF-1.7\n") == "pdf"
+    assert media.detect_document_type(b"\n" * offset + b"%PDF-1.7\n") == "pdf"
 
 
 @pytest.mark.parametrize("offset", [1020, 1023, 1024, 5000])
 def test_a_marker_that_ends_later_makes_no_pdf(offset: int) -> None:
-    assert media.detect_document(b"\n" * offset + b"%PDF-1.7\n") is None
+    assert media.detect_document_type(b"\n" * offset + b"%PDF-1.7\n") is None
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_a_marker_that_ends_later_makes_no_pdf(offset: int) -> None:
     ],
 )
 def test_a_document_is_known_by_its_bytes(head: bytes, kind: str | None) -> None:
-    assert media.detect_document(head) == kind
+    assert media.detect_document_type(head) == kind
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_a_document_is_known_by_its_bytes(head: bytes, kind: str | None) -> None
     ],
 )
 def test_a_zip_is_known_by_the_folders_of_its_entries(names: list[str], kind: str | None) -> None:
-    assert media.zip_kind(names) == kind
+    assert media.detect_zip_type(names) == kind
 
 
 @pytest.mark.parametrize(
@@ -168,11 +168,11 @@ def test_a_zip_is_known_by_the_folders_of_its_entries(names: list[str], kind: st
     ],
 )
 def test_an_asset_is_known_by_its_bytes(head: bytes, type_: str | None) -> None:
-    assert media.detect_asset(head) == type_
+    assert media.detect_asset_type(head) == type_
 
 
 @given(st.sampled_from([b"", b"PK\x03\x04", OLE, b"RIFF", b"\xff"]), st.binary(max_size=1100))
 def test_any_bytes_get_an_answer(start: bytes, rest: bytes) -> None:
     known = {None, "pdf", "docx", "pptx", "ppt", "doc", "zip", "ole"}
-    assert media.detect_document(start + rest) in known
-    assert media.detect_asset(start + rest) in {None, "image/png", "image/jpeg", "image/webp", "audio/mpeg"}
+    assert media.detect_document_type(start + rest) in known
+    assert media.detect_asset_type(start + rest) in {None, "image/png", "image/jpeg", "image/webp", "audio/mpeg"}

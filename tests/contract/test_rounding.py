@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from docshare.contract.rounding import half_up
+from docshare.contract.rounding import round_half_up
 
 
 @pytest.mark.parametrize(
@@ -15,4 +15,4 @@ from docshare.contract.rounding import half_up
     ],
 )  # fmt: skip
 def test_a_half_goes_upward_by_the_number_as_it_is_written(value: float, digits: int, expected: float) -> None:
-    assert half_up(value, digits) == expected
+    assert round_half_up(value, digits) == expected

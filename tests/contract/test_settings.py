@@ -14,7 +14,7 @@ from docshare.contract.settings import (
     SETTINGS,
     parse_settings,
     parse_value,
-    plan_needed,
+    required_plan,
 )
 from tests.contract.hostile_values import json_values, refusal_codes, run_parser
 
@@ -119,23 +119,23 @@ def test_the_keys_of_a_revision() -> None:
 def test_a_value_is_read_and_needs_its_plan(name: str, sent: Any, stored: Any, plan: Plan) -> None:
     found = parse_value(name, sent)
     assert found == stored
-    assert plan_needed(name, found) is plan
+    assert required_plan(name, found) is plan
 
 
 @pytest.mark.parametrize(("name", "value"), [(row[0], value) for row in ROWS for value in row[3]])
 def test_a_clearing_value_clears_and_needs_no_plan(name: str, value: Any) -> None:
     found = parse_value(name, value)
     assert found == ({} if name == "viewerSettings" else None)
-    assert plan_needed(name, found) is Plan.FREE
+    assert required_plan(name, found) is Plan.FREE
 
 
 @pytest.mark.parametrize("name", [row[0] for row in ROWS if row[2] is False])
 def test_switching_off_needs_no_plan(name: str) -> None:
-    assert plan_needed(name, parse_value(name, False)) is Plan.FREE
+    assert required_plan(name, parse_value(name, False)) is Plan.FREE
 
 
 def test_viewer_settings_equal_to_the_defaults_need_no_plan() -> None:
-    assert plan_needed("viewerSettings", parse_value("viewerSettings", {"flip": {"speedMs": 450}})) is Plan.FREE
+    assert required_plan("viewerSettings", parse_value("viewerSettings", {"flip": {"speedMs": 450}})) is Plan.FREE
 
 
 @pytest.mark.parametrize(
@@ -190,5 +190,5 @@ def test_hostile_values_meet_nothing_but_a_problem(name: str) -> None:
 def test_any_json_meets_nothing_but_a_problem(body: Any) -> None:
     accepted, found = run_parser(parse_settings, body)
     assert (
-        all(plan_needed(name, value) in Plan for name, value in found.items()) if accepted else found == "bad_request"
+        all(required_plan(name, value) in Plan for name, value in found.items()) if accepted else found == "bad_request"
     )

@@ -6,7 +6,7 @@ import pytest
 
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
-from docshare.contract.settings import SETTINGS, parse_value, plan_needed
+from docshare.contract.settings import SETTINGS, parse_value, required_plan
 from docshare.contract.viewer import VIEWER_BLOCKS, ViewerField
 from tests.contract.settings_table import CASES, LOOKS, LookCase, SettingCase
 
@@ -30,13 +30,13 @@ def test_every_viewer_setting_has_its_row() -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=case_name)
 def test_a_setting_needs_its_plan_and_taking_it_back_needs_none(case: SettingCase) -> None:
-    assert plan_needed(case.name, parse_value(case.name, case.sent)).tier == case.plan
-    assert plan_needed(case.name, parse_value(case.name, case.taken_back)) is Plan.FREE
+    assert required_plan(case.name, parse_value(case.name, case.sent)).tier == case.plan
+    assert required_plan(case.name, parse_value(case.name, case.taken_back)) is Plan.FREE
 
 
 @pytest.mark.parametrize("look", LOOKS, ids=case_name)
 def test_a_viewer_setting_needs_its_plan_and_its_default_needs_none(look: LookCase) -> None:
-    assert plan_needed("viewerSettings", parse_value("viewerSettings", look.deviation)).tier == look.plan
+    assert required_plan("viewerSettings", parse_value("viewerSettings", look.deviation)).tier == look.plan
     assert parse_value("viewerSettings", look.plain) == {}
 
 

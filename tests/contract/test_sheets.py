@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from docshare.contract.sheets import neutral
+from docshare.contract.sheets import neutralize_formula
 
 TRIGGERS = "=+-@＝＋－＠﹢﹣﹦﹫⁺⁻⁼₊₋₌−"
 UNSEEN = [
@@ -28,14 +28,14 @@ PLAIN = ["", "Ann", "1+1", "a=b", "'=1", "\u200bAnn", "  Ann", "é", "🙂", "(=
 @pytest.mark.parametrize("trigger", TRIGGERS, ids=unicodedata.name)
 def test_a_formula_begins_with_a_quote(unseen: str, trigger: str) -> None:
     text = f"{unseen}{trigger}cmd|'/C calc'!A0"
-    assert neutral(text) == f"'{text}"
+    assert neutralize_formula(text) == f"'{text}"
 
 
 @pytest.mark.parametrize("text", ["\tAnn", "\r\nAnn", "\nAnn", "\0Ann"], ids=ascii)
 def test_a_cell_that_begins_with_a_control_character_begins_with_a_quote(text: str) -> None:
-    assert neutral(text) == f"'{text}"
+    assert neutralize_formula(text) == f"'{text}"
 
 
 @pytest.mark.parametrize("text", PLAIN, ids=ascii)
 def test_any_other_text_stays_as_it_is(text: str) -> None:
-    assert neutral(text) == text
+    assert neutralize_formula(text) == text

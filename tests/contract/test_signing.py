@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docshare.contract.signing import Verdict, sign, verify
+from docshare.contract.signing import SignatureVerdict, sign, verify
 
 SECRET = "whsec_000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
 BODY = (
@@ -29,27 +29,27 @@ def test_an_empty_body_is_signed_too() -> None:
 
 
 def test_the_signature_just_made_is_genuine() -> None:
-    assert verify(SECRET, BODY, HEADER, NOW) is Verdict.GENUINE
+    assert verify(SECRET, BODY, HEADER, NOW) is SignatureVerdict.GENUINE
     assert verify(SECRET, BODY, HEADER, NOW)
 
 
 def test_a_hex_decoded_key_does_not_fit() -> None:
     decoded = "t=1700000000,v1=409e5a1064fcbd942e6005de2e50d05c47a7d2fc791e826d6627a9d4884d3796"
-    assert verify(SECRET, BODY, decoded, NOW) is Verdict.MISMATCH
+    assert verify(SECRET, BODY, decoded, NOW) is SignatureVerdict.MISMATCH
 
 
 @pytest.mark.parametrize("secret", [SECRET.removeprefix("whsec_"), SECRET.upper(), SECRET[:-1], "", "\ud800", "ключ"])
 def test_another_secret_does_not_fit(secret: str) -> None:
-    assert verify(secret, BODY, HEADER, NOW) is Verdict.MISMATCH
+    assert verify(secret, BODY, HEADER, NOW) is SignatureVerdict.MISMATCH
 
 
 @pytest.mark.parametrize("body", [b"", BODY + b"\n", BODY.replace(b",", b", "), BODY.replace(b"viewed", b"burned")])
 def test_another_body_does_not_fit(body: bytes) -> None:
-    assert verify(SECRET, body, HEADER, NOW) is Verdict.MISMATCH
+    assert verify(SECRET, body, HEADER, NOW) is SignatureVerdict.MISMATCH
 
 
 def test_the_time_is_part_of_what_is_signed() -> None:
-    assert verify(SECRET, BODY, f"t=1700000001,v1={DIGEST}", NOW) is Verdict.MISMATCH
+    assert verify(SECRET, BODY, f"t=1700000001,v1={DIGEST}", NOW) is SignatureVerdict.MISMATCH
 
 
 @pytest.mark.parametrize(
@@ -72,31 +72,31 @@ def test_the_time_is_part_of_what_is_signed() -> None:
     ],
 )
 def test_a_header_of_another_form_is_malformed(header: str) -> None:
-    assert verify(SECRET, BODY, header, NOW) is Verdict.MALFORMED
+    assert verify(SECRET, BODY, header, NOW) is SignatureVerdict.MALFORMED
 
 
 @pytest.mark.parametrize(
     ("seconds", "verdict"),
     [
-        (-301, Verdict.FROM_THE_FUTURE),
-        (-300, Verdict.GENUINE),
-        (300, Verdict.GENUINE),
-        (301, Verdict.TOO_OLD),
-        (86_400, Verdict.TOO_OLD),
+        (-301, SignatureVerdict.FROM_THE_FUTURE),
+        (-300, SignatureVerdict.GENUINE),
+        (300, SignatureVerdict.GENUINE),
+        (301, SignatureVerdict.TOO_OLD),
+        (86_400, SignatureVerdict.TOO_OLD),
     ],
 )
-def test_the_replay_window_is_five_minutes_to_both_sides(seconds: int, verdict: Verdict) -> None:
+def test_the_replay_window_is_five_minutes_to_both_sides(seconds: int, verdict: SignatureVerdict) -> None:
     assert verify(SECRET, BODY, HEADER, NOW + seconds * 1000) is verdict
 
 
 def test_a_receiver_may_choose_its_window() -> None:
-    assert verify(SECRET, BODY, HEADER, NOW + 11_000, window=10_000) is Verdict.TOO_OLD
-    assert verify(SECRET, BODY, HEADER, NOW + 900_000, window=1_000_000) is Verdict.GENUINE
+    assert verify(SECRET, BODY, HEADER, NOW + 11_000, window=10_000) is SignatureVerdict.TOO_OLD
+    assert verify(SECRET, BODY, HEADER, NOW + 900_000, window=1_000_000) is SignatureVerdict.GENUINE
 
 
 def test_only_the_genuine_verdict_is_true_and_each_says_why() -> None:
-    assert [verdict for verdict in Verdict if verdict] == [Verdict.GENUINE]
-    assert all(verdict.value.endswith(".") for verdict in Verdict)
+    assert [verdict for verdict in SignatureVerdict if verdict] == [SignatureVerdict.GENUINE]
+    assert all(verdict.value.endswith(".") for verdict in SignatureVerdict)
 
 
 @given(st.text(max_size=90), st.binary(max_size=50), st.integers(0, 2**50))
@@ -112,5 +112,5 @@ def test_no_made_up_header_is_genuine(header: str) -> None:
 def test_the_window_is_judged_in_whole_seconds() -> None:
     """The header holds whole seconds, so the rest of the second in which it is verified does not count."""
     header = sign("whsec_x", b"{}", 0)
-    assert verify("whsec_x", b"{}", header, 300_999) is Verdict.GENUINE
-    assert verify("whsec_x", b"{}", header, 301_000) is Verdict.TOO_OLD
+    assert verify("whsec_x", b"{}", header, 300_999) is SignatureVerdict.GENUINE
+    assert verify("whsec_x", b"{}", header, 301_000) is SignatureVerdict.TOO_OLD

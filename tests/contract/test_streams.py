@@ -9,7 +9,7 @@ from docshare.contract.problems import Problem
 from docshare.contract.streams import (
     ACTIVITY,
     FIRST_ID,
-    GATE_REFUSAL,
+    GATE_PLAN_MESSAGE,
     SESSIONS,
     STREAMS,
     parse_limit,
@@ -63,7 +63,7 @@ def test_ids_start_at_two_so_that_since_one_walks_all() -> None:
 
 
 def test_the_plain_text_of_the_gate_refusal() -> None:
-    assert GATE_REFUSAL == "This feature requires the pro plan or higher"
+    assert GATE_PLAN_MESSAGE == "This feature requires the pro plan or higher"
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from docshare.contract.problems import Problem
-from docshare.contract.triggers import DESTRUCTIVE, SETTABLE, read_values
+from docshare.contract.triggers import DESTRUCTIVE, SETTABLE, parse_values
 
 # Typed from the table of kinds: of each kind what a reader decides. Ids, file, variant and source are the server's.
 KEYS = {
@@ -28,10 +28,10 @@ def test_two_kinds_change_the_file() -> None:
 
 
 def test_texts_become_values() -> None:
-    assert read_values("file.viewed", {"timeMs": "5000", "pagesViewed": "2"}) == {"timeMs": 5000, "pagesViewed": 2}
-    assert read_values("note.created", {"body": "7"}) == {"body": "7"}
+    assert parse_values("file.viewed", {"timeMs": "5000", "pagesViewed": "2"}) == {"timeMs": 5000, "pagesViewed": 2}
+    assert parse_values("note.created", {"body": "7"}) == {"body": "7"}
     given = {"email": "a@b.example", "fields.firm": "Acme", "fields.a": ""}
-    assert read_values("gate.completed", given) == {"email": "a@b.example", "fields": {"firm": "Acme", "a": ""}}
+    assert parse_values("gate.completed", given) == {"email": "a@b.example", "fields": {"firm": "Acme", "a": ""}}
 
 
 @pytest.mark.parametrize(
@@ -54,6 +54,6 @@ def test_texts_become_values() -> None:
 )
 def test_what_there_is_not_is_refused(kind: str, key: str, text: str) -> None:
     with pytest.raises(Problem) as caught:
-        read_values(kind, {key: text})
+        parse_values(kind, {key: text})
     assert caught.value.code == "bad_request"
     assert caught.value.hint.startswith(("Keys: ", "Kinds: "))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
-from docshare.contract.viewer import VIEWER_BLOCKS, VIEWER_MODES, ViewerField, normalise
+from docshare.contract.viewer import VIEWER_BLOCKS, VIEWER_MODES, ViewerField, normalize
 from tests.contract.hostile_values import json_values, refusal_codes, run_parser
 
 ASSET = "6f1d3c1e-9d3b-4f0a-8f57-0a1b2c3d4e5f"
@@ -103,7 +103,7 @@ DEFAULTS = {
     "value", [{}, [], DEFAULTS, {block: [] for block in DEFAULTS}, {"cta": []}, {"cta": {}}, {"unknown": {"a": 1}}]
 )
 def test_defaults_and_empty_blocks_deviate_in_nothing_and_need_no_plan(value: Any) -> None:
-    assert normalise(value) == ({}, Plan.FREE)
+    assert normalize(value) == ({}, Plan.FREE)
 
 
 @pytest.mark.parametrize(
@@ -163,12 +163,12 @@ def test_defaults_and_empty_blocks_deviate_in_nothing_and_need_no_plan(value: An
     ],
 )
 def test_an_object_is_cut_to_its_valid_deviations(value: Any, kept: Any, plan: Plan) -> None:
-    assert normalise(value) == (kept, plan)
+    assert normalize(value) == (kept, plan)
 
 
 def test_deviations_stand_in_the_order_of_the_table() -> None:
     sent = {"cta": CTA, "flip": {"rtl": True, "speedMs": 300}, "background": {"dim": 5, "type": "image"}}
-    values = normalise(sent).values
+    values = normalize(sent).values
     assert list(values) == ["background", "flip", "cta"]
     assert [list(block) for block in values.values()] == [["type", "dim"], ["speedMs", "rtl"], ["label", "url"]]
 
@@ -200,27 +200,27 @@ def test_deviations_stand_in_the_order_of_the_table() -> None:
 )
 def test_what_is_malformed_rejects_the_write_and_is_named(value: Any, named: str) -> None:
     with pytest.raises(Problem) as caught:
-        normalise(value)
+        normalize(value)
     assert (caught.value.code, named in caught.value.detail) == ("bad_request", True)
 
 
 @pytest.mark.parametrize("value", [None, 0, True, "", "{}", 0.5, [{}], ["flip"]])
 def test_what_is_no_object_is_a_bad_request(value: Any) -> None:
     with pytest.raises(Problem, match="viewerSettings"):
-        normalise(value)
+        normalize(value)
 
 
 @pytest.mark.parametrize(("block", "key"), [row[:2] for row in ROWS])
 def test_hostile_values_in_a_field_meet_nothing_but_a_problem(block: str, key: str) -> None:
     others = CTA if block == "cta" else {}
-    assert refusal_codes(lambda value: normalise({block: value if key == "-" else {**others, key: value}})) <= {
+    assert refusal_codes(lambda value: normalize({block: value if key == "-" else {**others, key: value}})) <= {
         "bad_request"
     }
 
 
 @pytest.mark.parametrize("block", sorted({row[0] for row in ROWS}))
 def test_hostile_blocks_meet_nothing_but_a_problem(block: str) -> None:
-    assert refusal_codes(lambda value: normalise({block: value})) <= {"bad_request"}
+    assert refusal_codes(lambda value: normalize({block: value})) <= {"bad_request"}
 
 
 WORDS = sorted({word for row in ROWS for word in row[5:]})
@@ -230,5 +230,5 @@ BLOCKS = st.dictionaries(st.sampled_from(KEYS), VALID | st.integers() | st.float
 
 @given(st.dictionaries(st.sampled_from(KEYS), BLOCKS | VALID) | json_values(KEYS))
 def test_any_json_is_normalised_to_what_stays_the_same_or_refused(value: Any) -> None:
-    accepted, found = run_parser(normalise, value)
-    assert normalise(found.values) == found if accepted else found == "bad_request"
+    accepted, found = run_parser(normalize, value)
+    assert normalize(found.values) == found if accepted else found == "bad_request"

@@ -25,8 +25,8 @@ KINDS: dict[str, tuple[list[str], list[str], bool, Plan]] = {
 WORDS = {
     "TEST_KIND": "webhook.test",
     "DENIED_KIND": "access.denied",
-    "DENIED_ALWAYS": ("reason", "count"),
-    "DENIED_WHEN": ("variantUuid",),
+    "DENIED_REQUIRED_KEYS": ("reason", "count"),
+    "DENIED_OPTIONAL_KEYS": ("variantUuid",),
     "DENIED_REASONS": ("password", "domain", "revoked", "expired", "burned"),
     "GATE_SOURCES": ("form", "email"),
     "PROOFING_KINDS": ("mark", "annotation"),
@@ -42,7 +42,7 @@ WORDS = {
     "SECRET_PREFIX": "whsec_",
     "SECRET_HEX_CHARS": 64,
     "RETRY_MS": (60_000, 600_000, 3_600_000, 3_600_000),
-    "ATTEMPTS": 5,
+    "MAX_ATTEMPTS": 5,
     "TIMEOUT_MS": 10_000,
     "DISPATCH_MS": 5_000,
     "DISABLE_AFTER": 20,
@@ -98,7 +98,7 @@ def test_only_gate_responses_need_a_plan_and_only_visitor_kinds_another_actor(ki
 
 def test_a_list_of_kinds_is_taken_in_order_and_each_once() -> None:
     sent = ["note.created", "file.viewed", "note.created"]
-    assert webhooks.event_kinds("events", sent) == ["note.created", "file.viewed"]
+    assert webhooks.parse_event_kinds("events", sent) == ["note.created", "file.viewed"]
 
 
 @pytest.mark.parametrize(
@@ -106,11 +106,11 @@ def test_a_list_of_kinds_is_taken_in_order_and_each_once() -> None:
 )
 def test_any_other_value_of_events_is_a_bad_request(value: object) -> None:
     with pytest.raises(Problem) as caught:
-        webhooks.event_kinds("events", value)
+        webhooks.parse_event_kinds("events", value)
     assert (caught.value.code, "events" in caught.value.detail) == ("bad_request", True)
 
 
 @given(json_values(list(KINDS)))
 def test_hostile_events_meet_nothing_but_a_problem(value: Any) -> None:
-    accepted, found = run_parser(webhooks.event_kinds, "events", value)
+    accepted, found = run_parser(webhooks.parse_event_kinds, "events", value)
     assert set(found) <= set(KINDS) if accepted else found == "bad_request"

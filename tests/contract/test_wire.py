@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docshare.contract.wire import instant, parse_instant, present, spoken
+from docshare.contract.wire import drop_none, format_instant, format_seconds, parse_instant
 
 FIRST, LAST = -62_135_596_800_000, 253_402_300_799_999  # the years 1 and 9999
 
@@ -20,7 +20,7 @@ FIRST, LAST = -62_135_596_800_000, 253_402_300_799_999  # the years 1 and 9999
     ],
 )
 def test_an_instant_is_drawn_with_milliseconds_and_z(millis: int, text: str) -> None:
-    assert instant(millis) == text
+    assert format_instant(millis) == text
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_what_is_no_instant_is_none(text: str) -> None:
 
 @given(st.integers(FIRST, LAST))
 def test_a_drawn_instant_reads_back(millis: int) -> None:
-    assert parse_instant(instant(millis)) == millis
+    assert parse_instant(format_instant(millis)) == millis
 
 
 @given(
@@ -81,11 +81,11 @@ def test_a_drawn_instant_reads_back(millis: int) -> None:
 )
 def test_whatever_is_read_can_be_drawn(text: str) -> None:
     millis = parse_instant(text)
-    assert millis is None or parse_instant(instant(millis)) == millis
+    assert millis is None or parse_instant(format_instant(millis)) == millis
 
 
 def test_a_value_that_is_not_set_is_an_absent_key() -> None:
-    assert present({"a": None, "b": 0, "c": "", "d": False, "e": []}) == {"b": 0, "c": "", "d": False, "e": []}
+    assert drop_none({"a": None, "b": 0, "c": "", "d": False, "e": []}) == {"b": 0, "c": "", "d": False, "e": []}
 
 
 @pytest.mark.parametrize(
@@ -104,4 +104,4 @@ def test_a_value_that_is_not_set_is_an_absent_key() -> None:
     ],
 )
 def test_a_duration_is_said_in_two_units_at_most(seconds: int, said: str) -> None:
-    assert spoken(seconds) == said
+    assert format_seconds(seconds) == said

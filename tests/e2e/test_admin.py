@@ -226,7 +226,7 @@ def test_an_invitation_and_its_mail_with_and_without_a_server(tmp_path: Path, en
     table = run_docshare(
         "admin", "outbox", "list", "--format", "table", env=env | {"COLUMNS": "80"}
     ).stdout.splitlines()
-    assert table[0].split()[-1] == "MAIL"
+    assert table[0].split()[-1] == "UUID"
     assert mail["subject"] in table[1]
     assert table[1].split()[-1] == mail["uuid"][:8]
     shown = run_docshare("admin", "outbox", "show", mail["uuid"], env=env)

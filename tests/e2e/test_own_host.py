@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import requests
 
-from docshare.contract.local import HEADER, prove
+from docshare.contract.local import HEADER, compute_proof
 from tests.support.pdfs import simple_pdf
 from tests.support.server_process import make_env, run_docshare, start_server
 
@@ -70,7 +70,7 @@ def test_profile_local_comes_by_loopback_unlimited_and_prints_public_links(
     assert house.run("auth", "status").returncode == 0
     listed = house.run("ls", "-vv")
     assert (listed.returncode, HEADER in listed.stderr) == (0, True)
-    assert not {house.key, prove(house.key, f"Bearer {house.token}")} & {*listed.stderr.split()}
+    assert not {house.key, compute_proof(house.key, f"Bearer {house.token}")} & {*listed.stderr.split()}
     (where,) = [line for line in house.run("whoami", "--json", "-v").stderr.splitlines() if "GET" in line]
     assert "200" in where
 
@@ -87,21 +87,21 @@ def test_another_address_is_asked_for_is_asked(house: LocalServerProcess) -> Non
         lambda house: {},
         lambda house: {HEADER: "1"},
         lambda house: {HEADER: house.key},
-        lambda house: {HEADER: prove("0" * 64, f"Bearer {house.token}")},
-        lambda house: {HEADER: prove(house.key, "Bearer another")},
-        lambda house: {HEADER: prove(house.key, f"Bearer {house.token}"), "X-Forwarded-For": "127.0.0.1"},
-        lambda house: {HEADER: prove(house.key, f"Bearer {house.token}"), "X-Forwarded-For": "203.0.113.9"},
-        lambda house: {HEADER: prove(house.key, f"Bearer {house.token}"), "Forwarded": "for=127.0.0.1"},
+        lambda house: {HEADER: compute_proof("0" * 64, f"Bearer {house.token}")},
+        lambda house: {HEADER: compute_proof(house.key, "Bearer another")},
+        lambda house: {HEADER: compute_proof(house.key, f"Bearer {house.token}"), "X-Forwarded-For": "127.0.0.1"},
+        lambda house: {HEADER: compute_proof(house.key, f"Bearer {house.token}"), "X-Forwarded-For": "203.0.113.9"},
+        lambda house: {HEADER: compute_proof(house.key, f"Bearer {house.token}"), "Forwarded": "for=127.0.0.1"},
     ],
 )
 def test_who_merely_reaches_loopback_is_limited(house: LocalServerProcess, spoof: Any) -> None:
     assert [house.ask(**spoof(house)) for _ in range(LIMIT + 1)] == [200] * LIMIT + [429]
-    true = {HEADER: prove(house.key, f"Bearer {house.token}")}
+    true = {HEADER: compute_proof(house.key, f"Bearer {house.token}")}
     assert house.ask(**true) == 200, "the operator gets through all the same"
 
 
 def test_a_proof_is_no_credential(house: LocalServerProcess) -> None:
-    proof = {HEADER: prove(house.key, "Bearer ds_live_nobody"), "Authorization": "Bearer ds_live_nobody"}
+    proof = {HEADER: compute_proof(house.key, "Bearer ds_live_nobody"), "Authorization": "Bearer ds_live_nobody"}
     assert house.ask(**proof) == 401
 
 

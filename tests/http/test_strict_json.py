@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from docshare.contract.problems import Problem
 from docshare.server.http.strict_json import parse_object
-from docshare.server.rules.reading import parse_body
+from docshare.server.rules.reading import parse_beacon_request
 
 ROOM = 1 << 20
 
@@ -119,7 +119,7 @@ def test_a_boolean_stays_a_boolean() -> None:
 
 def test_beacons_come_in_through_it() -> None:
     with pytest.raises(Problem, match="twice"):
-        parse_body(b'{"token":"a","token":"b"}', prefetch=False)
+        parse_beacon_request(b'{"token":"a","token":"b"}', prefetch=False)
 
 
 _LEAVES = (

@@ -11,8 +11,8 @@ import pytest
 
 from docshare.contract.problems import Problem
 from docshare.server.office import convert as converting
-from docshare.server.office.convert import Converter, find_program
-from docshare.server.office.process import Jailed
+from docshare.server.office.convert import OfficeConverter, find_program
+from docshare.server.office.process import JailedCommand
 from docshare.server.store.blobs import Part
 from tests.support import office
 
@@ -69,12 +69,12 @@ def data(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def build(data: Path) -> Iterator[Callable[..., Converter]]:
+def build(data: Path) -> Iterator[Callable[..., OfficeConverter]]:
     """A function that makes a converter, closed afterwards."""
-    made: list[Converter] = []
+    made: list[OfficeConverter] = []
 
-    def make(program: Path | None, **settings: float) -> Converter:
-        made.append(Converter(data, program, **settings))  # type: ignore[arg-type]
+    def make(program: Path | None, **settings: float) -> OfficeConverter:
+        made.append(OfficeConverter(data, program, **settings))  # type: ignore[arg-type]
         return made[-1]
 
     yield make
@@ -83,7 +83,7 @@ def build(data: Path) -> Iterator[Callable[..., Converter]]:
 
 
 @pytest.fixture
-def converter(build: Callable[..., Converter], program: Path) -> Converter:
+def converter(build: Callable[..., OfficeConverter], program: Path) -> OfficeConverter:
     """A converter with the usual settings."""
     return build(program)
 
@@ -101,12 +101,12 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The commands that LibreOffice is started with."""
     commands: list[list[str]] = []
 
-    class Counted(Jailed):
-        def __init__(self, order: converting.Order) -> None:
+    class Counted(JailedCommand):
+        def __init__(self, order: converting.JailJob) -> None:
             commands.append(order["command"])
             super().__init__(order)
 
-    monkeypatch.setattr(converting, "Jailed", Counted)
+    monkeypatch.setattr(converting, "JailedCommand", Counted)
     return commands
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from docshare.server.office.convert import Converter
-from docshare.server.office.detect import kind_of
+from docshare.server.office.convert import OfficeConverter
+from docshare.server.office.detect import detect_kind
 from docshare.server.store.blobs import Part
 from tests.office.conftest import catch_problem
 from tests.support import office
@@ -102,19 +102,19 @@ def test_a_dangerous_container_is_refused_by_its_directory(put: Put, name: str) 
     make, detail = CONTAINERS[name]
     path = put(make(), "bomb.docx")
     start = time.monotonic()
-    problem = catch_problem(lambda: kind_of(path))
+    problem = catch_problem(lambda: detect_kind(path))
     assert (problem.status, problem.detail) == (422, detail)
     assert time.monotonic() - start < 1
 
 
 def test_many_parts_and_dense_small_ones_are_taken(put: Put) -> None:
     parts = [(f"word/media/{number}.bin", bytes([number % 251]) * 20_000) for number in range(380)]
-    assert kind_of(put(pack_docx(*parts, ("word/folder/", b"")), "dense.docx")) == "docx"
+    assert detect_kind(put(pack_docx(*parts, ("word/folder/", b"")), "dense.docx")) == "docx"
 
 
 @pytest.mark.parametrize("name", ["ratio over 100", "10,001 entries", "an entry above", "an encrypted entry"])
 def test_a_bomb_is_refused_without_starting_libreoffice(
-    converter: Converter, put: Put, part: Part, starts: list[list[str]], name: str
+    converter: OfficeConverter, put: Put, part: Part, starts: list[list[str]], name: str
 ) -> None:
     path = put(CONTAINERS[name][0](), "bomb.docx")
     start = time.monotonic()
@@ -125,7 +125,7 @@ def test_a_bomb_is_refused_without_starting_libreoffice(
 
 @pytest.mark.parametrize("size", [0, 100, 50_000_000])
 def test_a_part_whose_size_is_a_lie_is_refused(
-    converter: Converter, put: Put, part: Part, starts: list[list[str]], size: int
+    converter: OfficeConverter, put: Put, part: Part, starts: list[list[str]], size: int
 ) -> None:
     noise = office.make_zip({"word/media/noise.bin": b"\x07" * 2_000_000} | WORD, zipfile.ZIP_STORED)
     lying = patch_directory(noise, SIZE, size)
@@ -134,7 +134,7 @@ def test_a_part_whose_size_is_a_lie_is_refused(
 
 
 def test_an_honest_document_does_start_libreoffice(
-    converter: Converter, put: Put, part: Part, starts: list[list[str]]
+    converter: OfficeConverter, put: Put, part: Part, starts: list[list[str]]
 ) -> None:
     converter.convert(put(office.make_docx(), "honest.docx"), "docx", part)
     assert any("--convert-to" in command for command in starts)

@@ -13,22 +13,22 @@ import pypdfium2
 import pytest
 
 from docshare.server.office import convert as converting
-from docshare.server.office.convert import Converter
+from docshare.server.office.convert import OfficeConverter
 from docshare.server.store.blobs import Part
 from tests.office.conftest import catch_problem, list_processes
 from tests.support import office
 from tests.support.polling import wait_until
 
 Put = Callable[[bytes, str], Path]
-Build = Callable[..., Converter]
+Build = Callable[..., OfficeConverter]
 
 SERVER = """
 import sys
 from pathlib import Path
-from docshare.server.blobs import Part
-from docshare.server.office.convert import Converter
+from docshare.server.store.blobs import Part
+from docshare.server.office.convert import OfficeConverter
 data, program, source, made = map(Path, sys.argv[1:])
-Converter(data, program).convert(source, "docx", Part(made))
+OfficeConverter(data, program).convert(source, "docx", Part(made))
 """
 NO_PDF_DETAIL = "The document cannot be converted: it is damaged or uses what is not known here."
 
@@ -40,7 +40,7 @@ def page_texts(part: Part) -> list[str]:
         return ["".join(page.get_textpage().get_text_bounded().split()) for page in document]
 
 
-def test_a_word_document_becomes_a_pdf(converter: Converter, put: Put, part: Part, data: Path) -> None:
+def test_a_word_document_becomes_a_pdf(converter: OfficeConverter, put: Put, part: Part, data: Path) -> None:
     converter.convert(put(office.make_docx("Grüße aus Word", pages=3), "letter.docx"), "docx", part)
     assert page_texts(part) == ["GrüßeausWord"] * 3
     assert part.head.startswith(b"%PDF-")
@@ -48,17 +48,19 @@ def test_a_word_document_becomes_a_pdf(converter: Converter, put: Put, part: Par
     assert list(data.iterdir()) == []
 
 
-def test_a_presentation_becomes_a_pdf(converter: Converter, put: Put, part: Part) -> None:
+def test_a_presentation_becomes_a_pdf(converter: OfficeConverter, put: Put, part: Part) -> None:
     converter.convert(put(office.make_pptx("One idea", pages=2), "show.pptx"), "pptx", part)
     assert page_texts(part) == ["Oneidea"] * 2
 
 
-def test_an_old_presentation_becomes_a_pdf(converter: Converter, put: Put, part: Part, old: dict[str, bytes]) -> None:
+def test_an_old_presentation_becomes_a_pdf(
+    converter: OfficeConverter, put: Put, part: Part, old: dict[str, bytes]
+) -> None:
     converter.convert(put(old["ppt"], "show.ppt"), "ppt", part)
     assert page_texts(part) == ["Oldslides"]
 
 
-def test_two_documents_are_converted_at_once(converter: Converter, put: Put, tmp_path: Path, data: Path) -> None:
+def test_two_documents_are_converted_at_once(converter: OfficeConverter, put: Put, tmp_path: Path, data: Path) -> None:
     parts = [Part(tmp_path / f"{name}.part") for name in ("first", "second")]
     sources = [put(office.make_docx(f"Text {number}"), "same.docx") for number in (0, 1)]
     threads = [
@@ -81,7 +83,7 @@ def test_two_documents_are_converted_at_once(converter: Converter, put: Put, tmp
     ],
 )
 def test_what_libreoffice_cannot_read_is_refused_though_it_says_nothing(
-    converter: Converter, put: Put, part: Part, data: Path, kind: str, document: bytes
+    converter: OfficeConverter, put: Put, part: Part, data: Path, kind: str, document: bytes
 ) -> None:
     problem = catch_problem(lambda: converter.convert(put(document, "broken"), kind, part))
     assert (problem.status, problem.detail) == (422, NO_PDF_DETAIL)
@@ -89,7 +91,7 @@ def test_what_libreoffice_cannot_read_is_refused_though_it_says_nothing(
 
 
 def test_a_document_that_is_cut_off_is_refused(
-    converter: Converter, put: Put, part: Part, starts: list[list[str]]
+    converter: OfficeConverter, put: Put, part: Part, starts: list[list[str]]
 ) -> None:
     assert (
         catch_problem(lambda: converter.convert(put(office.make_docx()[:-99], "cut.docx"), "docx", part)).status == 422
@@ -98,7 +100,7 @@ def test_a_document_that_is_cut_off_is_refused(
 
 
 def test_a_hostile_document_is_refused_without_starting_libreoffice(
-    converter: Converter, put: Put, part: Part, starts: list[list[str]]
+    converter: OfficeConverter, put: Put, part: Part, starts: list[list[str]]
 ) -> None:
     hostile = office.link_object(office.make_pptx(), "file:///etc/passwd")
     problem = catch_problem(lambda: converter.convert(put(hostile, "bad.pptx"), "pptx", part))
@@ -108,7 +110,7 @@ def test_a_hostile_document_is_refused_without_starting_libreoffice(
 
 @pytest.mark.parametrize(("kind", "megabytes"), [("docx", 25), ("pptx", 50), ("ppt", 50)])
 def test_a_document_over_the_cap_of_its_kind_is_refused(
-    converter: Converter, put: Put, part: Part, kind: str, megabytes: int
+    converter: OfficeConverter, put: Put, part: Part, kind: str, megabytes: int
 ) -> None:
     path = put(b"PK", "big")
     with path.open("r+b") as file:

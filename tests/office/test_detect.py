@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from docshare.contract.problems import Problem
-from docshare.server.office.detect import kind_of
+from docshare.server.office.detect import detect_kind
 from tests.office.conftest import catch_problem
 from tests.support import office
 
@@ -18,7 +18,7 @@ def judge_file(path: Path) -> str:
     """The kind, or the code of the refusal, within a second."""
     start = time.monotonic()
     try:
-        found = kind_of(path)
+        found = detect_kind(path)
     except Problem as problem:
         found = problem.code
     assert time.monotonic() - start < 1
@@ -68,32 +68,32 @@ REFUSED: list[tuple[str, bytes, str]] = [
 
 @pytest.mark.parametrize(("document", "kind"), [row[1:] for row in ZIPS], ids=[row[0] for row in ZIPS])
 def test_a_zip_container_is_known_by_its_folders(put: Put, document: bytes, kind: str) -> None:
-    assert kind_of(put(document, "wrong.ppt")) == kind
+    assert detect_kind(put(document, "wrong.ppt")) == kind
 
 
 @pytest.mark.parametrize(("document", "kind"), [row[1:] for row in OLES], ids=[row[0] for row in OLES])
 def test_an_ole_container_is_known_by_its_root(put: Put, document: bytes, kind: str) -> None:
-    assert kind_of(put(document, "wrong.docx")) == kind
+    assert detect_kind(put(document, "wrong.docx")) == kind
 
 
 @pytest.mark.parametrize(("document", "code"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
 def test_what_is_not_taken_is_refused_by_its_content(put: Put, document: bytes, code: str) -> None:
-    assert catch_problem(lambda: kind_of(put(document, "right.docx"))).code == code
+    assert catch_problem(lambda: detect_kind(put(document, "right.docx"))).code == code
 
 
 @pytest.mark.parametrize("name", ["letter.doc", "letter.docx", "letter.ppt", "letter.pdf"])
 def test_a_real_old_word_document_is_refused_whatever_its_name(put: Put, old: dict[str, bytes], name: str) -> None:
-    problem = catch_problem(lambda: kind_of(put(old["doc"], name)))
+    problem = catch_problem(lambda: detect_kind(put(old["doc"], name)))
     assert (problem.status, problem.detail) == (400, "Old Word documents (.doc) are not accepted.")
 
 
 def test_a_real_old_presentation_is_taken(put: Put, old: dict[str, bytes]) -> None:
-    assert kind_of(put(old["ppt"], "show.ppt")) == "ppt"
+    assert detect_kind(put(old["ppt"], "show.ppt")) == "ppt"
 
 
 def test_a_directory_of_64_sectors_in_any_order_is_read(put: Put) -> None:
     streams = [f"Stream {number}" for number in range(250)]
-    assert kind_of(put(office.make_ole_container(*streams, "PowerPoint Document"), "big.ppt")) == "ppt"
+    assert detect_kind(put(office.make_ole_container(*streams, "PowerPoint Document"), "big.ppt")) == "ppt"
 
 
 @pytest.mark.parametrize("place", [48, 68, 76, 512 + 4])
@@ -108,7 +108,7 @@ def test_a_container_whose_chains_lead_astray_is_refused(put: Put, place: int) -
 def test_a_directory_that_bites_its_tail_is_refused(put: Put) -> None:
     document = bytearray(office.make_ole_container(*[f"S{number}" for number in range(9)], "PowerPoint Document"))
     document[512 + 4 : 512 + 8] = (1).to_bytes(4, "little")  # after sector 1 comes sector 1
-    assert catch_problem(lambda: kind_of(put(bytes(document), "loop.ppt"))).code == "unprocessable"
+    assert catch_problem(lambda: detect_kind(put(bytes(document), "loop.ppt"))).code == "unprocessable"
 
 
 def test_a_huge_file_costs_nothing_to_judge(put: Put) -> None:
@@ -116,5 +116,5 @@ def test_a_huge_file_costs_nothing_to_judge(put: Put) -> None:
     with path.open("r+b") as file:
         file.truncate(2 << 30)  # sparse: takes no room
     start = time.monotonic()
-    assert catch_problem(lambda: kind_of(path)).code == "unprocessable"
+    assert catch_problem(lambda: detect_kind(path)).code == "unprocessable"
     assert time.monotonic() - start < 0.5

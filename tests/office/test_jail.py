@@ -17,14 +17,14 @@ import pytest
 
 from docshare.server.office import convert as converting
 from docshare.server.office import process
-from docshare.server.office.convert import Converter
-from docshare.server.office.prescan import Linked
+from docshare.server.office.convert import OfficeConverter
+from docshare.server.office.prescan import LinkedPictures
 from docshare.server.store.blobs import Part
 from tests.office.conftest import list_processes
 from tests.support import office
 
 Put = Callable[[bytes, str], Path]
-Build = Callable[..., Converter]
+Build = Callable[..., OfficeConverter]
 
 CANARY_SIZE = (61, 67)  # pixels: no other picture here has this form
 CANARY_TEXT = "canary-5f0c1e"
@@ -134,8 +134,8 @@ def test_it_does_not_see_the_working_directory_of_the_server(
 def test_the_launcher_runs_in_the_root_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     answer = "import json, os; print(json.dumps({'exit': 0, 'missing': {'directory': os.getcwd()}}))"
-    monkeypatch.setattr(process, "python", lambda *_: ([sys.executable, "-c", answer], {}))
-    launched = process.Jailed(
+    monkeypatch.setattr(process, "python_command", lambda *_: ([sys.executable, "-c", answer], {}))
+    launched = process.JailedCommand(
         {"level": "bare", "command": [], "env": {}, "home": str(tmp_path), "programs": [], "limits": {}}
     )
     assert launched.wait(30) == 0
@@ -166,7 +166,7 @@ def test_a_process_that_hides_from_its_group_ends_without_a_process_namespace_to
     monkeypatch: pytest.MonkeyPatch,
     level: str,
 ) -> None:
-    monkeypatch.setattr(converting, "LEVELS", (level,))
+    monkeypatch.setattr(converting, "ISOLATION_LEVELS", (level,))
     hiding = "(setsid sh -c 'sleep 1000 & sleep 1000' > /dev/null 2>&1 &); sleep 0.3; echo %PDF-1.7 > document.pdf"
     build(fake(hiding)).convert(put(office.make_docx(), "letter.docx"), "docx", part)
     assert list_processes(data) == {}
@@ -202,7 +202,7 @@ BAITS: dict[str, Callable[[str, str], bytes]] = {
 
 @pytest.fixture
 def bite(
-    converter: Converter,
+    converter: OfficeConverter,
     put: Put,
     part: Part,
     canary: Path,
@@ -212,7 +212,7 @@ def bite(
     """A function that converts a bait the scan is made to pass, and looks for the canaries."""
 
     def convert(name: str) -> None:
-        monkeypatch.setattr(converting, "scan", lambda *_, **__: Linked([], {}))
+        monkeypatch.setattr(converting, "scan_document", lambda *_, **__: LinkedPictures([], {}))
         web = f"http://127.0.0.1:{listener.getsockname()[1]}/canary"
         document = BAITS[name]((canary / "canary").as_uri(), web)
         converter.convert(put(document, name), name.rpartition(".")[2], part)
@@ -240,6 +240,6 @@ def test_a_hostile_document_that_gets_past_scan_and_profile_finds_nothing(
 def test_where_no_jail_is_allowed_the_profile_still_follows_no_picture(
     bite: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, name: str
 ) -> None:
-    monkeypatch.setattr(converting, "LEVELS", ("not allowed here", "bare"))
+    monkeypatch.setattr(converting, "ISOLATION_LEVELS", ("not allowed here", "bare"))
     bite(name)
     assert "LibreOffice is confined without: namespaces, root" in caplog.text

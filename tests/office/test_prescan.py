@@ -3,10 +3,7 @@
 import base64
 import gzip
 import io
-import json
-import os
 import re
-import resource
 import sys
 import time
 from collections.abc import Callable
@@ -15,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from docshare.server.office import scan as scanning
-from docshare.server.office.package import rewrite
+from docshare.server.office.package import rewrite_parts
 from docshare.server.office.prescan import prescan
-from docshare.server.office.scan import scan
+from docshare.server.office.scan import scan_document
 from tests.office.conftest import catch_problem
 from tests.support import office
 from tests.support.office import DOCUMENT, DOCUMENT_RELS, SLIDE, SLIDE_RELS, make_relationship
@@ -270,7 +267,7 @@ def rewrite_package(package: bytes) -> tuple[list[str], bytes]:
     """The linked pictures of ``package``, and what it is without them."""
     linked = prescan(io.BytesIO(package), package_kind(package))
     made = io.BytesIO()
-    rewrite(io.BytesIO(package), made, linked.parts)
+    rewrite_parts(io.BytesIO(package), made, linked.parts)
     return linked.pictures, made.getvalue()
 
 
@@ -308,11 +305,11 @@ def test_the_confined_scan_says_what_the_scan_says(tmp_path: Path) -> None:
     bad, good = tmp_path / "bad.docx", tmp_path / "good.docx"
     bad.write_bytes(HOSTILE["a DDE field"][0]())
     good.write_bytes(WORD)
-    assert scan(good, "docx").pictures == []
+    assert scan_document(good, "docx").pictures == []
     good.write_bytes(office.link_picture(WORD, "http://a/b.png"))
-    linked = scan(good, "docx")
+    linked = scan_document(good, "docx")
     assert (linked.pictures, list(linked.parts)) == (["http://a/b.png"], [DOCUMENT_RELS])
-    problem = catch_problem(lambda: scan(bad, "docx"))
+    problem = catch_problem(lambda: scan_document(bad, "docx"))
     assert (problem.detail, problem.hint) == (DDE, "Replace the field by its text, and send it again.")
 
 
@@ -351,52 +348,10 @@ def test_the_confined_scan_says_what_the_scan_says(tmp_path: Path) -> None:
 )
 def test_a_scan_that_fails_is_a_refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, behavior: str) -> None:
     command = [sys.executable, "-c", f"import json, os, time; {behavior}"]
-    monkeypatch.setattr(scanning, "python", lambda *_: (command, {}))
+    monkeypatch.setattr(scanning, "python_command", lambda *_: (command, {}))
     monkeypatch.setattr(scanning, "TIMEOUT_S", 1.0)
     start = time.monotonic()
     (tmp_path / "any.docx").touch()
-    problem = catch_problem(lambda: scan(tmp_path / "any.docx", "docx"))
+    problem = catch_problem(lambda: scan_document(tmp_path / "any.docx", "docx"))
     assert time.monotonic() - start < 10
     assert problem.detail == "The document cannot be checked: it is too large or damaged."
-
-
-def test_no_process_for_the_scan_means_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scanning, "python", lambda *_: ([str(tmp_path / "nowhere")], {}))
-    problem = catch_problem(lambda: scan(tmp_path / "any.docx", "docx"))
-    assert (problem.status, problem.headers) == (503, {"Retry-After": "10"})
-
-
-def test_an_endless_answer_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The memory of the server is not that of whoever took the process over."""
-    talk = "import os\nwhile True: os.write(1, b'x' * 65536)"
-    monkeypatch.setattr(scanning, "python", lambda *_: ([sys.executable, "-c", talk], {}))
-    taken = []
-    read = os.read
-    monkeypatch.setattr(scanning.os, "read", lambda *asked: taken.append(len(block := read(*asked))) or block)
-    (tmp_path / "any.docx").touch()
-    catch_problem(lambda: scan(tmp_path / "any.docx", "docx"))
-    assert sum(taken) <= (4 << 20) + (1 << 16)
-
-
-def test_a_forged_line_does_not_reach_the_log(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    answer = json.dumps({"missing": ["seccomp", "x\nerror FORGED"]})
-    monkeypatch.setattr(scanning, "python", lambda *_: ([sys.executable, "-c", f"print({answer!r})"], {}))
-    (tmp_path / "any.docx").touch()
-    assert catch_problem(lambda: scan(tmp_path / "any.docx", "docx")).status == 503
-    assert ("seccomp" in caplog.text, "FORGED" in caplog.text) == (True, False)
-
-
-def test_a_server_with_many_open_files_can_have_a_document_scanned(tmp_path: Path) -> None:
-    """Descriptors beyond 1,023 are too much for select."""
-    (tmp_path / "good.docx").write_bytes(WORD)
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
-    held = [os.open(os.devnull, os.O_RDONLY) for _ in range(1_100)]
-    try:
-        assert scan(tmp_path / "good.docx", "docx").pictures == []
-    finally:
-        for handle in held:
-            os.close(handle)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from docshare.server.office import scan as scanning
-from docshare.server.office.scan import scan
+from docshare.server.office.scan import scan_document
 from tests.office.conftest import catch_problem
 from tests.support import office
 from tests.support.office import DOCUMENT_RELS, make_relationship
@@ -20,9 +20,9 @@ def with_pictures(count: int) -> bytes:
 def test_a_document_links_to_a_thousand_pictures_at_most(tmp_path: Path) -> None:
     path = tmp_path / "many.docx"
     path.write_bytes(with_pictures(1_000))
-    assert len(scan(path, "docx").pictures) == 1_000
+    assert len(scan_document(path, "docx").pictures) == 1_000
     path.write_bytes(with_pictures(1_001))
-    problem = catch_problem(lambda: scan(path, "docx"))
+    problem = catch_problem(lambda: scan_document(path, "docx"))
     assert (problem.status, problem.detail, problem.hint) == (
         422,
         "The document links to more than 1,000 pictures outside of it.",
@@ -34,6 +34,6 @@ def test_the_scan_runs_in_the_root_directory(tmp_path: Path, monkeypatch: pytest
     """A document must not see the working directory of the server."""
     monkeypatch.chdir(tmp_path)
     answer = "import json, os; print(json.dumps({'parts': {}, 'pictures': [os.getcwd()]}))"
-    monkeypatch.setattr(scanning, "python", lambda *_: ([sys.executable, "-c", answer], {}))
+    monkeypatch.setattr(scanning, "python_command", lambda *_: ([sys.executable, "-c", answer], {}))
     (tmp_path / "any.docx").touch()
-    assert scan(tmp_path / "any.docx", "docx").pictures == ["/"]
+    assert scan_document(tmp_path / "any.docx", "docx").pictures == ["/"]

@@ -16,7 +16,7 @@ from docshare.client import Client
 from docshare.server import runtime
 from docshare.server.config import Config
 from docshare.server.http import views
-from docshare.server.office.convert import Converter
+from docshare.server.office.convert import OfficeConverter
 from tests.office.conftest import catch_problem
 from tests.support import office
 from tests.support.cast import Person, World
@@ -50,9 +50,9 @@ def make_heavy_docx(size: int) -> bytes:
     )
 
 
-def use_converter(world: World, program: Path | None) -> Converter:
+def use_converter(world: World, program: Path | None) -> OfficeConverter:
     """Let ``world`` convert with ``program``."""
-    converter = Converter(world.rt.blobs.tmp, program)
+    converter = OfficeConverter(world.rt.blobs.tmp, program)
     views.attach(world.app, replace(world.rt, converter=converter))
     return converter
 

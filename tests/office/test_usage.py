@@ -14,7 +14,7 @@ import pytest
 from docshare.contract.problems import Problem
 from docshare.server.office import convert as converting
 from docshare.server.office import usage
-from docshare.server.office.convert import Converter
+from docshare.server.office.convert import OfficeConverter
 from docshare.server.store.blobs import Part
 from tests.office.conftest import catch_problem, list_processes
 from tests.support import office
@@ -29,7 +29,7 @@ Run = Callable[[str], None]
 
 @pytest.fixture
 def run(
-    build: Callable[..., Converter], fake: Callable[[str], Path], put: Callable[[bytes, str], Path], part: Part
+    build: Callable[..., OfficeConverter], fake: Callable[[str], Path], put: Callable[[bytes, str], Path], part: Part
 ) -> Run:
     """A function that converts a document by a shell script."""
     source = put(office.make_docx(), "letter.docx")
@@ -60,7 +60,7 @@ def test_a_conversion_that_fills_the_disk_is_ended(
     run: Run, data: Path, part: Part, monkeypatch: pytest.MonkeyPatch, name: str, level: str
 ) -> None:
     monkeypatch.setattr(usage, "DISK_BYTES", 20 * MB)
-    monkeypatch.setattr(converting, "LEVELS", (level,))
+    monkeypatch.setattr(converting, "ISOLATION_LEVELS", (level,))
     problem = ended(run, WRITING[name])
     assert (problem.status, problem.code, problem.detail) == (422, "unprocessable", DISK)
     assert (list_processes(data), list(data.iterdir()), part.size) == ({}, [], 0)

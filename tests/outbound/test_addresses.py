@@ -4,7 +4,7 @@ import ipaddress
 
 import pytest
 
-from docshare.server.outbound.addresses import operator_named, public_only
+from docshare.server.outbound.addresses import is_operator_allowed, is_public
 
 PUBLIC = [
     "1.1.1.1", "8.8.8.8", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.1",
@@ -40,4 +40,4 @@ ALWAYS_REFUSED = [
 def test_an_address_is_for_all_or_for_operators_or_for_nobody(text: str, for_users: bool, for_operators: bool) -> None:
     """Own allow-rule, not is_private. Operator-set addresses may be private; what users supply may not."""
     address = ipaddress.ip_address(text)
-    assert (public_only(address), operator_named(address)) == (for_users, for_operators)
+    assert (is_public(address), is_operator_allowed(address)) == (for_users, for_operators)

@@ -10,10 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from docshare.server.outbound.addresses import Address, operator_named, public_only
-from docshare.server.outbound.exchange import Outbound, Request, system_resolve
-from docshare.server.outbound.failures import AddressRefused, OutboundError, Redirected, TimedOut, TooLarge
-from docshare.server.outbound.targets import Target, parse_target
+from docshare.server.outbound.addresses import Address, is_operator_allowed, is_public
+from docshare.server.outbound.exchange import OutboundClient, OutboundRequest, system_resolve
+from docshare.server.outbound.failures import (
+    AddressForbidden,
+    OutboundError,
+    OutboundRedirect,
+    OutboundTimeout,
+    TooLarge,
+)
+from docshare.server.outbound.targets import OutboundTarget, parse_target
 from tests.support.import_source import (
     ImportSource,
     Script,
@@ -41,20 +47,20 @@ def source(cert: Path) -> Iterator[ImportSource]:
 
 
 @pytest.fixture
-def outbound(cert: Path) -> Outbound:
+def outbound(cert: Path) -> OutboundClient:
     """Trusts the test's certificate, and finds every name on this machine."""
-    return Outbound(cert, resolve=lambda host: [HERE])
+    return OutboundClient(cert, resolve=lambda host: [HERE])
 
 
-def fetch(outbound: Outbound, url: str, *, most: int = ROOM, deadline_s: float = 10.0) -> bytes:
-    with outbound.exchange(Request(parse_target(url)), operator_named, deadline_s=deadline_s) as answer:
+def fetch(outbound: OutboundClient, url: str, *, most: int = ROOM, deadline_s: float = 10.0) -> bytes:
+    with outbound.exchange(OutboundRequest(parse_target(url)), is_operator_allowed, deadline_s=deadline_s) as answer:
         return b"".join(answer.blocks(most))
 
 
 # --- whom it connects to ---------------------------------------------------------------------------------------------
 
 
-def test_the_vetted_address_is_the_connected_one_under_the_name(source: ImportSource, outbound: Outbound) -> None:
+def test_the_vetted_address_is_the_connected_one_under_the_name(source: ImportSource, outbound: OutboundClient) -> None:
     """Connect to the pinned address with SNI and Host of the name; identity encoding, no proxy, no cookies."""
     source.script = http_response(b"hello")
     assert fetch(outbound, source.url("/a/b?c=d")) == b"hello"
@@ -69,7 +75,7 @@ def test_the_name_is_looked_up_once_so_that_a_second_answer_cannot_differ(source
     """Rebinding: what was vetted is what is connected to."""
     answers = [[HERE], [ipaddress.ip_address("169.254.169.254")]]
     source.script = http_response(b"hello")
-    assert fetch(Outbound(cert, resolve=lambda host: answers.pop(0)), source.url()) == b"hello"
+    assert fetch(OutboundClient(cert, resolve=lambda host: answers.pop(0)), source.url()) == b"hello"
     assert len(answers) == 1
 
 
@@ -80,16 +86,16 @@ def test_one_bad_address_among_good_ones_refuses_the_host(
 ) -> None:
     """All answers must pass."""
     mixed = [ipaddress.ip_address(bad), HERE] if first else [HERE, ipaddress.ip_address(bad)]
-    with pytest.raises(AddressRefused) as caught:
-        fetch(Outbound(cert, resolve=lambda host: mixed), source.url())
+    with pytest.raises(AddressForbidden) as caught:
+        fetch(OutboundClient(cert, resolve=lambda host: mixed), source.url())
     assert bad not in str(caught.value)
     assert source.connections == 0
 
 
-def test_what_users_supply_may_not_be_on_this_machine(source: ImportSource, outbound: Outbound) -> None:
+def test_what_users_supply_may_not_be_on_this_machine(source: ImportSource, outbound: OutboundClient) -> None:
     with (
-        pytest.raises(AddressRefused),
-        outbound.exchange(Request(parse_target(source.url())), public_only, deadline_s=5),
+        pytest.raises(AddressForbidden),
+        outbound.exchange(OutboundRequest(parse_target(source.url())), is_public, deadline_s=5),
     ):
         pass
     assert source.connections == 0
@@ -99,8 +105,8 @@ def test_what_users_supply_may_not_be_on_this_machine(source: ImportSource, outb
 def test_every_way_to_write_this_machine_is_judged_by_what_it_resolves_to(form: str) -> None:
     """getaddrinfo turns them all into 127.0.0.1: the rule looks at the result."""
     with (
-        pytest.raises(AddressRefused),
-        Outbound().exchange(Request(Target("http", form, 9, "/")), public_only, deadline_s=5),
+        pytest.raises(AddressForbidden),
+        OutboundClient().exchange(OutboundRequest(OutboundTarget("http", form, 9, "/")), is_public, deadline_s=5),
     ):
         pass
 
@@ -108,14 +114,14 @@ def test_every_way_to_write_this_machine_is_judged_by_what_it_resolves_to(form: 
 def test_the_next_address_is_tried_when_one_does_not_answer(source: ImportSource, cert: Path) -> None:
     source.script = http_response(b"hello")
     dead = ipaddress.ip_address("127.0.0.2")  # nobody listens there
-    assert fetch(Outbound(cert, resolve=lambda host: [dead, HERE]), source.url()) == b"hello"
+    assert fetch(OutboundClient(cert, resolve=lambda host: [dead, HERE]), source.url()) == b"hello"
 
 
 def test_thousands_of_addresses_that_do_not_answer_end_at_the_deadline() -> None:
     with open_deaf_port() as port:
         began = time.monotonic()
-        with pytest.raises(TimedOut):
-            fetch(Outbound(resolve=lambda host: [HERE] * 3000), f"http://files.example:{port}/", deadline_s=0.5)
+        with pytest.raises(OutboundTimeout):
+            fetch(OutboundClient(resolve=lambda host: [HERE] * 3000), f"http://files.example:{port}/", deadline_s=0.5)
         assert time.monotonic() - began < 5
 
 
@@ -145,11 +151,11 @@ def test_a_name_without_an_address_is_a_failure_of_its_own(cert: Path, found: li
         return found
 
     with pytest.raises(OutboundError):
-        fetch(Outbound(cert, resolve=resolve), "https://files.example/")
+        fetch(OutboundClient(cert, resolve=resolve), "https://files.example/")
 
 
 def test_a_proxy_of_the_environment_is_not_used(
-    source: ImportSource, outbound: Outbound, monkeypatch: pytest.MonkeyPatch
+    source: ImportSource, outbound: OutboundClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("https_proxy", "HTTPS_PROXY", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
@@ -173,13 +179,13 @@ def test_an_address_that_two_readers_could_read_differently_is_refused(url: str)
 @pytest.mark.parametrize(
     ("url", "target", "header"),
     [
-        ("HTTPS://Files.Example", Target("https", "files.example", 443, "/"), "files.example"),
-        ("https://files.example:443/a?b=c#d", Target("https", "files.example", 443, "/a?b=c"), "files.example"),
-        ("http://files.example:8080?x", Target("http", "files.example", 8080, "/?x"), "files.example:8080"),
-        ("https://[2001:DB8::1]:8443/", Target("https", "2001:db8::1", 8443, "/"), "[2001:db8::1]:8443"),
+        ("HTTPS://Files.Example", OutboundTarget("https", "files.example", 443, "/"), "files.example"),
+        ("https://files.example:443/a?b=c#d", OutboundTarget("https", "files.example", 443, "/a?b=c"), "files.example"),
+        ("http://files.example:8080?x", OutboundTarget("http", "files.example", 8080, "/?x"), "files.example:8080"),
+        ("https://[2001:DB8::1]:8443/", OutboundTarget("https", "2001:db8::1", 8443, "/"), "[2001:db8::1]:8443"),
     ],
 )
-def test_an_address_is_taken_apart_once(url: str, target: Target, header: str) -> None:
+def test_an_address_is_taken_apart_once(url: str, target: OutboundTarget, header: str) -> None:
     assert parse_target(url) == target
     assert target.host_header == header
 
@@ -187,7 +193,7 @@ def test_an_address_is_taken_apart_once(url: str, target: Target, header: str) -
 # --- TLS -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_certificate_of_another_name_is_refused(source: ImportSource, outbound: Outbound) -> None:
+def test_a_certificate_of_another_name_is_refused(source: ImportSource, outbound: OutboundClient) -> None:
     with pytest.raises(OutboundError, match="certificate"):
         fetch(outbound, source.url().replace("files.example", "other.example"))
     assert source.heads == []
@@ -195,16 +201,16 @@ def test_a_certificate_of_another_name_is_refused(source: ImportSource, outbound
 
 def test_a_certificate_that_nobody_vouches_for_is_refused(source: ImportSource) -> None:
     with pytest.raises(OutboundError, match="certificate"):
-        fetch(Outbound(resolve=lambda host: [HERE]), source.url())
+        fetch(OutboundClient(resolve=lambda host: [HERE]), source.url())
     assert source.heads == []
 
 
-def test_a_host_that_speaks_no_tls_is_a_failure(outbound: Outbound) -> None:
+def test_a_host_that_speaks_no_tls_is_a_failure(outbound: OutboundClient) -> None:
     with open_source(None) as plain, pytest.raises(OutboundError):
         fetch(outbound, plain.url(), deadline_s=0.5)
 
 
-def test_an_operators_address_may_be_plain_http(outbound: Outbound) -> None:
+def test_an_operators_address_may_be_plain_http(outbound: OutboundClient) -> None:
     with open_source(None) as plain:
         plain.script = http_response(b"hello")
         assert fetch(outbound, plain.url().replace("https:", "http:")) == b"hello"
@@ -214,9 +220,9 @@ def test_an_operators_address_may_be_plain_http(outbound: Outbound) -> None:
 
 
 @pytest.mark.parametrize("status", [300, 301, 302, 303, 304, 305, 306, 307, 308, 399])
-def test_no_redirect_is_followed(source: ImportSource, outbound: Outbound, status: int) -> None:
+def test_no_redirect_is_followed(source: ImportSource, outbound: OutboundClient, status: int) -> None:
     source.script = http_response(b"", f"{status} Elsewhere", f"Location: {source.url('/other')}")
-    with pytest.raises(Redirected) as caught:
+    with pytest.raises(OutboundRedirect) as caught:
         fetch(outbound, source.url())
     assert caught.value.status == status
     assert source.connections == 1
@@ -237,20 +243,22 @@ DRIPS: dict[str, Script] = {
 
 
 @pytest.mark.parametrize("script", DRIPS.values(), ids=DRIPS)
-def test_a_host_that_drips_is_ended_at_the_deadline(source: ImportSource, outbound: Outbound, script: Script) -> None:
+def test_a_host_that_drips_is_ended_at_the_deadline(
+    source: ImportSource, outbound: OutboundClient, script: Script
+) -> None:
     """Total deadline: a socket timeout would start anew with every byte."""
     source.script = script
     began = time.monotonic()
-    with pytest.raises(TimedOut):
+    with pytest.raises(OutboundTimeout):
         fetch(outbound, source.url(), deadline_s=0.4)
     assert time.monotonic() - began < 3
 
 
-def test_a_handshake_that_never_ends_is_ended_at_the_deadline(outbound: Outbound) -> None:
+def test_a_handshake_that_never_ends_is_ended_at_the_deadline(outbound: OutboundClient) -> None:
     with socket.create_server(("127.0.0.1", 0)) as mute:
         url = f"https://files.example:{mute.getsockname()[1]}/"
         began = time.monotonic()
-        with pytest.raises(TimedOut):
+        with pytest.raises(OutboundTimeout):
             fetch(outbound, url, deadline_s=0.3)
         assert time.monotonic() - began < 3
 
@@ -263,8 +271,8 @@ def test_a_name_service_that_never_answers_is_ended_at_the_deadline(cert: Path) 
         return [HERE]
 
     began = time.monotonic()
-    with pytest.raises(TimedOut):
-        fetch(Outbound(cert, resolve=resolve), "https://files.example/", deadline_s=0.3)
+    with pytest.raises(OutboundTimeout):
+        fetch(OutboundClient(cert, resolve=resolve), "https://files.example/", deadline_s=0.3)
     over.set()
     assert time.monotonic() - began < 3
 
@@ -278,20 +286,20 @@ def test_a_name_service_that_never_answers_is_ended_at_the_deadline(cert: Path) 
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n",
     ],
 )
-def test_a_body_without_end_is_cut_at_the_cap(source: ImportSource, outbound: Outbound, head: bytes) -> None:
+def test_a_body_without_end_is_cut_at_the_cap(source: ImportSource, outbound: OutboundClient, head: bytes) -> None:
     """Size cap while streaming, whatever the head says of the length."""
     source.script = endless_response(head, b"x" * 65536)
     with pytest.raises(TooLarge):
         fetch(outbound, source.url())
 
 
-def test_a_length_above_the_cap_is_refused_before_the_body(source: ImportSource, outbound: Outbound) -> None:
+def test_a_length_above_the_cap_is_refused_before_the_body(source: ImportSource, outbound: OutboundClient) -> None:
     source.script = http_response(b"", length=ROOM + 1)
     with pytest.raises(TooLarge):
         fetch(outbound, source.url())
 
 
-def test_the_cap_itself_fits(source: ImportSource, outbound: Outbound) -> None:
+def test_the_cap_itself_fits(source: ImportSource, outbound: OutboundClient) -> None:
     source.script = http_response(b"x" * ROOM)
     assert len(fetch(outbound, source.url())) == ROOM
 
@@ -310,7 +318,9 @@ def test_the_cap_itself_fits(source: ImportSource, outbound: Outbound) -> None:
     ],
     ids=["short", "cut chunk", "no chunk", "status", "long header", "many headers", "other protocol", "nothing"],
 )
-def test_an_answer_that_is_cut_or_none_is_a_failure(source: ImportSource, outbound: Outbound, data: bytes) -> None:
+def test_an_answer_that_is_cut_or_none_is_a_failure(
+    source: ImportSource, outbound: OutboundClient, data: bytes
+) -> None:
     """A lying Content-Length, huge headers."""
     source.script = raw_response(data)
     with pytest.raises(OutboundError) as caught:
@@ -318,7 +328,7 @@ def test_an_answer_that_is_cut_or_none_is_a_failure(source: ImportSource, outbou
     assert not isinstance(caught.value, TooLarge)
 
 
-def test_a_body_that_ends_with_the_connection_must_end_properly(source: ImportSource, outbound: Outbound) -> None:
+def test_a_body_that_ends_with_the_connection_must_end_properly(source: ImportSource, outbound: OutboundClient) -> None:
     """Without a length, only the end of TLS tells a whole body from a cut one."""
     source.script = raw_response(b"HTTP/1.1 200 OK\r\n\r\nhello")
     assert fetch(outbound, source.url()) == b"hello"
@@ -332,7 +342,7 @@ def test_a_body_that_ends_with_the_connection_must_end_properly(source: ImportSo
         fetch(outbound, source.url())
 
 
-def test_a_closed_port_is_a_failure_that_names_no_address(outbound: Outbound) -> None:
+def test_a_closed_port_is_a_failure_that_names_no_address(outbound: OutboundClient) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     with pytest.raises(OutboundError) as caught:
@@ -344,13 +354,13 @@ def test_a_closed_port_is_a_failure_that_names_no_address(outbound: Outbound) ->
 
 
 def test_a_body_is_posted_and_only_the_beginning_of_the_answer_is_kept(
-    source: ImportSource, outbound: Outbound
+    source: ImportSource, outbound: OutboundClient
 ) -> None:
     source.script = endless_response(b"HTTP/1.1 500 Oops\r\n\r\n", b"x" * 65536)
-    request = Request(
+    request = OutboundRequest(
         parse_target(source.url()), "POST", {"Content-Type": "application/json", "Host": "other", "X-A": "b"}, b"{}"
     )
-    with outbound.exchange(request, operator_named, deadline_s=5) as reply:
+    with outbound.exchange(request, is_operator_allowed, deadline_s=5) as reply:
         assert reply.status == 500
         assert reply.beginning(64 * 1024) == b"x" * 65536
     lines = source.heads[0].decode().split("\r\n")
@@ -359,7 +369,7 @@ def test_a_body_is_posted_and_only_the_beginning_of_the_answer_is_kept(
     assert [line for line in lines if line.startswith("Host:")] == [f"Host: {source.host}"]
 
 
-def test_nothing_runs_on_after_an_exchange(source: ImportSource, outbound: Outbound) -> None:
+def test_nothing_runs_on_after_an_exchange(source: ImportSource, outbound: OutboundClient) -> None:
     source.script = http_response(b"hello")
     for _ in range(5):
         fetch(outbound, source.url(), deadline_s=60)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from joserfc.jwk import RSAKey
 
-from docshare.server.outbound.exchange import Answer, Request
-from docshare.server.outbound.failures import TimedOut
+from docshare.server.outbound.exchange import OutboundRequest, OutboundResponse
+from docshare.server.outbound.failures import OutboundTimeout
 from docshare.server.outbound.jwts import Authority, Jwts, KeysUnreachable, Untrusted
 from tests.support.clock import FakeClock
 from tests.support.forged_tokens import FORGED_TOKENS
@@ -32,11 +32,11 @@ class FakeJwksHost:
         self.asked = 0
 
     @contextmanager
-    def exchange(self, request: Request, permit: Any, *, deadline_s: float) -> Iterator[Answer]:
+    def exchange(self, request: OutboundRequest, permit: Any, *, deadline_s: float) -> Iterator[OutboundResponse]:
         self.asked += 1
         assert request.target.host_header == "design.example.com"
         if self.down:
-            raise TimedOut("did not answer in time")
+            raise OutboundTimeout("did not answer in time")
         yield _JwksResponse(self.status, self.document)  # type: ignore[misc]
 
 

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from docshare.server.outbound.places import Places
+from docshare.server.outbound.places import FairSlots
 from tests.support.polling import wait_until
 
 
@@ -17,7 +17,7 @@ def held() -> Iterator[ExitStack]:
 
 
 def test_one_person_takes_half_and_everybody_else_finds_a_place(held: ExitStack) -> None:
-    places = Places(8, 12)
+    places = FairSlots(8, 12)
     taken = [held.enter_context(places.taken("mal", 0)) for _ in range(6)]
     assert taken == [True] * 4 + [False] * 2
     assert [held.enter_context(places.taken(name, 0)) for name in ("ann", "ann", "bob", "cy", "dan", "eve")] == [
@@ -31,7 +31,7 @@ def test_one_person_takes_half_and_everybody_else_finds_a_place(held: ExitStack)
 
 
 def test_a_free_place_goes_to_who_holds_the_fewest(held: ExitStack) -> None:
-    places, order = Places(2, 12), []
+    places, order = FairSlots(2, 12), []
     first = held.enter_context(ExitStack())
     assert first.enter_context(places.taken("mal", 0))
     assert held.enter_context(places.taken("bob", 0))
@@ -54,7 +54,7 @@ def test_a_free_place_goes_to_who_holds_the_fewest(held: ExitStack) -> None:
 
 
 def test_too_many_who_wait_are_refused_at_once(held: ExitStack) -> None:
-    places = Places(1, 4)
+    places = FairSlots(1, 4)
     assert held.enter_context(places.taken("ann", 0))
     threads = [threading.Thread(target=lambda: places.taken("mal", 30).__enter__()) for _ in range(2)]
     for thread in threads:
@@ -69,7 +69,7 @@ def test_too_many_who_wait_are_refused_at_once(held: ExitStack) -> None:
 
 
 def test_a_full_queue_makes_room_for_who_waits_for_little() -> None:
-    places, results = Places(2, 6), []
+    places, results = FairSlots(2, 6), []
     with ExitStack() as held:
         for name in ("mal1", "mal2"):
             assert held.enter_context(places.taken(name, 0))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from docshare.server.pdf.engine import Engine
+from docshare.server.pdf.engine import PdfEngine
 
 # Stands for a worker that foreign code has taken over: to its Nth job it answers with the Nth of the given bytes (the
 # last of them from then on), computes for some seconds, and writes what else it is given a moment later.
@@ -34,9 +34,9 @@ while True:
 
 
 @pytest.fixture(scope="module")
-def engine() -> Iterator[Engine]:
+def engine() -> Iterator[PdfEngine]:
     """An engine with default settings for the tests of one module."""
-    shared = Engine()
+    shared = PdfEngine()
     yield shared
     shared.close()
 

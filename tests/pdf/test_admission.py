@@ -12,7 +12,7 @@ import pytest
 
 from docshare.contract.problems import Problem
 from docshare.server.pdf.budget import Tenant
-from docshare.server.pdf.engine import Engine
+from docshare.server.pdf.engine import PdfEngine
 from tests.support.pdfs import PdfWriter, simple_pdf
 
 Put = Callable[..., Path]
@@ -35,7 +35,7 @@ def stalling() -> bytes:
     return writer.finish(root)
 
 
-def inspect_status(engine: Engine, path: Path) -> int:
+def inspect_status(engine: PdfEngine, path: Path) -> int:
     try:
         engine.inspect(path, Tenant("mal", hashlib.sha256(path.read_bytes()).hexdigest()))
     except Problem as problem:
@@ -45,7 +45,7 @@ def inspect_status(engine: Engine, path: Path) -> int:
 
 def test_stalling_documents_leave_half_of_the_threads_to_others(put: Put, stalling: bytes) -> None:
     paths = [put(stalling + b"%" * extra, f"{extra}.pdf") for extra in range(THREADS)]
-    with closing(Engine(timeout_s=20.0)) as engine, ThreadPoolExecutor(THREADS) as pool:
+    with closing(PdfEngine(timeout_s=20.0)) as engine, ThreadPoolExecutor(THREADS) as pool:
         engine.inspect(put(simple_pdf()))
         asked = [pool.submit(inspect_status, engine, path) for path in paths]
         first = [job.result() for job in itertools.islice(as_completed(asked), THREADS - 4)]
@@ -57,7 +57,7 @@ def test_stalling_documents_leave_half_of_the_threads_to_others(put: Put, stalli
 
 
 def test_bytes_that_stalled_are_refused_at_once_and_others_are_not(put: Put, stalling: bytes) -> None:
-    with closing(Engine(workers=1, timeout_s=4.0)) as engine:
+    with closing(PdfEngine(workers=1, timeout_s=4.0)) as engine:
         assert inspect_status(engine, put(stalling, "first.pdf")) == 422
         start = time.monotonic()
         assert inspect_status(engine, put(stalling, "second.pdf")) == 422
@@ -68,5 +68,5 @@ def test_bytes_that_stalled_are_refused_at_once_and_others_are_not(put: Put, sta
 
 def test_a_burst_of_ordinary_documents_is_taken(put: Put) -> None:
     path = put(simple_pdf())
-    with closing(Engine()) as engine, ThreadPoolExecutor(THREADS) as pool:
+    with closing(PdfEngine()) as engine, ThreadPoolExecutor(THREADS) as pool:
         assert list(pool.map(lambda _: inspect_status(engine, path), range(64))) == [200] * 64

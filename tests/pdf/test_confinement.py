@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import requests
 
-from docshare.server.pdf.child import BrokenWorkerError, Child
-from docshare.server.pdf.probe import Confinement
+from docshare.server.pdf.child import BrokenWorkerError, WorkerProcess
+from docshare.server.pdf.probe import ConfinementProbe
 from docshare.server.pdf.worker.confine import LAYERS
 from tests.support.pdfs import simple_pdf
 from tests.support.polling import wait_until
@@ -24,20 +24,20 @@ Pose = Callable[..., None]
 UNDER_FILTER = """
 import errno, os, sys
 from docshare.server.confinement import kernel, seccomp
-kernel.control(kernel.PR_SET_NO_NEW_PRIVS, 1)
+kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
 names = sys.argv[1].removeprefix("kill:").split(",")
-seccomp.NUMBERS["landlock_create_ruleset"] = (444, 444)
-action = 0x80000000 if sys.argv[1].startswith("kill:") else seccomp.refuse(errno.EPERM)
-seccomp.install({name: seccomp.Rule(action) for name in names}, rest_allowed=True)
+seccomp.SYSCALL_NUMBERS["landlock_create_ruleset"] = (444, 444)
+action = 0x80000000 if sys.argv[1].startswith("kill:") else seccomp.errno_action(errno.EPERM)
+seccomp.install_filter({name: seccomp.SyscallRule(action) for name in names}, rest_allowed=True)
 os.execv(sys.argv[2], sys.argv[2:])
 """
 RENDER_AND_REPORT = """
 import json, sys
-from docshare.server.pdf.child import BrokenWorkerError, Child
-child = Child(memory_bytes=1 << 30, timeout_s=20.0)
+from docshare.server.pdf.child import BrokenWorkerError, WorkerProcess
+child = WorkerProcess(memory_bytes=1 << 30, timeout_s=20.0)
 drawn = child.ask({"do": "render", "path": sys.argv[1], "page": 1, "width": 80}).body
 try:
-    Child(memory_bytes=1 << 30, timeout_s=20.0, required=True)
+    WorkerProcess(memory_bytes=1 << 30, timeout_s=20.0, required=True)
     refusal = ""
 except BrokenWorkerError as error:
     refusal = str(error)
@@ -62,11 +62,11 @@ def run_under_filter(calls: str, *command: str, **environment: str) -> subproces
 @pytest.fixture(scope="module")
 def absent() -> set[str]:
     """The layers that the host of these tests does not allow, which is none on most."""
-    return set(Confinement().measure().reasons())
+    return set(ConfinementProbe().measure().reasons())
 
 
 def test_what_a_worker_says_of_its_layers_is_what_the_host_sees(absent: set[str]) -> None:
-    child = Child(memory_bytes=1 << 30, timeout_s=20.0)
+    child = WorkerProcess(memory_bytes=1 << 30, timeout_s=20.0)
     try:
         lines = Path(f"/proc/{child.pid}/status").read_text(encoding="ascii").splitlines()
     finally:
@@ -144,7 +144,7 @@ def test_a_server_that_requires_every_layer_does_not_start_without(tmp_path: Pat
 def test_a_worker_keeps_nothing_open_but_the_document_and_the_protocol(tmp_path: Path) -> None:
     document = tmp_path / "document.pdf"
     document.write_bytes(simple_pdf(1))
-    child = Child(memory_bytes=1 << 30, timeout_s=20.0)
+    child = WorkerProcess(memory_bytes=1 << 30, timeout_s=20.0)
     try:
         child.ask({"do": "inspect", "path": str(document), "max_pages": 10})
         handles = Path(f"/proc/{child.pid}/fd")
@@ -172,7 +172,7 @@ def test_a_worker_keeps_nothing_open_but_the_document_and_the_protocol(tmp_path:
 )
 def test_an_answer_that_is_none_costs_the_worker_and_nothing_else(answer: bytes, put: Put, pose: Pose) -> None:
     pose(answer)
-    child = Child(memory_bytes=1 << 30, timeout_s=20.0)
+    child = WorkerProcess(memory_bytes=1 << 30, timeout_s=20.0)
     try:
         with pytest.raises(BrokenWorkerError):
             child.ask({"do": "inspect", "path": str(put(simple_pdf(1))), "max_pages": 10})

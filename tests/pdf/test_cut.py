@@ -10,9 +10,9 @@ import pypdfium2
 import pytest
 from PIL import Image, ImageChops
 
-from docshare.server.pdf.engine import Derivation, Engine, Mark, Unrenderable
+from docshare.server.pdf.engine import Derivation, PdfEngine, UnrenderableError, WatermarkText
 from docshare.server.pdf.worker import leaks
-from docshare.server.pdf.worker.documents import Refused
+from docshare.server.pdf.worker.documents import PdfRefused
 from tests.support import pdfs
 from tests.support.leaky_pdf import WINDOW, leaky_pdf
 
@@ -23,18 +23,18 @@ PLAIN: dict[str, Any] = {  # as stored, so that the check has only the content t
     "stream_decode_level": pikepdf.StreamDecodeLevel.none,
     "object_stream_mode": pikepdf.ObjectStreamMode.disable,
 }
-MARK = Mark("Copy (7F3A)", 0.3, "dense")
+MARK = WatermarkText("Copy (7F3A)", 0.3, "dense")
 
 
 @pytest.fixture(scope="module")
-def kept(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def kept(engine: PdfEngine, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """Pages 2 and 3 of the leaky document."""
     path = tmp_path_factory.mktemp("leaky") / "leaky.pdf"
     path.write_bytes(DOCUMENT)
     return derive_bytes(engine, path, Derivation(5, *WINDOW))
 
 
-def derive_bytes(engine: Engine, path: Path, wanted: Derivation) -> bytes:
+def derive_bytes(engine: PdfEngine, path: Path, wanted: Derivation) -> bytes:
     out = io.BytesIO()
     engine.derive(path, wanted, out)
     return out.getvalue()
@@ -120,7 +120,7 @@ def test_links_lead_to_kept_pages_and_to_the_web(kept: bytes) -> None:
     "make", [pdfs.mixed_sizes_pdf, pdfs.linked_pdf, pdfs.rotated_text_pdf, pdfs.ligatures_pdf, pdfs.filled_form_pdf]
 )
 def test_each_page_alone_looks_and_reads_as_in_its_document(
-    engine: Engine, put: Put, make: Callable[[], bytes]
+    engine: PdfEngine, put: Put, make: Callable[[], bytes]
 ) -> None:
     document = make() if len(pypdfium2.PdfDocument(make())) > 1 else append_blank_page(make())
     path, total = put(document), len(pypdfium2.PdfDocument(document))
@@ -165,8 +165,8 @@ def test_the_check_refuses_what_other_recipes_leave(put: Put, recipe: Callable[[
     out = io.BytesIO()
     with pikepdf.open(path) as pdf:
         recipe(pdf).save(out, **PLAIN)
-    with pytest.raises(Refused, match="leak"):
-        leaks.require_clean(lambda: pikepdf.open(path), *WINDOW, out.getvalue(), leaks.Material())
+    with pytest.raises(PdfRefused, match="leak"):
+        leaks.require_no_leak(lambda: pikepdf.open(path), *WINDOW, out.getvalue(), leaks.DocumentContents())
 
 
 def add_image(pdf: pikepdf.Pdf, hidden: pikepdf.Pdf) -> None:
@@ -218,12 +218,12 @@ def test_the_check_refuses_a_cut_with_one_thing_too_many(put: Put, kept: bytes, 
         pdf.save(whole, **PLAIN)
         spoil(pdf, hidden)
         pdf.save(spoilt, **PLAIN)
-    leaks.require_clean(lambda: pikepdf.open(path), *WINDOW, whole.getvalue(), leaks.Material())
-    with pytest.raises(Refused, match="leak"):
-        leaks.require_clean(lambda: pikepdf.open(path), *WINDOW, spoilt.getvalue(), leaks.Material())
+    leaks.require_no_leak(lambda: pikepdf.open(path), *WINDOW, whole.getvalue(), leaks.DocumentContents())
+    with pytest.raises(PdfRefused, match="leak"):
+        leaks.require_no_leak(lambda: pikepdf.open(path), *WINDOW, spoilt.getvalue(), leaks.DocumentContents())
 
 
-def test_a_marked_cut_is_checked_too_and_shows_its_mark(engine: Engine, put: Put, kept: bytes) -> None:
+def test_a_marked_cut_is_checked_too_and_shows_its_mark(engine: PdfEngine, put: Put, kept: bytes) -> None:
     marked = derive_bytes(engine, put(DOCUMENT), Derivation(5, *WINDOW, MARK))
     assert [word for word in WORDS if word.encode() in unpack_document(marked)] == []
     assert page_words(marked, 1).count(MARK.text) > 3
@@ -232,7 +232,7 @@ def test_a_marked_cut_is_checked_too_and_shows_its_mark(engine: Engine, put: Put
 
 
 @pytest.mark.parametrize("make", [pdfs.simple_pdf, pdfs.mixed_sizes_pdf, pdfs.linked_pdf])
-def test_a_mark_is_on_every_page_and_takes_nothing_away(engine: Engine, put: Put, make: Callable[[], bytes]) -> None:
+def test_a_mark_is_on_every_page_and_takes_nothing_away(engine: PdfEngine, put: Put, make: Callable[[], bytes]) -> None:
     document = make()
     total = len(pypdfium2.PdfDocument(document))
     marked = derive_bytes(engine, put(document), Derivation(total, 1, total, MARK))
@@ -243,16 +243,16 @@ def test_a_mark_is_on_every_page_and_takes_nothing_away(engine: Engine, put: Put
 
 
 @pytest.mark.parametrize(("density", "least", "most"), [("sparse", 3, 9), ("normal", 12, 35), ("dense", 45, 90)])
-def test_a_dense_mark_is_drawn_more_often(engine: Engine, put: Put, density: str, least: int, most: int) -> None:
-    wanted = Derivation(3, 1, 1, Mark("Copy", 0.5, density))
+def test_a_dense_mark_is_drawn_more_often(engine: PdfEngine, put: Put, density: str, least: int, most: int) -> None:
+    wanted = Derivation(3, 1, 1, WatermarkText("Copy", 0.5, density))
     assert least <= page_words(derive_bytes(engine, put(pdfs.simple_pdf(3)), wanted), 1).count("Copy") <= most
 
 
-def test_a_stronger_mark_is_darker(engine: Engine, put: Put) -> None:
+def test_a_stronger_mark_is_darker(engine: PdfEngine, put: Put) -> None:
     path = put(pdfs.simple_pdf(3))
     darkest = [
         min(
-            render_page(derive_bytes(engine, path, Derivation(3, 2, 2, Mark("Copy", opacity, "dense"))), 1)
+            render_page(derive_bytes(engine, path, Derivation(3, 2, 2, WatermarkText("Copy", opacity, "dense"))), 1)
             .crop((0, 200, 600, 700))
             .convert("L")
             .tobytes()
@@ -263,7 +263,7 @@ def test_a_stronger_mark_is_darker(engine: Engine, put: Put) -> None:
     assert 150 < darkest[1] < 200
 
 
-def test_a_document_that_only_its_owner_may_change_is_cut_all_the_same(engine: Engine, put: Put) -> None:
+def test_a_document_that_only_its_owner_may_change_is_cut_all_the_same(engine: PdfEngine, put: Put) -> None:
     alone = derive_bytes(engine, put(pdfs.encrypted_pdf(pages=3)), Derivation(3, 2, 2))
     assert page_words(alone, 1).strip() == "Page 2 of 3"
 
@@ -280,15 +280,15 @@ def test_a_document_that_only_its_owner_may_change_is_cut_all_the_same(engine: E
     ids=["another count", "past the end", "before the start", "locked", "no PDF"],
 )
 def test_what_cannot_be_cut_is_refused_and_nothing_is_written(
-    engine: Engine, put: Put, document: bytes, wanted: Derivation
+    engine: PdfEngine, put: Put, document: bytes, wanted: Derivation
 ) -> None:
     out = io.BytesIO()
-    with pytest.raises(Unrenderable):
+    with pytest.raises(UnrenderableError):
         engine.derive(put(document), wanted, out)
     assert out.getvalue() == b""
 
 
-def test_a_long_document_is_cut_within_seconds(engine: Engine, put: Put) -> None:
+def test_a_long_document_is_cut_within_seconds(engine: PdfEngine, put: Put) -> None:
     alone = derive_bytes(engine, put(pdfs.many_pages_pdf(2000)), Derivation(2000, 2, 2000))
     assert len(pypdfium2.PdfDocument(alone)) == 1999
 
@@ -311,7 +311,7 @@ def set_page_entry(entry: str, value: Any) -> bytes:
         ("/Group", pikepdf.Dictionary(S=pikepdf.Name.Transparency)),
     ],
 )  # fmt: skip
-def test_what_a_page_says_of_itself_comes_along(engine: Engine, put: Put, entry: str, value: Any) -> None:
+def test_what_a_page_says_of_itself_comes_along(engine: PdfEngine, put: Put, entry: str, value: Any) -> None:
     path = put(set_page_entry(entry, value))
     with pikepdf.open(io.BytesIO(derive_bytes(engine, path, Derivation(5, 2, 3)))) as made:
         assert [page.obj.get(entry) == value for page in made.pages] == [True, True]
@@ -339,7 +339,7 @@ def make_fields_pdf() -> bytes:
         return out.getvalue()
 
 
-def test_a_field_without_looks_is_drawn_on_the_kept_page_and_nowhere_else(engine: Engine, put: Put) -> None:
+def test_a_field_without_looks_is_drawn_on_the_kept_page_and_nowhere_else(engine: PdfEngine, put: Put) -> None:
     made = derive_bytes(engine, put(make_fields_pdf()), Derivation(3, 2, 2))
     assert b"VALUE2" in unpack_document(made)
     for word in ("VALUE1", "VALUE3", "field1", "field2", "field3"):

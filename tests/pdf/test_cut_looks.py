@@ -13,16 +13,16 @@ import pytest
 from pikepdf import Stream
 from PIL import Image, ImageChops
 
-from docshare.server.pdf.engine import Derivation, Engine, Mark, Unrenderable
+from docshare.server.pdf.engine import Derivation, PdfEngine, UnrenderableError, WatermarkText
 from docshare.server.pdf.worker import comparison
-from docshare.server.pdf.worker.documents import Document, Refused
+from docshare.server.pdf.worker.documents import OpenPdfDocument, PdfRefused
 from tests.support import inherited_resources, pdfs
 
 Put = Callable[..., Path]
-MARK = Mark("Copy", 0.3, "normal")
+MARK = WatermarkText("Copy", 0.3, "normal")
 
 
-def derive_bytes(engine: Engine, path: Path, wanted: Derivation) -> bytes:
+def derive_bytes(engine: PdfEngine, path: Path, wanted: Derivation) -> bytes:
     out = io.BytesIO()
     engine.derive(path, wanted, out)
     return out.getvalue()
@@ -58,7 +58,7 @@ def page_form(page: Any) -> Any:
         inherited_resources.stamp_pdf,
     ],
 )
-def test_what_inherits_from_its_page_looks_as_before(engine: Engine, put: Put, make: Callable[[], bytes]) -> None:
+def test_what_inherits_from_its_page_looks_as_before(engine: PdfEngine, put: Put, make: Callable[[], bytes]) -> None:
     document = make()
     for page in (1, 2):
         alone = derive_bytes(engine, put(document), Derivation(2, page, page))
@@ -66,7 +66,7 @@ def test_what_inherits_from_its_page_looks_as_before(engine: Engine, put: Put, m
         assert len(render_page(alone, 1).getcolors(100_000) or []) > 1
 
 
-def test_a_drawn_font_gets_what_its_shown_glyphs_take_from_the_page(engine: Engine, put: Put) -> None:
+def test_a_drawn_font_gets_what_its_shown_glyphs_take_from_the_page(engine: PdfEngine, put: Put) -> None:
     """Not every reader looks at the page for it: one that does not shows an empty page."""
     alone = derive_bytes(engine, put(inherited_resources.type3_font_pdf()), Derivation(2, 2, 2))
     assert read_resources(alone, page_font) == {"/XObject": {"/ImB"}}
@@ -74,13 +74,13 @@ def test_a_drawn_font_gets_what_its_shown_glyphs_take_from_the_page(engine: Engi
     assert b"HIDDENImage" not in alone
 
 
-def test_a_form_gets_what_it_takes_from_the_page(engine: Engine, put: Put) -> None:
+def test_a_form_gets_what_it_takes_from_the_page(engine: PdfEngine, put: Put) -> None:
     alone = derive_bytes(engine, put(inherited_resources.form_pdf()), Derivation(2, 2, 2))
     assert read_resources(alone, page_form) == {"/Font": {"/F3"}}
     assert b"HIDDEN" not in alone
 
 
-def test_a_form_that_looks_different_on_two_pages_goes_on_inheriting(engine: Engine, put: Put) -> None:
+def test_a_form_that_looks_different_on_two_pages_goes_on_inheriting(engine: PdfEngine, put: Put) -> None:
     document = inherited_resources.shared_form_pdf()
     both = derive_bytes(engine, put(document), Derivation(3, 2, 3))
     assert read_resources(both, page_form) == {}
@@ -92,7 +92,7 @@ def test_a_form_that_looks_different_on_two_pages_goes_on_inheriting(engine: Eng
 @pytest.mark.parametrize(
     "make", [pdfs.miscounted_pdf, pdfs.pdf_without_page_tree, pdfs.unfinished_contents_pdf, pdfs.undecodable_form_pdf]
 )
-def test_a_damaged_document_is_repaired_for_its_copies(engine: Engine, put: Put, make: Callable[[], bytes]) -> None:
+def test_a_damaged_document_is_repaired_for_its_copies(engine: PdfEngine, put: Put, make: Callable[[], bytes]) -> None:
     document = make()
     path, total = put(document), len(pypdfium2.PdfDocument(document))
     marked = derive_bytes(engine, path, Derivation(total, 1, total, MARK))
@@ -127,28 +127,28 @@ def add_word(pdf: pikepdf.Pdf) -> None:
 
 @pytest.mark.parametrize("change", [remove_word, rotate_page, add_word])
 def test_a_copy_that_looks_different_is_refused(put: Put, change: Callable[[pikepdf.Pdf], object]) -> None:
-    before = Document(put(pdfs.simple_pdf(pages=3)).open("rb"))
-    comparison.require_alike(before, spoil_document(lambda _: None), 1, stamped=False)
-    with pytest.raises(Refused, match="looks"):
-        comparison.require_alike(before, spoil_document(change), 1, stamped=False)
+    before = OpenPdfDocument(put(pdfs.simple_pdf(pages=3)).open("rb"))
+    comparison.require_same_looks(before, spoil_document(lambda _: None), 1, stamped=False)
+    with pytest.raises(PdfRefused, match="looks"):
+        comparison.require_same_looks(before, spoil_document(change), 1, stamped=False)
     before.close()
 
 
 def test_a_stamped_copy_without_its_mark_is_refused(put: Put) -> None:
-    before = Document(put(pdfs.simple_pdf(pages=3)).open("rb"))
-    with pytest.raises(Refused, match="looks"):
-        comparison.require_alike(before, spoil_document(lambda _: None), 1, stamped=True)
+    before = OpenPdfDocument(put(pdfs.simple_pdf(pages=3)).open("rb"))
+    with pytest.raises(PdfRefused, match="looks"):
+        comparison.require_same_looks(before, spoil_document(lambda _: None), 1, stamped=True)
     before.close()
 
 
-def test_a_field_that_the_copy_cannot_show_is_no_copy(engine: Engine, put: Put) -> None:
+def test_a_field_that_the_copy_cannot_show_is_no_copy(engine: PdfEngine, put: Put) -> None:
     """The engine draws a check mark for a box that has a value and no state; nothing in the copy would."""
-    with pytest.raises(Unrenderable) as caught:
+    with pytest.raises(UnrenderableError) as caught:
         derive_bytes(engine, put(inherited_resources.checkbox_without_state_pdf()), Derivation(3, 2, 2))
     assert caught.value.reason == "looks"
 
 
-def test_a_field_that_only_the_engine_can_draw_is_in_the_copy(engine: Engine, put: Put) -> None:
+def test_a_field_that_only_the_engine_can_draw_is_in_the_copy(engine: PdfEngine, put: Put) -> None:
     document = inherited_resources.field_without_appearance_pdf()
     alone = derive_bytes(engine, put(document), Derivation(3, 2, 2))
     assert len(render_page(alone, 1).crop((100, 650, 400, 700)).getcolors(100_000) or []) > 5
@@ -158,17 +158,17 @@ def test_when_there_is_no_time_pages_from_all_over_the_document_are_compared(
     put: Put, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Sixty-four pages, and time for six of them."""
-    before = Document(put(pdfs.simple_pdf(pages=64)).open("rb"))
+    before = OpenPdfDocument(put(pdfs.simple_pdf(pages=64)).open("rb"))
     looked: list[int] = []
     clock = iter(range(1_000))
 
-    def alike(source: Document, number: int, *rest: object) -> bool:
+    def alike(source: OpenPdfDocument, number: int, *rest: object) -> bool:
         looked.append(number)
         return True
 
-    monkeypatch.setattr(comparison, "_is_alike", alike)
+    monkeypatch.setattr(comparison, "_is_page_alike", alike)
     monkeypatch.setattr(comparison, "_BUDGET_S", 5.5)
     monkeypatch.setattr(comparison, "time", SimpleNamespace(monotonic=lambda: next(clock)))
-    comparison.require_alike(before, pdfs.simple_pdf(pages=64), 1, stamped=False)
+    comparison.require_same_looks(before, pdfs.simple_pdf(pages=64), 1, stamped=False)
     before.close()
     assert looked == [1, 33, 17, 49, 9, 25]

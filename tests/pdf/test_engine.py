@@ -14,7 +14,7 @@ import pytest
 
 import docshare
 from docshare.contract.problems import Problem
-from docshare.server.pdf.engine import Engine, Unrenderable
+from docshare.server.pdf.engine import PdfEngine, UnrenderableError
 from tests.support.hostile_pdfs import memory_bomb, paced_pages
 from tests.support.pdfs import many_pages_pdf, simple_pdf
 from tests.support.polling import wait_until
@@ -42,7 +42,7 @@ def read_soft_limit(pid: int, name: str) -> str:
     return line[len(name) :].split()[0]
 
 
-def make_busy_check(engine: Engine) -> Callable[[], bool]:
+def make_busy_check(engine: PdfEngine) -> Callable[[], bool]:
     """A check that says whether the engine's first worker has worked since now."""
     (pid,) = engine.pids()
     before = read_cpu_ticks(pid)
@@ -50,13 +50,13 @@ def make_busy_check(engine: Engine) -> Callable[[], bool]:
 
 
 def test_no_worker_runs_before_the_first_question() -> None:
-    with closing(Engine()) as engine:
+    with closing(PdfEngine()) as engine:
         assert engine.pids() == []
 
 
 def test_one_reader_needs_one_worker(put: Put) -> None:
     path = put(simple_pdf(3))
-    with closing(Engine(workers=2)) as engine:
+    with closing(PdfEngine(workers=2)) as engine:
         for page in (1, 2, 3):
             engine.render(path, page, 800)
         assert len(engine.pids()) == 1
@@ -65,7 +65,7 @@ def test_one_reader_needs_one_worker(put: Put) -> None:
 def test_a_worker_is_replaced_after_its_share_of_jobs(put: Put) -> None:
     path = put(simple_pdf(1))
     seen = set()
-    with closing(Engine(workers=1, recycle_after=3)) as engine:
+    with closing(PdfEngine(workers=1, recycle_after=3)) as engine:
         for _ in range(9):
             engine.render(path, 1, 800)
             seen.update(engine.pids())
@@ -74,7 +74,7 @@ def test_a_worker_is_replaced_after_its_share_of_jobs(put: Put) -> None:
 
 
 def test_closing_ends_the_workers(put: Put) -> None:
-    engine = Engine()
+    engine = PdfEngine()
     engine.inspect(put(simple_pdf(1)))
     pids = engine.pids()
     engine.close()
@@ -85,7 +85,8 @@ def test_closing_ends_the_workers(put: Put) -> None:
 def test_workers_end_when_the_server_is_killed(put: Put) -> None:
     path = put(simple_pdf(1))
     code = (
-        "import sys, time; from pathlib import Path; from docshare.server.pdf.engine import Engine; engine = Engine(); "
+        "import sys, time; from pathlib import Path; from docshare.server.pdf.engine import PdfEngine; "
+        "engine = PdfEngine(); "
         f"engine.inspect(Path({str(path)!r})); print(engine.pids()[0], flush=True); time.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as server:
@@ -97,7 +98,7 @@ def test_workers_end_when_the_server_is_killed(put: Put) -> None:
 
 
 def test_a_closed_engine_is_unavailable(put: Put) -> None:
-    engine = Engine()
+    engine = PdfEngine()
     engine.close()
     with pytest.raises(Problem) as caught:
         engine.inspect(put(simple_pdf(1)))
@@ -106,7 +107,7 @@ def test_a_closed_engine_is_unavailable(put: Put) -> None:
 
 def test_closing_sends_away_who_waits(put: Put) -> None:
     path = put(paced_pages("fs"))
-    engine = Engine(workers=1)
+    engine = PdfEngine(workers=1)
     engine.inspect(path)
     working = make_busy_check(engine)
     with ThreadPoolExecutor(2) as pool:
@@ -118,10 +119,10 @@ def test_closing_sends_away_who_waits(put: Put) -> None:
 
 def test_a_page_that_takes_too_long_is_given_up_in_time(put: Put) -> None:
     path = put(paced_pages("sf"))
-    with closing(Engine(timeout_s=1.0)) as engine:
+    with closing(PdfEngine(timeout_s=1.0)) as engine:
         engine.inspect(path)  # so that the time does not hold the start of the worker
         start = time.monotonic()
-        with pytest.raises(Unrenderable) as caught:
+        with pytest.raises(UnrenderableError) as caught:
             engine.render(path, 1, 800)
         assert time.monotonic() - start < 2.0
         assert not caught.value.lasting
@@ -130,8 +131,8 @@ def test_a_page_that_takes_too_long_is_given_up_in_time(put: Put) -> None:
 
 def test_a_crash_is_lasting_and_the_next_page_is_drawn(put: Put) -> None:
     path = put(memory_bomb())
-    with closing(Engine(workers=1, memory_bytes=256 << 20)) as engine:
-        with pytest.raises(Unrenderable) as caught:
+    with closing(PdfEngine(workers=1, memory_bytes=256 << 20)) as engine:
+        with pytest.raises(UnrenderableError) as caught:
             engine.render(path, 1, 800)
         assert caught.value.lasting
         assert engine.render(put(simple_pdf(1), "good.pdf"), 1, 800)
@@ -140,7 +141,7 @@ def test_a_crash_is_lasting_and_the_next_page_is_drawn(put: Put) -> None:
 @pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGXCPU])
 def test_a_worker_that_died_while_idle_is_replaced(put: Put, blow: signal.Signals) -> None:
     path = put(simple_pdf(1))
-    with closing(Engine(workers=1)) as engine:
+    with closing(PdfEngine(workers=1)) as engine:
         engine.inspect(path)
         (first,) = engine.pids()
         os.kill(first, blow)
@@ -151,7 +152,7 @@ def test_a_worker_that_died_while_idle_is_replaced(put: Put, blow: signal.Signal
 
 def test_a_worker_killed_during_a_job_costs_nobody_the_page(put: Put) -> None:
     path = put(paced_pages("m"))
-    with closing(Engine(workers=1)) as engine, ThreadPoolExecutor(1) as pool:
+    with closing(PdfEngine(workers=1)) as engine, ThreadPoolExecutor(1) as pool:
         page = pool.submit(engine.render, path, 1, 800)
         wait_until(engine.pids)
         (first,) = engine.pids()
@@ -163,7 +164,7 @@ def test_a_worker_killed_during_a_job_costs_nobody_the_page(put: Put) -> None:
 
 def test_many_threads_share_two_workers(put: Put) -> None:
     path = put(many_pages_pdf(40, lines=20))
-    with closing(Engine(workers=2)) as engine, ThreadPoolExecutor(16) as pool:
+    with closing(PdfEngine(workers=2)) as engine, ThreadPoolExecutor(16) as pool:
         alone = [engine.render(path, page, 800) for page in (1, 20, 40)]
         together = list(pool.map(lambda page: engine.render(path, page, 800), range(1, 41)))
         assert [together[page - 1] for page in (1, 20, 40)] == alone
@@ -172,7 +173,7 @@ def test_many_threads_share_two_workers(put: Put) -> None:
 
 def test_a_stuck_engine_sends_readers_away_and_keeps_a_few(put: Put) -> None:
     path = put(paced_pages("s" * 8))
-    with closing(Engine(workers=1, timeout_s=4.0, max_waiting=2)) as engine, ThreadPoolExecutor(8) as pool:
+    with closing(PdfEngine(workers=1, timeout_s=4.0, max_waiting=2)) as engine, ThreadPoolExecutor(8) as pool:
         start = time.monotonic()
         asked = [pool.submit(engine.render, path, page, 800) for page in range(1, 9)]
         wait_until(lambda: sum(job.done() for job in asked) >= 5)
@@ -185,7 +186,7 @@ def test_a_stuck_engine_sends_readers_away_and_keeps_a_few(put: Put) -> None:
 @pytest.mark.parametrize("program", ["/nonexistent/python", "/bin/false"])
 def test_an_engine_that_does_not_start_is_unavailable(put: Put, monkeypatch: pytest.MonkeyPatch, program: str) -> None:
     monkeypatch.setattr(sys, "executable", program)
-    with closing(Engine()) as engine:
+    with closing(PdfEngine()) as engine:
         for _ in range(2):
             with pytest.raises(Problem) as caught:
                 engine.inspect(put(simple_pdf(1)))
@@ -199,7 +200,7 @@ def test_a_failed_start_is_not_tried_again_for_every_request(
     program.write_text(f"#!/bin/sh\necho started >> {starts}\n")
     program.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(program))
-    with closing(Engine()) as engine:
+    with closing(PdfEngine()) as engine:
         for _ in range(5):
             with pytest.raises(Problem):
                 engine.inspect(put(simple_pdf(1)))
@@ -208,7 +209,7 @@ def test_a_failed_start_is_not_tried_again_for_every_request(
 
 def test_a_worker_is_confined(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCSHARE_SMTP_URL", "smtp://user:secret@mail")
-    with closing(Engine(workers=1, memory_bytes=700 << 20)) as engine:
+    with closing(PdfEngine(workers=1, memory_bytes=700 << 20)) as engine:
         engine.inspect(put(simple_pdf(1)))
         (pid,) = engine.pids()
         assert read_soft_limit(pid, "Max address space") == str(700 << 20)
@@ -226,7 +227,7 @@ def test_a_worker_is_confined(put: Put, monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_worker_of_root_has_no_network(put: Put) -> None:
     if os.geteuid() != 0:
         pytest.skip("leaving the network is best effort without root")
-    with closing(Engine(workers=1)) as engine:
+    with closing(PdfEngine(workers=1)) as engine:
         engine.inspect(put(simple_pdf(1)))
         (pid,) = engine.pids()
         interfaces = Path(f"/proc/{pid}/net/dev").read_text().splitlines()[2:]
@@ -241,13 +242,13 @@ def test_a_worker_of_root_reads_files_of_other_users(put: Put, tmp_path: Path) -
     os.chown(path, 65534, 65534)
     tmp_path.chmod(0o700)
     os.chown(tmp_path, 65534, 65534)
-    with closing(Engine(workers=1)) as engine:
+    with closing(PdfEngine(workers=1)) as engine:
         assert engine.inspect(path).total_pages == 2
 
 
 def test_a_deleted_file_is_not_kept_open(put: Put) -> None:
     gone, other = put(simple_pdf(1), "gone.pdf"), put(simple_pdf(1), "other.pdf")
-    with closing(Engine(workers=1)) as engine:
+    with closing(PdfEngine(workers=1)) as engine:
         engine.inspect(gone)
         (pid,) = engine.pids()
         gone.unlink()
@@ -259,7 +260,7 @@ def test_a_deleted_file_is_not_kept_open(put: Put) -> None:
 
 def test_waiting_for_a_spare_worker_ends_when_one_is_free(put: Put) -> None:
     path = put(paced_pages("fm"))
-    with closing(Engine(workers=1)) as engine, ThreadPoolExecutor(1) as pool:
+    with closing(PdfEngine(workers=1)) as engine, ThreadPoolExecutor(1) as pool:
         engine.inspect(path)
         working = make_busy_check(engine)
         page = pool.submit(engine.render, path, 2, 800)
@@ -273,7 +274,7 @@ def test_waiting_for_a_spare_worker_ends_when_one_is_free(put: Put) -> None:
 
 def test_with_two_workers_one_stays_free_for_readers(put: Put) -> None:
     path = put(paced_pages("fsf"))
-    with closing(Engine(workers=2, timeout_s=4.0)) as engine, ThreadPoolExecutor(1) as pool:
+    with closing(PdfEngine(workers=2, timeout_s=4.0)) as engine, ThreadPoolExecutor(1) as pool:
         engine.inspect(path)
         working = make_busy_check(engine)
         ahead = pool.submit(engine.render_if_spare, path, 2, 800)
@@ -281,7 +282,7 @@ def test_with_two_workers_one_stays_free_for_readers(put: Put) -> None:
         assert engine.render_if_spare(path, 3, 800) is None
         assert engine.render(path, 1, 800)
         assert not ahead.done()
-        assert isinstance(ahead.exception(), Unrenderable)
+        assert isinstance(ahead.exception(), UnrenderableError)
 
 
 @pytest.mark.parametrize("how", ["absolute", "relative", "empty"])
@@ -295,9 +296,9 @@ def test_workers_start_although_the_directory_of_the_server_is_gone(put: Put, tm
         sources.mkdir(exist_ok=True)
         (sources / "docshare").symlink_to(package)
     code = (
-        "import os, shutil, sys; from pathlib import Path; from docshare.server.pdf.engine import Engine; "
+        "import os, shutil, sys; from pathlib import Path; from docshare.server.pdf.engine import PdfEngine; "
         f"shutil.rmtree({str(place)!r}); "
-        f"print(Engine().inspect(Path({str(put(simple_pdf(3)))!r})).total_pages, flush=True); os._exit(0)"
+        f"print(PdfEngine().inspect(Path({str(put(simple_pdf(3)))!r})).total_pages, flush=True); os._exit(0)"
     )
     environment = {**os.environ, "PYTHONPATH": paths}
     done = subprocess.run(

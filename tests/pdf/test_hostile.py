@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from docshare.contract.problems import Problem
-from docshare.server.pdf.engine import Engine, Unrenderable
+from docshare.server.pdf.engine import PdfEngine, UnrenderableError
 from tests.support.hostile_pdfs import HOSTILE
 from tests.support.pdfs import simple_pdf
 
@@ -17,9 +17,9 @@ HANG_LIMIT_S = 30.0  # a question that takes longer was not ended by the engine
 
 
 @pytest.fixture(scope="module")
-def strict() -> Iterator[Engine]:
+def strict() -> Iterator[PdfEngine]:
     """Tight limits, so that bombs go off quickly."""
-    engine = Engine(workers=1, memory_bytes=320 << 20, timeout_s=TIMEOUT_S)
+    engine = PdfEngine(workers=1, memory_bytes=320 << 20, timeout_s=TIMEOUT_S)
     yield engine
     engine.close()
 
@@ -30,7 +30,7 @@ def measure_outcome(question: Callable[[], object]) -> str:
     try:
         question()
         ended = "answered"
-    except Unrenderable:
+    except UnrenderableError:
         ended = "unrenderable"
     except Problem as problem:
         ended = problem.code
@@ -39,7 +39,7 @@ def measure_outcome(question: Callable[[], object]) -> str:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_document_ends_soon_and_the_engine_lives(strict: Engine, put: Put, name: str) -> None:
+def test_a_hostile_document_ends_soon_and_the_engine_lives(strict: PdfEngine, put: Put, name: str) -> None:
     path = put(HOSTILE[name]())
     assert measure_outcome(lambda: strict.inspect(path)) in ("answered", "unprocessable")
     assert measure_outcome(lambda: strict.render(path, 1, 800)) in ("answered", "unrenderable")
@@ -58,16 +58,16 @@ def test_a_hostile_document_ends_soon_and_the_engine_lives(strict: Engine, put: 
         ("nested_arrays", "answered"),
     ],
 )
-def test_what_becomes_of_the_page(strict: Engine, put: Put, name: str, expected: str) -> None:
+def test_what_becomes_of_the_page(strict: PdfEngine, put: Put, name: str, expected: str) -> None:
     path = put(HOSTILE[name]())
     assert measure_outcome(lambda: strict.render(path, 1, 800)) == expected
 
 
 @pytest.mark.parametrize("name", ["looping_page_tree", "boasting_count"])
-def test_a_lying_page_tree_is_unprocessable(strict: Engine, put: Put, name: str) -> None:
+def test_a_lying_page_tree_is_unprocessable(strict: PdfEngine, put: Put, name: str) -> None:
     path = put(HOSTILE[name]())
     assert measure_outcome(lambda: strict.inspect(path)) == "unprocessable"
 
 
-def test_a_page_with_thirty_thousand_links_offers_two_thousand(strict: Engine, put: Put) -> None:
+def test_a_page_with_thirty_thousand_links_offers_two_thousand(strict: PdfEngine, put: Put) -> None:
     assert len(strict.text(put(HOSTILE["many_links"]()), 1).links) == 2000

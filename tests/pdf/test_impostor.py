@@ -16,8 +16,8 @@ import pytest
 from docshare.server import pdf
 from docshare.server.pdf import answers
 from docshare.server.pdf import child as child_module
-from docshare.server.pdf.child import BrokenWorkerError, Child, Reply
-from docshare.server.pdf.engine import Engine, Unrenderable
+from docshare.server.pdf.child import BrokenWorkerError, WorkerProcess, WorkerReply
+from docshare.server.pdf.engine import PdfEngine, UnrenderableError
 from docshare.server.pdf.worker import main
 from tests.support.pdfs import simple_pdf
 
@@ -33,15 +33,15 @@ def build_worker_answer(body: bytes, **header: object) -> bytes:
 @pytest.fixture
 def forged(put: Put) -> bytes:
     """The image of a page that a worker could want somebody else to see."""
-    with closing(Engine(workers=1)) as engine:
+    with closing(PdfEngine(workers=1)) as engine:
         return engine.render(put(simple_pdf(1), "forged.pdf"), 1, 80)
 
 
 def test_a_second_answer_right_behind_the_first_is_given_to_nobody(put: Put, pose: Pose, forged: bytes) -> None:
     path = put(simple_pdf(1))
     pose(build_worker_answer(forged) + build_worker_answer(forged))
-    with closing(Engine(workers=1)) as engine:
-        with pytest.raises(Unrenderable):
+    with closing(PdfEngine(workers=1)) as engine:
+        with pytest.raises(UnrenderableError):
             engine.render(path, 1, 80)
         assert engine.pids() == []
 
@@ -49,7 +49,7 @@ def test_a_second_answer_right_behind_the_first_is_given_to_nobody(put: Put, pos
 def test_an_answer_that_nobody_asked_for_is_not_taken_for_the_next_one(put: Put, pose: Pose, forged: bytes) -> None:
     job = {"do": "render", "path": str(put(simple_pdf(1))), "page": 1, "width": 80}
     pose(build_worker_answer(forged), later=build_worker_answer(b"of the first owner"))
-    child = Child(memory_bytes=1 << 30, timeout_s=20.0)
+    child = WorkerProcess(memory_bytes=1 << 30, timeout_s=20.0)
     try:
         assert child.ask(job).body == forged
         time.sleep(0.5)
@@ -61,7 +61,7 @@ def test_an_answer_that_nobody_asked_for_is_not_taken_for_the_next_one(put: Put,
 
 def test_who_comes_after_such_a_worker_gets_a_new_one(put: Put, pose: Pose, forged: bytes) -> None:
     path = put(simple_pdf(1))
-    with closing(Engine(workers=1)) as engine:
+    with closing(PdfEngine(workers=1)) as engine:
         pose(build_worker_answer(forged), later=build_worker_answer(b"\xff\xd8\xff of the first owner"))
         assert engine.render(path, 1, 80) == forged
         (first,) = engine.pids()
@@ -77,7 +77,7 @@ def test_a_worker_that_computes_without_a_job_gets_no_other_one(
 ) -> None:
     """Nobody accounts for that time; a little of it is for tidying up."""
     path = put(simple_pdf(1))
-    with closing(Engine(workers=1)) as engine:
+    with closing(PdfEngine(workers=1)) as engine:
         pose(build_worker_answer(forged), burn=burn)
         engine.render(path, 1, 80)
         (first,) = engine.pids()
@@ -94,7 +94,11 @@ def test_a_reason_that_no_worker_has_does_not_reach_the_log(
     put: Put, pose: Pose, caplog: pytest.LogCaptureFixture
 ) -> None:
     pose(build_worker_answer(b"", error="page\n2026-11-22 ERROR \x1b[31mforged"))
-    with closing(Engine(workers=1)) as engine, caplog.at_level(logging.DEBUG), pytest.raises(Unrenderable) as caught:
+    with (
+        closing(PdfEngine(workers=1)) as engine,
+        caplog.at_level(logging.DEBUG),
+        pytest.raises(UnrenderableError) as caught,
+    ):
         engine.render(put(simple_pdf(1)), 1, 80)
     assert "crashes" in str(caught.value)
     assert caplog.messages
@@ -104,7 +108,7 @@ def test_a_reason_that_no_worker_has_does_not_reach_the_log(
 @pytest.mark.parametrize("reason", [True, 1, ["page"], {"page": 1}, "PAGE", "", "page "])
 def test_a_refusal_for_no_known_reason_is_no_answer(reason: object) -> None:
     with pytest.raises(BrokenWorkerError, match="known reason"):
-        answers.checked(Reply({"error": reason}, b""), answers.jpeg)
+        answers.parse_reply(WorkerReply({"error": reason}, b""), answers.parse_jpeg)
 
 
 def test_every_reason_that_workers_have_is_known() -> None:
@@ -119,7 +123,7 @@ def test_every_reason_that_workers_have_is_known() -> None:
 def test_an_answer_longer_than_an_honest_one_is_not_even_received(put: Put, pose: Pose, kind: str, most: int) -> None:
     job = {"do": kind, "path": str(put(simple_pdf(1)))}
     pose(build_worker_answer(b" " * most), b'{"size": %d}\n' % (most + 1))
-    child = Child(memory_bytes=1 << 30, timeout_s=20.0, edits=True)
+    child = WorkerProcess(memory_bytes=1 << 30, timeout_s=20.0, edits=True)
     try:
         assert len(child.ask(job).body) == most
         with pytest.raises(BrokenWorkerError, match="too long"):
@@ -131,27 +135,27 @@ def test_an_answer_longer_than_an_honest_one_is_not_even_received(put: Put, pose
 BOX = [0, 0, 0.5, 0.5, "text", 0]
 
 
-def make_text_reply(**changed: object) -> Reply:
+def make_text_reply(**changed: object) -> WorkerReply:
     """A page of text with something changed."""
     page = {"width": 612, "height": 792, "boxes": [BOX], "links": [[0, 0, 1, 1, {"page": 2}]], **changed}
-    return Reply({}, json.dumps(page).encode("ascii"))
+    return WorkerReply({}, json.dumps(page).encode("ascii"))
 
 
 def test_a_page_of_text_is_taken() -> None:
-    page = answers.checked(
-        make_text_reply(links=[[0, 0, 1, 1, {"url": "HTTPS://example.com/?a=[1]"}]]), answers.page_text
+    page = answers.parse_reply(
+        make_text_reply(links=[[0, 0, 1, 1, {"url": "HTTPS://example.com/?a=[1]"}]]), answers.parse_page_text
     )
     assert (page.boxes[0].text, page.links[0].target) == ("text", {"url": "HTTPS://example.com/?a=[1]"})
-    page = answers.checked(make_text_reply(boxes=[BOX] * 100_000), answers.page_text)
+    page = answers.parse_reply(make_text_reply(boxes=[BOX] * 100_000), answers.parse_page_text)
     assert len(page.boxes) == 100_000
 
 
 def test_a_worker_shortens_a_page_that_says_more_than_an_answer_holds() -> None:
     rows = [[0.12345, 0.12345, 0.12345, 0.12345, "\u2022", 270]] * 100_000
     links = [[0, 0, 1, 1, {"page": 2}]] * 100
-    body = main._shortened({"width": 612, "height": 792, "boxes": rows, "links": links})
-    assert 3 << 20 < len(body) <= main.MAX_JSON
-    page = answers.checked(Reply({}, body), answers.page_text)
+    body = main._truncate_text({"width": 612, "height": 792, "boxes": rows, "links": links})
+    assert 3 << 20 < len(body) <= main.MAX_JSON_BYTES
+    page = answers.parse_reply(WorkerReply({}, body), answers.parse_page_text)
     assert len(page.boxes) > 50_000
 
 
@@ -175,7 +179,7 @@ def test_a_worker_shortens_a_page_that_says_more_than_an_answer_holds() -> None:
 )
 def test_a_link_that_a_worker_never_makes_is_no_answer(target: object) -> None:
     with pytest.raises(BrokenWorkerError):
-        answers.checked(make_text_reply(links=[[0, 0, 1, 1, target]]), answers.page_text)
+        answers.parse_reply(make_text_reply(links=[[0, 0, 1, 1, target]]), answers.parse_page_text)
 
 
 @pytest.mark.parametrize(
@@ -194,12 +198,12 @@ def test_a_link_that_a_worker_never_makes_is_no_answer(target: object) -> None:
 )
 def test_text_that_no_page_has_is_no_answer(changed: dict[str, object]) -> None:
     with pytest.raises(BrokenWorkerError):
-        answers.checked(make_text_reply(**changed), answers.page_text)
+        answers.parse_reply(make_text_reply(**changed), answers.parse_page_text)
 
 
 def test_the_sides_of_a_page_are_never_beyond_all_measure() -> None:
     sides = array("d", [0.0001, 1e300, 612.0, 792.0]).tobytes()
-    found = answers.checked(Reply({}, sides), answers.inspection)
+    found = answers.parse_reply(WorkerReply({}, sides), answers.parse_inspection)
     assert found.sizes == [(0.1, 1e6), (612.0, 792.0)]
 
 
@@ -221,18 +225,18 @@ def test_the_sides_of_a_page_are_never_beyond_all_measure() -> None:
     ],
 )
 def test_what_only_begins_like_an_image_is_no_answer(forged: bytes, mend: Callable[[bytes], bytes]) -> None:
-    assert answers.checked(Reply({}, forged), answers.jpeg) == forged
+    assert answers.parse_reply(WorkerReply({}, forged), answers.parse_jpeg) == forged
     with pytest.raises(BrokenWorkerError):
-        answers.checked(Reply({}, mend(forged)), answers.jpeg)
+        answers.parse_reply(WorkerReply({}, mend(forged)), answers.parse_jpeg)
 
 
 def test_an_image_of_another_size_is_no_answer(put: Put, pose: Pose, forged: bytes) -> None:
     pose(build_worker_answer(forged))
     path = put(simple_pdf(1))
-    with closing(Engine(workers=1)) as engine:
+    with closing(PdfEngine(workers=1)) as engine:
         assert engine.render(path, 1, 80) == forged
         for width in (79, 81, 800):
-            with pytest.raises(Unrenderable):
+            with pytest.raises(UnrenderableError):
                 engine.render(path, 1, width)
 
 
@@ -244,7 +248,7 @@ def test_an_image_is_less_wide_only_where_it_is_tall(forged: bytes, wide: int, t
     at = forged.index(b"\xff\xc0") + 5
     image = forged[:at] + tall.to_bytes(2, "big") + wide.to_bytes(2, "big") + forged[at + 4 :]
     try:
-        assert answers.checked(Reply({}, image), partial(answers.jpeg, width=80)) == image
+        assert answers.parse_reply(WorkerReply({}, image), partial(answers.parse_jpeg, width=80)) == image
         assert taken
     except BrokenWorkerError:
         assert not taken
@@ -260,7 +264,7 @@ def test_a_worker_that_hangs_at_its_start_is_started_once_more(
     program.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(program))
     monkeypatch.setattr(child_module, "START_TIMEOUT_S", 5.0)
-    with closing(Engine(workers=1)) as engine:
+    with closing(PdfEngine(workers=1)) as engine:
         engine.text(put(simple_pdf(1)), 1)
         assert len(engine.pids()) == 1
     assert started.exists()

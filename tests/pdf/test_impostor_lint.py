@@ -9,8 +9,8 @@ import pytest
 
 from docshare.contract.problems import Problem
 from docshare.server.pdf import answers
-from docshare.server.pdf.child import BrokenWorkerError, Reply
-from docshare.server.pdf.linter import Linter
+from docshare.server.pdf.child import BrokenWorkerError, WorkerReply
+from docshare.server.pdf.linter import PdfLinter
 from tests.support.pdfs import simple_pdf
 
 Put = Callable[..., Path]
@@ -30,7 +30,7 @@ def answer(body: bytes, **header: object) -> bytes:
 
 
 def read(body: bytes) -> list[tuple[str, str, int | None, str]]:
-    return [tuple(each) for each in answers.checked(Reply({}, body), answers.lint_findings)]
+    return [tuple(each) for each in answers.parse_reply(WorkerReply({}, body), answers.lint_findings)]
 
 
 def test_findings_of_a_worker_are_taken() -> None:
@@ -86,7 +86,7 @@ def test_what_is_not_a_list_of_findings_is_no_answer(body: bytes) -> None:
 def test_a_worker_with_another_answer_is_ended(put: Put, pose: Pose, bad: bytes) -> None:
     path = put(simple_pdf(3))
     pose(bad, answer(told(ROW)))
-    with Linter() as linter:
+    with PdfLinter() as linter:
         with pytest.raises(Problem, match="too much time or memory"):
             linter.findings(path)
         pose(answer(told([*ROW[:2], 1, ROW[3]])))  # the next worker
@@ -96,7 +96,7 @@ def test_a_worker_with_another_answer_is_ended(put: Put, pose: Pose, bad: bytes)
 def test_a_worker_whose_clean_copy_is_not_a_pdf_is_ended(put: Put, pose: Pose) -> None:
     path, sink = put(simple_pdf(1)), io.BytesIO()
     pose(answer(b"<script>"), answer(b"%PDF-first"))
-    with Linter() as linter:
+    with PdfLinter() as linter:
         with pytest.raises(Problem, match="too much time or memory"):
             linter.clean(path, sink, keep_title=True)
         pose(answer(b"%PDF-next"))

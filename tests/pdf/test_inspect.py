@@ -9,38 +9,38 @@ import pikepdf
 import pytest
 
 from docshare.contract.problems import Problem
-from docshare.server.pdf.engine import Engine
+from docshare.server.pdf.engine import PdfEngine
 from tests.support import hostile_pdfs, pdfs
 
 Put = Callable[..., Path]
 
 
-def inspect_problem(engine: Engine, path: Path) -> Problem:
+def inspect_problem(engine: PdfEngine, path: Path) -> Problem:
     with pytest.raises(Problem) as caught:
         engine.inspect(path)
     return caught.value
 
 
-def test_pages_are_counted_and_measured_as_shown(engine: Engine, put: Put) -> None:
+def test_pages_are_counted_and_measured_as_shown(engine: PdfEngine, put: Put) -> None:
     inspection = engine.inspect(put(pdfs.mixed_sizes_pdf()))
     assert inspection.total_pages == 5
     assert inspection.sizes == [(612, 792), (842, 595), (240, 144), (792, 612), (400, 280)]
 
 
-def test_two_thousand_pages_are_counted(engine: Engine, put: Put) -> None:
+def test_two_thousand_pages_are_counted(engine: PdfEngine, put: Put) -> None:
     inspection = engine.inspect(put(pdfs.many_pages_pdf(2000)))
     assert (inspection.total_pages, len(inspection.sizes)) == (2000, 2000)
 
 
-def test_junk_before_the_header_does_no_harm(engine: Engine, put: Put) -> None:
+def test_junk_before_the_header_does_no_harm(engine: PdfEngine, put: Put) -> None:
     assert engine.inspect(put(pdfs.prefixed_pdf(1000))).total_pages == 2
 
 
-def test_an_owner_password_alone_does_not_lock_a_document(engine: Engine, put: Put) -> None:
+def test_an_owner_password_alone_does_not_lock_a_document(engine: PdfEngine, put: Put) -> None:
     assert engine.inspect(put(pdfs.encrypted_pdf(owner="secret", pages=4))).total_pages == 4
 
 
-def test_a_user_password_is_refused_with_the_way_out(engine: Engine, put: Put) -> None:
+def test_a_user_password_is_refused_with_the_way_out(engine: PdfEngine, put: Put) -> None:
     problem = inspect_problem(engine, put(pdfs.encrypted_pdf(user="open sesame")))
     assert (problem.status, problem.code) == (422, "unprocessable")
     assert "password" in problem.detail
@@ -52,7 +52,7 @@ def test_a_user_password_is_refused_with_the_way_out(engine: Engine, put: Put) -
     [pdfs.truncated_pdf, pdfs.html_page, pdfs.header_only_pdf, pdfs.empty_pdf, bytes],
     ids=lambda make: make.__name__,
 )
-def test_what_cannot_be_opened_is_unprocessable(engine: Engine, put: Put, make: Callable[[], bytes]) -> None:
+def test_what_cannot_be_opened_is_unprocessable(engine: PdfEngine, put: Put, make: Callable[[], bytes]) -> None:
     problem = inspect_problem(engine, put(make()))
     assert (problem.status, problem.detail) == (422, "The file cannot be read as a PDF.")
 
@@ -63,7 +63,7 @@ def test_a_broken_file_needs_no_password_whatever_was_opened_before(put: Put, lo
     order = [put(pdfs.encrypted_pdf(user="open sesame"), "locked.pdf"), put(pdfs.empty_pdf(), "empty.pdf")]
     expected = ["The PDF needs a password to be opened.", "The file cannot be read as a PDF."]
     step = 1 if locked_first else -1
-    with closing(Engine(workers=1)) as engine:
+    with closing(PdfEngine(workers=1)) as engine:
         assert [inspect_problem(engine, path).detail for path in order[::step]] == expected[::step]
         assert len(engine.pids()) == 1
 
@@ -74,7 +74,7 @@ def test_a_broken_file_needs_no_password_whatever_was_opened_before(put: Put, lo
     ids=["trailer is not closed", "page is called a font"],
 )
 def test_a_damaged_file_that_can_be_repaired_is_shown_and_stays_as_sent(
-    engine: Engine, put: Put, whole: bytes, broken: bytes
+    engine: PdfEngine, put: Put, whole: bytes, broken: bytes
 ) -> None:
     data = pdfs.simple_pdf(1).replace(whole, broken)
     path = put(data)
@@ -85,7 +85,7 @@ def test_a_damaged_file_that_can_be_repaired_is_shown_and_stays_as_sent(
 
 
 def test_a_first_page_that_cannot_be_drawn_is_refused_and_a_slow_one_is_noted(put: Put) -> None:
-    with closing(Engine(workers=1, memory_bytes=256 << 20)) as engine:
+    with closing(PdfEngine(workers=1, memory_bytes=256 << 20)) as engine:
         problem = inspect_problem(
             engine,
             put(
@@ -99,34 +99,34 @@ def test_a_first_page_that_cannot_be_drawn_is_refused_and_a_slow_one_is_noted(pu
         assert not engine.inspect(put(hostile_pdfs.paced_pages("fs"), "quick.pdf")).is_slow
 
 
-def test_more_than_fifty_thousand_pages_are_refused(engine: Engine, put: Put) -> None:
+def test_more_than_fifty_thousand_pages_are_refused(engine: PdfEngine, put: Put) -> None:
     assert inspect_problem(engine, put(pdfs.many_pages_pdf(50_001))).detail == "The PDF has more than 50,000 pages."
 
 
-def test_fifty_thousand_pages_are_allowed(engine: Engine, put: Put) -> None:
+def test_fifty_thousand_pages_are_allowed(engine: PdfEngine, put: Put) -> None:
     assert engine.inspect(put(pdfs.many_pages_pdf(50_000))).total_pages == 50_000
 
 
-def test_a_damaged_page_keeps_the_others_in_their_place(engine: Engine, put: Put) -> None:
+def test_a_damaged_page_keeps_the_others_in_their_place(engine: PdfEngine, put: Put) -> None:
     broken = pdfs.sheets_pdf([pdfs.Sheet(size=(300, 300)), pdfs.Sheet(), pdfs.Sheet(size=(300, 300))])
     start = broken.index(b"/MediaBox [0 0 612 792]")
     broken = broken[:start] + b"/MediaBox (xxxxxxxxxxx)" + broken[start + 23 :]
     assert engine.inspect(put(broken)).sizes == [(300, 300), (612, 792), (300, 300)]
 
 
-def test_a_missing_page_keeps_the_others_in_their_place(engine: Engine, put: Put) -> None:
+def test_a_missing_page_keeps_the_others_in_their_place(engine: PdfEngine, put: Put) -> None:
     whole = pdfs.sheets_pdf([pdfs.Sheet(size=(300, 300))] * 3)
     start = whole.index(b"/Kids [4 0 R 5 0 R 6 0 R]")
     broken = whole[:start] + b"/Kids [4 0 R null  6 0 R]" + whole[start + 25 :]
     assert engine.inspect(put(broken)).sizes == [(300, 300), (612, 792), (300, 300)]
 
 
-def test_a_file_replaced_on_disk_is_not_answered_from_memory(engine: Engine, put: Put) -> None:
+def test_a_file_replaced_on_disk_is_not_answered_from_memory(engine: PdfEngine, put: Put) -> None:
     assert engine.inspect(put(pdfs.simple_pdf(2))).total_pages == 2
     assert engine.inspect(put(pdfs.simple_pdf(5))).total_pages == 5
 
 
-def test_compressed_object_streams_are_read(engine: Engine, put: Put) -> None:
+def test_compressed_object_streams_are_read(engine: PdfEngine, put: Put) -> None:
     out = io.BytesIO()
     with pikepdf.open(io.BytesIO(pdfs.simple_pdf(7))) as document:
         document.save(out, object_stream_mode=pikepdf.ObjectStreamMode.generate)

@@ -11,7 +11,7 @@ import pytest
 from pikepdf import Array, Dictionary, Name, Stream, String
 
 from docshare.contract.problems import Problem
-from docshare.server.pdf.linter import Linter
+from docshare.server.pdf.linter import PdfLinter
 from tests.support import hostile_pdfs, pdfs
 from tests.support.lint_pdfs import (  # fmt: skip
     Change,
@@ -40,16 +40,16 @@ NOISE = b"".join(hashlib.sha256(bytes([number])).digest() for number in range(25
 
 
 @pytest.fixture(scope="module")
-def linter() -> Iterator[Linter]:
-    with Linter() as shared:
+def linter() -> Iterator[PdfLinter]:
+    with PdfLinter() as shared:
         yield shared
 
 
-def list_findings(linter: Linter, path: Path) -> list[tuple[str, str, int | None]]:
+def list_findings(linter: PdfLinter, path: Path) -> list[tuple[str, str, int | None]]:
     return [(each.check, each.level, each.page) for each in linter.findings(path)]
 
 
-def test_a_spotless_document_has_no_finding(linter: Linter, put: Put) -> None:
+def test_a_spotless_document_has_no_finding(linter: PdfLinter, put: Put) -> None:
     assert list_findings(linter, put(make_lint_pdf())) == []
 
 
@@ -113,7 +113,7 @@ SECRET = [
 
 @pytest.mark.parametrize(("check", "level", "number", "change"), SECRET)
 def test_one_secret_makes_one_finding(
-    linter: Linter, put: Put, check: str, level: str, number: int | None, change: Change
+    linter: PdfLinter, put: Put, check: str, level: str, number: int | None, change: Change
 ) -> None:
     assert list_findings(linter, put(make_lint_pdf(change, object_stream_mode=pikepdf.ObjectStreamMode.disable))) == [
         (check, level, number)
@@ -138,11 +138,11 @@ HARMLESS = [
 
 
 @pytest.mark.parametrize("change", [pytest.param(change, id=name) for name, change in HARMLESS])
-def test_what_is_harmless_makes_no_finding(linter: Linter, put: Put, change: Change) -> None:
+def test_what_is_harmless_makes_no_finding(linter: PdfLinter, put: Put, change: Change) -> None:
     assert list_findings(linter, put(make_lint_pdf(change))) == []
 
 
-def test_messages_name_who_and_what(linter: Linter, put: Put) -> None:
+def test_messages_name_who_and_what(linter: PdfLinter, put: Put) -> None:
     changes = (
         set_info(Author="Ada Lovelace", Subject=r"C:\Users\ada\offer.docx"),
         set_catalog_entries(Names=make_attachment_names),
@@ -161,7 +161,7 @@ def test_messages_name_who_and_what(linter: Linter, put: Put) -> None:
 # --- how it was saved ------------------------------------------------------------------------------------------------
 
 
-def test_what_was_added_to_the_end_leaves_an_earlier_state(linter: Linter, put: Put) -> None:
+def test_what_was_added_to_the_end_leaves_an_earlier_state(linter: PdfLinter, put: Put) -> None:
     once = append_update(make_lint_pdf())
     assert list_findings(linter, put(once)) == [("revisions", "warning", None)]
     assert "1 earlier state " in linter.findings(put(once))[0].message
@@ -173,16 +173,16 @@ def test_what_was_added_to_the_end_leaves_an_earlier_state(linter: Linter, put: 
     {"object_stream_mode": pikepdf.ObjectStreamMode.generate},
     {"linearize": True, "object_stream_mode": pikepdf.ObjectStreamMode.generate},
 ])  # fmt: skip
-def test_a_document_saved_in_one_go_has_no_earlier_state(linter: Linter, put: Put, how: dict[str, Any]) -> None:
+def test_a_document_saved_in_one_go_has_no_earlier_state(linter: PdfLinter, put: Put, how: dict[str, Any]) -> None:
     assert list_findings(linter, put(make_lint_pdf(**how))) == []
 
 
-def test_an_earlier_state_behind_a_compressed_table_is_found(linter: Linter, put: Put) -> None:
+def test_an_earlier_state_behind_a_compressed_table_is_found(linter: PdfLinter, put: Put) -> None:
     document = append_update(make_lint_pdf(object_stream_mode=pikepdf.ObjectStreamMode.generate))
     assert list_findings(linter, put(document)) == [("revisions", "warning", None)]
 
 
-def test_a_page_that_was_removed_and_is_still_there_is_found(linter: Linter, put: Put) -> None:
+def test_a_page_that_was_removed_and_is_still_there_is_found(linter: PdfLinter, put: Put) -> None:
     with_way = make_lint_pdf(_keep_removed_page, object_stream_mode=pikepdf.ObjectStreamMode.disable)
     assert with_way.count(b"/Kept ") == 1
     assert list_findings(linter, put(with_way)) == []
@@ -192,12 +192,12 @@ def test_a_page_that_was_removed_and_is_still_there_is_found(linter: Linter, put
     assert list_findings(linter, put(torn)) == [("leftovers", "warning", None)]
 
 
-def test_a_document_with_an_owner_password_is_read_and_told_of(linter: Linter, put: Put) -> None:
+def test_a_document_with_an_owner_password_is_read_and_told_of(linter: PdfLinter, put: Put) -> None:
     path = put(make_lint_pdf(encryption=pikepdf.Encryption(owner="secret", user="", R=6)))
     assert list_findings(linter, path) == [("encryption", "note", None)]
 
 
-def test_hundreds_of_places_are_counted_and_not_all_told(linter: Linter, put: Put) -> None:
+def test_hundreds_of_places_are_counted_and_not_all_told(linter: PdfLinter, put: Put) -> None:
     sheets = [pdfs.Sheet(annots=["<< /Type /Annot /Subtype /Text /Rect [0 0 9 9] >>"])] * 40
     comments = [each for each in linter.findings(put(make_lint_pdf(sheets=sheets))) if each.check == "comments"]
     assert [each.page for each in comments] == [None, *range(1, 26)]
@@ -212,25 +212,25 @@ def test_hundreds_of_places_are_counted_and_not_all_told(linter: Linter, put: Pu
     (pdfs.truncated_pdf(), "cannot be read as a PDF"),
     (pdfs.encrypted_pdf(user="secret"), "needs a password"),
 ])  # fmt: skip
-def test_what_cannot_be_read_is_refused_in_one_sentence(linter: Linter, put: Put, data: bytes, words: str) -> None:
+def test_what_cannot_be_read_is_refused_in_one_sentence(linter: PdfLinter, put: Put, data: bytes, words: str) -> None:
     with pytest.raises(Problem, match=words):
         linter.findings(put(data))
 
 
 @pytest.mark.parametrize("name", ["memory_bomb", "slow_page", "looping_page_tree", "nested_arrays"])
 def test_a_hostile_document_ends_soon_and_the_next_one_is_read(put: Put, name: str) -> None:
-    with Linter(memory_bytes=512 << 20, timeout_s=3.0) as strict:
+    with PdfLinter(memory_bytes=512 << 20, timeout_s=3.0) as strict:
         with suppress(Problem):
             strict.findings(put(hostile_pdfs.HOSTILE[name]()))
         assert list_findings(strict, put(make_lint_pdf())) == []
 
 
-def test_a_file_that_is_not_there_is_refused(linter: Linter, tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_refused(linter: PdfLinter, tmp_path: Path) -> None:
     with pytest.raises(Problem, match="cannot be read"):
         linter.findings(tmp_path / "none.pdf")
 
 
-def test_looks_of_fields_do_not_make_findings(linter: Linter, put: Put) -> None:
+def test_looks_of_fields_do_not_make_findings(linter: PdfLinter, put: Put) -> None:
     assert (
         list_findings(linter, put(make_lint_pdf(add_form_field("Tx", AP=make_appearance("0.9 g 0 0 200 40 re f")))))
         == []
@@ -240,7 +240,7 @@ def test_looks_of_fields_do_not_make_findings(linter: Linter, put: Put) -> None:
 # --- what other programs make ----------------------------------------------------------------------------------------
 
 
-def test_an_export_of_libreoffice_tells_author_and_program_and_hides_nothing(linter: Linter) -> None:
+def test_an_export_of_libreoffice_tells_author_and_program_and_hides_nothing(linter: PdfLinter) -> None:
     """The file is a Word document of two pages as LibreOffice 7.4 exports it."""
     exported = linter.findings(Path(__file__).with_name("exported.pdf"))
     assert [(each.check, each.message) for each in exported if each.check in ("author", "producer")] == [
@@ -250,7 +250,7 @@ def test_an_export_of_libreoffice_tells_author_and_program_and_hides_nothing(lin
     assert [each.check for each in exported] == ["author", "producer", "title", "tags"]
 
 
-def test_a_table_of_reportlab_hides_nothing(linter: Linter, tmp_path: Path) -> None:
+def test_a_table_of_reportlab_hides_nothing(linter: PdfLinter, tmp_path: Path) -> None:
     from reportlab.lib import colors
     from reportlab.lib.styles import getSampleStyleSheet
     from reportlab.platypus import Paragraph, SimpleDocTemplate, Table
@@ -264,7 +264,7 @@ def test_a_table_of_reportlab_hides_nothing(linter: Linter, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("make", [pdfs.pdf_without_page_tree])
 def test_of_a_damaged_document_what_its_pages_show_is_looked_at(
-    linter: Linter, put: Callable[..., Path], make: Callable[[], bytes]
+    linter: PdfLinter, put: Callable[..., Path], make: Callable[[], bytes]
 ) -> None:
     """The server takes it, so it must not be shared unseen."""
     levels = [(each.check, each.level) for each in linter.findings(put(make()))]

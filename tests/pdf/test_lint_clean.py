@@ -11,7 +11,7 @@ import pytest
 from pikepdf import Array, Dictionary, Name, Stream, String
 
 from docshare.contract.problems import Problem
-from docshare.server.pdf.linter import Linter
+from docshare.server.pdf.linter import PdfLinter
 from tests.support import pdfs
 from tests.support.leaky_pdf import leaky_pdf
 from tests.support.lint_pdfs import (  # fmt: skip
@@ -40,13 +40,13 @@ Put = Callable[..., Path]
 
 
 @pytest.fixture(scope="module")
-def linter() -> Iterator[Linter]:
-    with Linter() as shared:
+def linter() -> Iterator[PdfLinter]:
+    with PdfLinter() as shared:
         yield shared
 
 
 @pytest.fixture
-def cleaned(linter: Linter, put: Put, tmp_path: Path) -> Callable[..., bytes]:
+def cleaned(linter: PdfLinter, put: Put, tmp_path: Path) -> Callable[..., bytes]:
     """The bytes of the clean copy of a document, with every stream uncompressed so that words in it can be found."""
 
     def clean(document: bytes, *, keep_title: bool = True) -> bytes:
@@ -107,7 +107,7 @@ CHANGES: list[tuple[str, Change]] = [
 
 @pytest.mark.parametrize("change", [pytest.param(change, id=name) for name, change in CHANGES])
 def test_a_clean_copy_is_without_it_and_has_no_finding(
-    linter: Linter, put: Put, cleaned: Callable[..., bytes], change: Change
+    linter: PdfLinter, put: Put, cleaned: Callable[..., bytes], change: Change
 ) -> None:
     before = make_lint_pdf(change)
     assert b"SECRET" in decompress_document(before)
@@ -116,7 +116,7 @@ def test_a_clean_copy_is_without_it_and_has_no_finding(
     assert linter.findings(put(after)) == []
 
 
-def test_everything_at_once_can_be_cleaned(linter: Linter, put: Put, cleaned: Callable[..., bytes]) -> None:
+def test_everything_at_once_can_be_cleaned(linter: PdfLinter, put: Put, cleaned: Callable[..., bytes]) -> None:
     after = cleaned(make_lint_pdf(*(change for _, change in CHANGES)))
     assert b"SECRET" not in decompress_document(after)
     assert linter.findings(put(after)) == []
@@ -168,7 +168,7 @@ def test_the_title_can_go_too_and_one_with_a_path_does(cleaned: Callable[..., by
 
 
 def test_a_title_that_stands_in_the_metadata_alone_stays(
-    linter: Linter, put: Put, cleaned: Callable[..., bytes]
+    linter: PdfLinter, put: Put, cleaned: Callable[..., bytes]
 ) -> None:
     told = set_xmp("<dc:title><rdf:Alt><rdf:li xml:lang='x-default'>Offer</rdf:li></rdf:Alt></dc:title>")
     after = cleaned(make_lint_pdf(set_info(Title=""), told))
@@ -190,7 +190,7 @@ def test_a_photo_keeps_its_picture_to_the_bit(cleaned: Callable[..., bytes], pac
     assert pictures[0] == pictures[1]
 
 
-def test_earlier_states_and_permissions_are_gone(linter: Linter, put: Put, cleaned: Callable[..., bytes]) -> None:
+def test_earlier_states_and_permissions_are_gone(linter: PdfLinter, put: Put, cleaned: Callable[..., bytes]) -> None:
     assert linter.findings(put(cleaned(append_update(make_lint_pdf())))) == []
     locked = make_lint_pdf(encryption=pikepdf.Encryption(owner="secret", user="", R=6))
     assert linter.findings(put(cleaned(locked))) == []
@@ -208,13 +208,15 @@ def test_what_the_structure_tree_points_to_is_emptied(cleaned: Callable[..., byt
     assert b"SECRET" not in after
 
 
-def test_text_under_a_box_stays_and_is_still_told_of(linter: Linter, put: Put, cleaned: Callable[..., bytes]) -> None:
+def test_text_under_a_box_stays_and_is_still_told_of(
+    linter: PdfLinter, put: Put, cleaned: Callable[..., bytes]
+) -> None:
     boxed = make_lint_pdf(sheets=[Sheet(lines_content("Secret") + " 0 g 60 700 300 50 re f")])
     assert [each.check for each in linter.findings(put(cleaned(boxed)))] == ["covered-text"]
 
 
 def test_a_mark_to_be_blacked_out_stays_since_nothing_was_taken_away(
-    linter: Linter, put: Put, cleaned: Callable[..., bytes]
+    linter: PdfLinter, put: Put, cleaned: Callable[..., bytes]
 ) -> None:
     after = cleaned(make_lint_pdf(add_annotation("Redact", T=String("SECRET"), QuadPoints=Array([72, 740, 300, 740]))))
     assert [each.check for each in linter.findings(put(after))] == ["covered-text"]
@@ -240,7 +242,7 @@ def test_what_stands_after_a_hidden_drawing_keeps_its_colour_and_place(cleaned: 
 
 
 def test_a_hidden_word_that_others_are_placed_by_stays_hidden_and_is_told_of(
-    linter: Linter, put: Put, cleaned: Callable[..., bytes]
+    linter: PdfLinter, put: Put, cleaned: Callable[..., bytes]
 ) -> None:
     line = "BT /F1 18 Tf 72 400 Td {} (after) Tj ET"
     before = make_lint_pdf(add_layer("Draft", "(hidden) Tj", states=layer_off, around=line))

@@ -7,7 +7,7 @@ import pikepdf
 import pytest
 from pikepdf import Array, Dictionary, Name, Stream
 
-from docshare.server.pdf.linter import Linter
+from docshare.server.pdf.linter import PdfLinter
 from tests.support.lint_pdfs import Change, add_annotation, draw_image, make_appearance, make_lint_pdf, set_page_entries
 from tests.support.pdfs import LETTER, Sheet, lines_content
 
@@ -21,13 +21,13 @@ CROPPED = [("cropped-text", "warning", 1)]
 
 
 @pytest.fixture(scope="module")
-def linter() -> Iterator[Linter]:
-    with Linter() as shared:
+def linter() -> Iterator[PdfLinter]:
+    with PdfLinter() as shared:
         yield shared
 
 
 @pytest.fixture
-def found(linter: Linter, put: Put) -> Callable[..., list[tuple[str, str, int | None]]]:
+def found(linter: PdfLinter, put: Put) -> Callable[..., list[tuple[str, str, int | None]]]:
     """What is found on a page with the given content after the given changes."""
 
     def ask(content: str, *changes: Change, extra: str = "") -> list[tuple[str, str, int | None]]:
@@ -92,7 +92,7 @@ def test_pages_may_be_turned(found: Callable[..., object], turn: int) -> None:
     assert found(f"1 1 0 rg {COVERING_RECT} 0 g {SECRET}", extra=f"/Rotate {turn}") == []
 
 
-def test_only_covered_letters_are_counted(linter: Linter, put: Put) -> None:
+def test_only_covered_letters_are_counted(linter: PdfLinter, put: Put) -> None:
     half = f"{SECRET} 0 g 185 700 300 50 re f"  # from "John" on
     (finding,) = linter.findings(put(make_lint_pdf(sheets=[Sheet(half)])))
     assert finding.message == "7 letters under a box or picture can be selected, copied and found."

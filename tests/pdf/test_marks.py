@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from docshare.server.pdf.engine import Engine, Mark
+from docshare.server.pdf.engine import PdfEngine, WatermarkText
 from docshare.server.pdf.pages import PageStore
 from tests.support import pdfs
 
 Put = Callable[..., Path]
 FILE = "5e1f6a52-5d55-4f0f-9c8f-0d2f7f0c1a11"
-MARK = Mark("docs.example.com - copy 7F3A-91C2", 0.3, "normal")
+MARK = WatermarkText("docs.example.com - copy 7F3A-91C2", 0.3, "normal")
 
 
-def render_image(engine: Engine, path: Path, page: int, mark: Mark | None, width: int = 800) -> Image.Image:
+def render_image(engine: PdfEngine, path: Path, page: int, mark: WatermarkText | None, width: int = 800) -> Image.Image:
     return Image.open(io.BytesIO(engine.render(path, page, width, mark)))
 
 
@@ -27,7 +27,7 @@ def ink_share(image: Image.Image) -> float:
 
 
 @pytest.mark.parametrize("page", [1, 2, 3, 4, 5])
-def test_a_page_of_any_shape_is_marked(engine: Engine, put: Put, page: int) -> None:
+def test_a_page_of_any_shape_is_marked(engine: PdfEngine, put: Put, page: int) -> None:
     path = put(pdfs.mixed_sizes_pdf())
     plain, marked = render_image(engine, path, page, None), render_image(engine, path, page, MARK)
     assert plain.size == marked.size
@@ -35,23 +35,23 @@ def test_a_page_of_any_shape_is_marked(engine: Engine, put: Put, page: int) -> N
 
 
 @pytest.mark.parametrize("quarter", range(4))
-def test_every_quarter_of_a_page_is_marked(engine: Engine, put: Put, quarter: int) -> None:
+def test_every_quarter_of_a_page_is_marked(engine: PdfEngine, put: Put, quarter: int) -> None:
     image = render_image(engine, put(pdfs.simple_pdf(texts=[" "])), 1, MARK)
     wide, tall = image.width // 2, image.height // 2
     left, top = quarter % 2 * wide, quarter // 2 * tall
     assert ink_share(image.crop((left, top, left + wide, top + tall))) > 0.005
 
 
-def test_density_is_how_often_and_opacity_how_dark(engine: Engine, put: Put) -> None:
+def test_density_is_how_often_and_opacity_how_dark(engine: PdfEngine, put: Put) -> None:
     path = put(pdfs.simple_pdf(texts=[" "]))
     darkest = [
-        render_image(engine, path, 1, Mark("Copy", opacity, "normal")).convert("L").getextrema()[0]
+        render_image(engine, path, 1, WatermarkText("Copy", opacity, "normal")).convert("L").getextrema()[0]
         for opacity in (0.05, 0.5)
     ]
     assert 230 < darkest[0] < 254
     assert 150 < darkest[1] < 210
     counts = [
-        count_ink_fields(render_image(engine, path, 1, Mark("I", 0.5, density)))
+        count_ink_fields(render_image(engine, path, 1, WatermarkText("I", 0.5, density)))
         for density in ("sparse", "normal", "dense")
     ]
     assert counts[0] < counts[1] < counts[2]
@@ -63,17 +63,17 @@ def count_ink_fields(image: Image.Image) -> int:
     return sum(level < 254 for level in fields.tobytes())
 
 
-def test_what_is_under_the_mark_can_still_be_read(engine: Engine, put: Put) -> None:
-    image = render_image(engine, put(pdfs.simple_pdf(texts=["Page one"])), 1, Mark("X" * 120, 0.5, "dense"))
+def test_what_is_under_the_mark_can_still_be_read(engine: PdfEngine, put: Put) -> None:
+    image = render_image(engine, put(pdfs.simple_pdf(texts=["Page one"])), 1, WatermarkText("X" * 120, 0.5, "dense"))
     assert image.convert("L").getextrema()[0] < 30
 
 
 @pytest.mark.parametrize("make", [pdfs.huge_page_pdf, pdfs.text_heavy_pdf])
-def test_extreme_pages_are_marked_in_time(engine: Engine, put: Put, make: Callable[[], bytes]) -> None:
-    assert render_image(engine, put(make()), 1, Mark("X" * 500, 0.1, "dense"), width=1600).size[1] > 100
+def test_extreme_pages_are_marked_in_time(engine: PdfEngine, put: Put, make: Callable[[], bytes]) -> None:
+    assert render_image(engine, put(make()), 1, WatermarkText("X" * 500, 0.1, "dense"), width=1600).size[1] > 100
 
 
-def test_marked_and_plain_images_are_kept_apart(engine: Engine, put: Put, tmp_path: Path) -> None:
+def test_marked_and_plain_images_are_kept_apart(engine: PdfEngine, put: Put, tmp_path: Path) -> None:
     path = put(pdfs.simple_pdf(3))
     with closing(PageStore(engine, tmp_path / "cache")) as store:
         kept = [store.image(FILE, 1, path, 1, 800, mark) for mark in (None, MARK, MARK._replace(opacity=0.5), MARK)]

@@ -14,8 +14,8 @@ from docshare.contract.problems import Problem
 from docshare.server.pdf import pages
 from docshare.server.pdf.answers import PageText
 from docshare.server.pdf.budget import Tenant
-from docshare.server.pdf.engine import Engine, Mark, Unrenderable
-from docshare.server.pdf.failures import Failures, Key
+from docshare.server.pdf.engine import PdfEngine, UnrenderableError, WatermarkText
+from docshare.server.pdf.failures import DerivedKey, PageFailures
 from docshare.server.pdf.pages import PageStore
 from tests.support import pdfs
 from tests.support.hostile_pdfs import paced_pages
@@ -25,7 +25,7 @@ Put = Callable[..., Path]
 FILE, OTHER = "5e1f6a52-5d55-4f0f-9c8f-0d2f7f0c1a11", "77777777-5d55-4f0f-9c8f-0d2f7f0c1a11"
 
 
-class CountingEngine(Engine):
+class CountingEngine(PdfEngine):
     """A real engine that notes which pages it was asked for. ``gate``, when closed, holds jobs before they start."""
 
     def __init__(self, *, workers: int = 2, timeout_s: float = 10.0) -> None:
@@ -36,14 +36,14 @@ class CountingEngine(Engine):
         self.gate.set()
 
     def render(
-        self, path: Path, page: int, width: int, mark: Mark | None = None, tenant: Tenant | None = None
+        self, path: Path, page: int, width: int, mark: WatermarkText | None = None, tenant: Tenant | None = None
     ) -> bytes:
         self.asked.append(page)
         self.gate.wait(10)
         return super().render(path, page, width, mark, tenant)
 
     def render_if_spare(
-        self, path: Path, page: int, width: int, mark: Mark | None = None, tenant: Tenant | None = None
+        self, path: Path, page: int, width: int, mark: WatermarkText | None = None, tenant: Tenant | None = None
     ) -> bytes | None:
         self.gate.wait(10)
         data = super().render_if_spare(path, page, width, mark, tenant)
@@ -82,7 +82,7 @@ def list_files(root: Path) -> list[str]:
 def test_a_page_is_drawn_once_for_twenty_readers_at_the_same_moment(
     store: PageStore, counting: CountingEngine, put: Put, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pages, "_STUCK_S", 60.0)  # a busy machine is not a page that takes long
+    monkeypatch.setattr(pages, "_SLOW_BUILD_S", 60.0)  # a busy machine is not a page that takes long
     blob = put(pdfs.simple_pdf(1))
     together = threading.Barrier(20)
 
@@ -244,7 +244,7 @@ def test_a_page_being_drawn_while_its_file_is_forgotten_is_not_kept(
         wait_until(lambda: counting.asked == [1])
         store.forget(FILE)
         counting.gate.set()
-        assert isinstance(page.exception(), Unrenderable)
+        assert isinstance(page.exception(), UnrenderableError)
     assert list_files(tmp_path / "cache") == []
 
 
@@ -253,7 +253,7 @@ def test_a_page_that_cannot_be_drawn_bothers_the_engine_once(
 ) -> None:
     blob = put(pdfs.simple_pdf(1))
     for _ in range(3):
-        with pytest.raises(Unrenderable):
+        with pytest.raises(UnrenderableError):
             store.image(FILE, 1, blob, 2, 800)
     assert counting.asked == [2]
 
@@ -266,7 +266,7 @@ def test_readers_of_a_stalling_page_all_hear_that_it_cannot_be_drawn(put: Put, t
         ThreadPoolExecutor(3) as pool,
     ):
         asked = [pool.submit(store.image, FILE, 1, blob, 1, 800) for _ in range(3)]
-        assert {type(job.exception()) for job in asked} == {Unrenderable}
+        assert {type(job.exception()) for job in asked} == {UnrenderableError}
         assert engine.asked == [1]
 
 
@@ -279,7 +279,7 @@ def test_only_a_few_readers_may_wait_for_a_stalling_page(put: Put, tmp_path: Pat
     ):
         asked = [pool.submit(store.image, FILE, 1, blob, 1, 800) for _ in range(10)]
         kinds = sorted(type(job.exception()).__name__ for job in asked)
-        assert kinds == ["Problem"] * 7 + ["Unrenderable"] * 3
+        assert kinds == ["Problem"] * 7 + ["UnrenderableError"] * 3
         assert engine.asked == [1]
 
 
@@ -292,31 +292,31 @@ def test_a_store_that_cannot_write_says_so(counting: CountingEngine, put: Put, t
             assert (caught.value.status, caught.value.headers) == (503, {"Retry-After": "30"})
 
 
-def page_key(number: int, file: str = FILE) -> Key:
-    return Key(file, 1, number, 800)
+def page_key(number: int, file: str = FILE) -> DerivedKey:
+    return DerivedKey(file, 1, number, 800)
 
 
-def make_late_problem(cost_s: float) -> Unrenderable:
-    return Unrenderable("late", lasting=False, cost_s=cost_s)
+def make_late_problem(cost_s: float) -> UnrenderableError:
+    return UnrenderableError("late", lasting=False, cost_s=cost_s)
 
 
 def test_a_page_that_took_too_long_may_be_tried_again_after_ten_minutes() -> None:
-    failures = Failures()
+    failures = PageFailures()
     failures.remember("bytes", page_key(1), make_late_problem(1.0), 1000)
-    with pytest.raises(Unrenderable):
+    with pytest.raises(UnrenderableError):
         failures.check("bytes", page_key(1), 1599)
     failures.check("bytes", page_key(1), 1601)
 
 
 def test_a_page_that_crashes_the_engine_is_not_tried_again() -> None:
-    failures = Failures()
-    failures.remember("bytes", page_key(1), Unrenderable("crash", lasting=True), 1000)
-    with pytest.raises(Unrenderable):
+    failures = PageFailures()
+    failures.remember("bytes", page_key(1), UnrenderableError("crash", lasting=True), 1000)
+    with pytest.raises(UnrenderableError):
         failures.check("bytes", page_key(1), 10_000_000)
 
 
 def test_a_document_that_wastes_fifteen_seconds_rests_for_a_minute() -> None:
-    failures = Failures()
+    failures = PageFailures()
     for number, cost_s in ((1, 10.0), (2, 2.0), (3, 2.0)):
         failures.remember("bytes", page_key(number), make_late_problem(cost_s), 1000)
         failures.check("bytes", page_key(9), 1000)
@@ -332,9 +332,9 @@ def test_a_document_that_wastes_fifteen_seconds_rests_for_a_minute() -> None:
 
 
 def test_another_upload_of_the_same_bytes_brings_its_failures_along() -> None:
-    failures = Failures()
-    failures.remember("bytes", page_key(1), Unrenderable("crash", lasting=True), 1000)
-    with pytest.raises(Unrenderable):
+    failures = PageFailures()
+    failures.remember("bytes", page_key(1), UnrenderableError("crash", lasting=True), 1000)
+    with pytest.raises(UnrenderableError):
         failures.check("bytes", page_key(1, OTHER), 1001)
 
 

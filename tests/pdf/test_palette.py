@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from docshare.server.pdf import engine as engine_module
-from docshare.server.pdf.engine import Engine
+from docshare.server.pdf.engine import PdfEngine
 from tests.support.hostile_pdfs import nested_states
 from tests.support.pdfs import simple_pdf
 from tests.support.picture_pdfs import BLUE, GREEN, RED, WHITE, Colour, make_stripes, picture_pdf
@@ -16,7 +16,7 @@ Put = Callable[..., Path]
 NAMES = {RED: "#c81e28", BLUE: "#143cdc", GREEN: "#0aa03c", WHITE: "#ffffff"}
 
 
-def inspect_palette(engine: Engine, path: Path) -> list[str] | None:
+def inspect_palette(engine: PdfEngine, path: Path) -> list[str] | None:
     """As an import asks: after the document was inspected."""
     engine.inspect(path)
     return engine.palette(path)
@@ -26,28 +26,28 @@ def inspect_palette(engine: Engine, path: Path) -> list[str] | None:
     "shares", [((RED, 70), (BLUE, 30)), ((RED, 30), (BLUE, 70)), ((RED, 20), (BLUE, 30), (GREEN, 40), (WHITE, 10))]
 )
 def test_colours_are_told_by_how_much_of_the_image_they_fill(
-    engine: Engine, put: Put, shares: tuple[tuple[Colour, int], ...]
+    engine: PdfEngine, put: Put, shares: tuple[tuple[Colour, int], ...]
 ) -> None:
     """Most dominant first."""
     expected = [NAMES[colour] for colour, _ in sorted(shares, key=lambda share: -share[1])]
     assert inspect_palette(engine, put(picture_pdf([make_stripes(*shares)], [300]))) == expected
 
 
-def test_six_colours_are_the_most(engine: Engine, put: Put) -> None:
+def test_six_colours_are_the_most(engine: PdfEngine, put: Put) -> None:
     many = [((red, green, blue), 10) for red in (0, 120, 250) for green in (0, 120, 250) for blue in (0, 250)]
     found = inspect_palette(engine, put(picture_pdf([make_stripes(*many)], [300])))
     assert found is not None
     assert len(found) == 6
 
 
-def test_a_larger_image_on_the_page_counts_more_whatever_its_pixels(engine: Engine, put: Put) -> None:
+def test_a_larger_image_on_the_page_counts_more_whatever_its_pixels(engine: PdfEngine, put: Put) -> None:
     page = picture_pdf(
         [make_stripes((RED, 400), height=400), make_stripes((BLUE, 5), (GREEN, 3), height=4)], [150, 300]
     )
     assert inspect_palette(engine, put(page)) == ["#143cdc", "#0aa03c", "#c81e28"]
 
 
-def test_what_a_mask_hides_is_no_colour_of_the_page(engine: Engine, put: Put) -> None:
+def test_what_a_mask_hides_is_no_colour_of_the_page(engine: PdfEngine, put: Put) -> None:
     """The red half of the image lies under a colour key mask."""
     masked = picture_pdf([make_stripes((RED, 60), (BLUE, 40))], [300], entries="/Mask [200 200 30 30 40 40]")
     assert inspect_palette(engine, put(masked)) == ["#143cdc"]
@@ -58,7 +58,7 @@ def test_what_a_mask_hides_is_no_colour_of_the_page(engine: Engine, put: Put) ->
     [simple_pdf(pages=2), picture_pdf([make_stripes((RED, 60))], [300], on_page=2), picture_pdf([], [])],
     ids=["text", "second page", "drawing"],
 )
-def test_a_first_page_without_images_has_no_palette(engine: Engine, put: Put, document: bytes) -> None:
+def test_a_first_page_without_images_has_no_palette(engine: PdfEngine, put: Put, document: bytes) -> None:
     """Vector-only files omit it."""
     assert inspect_palette(engine, put(document)) is None
 
@@ -74,7 +74,7 @@ def test_a_first_page_without_images_has_no_palette(engine: Engine, put: Put, do
     ids=["no area", "pixel flood", "overflow", "no width"],
 )
 def test_an_image_that_cannot_be_read_leaves_the_palette_out(
-    engine: Engine, put: Put, image: tuple[int, int, bytes], side: float
+    engine: PdfEngine, put: Put, image: tuple[int, int, bytes], side: float
 ) -> None:
     path = put(picture_pdf([image], [side]))
     assert engine.inspect(path).total_pages == 2
@@ -83,7 +83,7 @@ def test_an_image_that_cannot_be_read_leaves_the_palette_out(
     assert time.monotonic() - began < 3
 
 
-def test_a_page_is_drawn_the_same_after_its_palette_was_told(engine: Engine, put: Put) -> None:
+def test_a_page_is_drawn_the_same_after_its_palette_was_told(engine: PdfEngine, put: Put) -> None:
     """The images are drawn small for the palette; nothing of that stays."""
     path = put(picture_pdf([make_stripes((RED, 60), (BLUE, 40))], [300]))
     before = engine.render(path, 1, 400)
@@ -92,7 +92,7 @@ def test_a_page_is_drawn_the_same_after_its_palette_was_told(engine: Engine, put
 
 
 def test_a_palette_that_takes_longer_than_its_budget_is_left_out(
-    engine: Engine, put: Put, monkeypatch: pytest.MonkeyPatch
+    engine: PdfEngine, put: Put, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = put(picture_pdf([make_stripes((RED, 60))], [300]))
     engine.inspect(path)
@@ -103,7 +103,7 @@ def test_a_palette_that_takes_longer_than_its_budget_is_left_out(
     assert engine.palette(path) == ["#c81e28"]
 
 
-def test_a_first_page_that_stalls_the_engine_is_given_up_in_time(engine: Engine, put: Put) -> None:
+def test_a_first_page_that_stalls_the_engine_is_given_up_in_time(engine: PdfEngine, put: Put) -> None:
     """Its time budget never delays: a job may take ten seconds, a palette two at most."""
     engine.inspect(put(simple_pdf(), "first.pdf"))
     stalling = put(nested_states(), "stalling.pdf")
@@ -114,7 +114,7 @@ def test_a_first_page_that_stalls_the_engine_is_given_up_in_time(engine: Engine,
 
 
 def test_a_closed_engine_tells_no_palette(put: Put) -> None:
-    gone = Engine(workers=1)
+    gone = PdfEngine(workers=1)
     path = put(picture_pdf([make_stripes((RED, 60))], [300]))
     gone.inspect(path)
     gone.close()

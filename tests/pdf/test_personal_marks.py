@@ -12,27 +12,29 @@ import pytest
 from PIL import Image, ImageChops
 
 from docshare.server.pdf.budget import Tenant
-from docshare.server.pdf.engine import Derivation, Engine, Mark, Unrenderable
+from docshare.server.pdf.engine import Derivation, PdfEngine, UnrenderableError, WatermarkText
 from docshare.server.pdf.pages import PageStore
 from tests.support import pdfs
 
 Put = Callable[..., Path]
 FILE = "5e1f6a52-5d55-4f0f-9c8f-0d2f7f0c1a11"
-ANN, BOB = (Mark(f"{who}@acme.test - docs.example.com - copy 7F3A-91C2", 0.3, "normal") for who in ("ann", "bob"))
+ANN, BOB = (
+    WatermarkText(f"{who}@acme.test - docs.example.com - copy 7F3A-91C2", 0.3, "normal") for who in ("ann", "bob")
+)
 
 
-class FailingDeriveEngine(Engine):
+class FailingDeriveEngine(PdfEngine):
     """A real engine whose documents cannot be made. ``tried``: how often it was asked for one."""
 
     tried = 0
 
     def derive(self, path: Path, wanted: Derivation, sink: IO[bytes], tenant: Tenant | None = None) -> None:
         self.tried += 1
-        raise Unrenderable("the page crashes the engine", lasting=True)
+        raise UnrenderableError("the page crashes the engine", lasting=True)
 
 
 @pytest.fixture
-def store(engine: Engine, tmp_path: Path) -> Iterator[PageStore]:
+def store(engine: PdfEngine, tmp_path: Path) -> Iterator[PageStore]:
     with closing(PageStore(engine, tmp_path / "cache")) as pages:
         yield pages
 
@@ -54,12 +56,12 @@ def test_two_readers_get_their_own_marks_over_one_kept_page(store: PageStore, pu
 
 @pytest.mark.parametrize("content", [None, b"", b"GIF89a", b"\xff\xd8\xff\xe0 and no more"])
 def test_without_a_sound_page_below_there_is_no_marked_one(
-    engine: Engine, tmp_path: Path, content: bytes | None
+    engine: PdfEngine, tmp_path: Path, content: bytes | None
 ) -> None:
     path = tmp_path / "page.jpg"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(Unrenderable):
+    with pytest.raises(UnrenderableError):
         engine.stamp(path, ANN)
 
 
@@ -86,7 +88,7 @@ def test_a_copy_that_cannot_be_made_is_not_tried_for_every_reader(put: Put, tmp_
     blob = put(pdfs.simple_pdf(pages=1))
     with closing(FailingDeriveEngine(workers=1)) as weak, closing(PageStore(weak, tmp_path / "cache")) as pages:
         for mark in (ANN, BOB, ANN):
-            with pytest.raises(Unrenderable):
+            with pytest.raises(UnrenderableError):
                 pages.copy(FILE, 1, blob, Derivation(1, 1, 1, mark))
         assert weak.tried == 1
     assert list_files(tmp_path / "cache") == []

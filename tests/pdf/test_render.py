@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from docshare.server.pdf.engine import Engine, Unrenderable
+from docshare.server.pdf.engine import PdfEngine, UnrenderableError
 from tests.support import pdfs
 
 Put = Callable[..., Path]
 BLACK, WHITE, BLUE = (0, 0, 0), (255, 255, 255), (0, 0, 255)
 
 
-def render_image(engine: Engine, path: Path, page: int = 1, width: int = 800) -> Image.Image:
+def render_image(engine: PdfEngine, path: Path, page: int = 1, width: int = 800) -> Image.Image:
     image = Image.open(io.BytesIO(engine.render(path, page, width)))
     assert (image.format, image.mode) == ("JPEG", "RGB")
     return image
@@ -27,54 +27,54 @@ def is_near(image: Image.Image, at: tuple[int, int], colour: tuple[int, int, int
 
 
 @pytest.mark.parametrize("width", [800, 1600])
-def test_an_image_has_the_asked_width_and_the_shape_of_the_page(engine: Engine, put: Put, width: int) -> None:
+def test_an_image_has_the_asked_width_and_the_shape_of_the_page(engine: PdfEngine, put: Put, width: int) -> None:
     path = put(pdfs.mixed_sizes_pdf())
     assert render_image(engine, path, 1, width).size == (width, round(width * 792 / 612))
     assert render_image(engine, path, 2, width).size == (width, round(width * 595 / 842))
     assert render_image(engine, path, 4, width).size == (width, round(width * 612 / 792))
 
 
-def test_colours_and_places_are_right(engine: Engine, put: Put) -> None:
+def test_colours_and_places_are_right(engine: PdfEngine, put: Put) -> None:
     image = render_image(engine, put(pdfs.sheets_pdf([pdfs.Sheet("0 0 1 rg 0 396 306 396 re f")])))
     assert is_near(image, (200, 200), BLUE)
     assert is_near(image, (600, 200), WHITE)
     assert is_near(image, (200, 900), WHITE)
 
 
-def test_values_of_form_fields_are_drawn(engine: Engine, put: Put) -> None:
+def test_values_of_form_fields_are_drawn(engine: PdfEngine, put: Put) -> None:
     image = render_image(engine, put(pdfs.filled_form_pdf()))
     scale = 800 / 612
     assert is_near(image, (round(200 * scale), round((792 - 620) * scale)), BLACK)
 
 
-def test_a_page_of_nine_million_pixels_height_is_drawn_small(engine: Engine, put: Put) -> None:
+def test_a_page_of_nine_million_pixels_height_is_drawn_small(engine: PdfEngine, put: Put) -> None:
     image = render_image(engine, put(pdfs.huge_page_pdf()), width=1600)
     assert image.height <= 16_384
     assert image.width * image.height <= 16_000_000
 
 
-def test_a_tall_page_stays_below_sixteen_megapixels(engine: Engine, put: Put) -> None:
+def test_a_tall_page_stays_below_sixteen_megapixels(engine: PdfEngine, put: Put) -> None:
     image = render_image(engine, put(pdfs.sheets_pdf([pdfs.Sheet(size=(1000, 9000))])), width=1600)
     assert 15_900_000 < image.width * image.height <= 16_010_000
     assert image.height / image.width == pytest.approx(9, rel=0.01)
 
 
-def test_the_last_page_of_two_thousand_is_drawn(engine: Engine, put: Put) -> None:
+def test_the_last_page_of_two_thousand_is_drawn(engine: PdfEngine, put: Put) -> None:
     assert render_image(engine, put(pdfs.many_pages_pdf(2000)), page=2000).width == 800
 
 
 @pytest.mark.parametrize("page", [0, 4, -1, 10**9])
-def test_a_page_that_is_not_there_is_unrenderable(engine: Engine, put: Put, page: int) -> None:
-    with pytest.raises(Unrenderable):
+def test_a_page_that_is_not_there_is_unrenderable(engine: PdfEngine, put: Put, page: int) -> None:
+    with pytest.raises(UnrenderableError):
         engine.render(put(pdfs.simple_pdf(3)), page, 800)
 
 
-def test_a_file_that_is_not_there_is_unrenderable_for_now(engine: Engine, tmp_path: Path) -> None:
-    with pytest.raises(Unrenderable) as caught:
+def test_a_file_that_is_not_there_is_unrenderable_for_now(engine: PdfEngine, tmp_path: Path) -> None:
+    with pytest.raises(UnrenderableError) as caught:
         engine.render(tmp_path / "gone.pdf", 1, 800)
     assert not caught.value.lasting
 
 
-def test_a_locked_document_is_unrenderable(engine: Engine, put: Put) -> None:
-    with pytest.raises(Unrenderable):
+def test_a_locked_document_is_unrenderable(engine: PdfEngine, put: Put) -> None:
+    with pytest.raises(UnrenderableError):
         engine.render(put(pdfs.encrypted_pdf(user="secret")), 1, 800)

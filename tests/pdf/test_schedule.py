@@ -11,8 +11,8 @@ from itertools import count, cycle
 
 import pytest
 
-from docshare.server.pdf.budget import WINDOW_S, Budget, Ledger, Tenant
-from docshare.server.pdf.schedule import Lane, Schedule, Ticket
+from docshare.server.pdf.budget import WINDOW_S, ProcessorBudget, SpendingWindow, Tenant
+from docshare.server.pdf.schedule import JobLane, WorkerJob, WorkerSchedule
 
 LIMIT_S = 10.0
 RETRY_S = 0.05  # how soon a client asks again that was turned away
@@ -22,11 +22,11 @@ def make_tenant(owner: str, content: str = "", reader: str = "") -> Tenant:
     return Tenant(owner, content or f"{owner}'s", reader)
 
 
-def make_schedule(places: int = 2, max_waiting: int = 2) -> Schedule:
-    return Schedule({Lane.PAGES: places, Lane.CHECKS: places}, max_waiting)
+def make_schedule(places: int = 2, max_waiting: int = 2) -> WorkerSchedule:
+    return WorkerSchedule({JobLane.PAGES: places, JobLane.CHECKS: places}, max_waiting)
 
 
-def start_all(schedule: Schedule, now: float = 0.0) -> list[Ticket]:
+def start_all(schedule: WorkerSchedule, now: float = 0.0) -> list[WorkerJob]:
     """Start what may start now, in that order."""
     started = []
     while (ticket := schedule.next(now)) is not None:
@@ -34,17 +34,17 @@ def start_all(schedule: Schedule, now: float = 0.0) -> list[Ticket]:
     return started
 
 
-def ticket_owners(tickets: list[Ticket]) -> list[str]:
+def ticket_owners(tickets: list[WorkerJob]) -> list[str]:
     return [ticket.tenant.owner for ticket in tickets]
 
 
-def spend_time(tickets: list[Ticket], seconds: float) -> None:
+def spend_time(tickets: list[WorkerJob], seconds: float) -> None:
     """Let running jobs have used so much processor time."""
     for ticket in tickets:
         ticket.spent_s = seconds
 
 
-def serve_one_by_one(schedule: Schedule, now: float = 0.0) -> list[Tenant]:
+def serve_one_by_one(schedule: WorkerSchedule, now: float = 0.0) -> list[Tenant]:
     """Run everything that waits, each job ended before the next starts."""
     served = []
     while (ticket := schedule.next(now)) is not None:
@@ -57,7 +57,7 @@ def serve_one_by_one(schedule: Schedule, now: float = 0.0) -> list[Tenant]:
 
 
 def test_seconds_leave_the_ledger_when_the_window_has_passed() -> None:
-    ledger = Ledger()
+    ledger = SpendingWindow()
     ledger.add("a", 5.0, 100.0)
     ledger.add("a", 2.0, 400.0)
     assert (ledger.total("a", 400.0), ledger.total("b", 400.0)) == (7.0, 0.0)
@@ -66,7 +66,7 @@ def test_seconds_leave_the_ledger_when_the_window_has_passed() -> None:
 
 
 def test_the_ledger_keeps_nothing_of_keys_that_nobody_asks_for_again() -> None:
-    ledger = Ledger()
+    ledger = SpendingWindow()
     for number in range(100):
         ledger.add(f"document {number}", 0.1, 1000.0)
     ledger.add("another", 0.1, 1010.0 + WINDOW_S)
@@ -74,14 +74,14 @@ def test_the_ledger_keeps_nothing_of_keys_that_nobody_asks_for_again() -> None:
 
 
 def test_the_ledger_forgets_the_key_that_spent_longest_ago() -> None:
-    ledger = Ledger(max_keys=2)
+    ledger = SpendingWindow(max_keys=2)
     for key in ("a", "b", "a", "c"):
         ledger.add(key, 1.0, 0.0)
     assert [ledger.total(key, 0.0) for key in "abc"] == [2.0, 0.0, 1.0]
 
 
 def test_a_document_that_stalled_once_gets_two_seconds_whoever_shares_it() -> None:
-    budget = Budget()
+    budget = ProcessorBudget()
     budget.charge(make_tenant("mal", "bomb"), 10.0, 0.0, stalled=True)
     assert budget.limit_s(make_tenant("mal", "bomb"), LIMIT_S, 1.0) == 2.0
     assert budget.limit_s(make_tenant("mallory", "bomb"), LIMIT_S, 1.0) == 2.0
@@ -90,7 +90,7 @@ def test_a_document_that_stalled_once_gets_two_seconds_whoever_shares_it() -> No
 
 
 def test_quick_pages_forgive_nothing() -> None:
-    budget = Budget()
+    budget = ProcessorBudget()
     budget.charge(make_tenant("mal", "bomb"), 10.0, 0.0, stalled=True)
     for second in range(100):
         budget.charge(make_tenant("mal", "bomb"), 0.02, float(second))
@@ -99,14 +99,14 @@ def test_quick_pages_forgive_nothing() -> None:
 
 
 def test_new_documents_of_an_owner_whose_documents_were_slow_are_expected_to_be_slow() -> None:
-    budget = Budget()
+    budget = ProcessorBudget()
     budget.charge(make_tenant("mal", "one"), 10.0, 0.0, stalled=True)
     assert budget.is_risky(make_tenant("mal", "two"), 1.0)
     assert not budget.is_risky(make_tenant("ann", "three"), 1.0)
 
 
 def test_many_quick_pages_make_no_document_slow_but_put_their_owner_last() -> None:
-    budget = Budget()
+    budget = ProcessorBudget()
     for _ in range(1000):
         budget.charge(make_tenant("ann"), 0.05, 0.0)
     assert not budget.is_risky(make_tenant("ann"), 1.0)
@@ -120,14 +120,14 @@ def test_many_quick_pages_make_no_document_slow_but_put_their_owner_last() -> No
 def test_owners_are_served_in_turn() -> None:
     schedule = make_schedule()
     for owner in ("mal",) * 6 + ("ann",) * 2 + ("bob",):
-        schedule.join(Lane.PAGES, make_tenant(owner))
+        schedule.join(JobLane.PAGES, make_tenant(owner))
     assert "".join(each.owner[0] for each in serve_one_by_one(schedule)) == "mabmammmm"
 
 
 def test_documents_of_an_owner_and_readers_of_a_document_are_served_in_turn() -> None:
     schedule = make_schedule()
     for content, reader in (("x", "1"), ("x", "1"), ("x", "1"), ("x", "2"), ("y", "1")):
-        schedule.join(Lane.PAGES, make_tenant("ann", content, reader))
+        schedule.join(JobLane.PAGES, make_tenant("ann", content, reader))
     served = [(each.content, each.reader) for each in serve_one_by_one(schedule)]
     assert served == [("x", "1"), ("y", "1"), ("x", "2"), ("x", "1"), ("x", "1")]
 
@@ -136,34 +136,34 @@ def test_an_owner_over_the_budget_goes_last() -> None:
     schedule = make_schedule()
     schedule.budget.charge(make_tenant("mal"), 31.0, 0.0)
     for owner in ("mal", "ann", "ann"):
-        schedule.join(Lane.PAGES, make_tenant(owner))
+        schedule.join(JobLane.PAGES, make_tenant(owner))
     assert [each.owner for each in serve_one_by_one(schedule)] == ["ann", "ann", "mal"]
 
 
 def test_an_owner_gets_both_workers_while_nobody_else_waits() -> None:
     schedule = make_schedule()
     for _ in range(3):
-        schedule.join(Lane.PAGES, make_tenant("ann"))
+        schedule.join(JobLane.PAGES, make_tenant("ann"))
     assert len(start_all(schedule, 0.0)) == 2
 
 
 @pytest.mark.parametrize("who", [make_tenant("mal"), make_tenant("mallory", "mal's")], ids=["owner", "document"])
 def test_an_owner_or_a_document_gets_one_worker_while_somebody_else_waits(who: Tenant) -> None:
     schedule = make_schedule()
-    schedule.join(Lane.PAGES, make_tenant("mal"))
+    schedule.join(JobLane.PAGES, make_tenant("mal"))
     assert len(start_all(schedule, 0.0)) == 1
-    schedule.join(Lane.PAGES, who)
-    schedule.join(Lane.PAGES, make_tenant("ann"))
+    schedule.join(JobLane.PAGES, who)
+    schedule.join(JobLane.PAGES, make_tenant("ann"))
     assert ticket_owners(start_all(schedule, 0.0)) == ["ann"]
 
 
 def test_the_last_place_is_not_for_an_owner_whose_job_takes_long() -> None:
     schedule = make_schedule()
-    schedule.join(Lane.PAGES, make_tenant("mal"))
+    schedule.join(JobLane.PAGES, make_tenant("mal"))
     spend_time(start_all(schedule), 0.3)
-    schedule.join(Lane.PAGES, make_tenant("mal", "another"))
+    schedule.join(JobLane.PAGES, make_tenant("mal", "another"))
     assert start_all(schedule, 0.5) == []
-    schedule.join(Lane.PAGES, make_tenant("ann"))
+    schedule.join(JobLane.PAGES, make_tenant("ann"))
     assert ticket_owners(start_all(schedule, 0.5)) == ["ann"]
 
 
@@ -171,34 +171,34 @@ def test_documents_that_are_slow_share_one_place() -> None:
     schedule = make_schedule()
     for owner in ("mal", "mallory"):
         schedule.budget.charge(make_tenant(owner), 5.0, 0.0, stalled=True)
-        schedule.join(Lane.PAGES, make_tenant(owner))
+        schedule.join(JobLane.PAGES, make_tenant(owner))
     assert len(start_all(schedule, 1.0)) == 1
-    schedule.join(Lane.PAGES, make_tenant("ann"))
+    schedule.join(JobLane.PAGES, make_tenant("ann"))
     assert ticket_owners(start_all(schedule, 1.0)) == ["ann"]
 
 
 def test_uploads_do_not_wait_for_pages() -> None:
     schedule = make_schedule()
     for _ in range(4):
-        schedule.join(Lane.PAGES, make_tenant("mal"))
+        schedule.join(JobLane.PAGES, make_tenant("mal"))
     assert len(start_all(schedule, 0.0)) == 2
-    schedule.join(Lane.CHECKS, make_tenant("mal", "upload"))
+    schedule.join(JobLane.CHECKS, make_tenant("mal", "upload"))
     assert [each.tenant.content for each in start_all(schedule)] == ["upload"]
 
 
 def test_pages_are_drawn_ahead_only_where_a_place_stays_free_and_never_of_slow_documents() -> None:
     schedule = make_schedule()
     schedule.budget.charge(make_tenant("mal"), 5.0, 0.0, stalled=True)
-    assert schedule.start_spare(Lane.PAGES, make_tenant("mal"), 1.0) is None
-    assert schedule.start_spare(Lane.PAGES, make_tenant("ann"), 1.0) is not None
-    assert schedule.start_spare(Lane.PAGES, make_tenant("ann"), 1.0) is None
+    assert schedule.start_spare(JobLane.PAGES, make_tenant("mal"), 1.0) is None
+    assert schedule.start_spare(JobLane.PAGES, make_tenant("ann"), 1.0) is not None
+    assert schedule.start_spare(JobLane.PAGES, make_tenant("ann"), 1.0) is None
 
 
 def test_quick_pages_of_a_document_do_not_put_it_before_the_turn_of_other_owners() -> None:
     schedule = make_schedule(places=1)
     schedule.budget.charge(make_tenant("mal"), 0.02, 0.0)
     for owner in ("mal", "mal", "mal", "ann"):
-        schedule.join(Lane.PAGES, make_tenant(owner))
+        schedule.join(JobLane.PAGES, make_tenant(owner))
     assert [each.owner for each in serve_one_by_one(schedule)] == ["mal", "ann", "mal", "mal"]
 
 
@@ -206,7 +206,7 @@ def test_a_document_that_is_expected_to_be_slow_goes_last() -> None:
     schedule = make_schedule()
     schedule.budget.charge(make_tenant("mal"), 3.0, 0.0)
     for owner in ("mal", "ann", "bea"):
-        schedule.join(Lane.PAGES, make_tenant(owner))
+        schedule.join(JobLane.PAGES, make_tenant(owner))
     assert [each.owner for each in serve_one_by_one(schedule)] == ["ann", "bea", "mal"]
 
 
@@ -215,11 +215,11 @@ def test_a_document_that_is_expected_to_be_slow_goes_last() -> None:
 
 def test_only_a_few_wait_behind_a_slow_job_of_their_owner_and_nobody_else_is_turned_away() -> None:
     schedule = make_schedule(places=1)
-    schedule.join(Lane.PAGES, make_tenant("mal"))
+    schedule.join(JobLane.PAGES, make_tenant("mal"))
     running = start_all(schedule)
     schedule.budget.charge(make_tenant("ann"), 0.02, 0.0)
     for owner in ("mal",) * 6 + ("ann",) * 3:
-        schedule.join(Lane.PAGES, make_tenant(owner))
+        schedule.join(JobLane.PAGES, make_tenant(owner))
     assert schedule.surplus(0.0) == []
     spend_time(running, 1.1)
     assert ticket_owners(schedule.surplus(1.1)) == ["mal"] * 4
@@ -229,8 +229,8 @@ def test_only_a_few_wait_behind_a_slow_job_of_their_owner_and_nobody_else_is_tur
 def test_only_a_few_wait_with_documents_that_nothing_is_known_of_while_all_places_are_held() -> None:
     schedule = make_schedule()
     for number in range(12):
-        schedule.join(Lane.PAGES, make_tenant(f"mal{number}"))
-    schedule.join(Lane.PAGES, make_tenant("ann"))
+        schedule.join(JobLane.PAGES, make_tenant(f"mal{number}"))
+    schedule.join(JobLane.PAGES, make_tenant("ann"))
     running = start_all(schedule)
     schedule.budget.charge(make_tenant("ann"), 0.02, 0.0)
     assert schedule.surplus(0.4) == []
@@ -243,7 +243,7 @@ def test_of_owners_with_slow_documents_each_keeps_one_waiting_job_before_any_kee
     for owner in ("mal", "mallory"):
         schedule.budget.charge(make_tenant(owner), 5.0, 0.0, stalled=True)
     for owner in ("mal", "mal", "mal", "mallory"):
-        schedule.join(Lane.PAGES, make_tenant(owner))
+        schedule.join(JobLane.PAGES, make_tenant(owner))
     assert ticket_owners(schedule.surplus(1.0)) == ["mal", "mal"]
 
 
@@ -252,11 +252,11 @@ def test_a_slow_job_is_stopped_when_another_owner_waits_and_all_places_are_taken
     schedule.budget.charge(make_tenant("mallory"), 5.0, 0.0)
     for owner in ("mal", "mallory"):
         schedule.budget.charge(make_tenant(owner), 0.02, 0.0)
-        schedule.join(Lane.PAGES, make_tenant(owner))
+        schedule.join(JobLane.PAGES, make_tenant(owner))
     running = start_all(schedule)
     spend_time(running, 5.0)
     assert schedule.preempt(5.0) is None
-    schedule.join(Lane.PAGES, make_tenant("ann"))
+    schedule.join(JobLane.PAGES, make_tenant("ann"))
     spend_time(running[:1], 0.9)
     assert schedule.preempt(0.9) is None
     spend_time(running, 1.1)
@@ -268,9 +268,9 @@ def test_a_slow_job_is_stopped_when_another_owner_waits_and_all_places_are_taken
 
 def test_a_document_of_which_no_page_was_quick_is_stopped_sooner() -> None:
     schedule = make_schedule(places=1)
-    schedule.join(Lane.PAGES, make_tenant("mal"))
+    schedule.join(JobLane.PAGES, make_tenant("mal"))
     running = start_all(schedule)
-    schedule.join(Lane.PAGES, make_tenant("ann"))
+    schedule.join(JobLane.PAGES, make_tenant("ann"))
     spend_time(running, 0.2)
     assert schedule.preempt(0.2) is None
     spend_time(running, 0.4)
@@ -279,11 +279,11 @@ def test_a_document_of_which_no_page_was_quick_is_stopped_sooner() -> None:
 
 def test_nobody_stops_the_jobs_of_their_own_or_for_a_slow_document() -> None:
     schedule = make_schedule(places=1)
-    schedule.join(Lane.PAGES, make_tenant("ann"))
+    schedule.join(JobLane.PAGES, make_tenant("ann"))
     spend_time(start_all(schedule), 5.0)
     schedule.budget.charge(make_tenant("mal"), 5.0, 0.0, stalled=True)
     for owner in ("ann", "mal"):
-        schedule.join(Lane.PAGES, make_tenant(owner))
+        schedule.join(JobLane.PAGES, make_tenant(owner))
     assert schedule.preempt(5.0) is None
 
 
@@ -300,20 +300,20 @@ class SimulatedClient:
     refused: int = 0
 
 
-def simulate(clients: list[SimulatedClient], seconds: float, threads: int) -> Schedule:
+def simulate(clients: list[SimulatedClient], seconds: float, threads: int) -> WorkerSchedule:
     """Play ``clients`` against a schedule for so long; ``threads`` requests are handled at a time, first come first
     served. Jobs take their time up to their limit."""
     schedule, now = make_schedule(), 0.0
     arrivals = [(0.0, number, client) for number, client in enumerate(clients)]
     numbers = count(len(clients))
-    asked: dict[Ticket, tuple[SimulatedClient, float, float]] = {}
-    ends: dict[Ticket, tuple[float, bool]] = {}
-    begun: dict[Ticket, float] = {}
+    asked: dict[WorkerJob, tuple[SimulatedClient, float, float]] = {}
+    ends: dict[WorkerJob, tuple[float, bool]] = {}
+    begun: dict[WorkerJob, float] = {}
     while now < seconds:
         while arrivals and arrivals[0][0] <= now and len(asked) < threads:
             arrived, _, client = heapq.heappop(arrivals)
             who, takes_s = next(client.jobs)
-            asked[schedule.join(Lane.PAGES, who)] = (client, arrived, takes_s)
+            asked[schedule.join(JobLane.PAGES, who)] = (client, arrived, takes_s)
         for ticket, start in begun.items():
             ticket.spent_s = now - start
         for ticket, (end, stalled) in list(ends.items()):

@@ -18,26 +18,28 @@ def draw_reading(draw: st.DrawFn) -> tuple[int, int]:
 @given(draw_reading())
 def test_the_measuring_rule_accepts_every_millisecond_and_every_page(wanted: tuple[int, int]) -> None:
     pages, time_ms = wanted
-    state = reading.begin(START, START, None, False)
+    state = reading.begin_reading(START, START, None, False)
     times: dict[int, int] = {}
     views: dict[int, int] = {}
-    for report in acting.reports(pages, time_ms):
+    for report in acting.plan_beacons(pages, time_ms):
         now = START + report.after_ms
-        _, beacon = reading.parse_body(reading.COMPACT({"token": "x", **report.body}).encode(), prefetch=False)
-        assert not reading.too_many(beacon, report.after_ms)
-        assert reading.ends_at(state) > now  # the session is not over meanwhile
-        state, accepted = reading.fold(state, beacon, now, pages)
+        _, beacon = reading.parse_beacon_request(
+            reading.encode_compact({"token": "x", **report.body}).encode(), prefetch=False
+        )
+        assert not reading.is_over_rate(beacon, report.after_ms)
+        assert reading.session_end(state) > now  # the session is not over meanwhile
+        state, accepted = reading.fold_beacon(state, beacon, now, pages)
         for page in accepted:
             times[page.page] = times.get(page.page, 0) + page.ms
             views[page.page] = views.get(page.page, 0) + page.views
     assert sum(times.values()) == state.time_ms == time_ms
-    assert [page for page, ms in times.items() if ms >= reading.SEEN_MS] == list(range(1, pages + 1))
+    assert [page for page, ms in times.items() if ms >= reading.MIN_SEEN_MS] == list(range(1, pages + 1))
     assert set(views.values()) == {1}
-    assert (state.klass, state.turns, state.hidden_at) == ("human", pages - 1, START + acting.OPEN_MS + time_ms)
+    assert (state.klass, state.turns, state.hidden_at) == ("human", pages - 1, START + acting.FIRST_BEACON_MS + time_ms)
 
 
 def test_one_page_for_a_minute_and_a_half_is_three_reports_after_that_of_the_opening() -> None:
-    opening, *sent = acting.reports(1, 90_000)
+    opening, *sent = acting.plan_beacons(1, 90_000)
     assert (opening.after_ms, opening.body["pages"]) == (0, [])
     assert [(report.after_ms, report.body["visible"]) for report in sent] == [
         (35_000, True), (65_000, True), (95_000, False),

@@ -6,7 +6,7 @@ import pytest
 
 from docshare.contract.problems import Problem
 from docshare.server.rules import gates
-from docshare.server.rules.gates import Asked, Field, Grant, Moment
+from docshare.server.rules.gates import FormField, GateRequest, HeldGrant, LinkRequirements
 
 MAIL = {"key": "mail", "label": "Mail", "type": "email", "required": True}
 NAME = {"key": "who", "label": "Your name", "type": "text", "required": False}
@@ -15,9 +15,9 @@ HOUR = 60 * MINUTE
 NOW = 1_790_000_000_000
 
 
-def gate_requirements(**changes: Any) -> Asked:
+def gate_requirements(**changes: Any) -> LinkRequirements:
     plain: dict[str, Any] = {"protected": False, "counted": False, "settings": {}, "invited": False}
-    return gates.asked(**(plain | changes))
+    return gates.find_requirements(**(plain | changes))
 
 
 FORM = gate_requirements(settings={"gateFields": [MAIL, NAME]})
@@ -44,9 +44,9 @@ def test_a_password_an_address_a_form_and_a_view_are_asked_for(changes: dict[str
 
 
 def test_the_plain_prompt_is_a_form_of_one_address() -> None:
-    assert (PROMPT.form, PROMPT.custom) == ((Field("email", "E-mail address", "email", True),), False)
+    assert (PROMPT.form, PROMPT.custom) == ((FormField("email", "E-mail address", "email", True),), False)
     assert (FORM.form, FORM.custom) == (
-        (Field("mail", "Mail", "email", True), Field("who", "Your name", "text", False)),
+        (FormField("mail", "Mail", "email", True), FormField("who", "Your name", "text", False)),
         True,
     )
 
@@ -68,47 +68,49 @@ def test_an_invitee_is_not_asked_for_the_domain_of_the_address_that_the_owner_wr
     ],
 )
 def test_a_password_and_an_email_gate_hide_the_name(protected: bool, settings: dict[str, Any], hides: bool) -> None:
-    assert gates.hides_name(protected=protected, settings=settings) is hides
+    assert gates.is_name_hidden(protected=protected, settings=settings) is hides
 
 
 def make_seals(**settings: Any) -> dict[str, str]:
     """The seals of a link with a password and a view limit."""
-    return gates.seals(gate_requirements(protected=True, counted=True, settings=settings), "aB3dE5fG7hJ9", "hash-1")
+    return gates.compute_seals(
+        gate_requirements(protected=True, counted=True, settings=settings), "aB3dE5fG7hJ9", "hash-1"
+    )
 
 
 ALL = gate_requirements(protected=True, counted=True, settings={"gateFields": [MAIL], "gateDomains": ["a.example"]})
 SEALS = make_seals(gateFields=[MAIL], gateDomains=["a.example"])
-GRANTS = [Grant(kind, 1, seal, NOW) for kind, seal in SEALS.items()]
-AT_ONCE = Moment(NOW, opening=True)
+GRANTS = [HeldGrant(kind, 1, seal, NOW) for kind, seal in SEALS.items()]
+AT_ONCE = GateRequest(NOW, opening=True)
 
 
 def test_who_gave_everything_owes_nothing_and_who_gave_nothing_everything() -> None:
-    assert gates.owed(SEALS, GRANTS, 1, AT_ONCE) == frozenset()
-    assert gates.owed(SEALS, [], 1, AT_ONCE) == {"password", "gate", "view"}
-    assert gates.owed(SEALS, GRANTS[:1], 1, AT_ONCE) == SEALS.keys() - {GRANTS[0].kind}
+    assert gates.find_missing_grants(SEALS, GRANTS, 1, AT_ONCE) == frozenset()
+    assert gates.find_missing_grants(SEALS, [], 1, AT_ONCE) == {"password", "gate", "view"}
+    assert gates.find_missing_grants(SEALS, GRANTS[:1], 1, AT_ONCE) == SEALS.keys() - {GRANTS[0].kind}
 
 
 def test_another_content_version_asks_again() -> None:
-    assert gates.owed(SEALS, GRANTS, 2, AT_ONCE) == {"password", "gate", "view"}
+    assert gates.find_missing_grants(SEALS, GRANTS, 2, AT_ONCE) == {"password", "gate", "view"}
 
 
 @pytest.mark.parametrize(
     ("seals", "owed"),
     [
-        (gates.seals(ALL, "aB3dE5fG7hJ9", "hash-2"), {"password"}),
-        (gates.seals(ALL, "zzzzzzzzzzzz", "hash-1"), {"password", "gate", "view"}),
+        (gates.compute_seals(ALL, "aB3dE5fG7hJ9", "hash-2"), {"password"}),
+        (gates.compute_seals(ALL, "zzzzzzzzzzzz", "hash-1"), {"password", "gate", "view"}),
         (make_seals(requireEmail=True), {"gate"}),
         (make_seals(gateFields=[MAIL], gateDomains=["b.example"]), {"gate"}),
     ],
     ids=["another-password", "another-link", "another-form", "other-domains"],
 )
 def test_what_is_asked_otherwise_is_asked_again(seals: dict[str, str], owed: set[str]) -> None:
-    assert gates.owed(seals, GRANTS, 1, AT_ONCE) == owed
+    assert gates.find_missing_grants(seals, GRANTS, 1, AT_ONCE) == owed
 
 
 def test_a_grant_of_one_kind_is_none_of_another() -> None:
-    swapped = [Grant("view", 1, SEALS["password"], NOW), Grant("password", 1, SEALS["view"], NOW)]
-    assert gates.owed(SEALS, swapped, 1, AT_ONCE) == {"password", "gate", "view"}
+    swapped = [HeldGrant("view", 1, SEALS["password"], NOW), HeldGrant("password", 1, SEALS["view"], NOW)]
+    assert gates.find_missing_grants(SEALS, swapped, 1, AT_ONCE) == {"password", "gate", "view"}
 
 
 @pytest.mark.parametrize(
@@ -122,25 +124,27 @@ def test_a_grant_of_one_kind_is_none_of_another() -> None:
     ],
 )
 def test_a_view_opens_the_page_for_half_an_hour_and_loads_for_half_a_day(opening: bool, after: int, owes: bool) -> None:
-    moment = Moment(NOW + after, opening)
-    assert gates.owed(SEALS, GRANTS, 1, moment) == ({"view"} if owes else set())
+    moment = GateRequest(NOW + after, opening)
+    assert gates.find_missing_grants(SEALS, GRANTS, 1, moment) == ({"view"} if owes else set())
 
 
 @pytest.mark.parametrize(("burned_after", "owes"), [(0, False), (30 * MINUTE - 1, False), (30 * MINUTE, True)], ids=str)
 def test_who_could_open_the_page_when_the_last_unit_went_still_can(burned_after: int, owes: bool) -> None:
     burned_at = NOW + burned_after
-    moment = Moment(burned_at + 30 * MINUTE - 1, opening=True, burned_at=burned_at)
-    assert gates.owed(SEALS, GRANTS, 1, moment) == ({"view"} if owes else set())
+    moment = GateRequest(burned_at + 30 * MINUTE - 1, opening=True, burned_at=burned_at)
+    assert gates.find_missing_grants(SEALS, GRANTS, 1, moment) == ({"view"} if owes else set())
 
 
 def test_the_other_grants_do_not_age() -> None:
-    moment = Moment(NOW + 365 * 24 * HOUR, opening=True)
-    assert gates.owed(SEALS, GRANTS, 1, moment) == {"view"}
+    moment = GateRequest(NOW + 365 * 24 * HOUR, opening=True)
+    assert gates.find_missing_grants(SEALS, GRANTS, 1, moment) == {"view"}
 
 
 def test_values_are_trimmed_and_empty_ones_left_out() -> None:
-    assert gates.filled_in(FORM, {"mail": " ada@a.example ", "who": "  ", "other": "x"}) == {"mail": "ada@a.example"}
-    assert gates.filled_in(FORM, {"who": "Ada", "mail": "ada@a.example"}) == {"mail": "ada@a.example", "who": "Ada"}
+    assert gates.validate_form(FORM, {"mail": " ada@a.example ", "who": "  ", "other": "x"}) == {
+        "mail": "ada@a.example"
+    }
+    assert gates.validate_form(FORM, {"who": "Ada", "mail": "ada@a.example"}) == {"mail": "ada@a.example", "who": "Ada"}
 
 
 @pytest.mark.parametrize(
@@ -161,12 +165,12 @@ def test_values_are_trimmed_and_empty_ones_left_out() -> None:
 )
 def test_each_field_that_is_not_right_is_told(sent: dict[str, str], wrong: dict[str, str]) -> None:
     with pytest.raises(Problem) as refused:
-        gates.filled_in(FORM, sent)
+        gates.validate_form(FORM, sent)
     assert (refused.value.status, refused.value.extra["errors"]) == (422, wrong)
 
 
 def test_500_characters_fit() -> None:
-    assert gates.filled_in(FORM, {"mail": "a@a.example", "who": "é" * 500})["who"] == "é" * 500
+    assert gates.validate_form(FORM, {"mail": "a@a.example", "who": "é" * 500})["who"] == "é" * 500
 
 
 @pytest.mark.parametrize(
@@ -191,9 +195,9 @@ def test_an_address_must_be_exactly_at_a_listed_domain(address: str, passes: boo
     domains = ["a.example", "xn--bcher-kva.example", "strasse.example"]
     what = gate_requirements(settings={"requireEmail": True, "gateDomains": domains})
     if passes:
-        assert gates.filled_in(what, {"email": address}) == {"email": address}
+        assert gates.validate_form(what, {"email": address}) == {"email": address}
         return
     with pytest.raises(Problem) as refused:
-        gates.filled_in(what, {"email": address})
+        gates.validate_form(what, {"email": address})
     assert refused.value.status == 403
     assert "a.example" not in refused.value.extra["errors"]["email"]

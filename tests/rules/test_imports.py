@@ -6,7 +6,7 @@ import pytest
 
 from docshare.contract.problems import Problem
 from docshare.server.outbound.targets import parse_target
-from docshare.server.rules.imports import parse_order, require_listed, require_pdf
+from docshare.server.rules.imports import parse_import, require_allowed_host, require_pdf
 
 HOSTS = ("files.example", "exports.example:8443", "10.0.0.7", "[2001:db8::7]:444")
 LISTED = [
@@ -65,14 +65,14 @@ ELSEWHERE = [
 
 @pytest.mark.parametrize("url", LISTED)
 def test_a_listed_host_and_port_may_be_fetched(url: str) -> None:
-    require_listed(parse_target(url), HOSTS)
+    require_allowed_host(parse_target(url), HOSTS)
 
 
 @pytest.mark.parametrize("url", [*(f"https://{name}{port}/a" for name, port in product(NAMES, PORTS)), *ELSEWHERE])
 def test_anything_that_only_looks_like_a_listed_host_is_forbidden(url: str) -> None:
     """Suffix, prefix, case, dot, port, other ways to write an address: none gets through."""
     with pytest.raises(Problem) as caught:
-        require_listed(parse_order({"url": url}).target, HOSTS)
+        require_allowed_host(parse_import({"url": url}).target, HOSTS)
     assert caught.value.code == ("bad_request" if "//." in url else "forbidden")
 
 
@@ -107,7 +107,7 @@ def test_anything_that_only_looks_like_a_listed_host_is_forbidden(url: str) -> N
 )
 def test_an_address_with_two_meanings_is_malformed(url: str) -> None:
     with pytest.raises(Problem) as caught:
-        parse_order({"url": url})
+        parse_import({"url": url})
     assert caught.value.code == "bad_request"
 
 
@@ -122,7 +122,7 @@ def test_an_address_with_two_meanings_is_malformed(url: str) -> None:
     ],
 )
 def test_an_order_is_an_address_and_a_name(body: dict[str, str], path: str, name: str) -> None:
-    order = parse_order({"url": "https://files.example/a#page=2", **body})
+    order = parse_import({"url": "https://files.example/a#page=2", **body})
     assert (order.target.path, order.name) == (path, name)
 
 

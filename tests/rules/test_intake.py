@@ -40,8 +40,8 @@ def test_the_cap_itself_fits_and_one_byte_more_does_not(plan: Plan, cap: int) ->
 
 
 def test_uploads_leave_a_gigabyte_free() -> None:
-    intake.require_room(GB + 5, 5)
-    problem = assert_refused("unavailable", intake.require_room, GB + 4, 5)
+    intake.require_disk_space(GB + 5, 5)
+    problem = assert_refused("unavailable", intake.require_disk_space, GB + 4, 5)
     assert problem.headers["Retry-After"].isdigit()
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from docshare.contract.plans import Plan
-from docshare.server.rules.lifecycle import Trash, deletion, is_expired, state
+from docshare.server.rules.lifecycle import TrashEntry, file_state, is_expired, plan_deletion
 
 NOW = 1_790_000_000_000
 DAY = 86_400_000
@@ -23,7 +23,7 @@ DAY = 86_400_000
     ],
 )
 def test_state(trashed_at: int | None, burned_at: int | None, delete_at: int | None, expected: str) -> None:
-    assert state(trashed_at=trashed_at, burned_at=burned_at, delete_at=delete_at, now=NOW) == expected
+    assert file_state(trashed_at=trashed_at, burned_at=burned_at, delete_at=delete_at, now=NOW) == expected
 
 
 @pytest.mark.parametrize(("delete_at", "expected"), [(None, False), (NOW + 1, False), (NOW, True), (NOW - 1, True)])
@@ -38,15 +38,15 @@ def test_an_expiry_passes_at_its_moment(delete_at: int | None, expected: bool) -
         (Plan.FREE, False, None, None),
         (Plan.FREE, True, None, None),
         # Basic and Pro: 7 and 30 days.
-        (Plan.BASIC, False, None, Trash(NOW, NOW + 7 * DAY)),
-        (Plan.PRO, False, None, Trash(NOW, NOW + 30 * DAY)),
+        (Plan.BASIC, False, None, TrashEntry(NOW, NOW + 7 * DAY)),
+        (Plan.PRO, False, None, TrashEntry(NOW, NOW + 30 * DAY)),
         (Plan.BASIC, True, None, None),
         (Plan.PRO, True, None, None),
         # Again: the same dates, whatever the plan is now.
-        (Plan.PRO, False, Trash(NOW - DAY, NOW + 6 * DAY), Trash(NOW - DAY, NOW + 6 * DAY)),
-        (Plan.FREE, False, Trash(NOW - DAY, NOW + 6 * DAY), Trash(NOW - DAY, NOW + 6 * DAY)),
-        (Plan.PRO, True, Trash(NOW - DAY, NOW + 6 * DAY), None),
+        (Plan.PRO, False, TrashEntry(NOW - DAY, NOW + 6 * DAY), TrashEntry(NOW - DAY, NOW + 6 * DAY)),
+        (Plan.FREE, False, TrashEntry(NOW - DAY, NOW + 6 * DAY), TrashEntry(NOW - DAY, NOW + 6 * DAY)),
+        (Plan.PRO, True, TrashEntry(NOW - DAY, NOW + 6 * DAY), None),
     ],
 )
-def test_deletion(plan: Plan, purge: bool, trash: Trash | None, expected: Trash | None) -> None:
-    assert deletion(plan=plan, purge=purge, trash=trash, now=NOW) == expected
+def test_deletion(plan: Plan, purge: bool, trash: TrashEntry | None, expected: TrashEntry | None) -> None:
+    assert plan_deletion(plan=plan, purge=purge, trash=trash, now=NOW) == expected

@@ -3,8 +3,14 @@
 import pytest
 
 from docshare.contract.problems import Problem
-from docshare.contract.scopes import known_scopes
-from docshare.server.rules.oauth import Worth, redirect_fits, refresh_worth, require_client_name, require_redirects
+from docshare.contract.scopes import normalize_scopes
+from docshare.server.rules.oauth import (
+    RefreshTokenState,
+    is_registered_redirect,
+    refresh_token_state,
+    require_client_name,
+    require_redirect_uris,
+)
 
 APP = "https://app.example.com/cb"
 LOOP = "http://127.0.0.1/callback"
@@ -25,8 +31,8 @@ LOOP6 = "http://[::1]/callback"
     ],
 )
 def test_it_fits(registered: str, asked: str) -> None:
-    assert redirect_fits([registered], asked)
-    assert redirect_fits(["https://other.example.com/", registered], asked)
+    assert is_registered_redirect([registered], asked)
+    assert is_registered_redirect(["https://other.example.com/", registered], asked)
 
 
 @pytest.mark.parametrize(
@@ -56,12 +62,12 @@ def test_it_fits(registered: str, asked: str) -> None:
     ],
 )
 def test_it_does_not_fit(registered: str, asked: str) -> None:
-    assert not redirect_fits([registered], asked)
+    assert not is_registered_redirect([registered], asked)
 
 
 def test_a_client_may_be_registered_with_these() -> None:
     uris = [APP, LOOP, LOOP6, "http://localhost:3000/cb", "com.example.app:/callback"]
-    assert require_redirects([*uris, APP]) == uris
+    assert require_redirect_uris([*uris, APP]) == uris
 
 
 @pytest.mark.parametrize(
@@ -91,14 +97,14 @@ def test_a_client_may_be_registered_with_these() -> None:
 )
 def test_a_client_may_not_be_registered_with_this(uri: str) -> None:
     with pytest.raises(Problem) as caught:
-        require_redirects([uri])
+        require_redirect_uris([uri])
     assert caught.value.code == "bad_request"
 
 
 @pytest.mark.parametrize("count", [0, 11])
 def test_a_client_has_one_to_ten_redirects(count: int) -> None:
     with pytest.raises(Problem):
-        require_redirects([f"https://app.example.com/{n}" for n in range(count)])
+        require_redirect_uris([f"https://app.example.com/{n}" for n in range(count)])
 
 
 @pytest.mark.parametrize("name", ["", "  ", "x" * 101, "two\nlines", "bell\x07"])
@@ -114,14 +120,14 @@ def test_a_name_is_trimmed() -> None:
 @pytest.mark.parametrize(
     ("rotated_at", "now", "worth"),
     [
-        (None, 0, Worth.GOOD),
-        (1_000, 1_000, Worth.LATE),
-        (1_000, 11_000, Worth.LATE),
-        (1_000, 11_001, Worth.STOLEN),
+        (None, 0, RefreshTokenState.GOOD),
+        (1_000, 1_000, RefreshTokenState.LATE),
+        (1_000, 11_000, RefreshTokenState.LATE),
+        (1_000, 11_001, RefreshTokenState.STOLEN),
     ],
 )
-def test_what_a_refresh_token_is_worth(rotated_at: int | None, now: int, worth: Worth) -> None:
-    assert refresh_worth(rotated_at, now) is worth
+def test_what_a_refresh_token_is_worth(rotated_at: int | None, now: int, worth: RefreshTokenState) -> None:
+    assert refresh_token_state(rotated_at, now) is worth
 
 
 @pytest.mark.parametrize(
@@ -137,4 +143,4 @@ def test_what_a_refresh_token_is_worth(rotated_at: int | None, now: int, worth: 
     ],
 )
 def test_the_scopes_that_are_known(asked: str | None, known: str | None) -> None:
-    assert known_scopes(asked) == known
+    assert normalize_scopes(asked) == known

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docshare.server.rules.page_window import Window, window
+from docshare.server.rules.page_window import PageWindow, resolve_window
 
 
 def make_range(first: int, last: int) -> dict[str, int]:
@@ -35,19 +35,19 @@ def make_range(first: int, last: int) -> dict[str, int]:
 def test_the_window_is_the_range_within_the_document(
     total: int, file_range: Any, override: Any, first: int, last: int
 ) -> None:
-    assert window(total, file_range, override) == Window(first, last)
+    assert resolve_window(total, file_range, override) == PageWindow(first, last)
 
 
 @given(total=st.integers(1, 60), first=st.integers(1, 80), more=st.integers(0, 80))
 def test_a_range_never_shows_more_pages_than_it_has(total: int, first: int, more: int) -> None:
-    shown = window(total, make_range(first, first + more))
+    shown = resolve_window(total, make_range(first, first + more))
     assert [shown.of_document(page) for page in range(1, shown.size + 1)] == [
         page for page in range(first, first + more + 1) if page <= total
     ]
 
 
 def test_pages_are_counted_from_one() -> None:
-    shown = Window(4, 6)
+    shown = PageWindow(4, 6)
     assert [shown.of_document(page) for page in (1, 2, 3)] == [4, 5, 6]
     assert [shown.of_reader(page) for page in range(1, 9)] == [None, None, None, 1, 2, 3, None, None]
     assert (shown.size, shown.before) == (3, 3)
@@ -56,22 +56,24 @@ def test_pages_are_counted_from_one() -> None:
 @pytest.mark.parametrize("page", [-3, 0, 4, 5, 100])
 def test_a_page_outside_of_the_window_is_none(page: int) -> None:
     with pytest.raises(ValueError, match="window"):
-        Window(4, 6).of_document(page)
+        PageWindow(4, 6).of_document(page)
 
 
 @pytest.mark.parametrize(
     ("shown", "runs"),
     [
-        (Window(1, 6), [[2, 600.0, 800.0], [1, 300.0, 300.0], [3, 600.0, 800.0]]),
-        (Window(2, 4), [[1, 600.0, 800.0], [1, 300.0, 300.0], [1, 600.0, 800.0]]),
-        (Window(3, 3), [[1, 300.0, 300.0]]),
-        (Window(5, 6), [[2, 600.0, 800.0]]),
+        (PageWindow(1, 6), [[2, 600.0, 800.0], [1, 300.0, 300.0], [3, 600.0, 800.0]]),
+        (PageWindow(2, 4), [[1, 600.0, 800.0], [1, 300.0, 300.0], [1, 600.0, 800.0]]),
+        (PageWindow(3, 3), [[1, 300.0, 300.0]]),
+        (PageWindow(5, 6), [[2, 600.0, 800.0]]),
     ],
 )
-def test_sizes_are_those_of_the_window(shown: Window, runs: list[list[float]]) -> None:
+def test_sizes_are_those_of_the_window(shown: PageWindow, runs: list[list[float]]) -> None:
     assert shown.runs([[2, 600.0, 800.0], [1, 300.0, 300.0], [3, 600.0, 800.0]]) == runs
 
 
-@pytest.mark.parametrize(("shown", "whole"), [(Window(1, 6), True), (Window(1, 5), False), (Window(2, 6), False)])
-def test_a_window_knows_whether_it_hides_anything(shown: Window, whole: bool) -> None:
+@pytest.mark.parametrize(
+    ("shown", "whole"), [(PageWindow(1, 6), True), (PageWindow(1, 5), False), (PageWindow(2, 6), False)]
+)
+def test_a_window_knows_whether_it_hides_anything(shown: PageWindow, whole: bool) -> None:
     assert shown.covers(6) is whole

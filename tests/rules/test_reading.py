@@ -4,36 +4,45 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from docshare.server.rules.reading import Beacon, PageTime, Reading, begin, count, ends_at, fold, has_room
+from docshare.server.rules.reading import (
+    BeaconBody,
+    PageTime,
+    SessionReading,
+    begin_reading,
+    fold_beacon,
+    has_room,
+    mark_counted,
+    session_end,
+)
 
 OPENED = 1_000_000  # when the page was served
 TOOL = ("tool", "the user agent names a program")
 
 
-def make_beacon(seq: int = 0, *, age: int = 0, visible: bool = True, input: bool = False, **more: object) -> Beacon:
+def make_beacon(seq: int = 0, *, age: int = 0, visible: bool = True, input: bool = False, **more: object) -> BeaconBody:
     """A beacon whose reading time on page 1 equals its visible time unless ``pages`` says otherwise."""
     visible_ms = int(str(more.get("visible_ms", 0)))
     pages = more.get("pages", {1: visible_ms} if visible_ms else {})
     assert isinstance(pages, dict)
     times = tuple(PageTime(page, ms, 1, 0) for page, ms in pages.items())
-    return Beacon(
+    return BeaconBody(
         0, seq, age, visible, visible_ms, input, 0, 0, times, bool(more.get("prefetch")), bool(more.get("closing"))
     )
 
 
 def fold_beacons(
-    *heard: tuple[int, Beacon], total: int = 3, program: tuple[str, str] | None = None, prefetched: bool = False
+    *heard: tuple[int, BeaconBody], total: int = 3, program: tuple[str, str] | None = None, prefetched: bool = False
 ):
     """Fold beacons, given with ms after the page was served, into a session of a document of ``total`` pages.
 
     Returns the reading and the time of each page.
     """
-    reading: Reading | None = None
+    reading: SessionReading | None = None
     times: dict[int, int] = {}
     for after, one in heard:
         now = OPENED + after
-        reading = reading or begin(now, OPENED, program, prefetched)
-        reading, gained = fold(reading, one, now, total)
+        reading = reading or begin_reading(now, OPENED, program, prefetched)
+        reading, gained = fold_beacon(reading, one, now, total)
         for page in gained:
             times[page.page] = times.get(page.page, 0) + page.ms
     assert reading is not None
@@ -43,7 +52,7 @@ def fold_beacons(
 @dataclass(frozen=True)
 class ReadingCase:
     name: str
-    heard: list[tuple[int, Beacon]]
+    heard: list[tuple[int, BeaconBody]]
     klass: str
     counted: bool
     time_ms: int = 0
@@ -206,8 +215,8 @@ def test_a_view_is_counted_once_and_at_its_moment() -> None:
 def test_a_short_session_that_there_is_room_for_stays_counted() -> None:
     reading, _ = fold_beacons((2_000, make_beacon(0, age=2_000, input=True)))
     assert reading.klass == "burst"
-    counted = count(reading, OPENED + 2_000)
-    later, _ = fold(counted, make_beacon(1, age=3_000, visible_ms=1_000), OPENED + 3_000, 3)
+    counted = mark_counted(reading, OPENED + 2_000)
+    later, _ = fold_beacon(counted, make_beacon(1, age=3_000, visible_ms=1_000), OPENED + 3_000, 3)
     assert (later.klass, later.counted_at) == ("human", OPENED + 2_000)
 
 
@@ -293,9 +302,9 @@ ENDS = [
 
 
 @pytest.mark.parametrize(("heard", "end"), [row[1:] for row in ENDS], ids=[row[0] for row in ENDS])
-def test_a_session_ends_when_its_reader_has_left(heard: list[tuple[int, Beacon]], end: int) -> None:
+def test_a_session_ends_when_its_reader_has_left(heard: list[tuple[int, BeaconBody]], end: int) -> None:
     reading, _ = fold_beacons(*heard)
-    assert ends_at(reading) == OPENED + end
+    assert session_end(reading) == OPENED + end
 
 
 def test_a_session_begins_when_its_reader_did_and_never_before_the_page_was_served() -> None:

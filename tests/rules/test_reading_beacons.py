@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from docshare.contract.problems import Problem
-from docshare.server.rules.reading import Beacon, PageTime, parse_body, stored_text
+from docshare.server.rules.reading import BeaconBody, PageTime, parse_beacon_request, serialize_beacon
 
 GOOD: dict[str, Any] = {
     "token": "t.s",
@@ -24,19 +24,19 @@ PAGE = GOOD["pages"][0]
 
 
 def test_a_beacon_is_read() -> None:
-    token, beacon = parse_body(json.dumps(GOOD).encode(), False)
+    token, beacon = parse_beacon_request(json.dumps(GOOD).encode(), False)
     assert token == "t.s"
-    assert beacon == Beacon(0, 4, 12_000, True, 9_000, True, 1, 0, (PageTime(2, 8_500, 1, 0),))
+    assert beacon == BeaconBody(0, 4, 12_000, True, 9_000, True, 1, 0, (PageTime(2, 8_500, 1, 0),))
 
 
 def test_what_is_kept_is_what_was_said_without_the_token() -> None:
-    _, beacon = parse_body(json.dumps(GOOD | {"junk": "x" * 5_000}).encode(), False)
-    assert json.loads(stored_text(beacon)) == {key: value for key, value in GOOD.items() if key != "token"}
+    _, beacon = parse_beacon_request(json.dumps(GOOD | {"junk": "x" * 5_000}).encode(), False)
+    assert json.loads(serialize_beacon(beacon)) == {key: value for key, value in GOOD.items() if key != "token"}
 
 
 def test_that_a_request_prefetched_is_kept_too() -> None:
-    _, beacon = parse_body(json.dumps(GOOD).encode(), True)
-    assert json.loads(stored_text(beacon))["prefetch"] is True
+    _, beacon = parse_beacon_request(json.dumps(GOOD).encode(), True)
+    assert json.loads(serialize_beacon(beacon))["prefetch"] is True
 
 
 WRONG: dict[str, bytes] = {
@@ -88,11 +88,11 @@ WRONG: dict[str, bytes] = {
 @pytest.mark.parametrize("body", WRONG.values(), ids=WRONG.keys())
 def test_what_is_no_beacon_is_refused(body: bytes) -> None:
     with pytest.raises(Problem) as refused:
-        parse_body(body, False)
+        parse_beacon_request(body, False)
     assert refused.value.code == "bad_request"
 
 
 def test_a_body_over_64_kb_is_refused_unread() -> None:
     with pytest.raises(Problem) as refused:
-        parse_body(b" " * 65_537, False)
+        parse_beacon_request(b" " * 65_537, False)
     assert refused.value.code == "payload_too_large"

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docshare.server.rules.reading import Beacon, PageTime, begin, fold
+from docshare.server.rules.reading import BeaconBody, PageTime, begin_reading, fold_beacon
 
 OPENED = 1_000_000
 TOTAL_PAGES = 5
@@ -11,7 +11,7 @@ TOTAL_PAGES = 5
 millis = st.integers(0, 10**12) | st.integers(0, 60_000)
 page_times = st.builds(PageTime, st.integers(1, TOTAL_PAGES + 2), millis, st.integers(0, 1_000), st.integers(0, 1_000))
 beacons = st.builds(
-    Beacon,
+    BeaconBody,
     part=st.just(0),
     seq=st.integers(0, 50),
     age_ms=millis,
@@ -27,15 +27,15 @@ steps = st.lists(st.tuples(st.integers(0, 120_000), beacons), min_size=1, max_si
 
 
 @given(heard=steps, prefetched=st.booleans())
-def test_time_never_exceeds_what_has_passed(heard: list[tuple[int, Beacon]], prefetched: bool) -> None:
+def test_time_never_exceeds_what_has_passed(heard: list[tuple[int, BeaconBody]], prefetched: bool) -> None:
     now = OPENED
     reading = None
     by_page: dict[int, int] = {}
     for wait, beacon in heard:
         now += wait
-        reading = reading or begin(now, OPENED, None, prefetched)
+        reading = reading or begin_reading(now, OPENED, None, prefetched)
         before = reading
-        reading, pages = fold(reading, beacon, now, TOTAL_PAGES)
+        reading, pages = fold_beacon(reading, beacon, now, TOTAL_PAGES)
         for page in pages:
             by_page[page.page] = by_page.get(page.page, 0) + page.ms
         assert before.time_ms <= reading.time_ms <= reading.visible_ms <= now - reading.started_at <= now - OPENED
@@ -46,29 +46,29 @@ def test_time_never_exceeds_what_has_passed(heard: list[tuple[int, Beacon]], pre
 
 
 @given(heard=steps)
-def test_turns_and_views_never_exceed_the_half_seconds_that_were_visible(heard: list[tuple[int, Beacon]]) -> None:
+def test_turns_and_views_never_exceed_the_half_seconds_that_were_visible(heard: list[tuple[int, BeaconBody]]) -> None:
     now = OPENED
-    reading = begin(now, OPENED, None, False)
+    reading = begin_reading(now, OPENED, None, False)
     for wait, beacon in heard:
         now += wait
         before = reading
-        reading, pages = fold(reading, beacon, now, TOTAL_PAGES)
+        reading, pages = fold_beacon(reading, beacon, now, TOTAL_PAGES)
         assert before.turns <= reading.turns <= reading.visible_ms // 500
         assert before.back_turns <= reading.back_turns <= reading.turns
         assert all(page.back <= page.views <= reading.turns - before.turns + 1 for page in pages)
 
 
 @given(heard=steps)
-def test_what_is_claimed_within_the_time_that_passed_is_accepted_in_full(heard: list[tuple[int, Beacon]]) -> None:
+def test_what_is_claimed_within_the_time_that_passed_is_accepted_in_full(heard: list[tuple[int, BeaconBody]]) -> None:
     """Beacons of honest clocks: each claims what passed since the one before, and they arrive in any order."""
     honest = []
     age = 0
     for seq, (wait, _) in enumerate(heard):
         age += wait
-        honest.append(Beacon(0, seq, age, True, wait, False, 0, 0, (PageTime(1, wait, 1, 0),)))
+        honest.append(BeaconBody(0, seq, age, True, wait, False, 0, 0, (PageTime(1, wait, 1, 0),)))
     arrival = OPENED + age
     first, *late = reversed(honest)
-    reading, _ = fold(begin(arrival, OPENED, None, False), first, arrival, TOTAL_PAGES)
+    reading, _ = fold_beacon(begin_reading(arrival, OPENED, None, False), first, arrival, TOTAL_PAGES)
     for beacon in late:
-        reading, _ = fold(reading, beacon, arrival, TOTAL_PAGES)
+        reading, _ = fold_beacon(reading, beacon, arrival, TOTAL_PAGES)
     assert reading.time_ms == age

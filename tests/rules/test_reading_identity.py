@@ -2,13 +2,13 @@
 
 import pytest
 
-from docshare.server.rules.identity import network_of, reader_of
+from docshare.server.rules.identity import network_prefix, reader_key
 
 SALT = bytes(32)
 
 
 def test_the_same_address_and_browser_are_one_reader() -> None:
-    assert reader_of(SALT, "203.0.113.7", "Chrome") == reader_of(SALT, "203.0.113.7", "Chrome")
+    assert reader_key(SALT, "203.0.113.7", "Chrome") == reader_key(SALT, "203.0.113.7", "Chrome")
 
 
 @pytest.mark.parametrize(
@@ -16,11 +16,11 @@ def test_the_same_address_and_browser_are_one_reader() -> None:
     [(b"\1" * 32, "203.0.113.7", "Chrome"), (SALT, "203.0.113.8", "Chrome"), (SALT, "203.0.113.7", "Firefox")],
 )
 def test_another_salt_address_or_browser_is_another_reader(salt: bytes, address: str, browser: str) -> None:
-    assert reader_of(salt, address, browser) != reader_of(SALT, "203.0.113.7", "Chrome")
+    assert reader_key(salt, address, browser) != reader_key(SALT, "203.0.113.7", "Chrome")
 
 
 def test_a_reader_is_named_by_hex_that_holds_no_address() -> None:
-    name = reader_of(SALT, "203.0.113.7", "Chrome")
+    name = reader_key(SALT, "203.0.113.7", "Chrome")
     assert len(name) == 32
     assert set(name) <= set("0123456789abcdef")
 
@@ -36,4 +36,4 @@ def test_a_reader_is_named_by_hex_that_holds_no_address() -> None:
     ],
 )
 def test_what_of_an_address_stays_the_same(address: str, network: str) -> None:
-    assert network_of(address) == network
+    assert network_prefix(address) == network

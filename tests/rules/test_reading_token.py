@@ -4,23 +4,23 @@ import base64
 
 import pytest
 
-from docshare.server.rules.view_token import LONGEST, Opening, read, sign
+from docshare.server.rules.view_token import MAX_TOKEN_CHARS, PageLoad, sign_token, verify_token
 
 SECRET = b"s" * 32
-OPENING = Opening("aB3dE5fG7hJ9", 3, 1_790_000_000_000, "n" * 20, 4, 7, "QR code", "standard", "example.com", True)
-TOKEN = sign(SECRET, OPENING)
+OPENING = PageLoad("aB3dE5fG7hJ9", 3, 1_790_000_000_000, "n" * 20, 4, 7, "QR code", "standard", "example.com", True)
+TOKEN = sign_token(SECRET, OPENING)
 PAYLOAD, _, SIGNATURE = TOKEN.partition(".")
 
 
 def test_what_was_signed_comes_back() -> None:
-    assert read(SECRET, TOKEN) == OPENING
+    assert verify_token(SECRET, TOKEN) == OPENING
 
 
 def test_a_token_with_the_longest_referrer_still_comes_back() -> None:
-    opening = Opening(
+    opening = PageLoad(
         "a" * 36, 10**6, 1_790_000_000_000, "n" * 20, 49_999, 50_000, "Direct link", "magazine", "x" * 253
     )
-    assert read(SECRET, sign(SECRET, opening)) == opening
+    assert verify_token(SECRET, sign_token(SECRET, opening)) == opening
 
 
 @pytest.mark.parametrize(
@@ -38,9 +38,9 @@ def test_a_token_with_the_longest_referrer_still_comes_back() -> None:
         f"{PAYLOAD}.{SIGNATURE}".swapcase(),
         "é" * 10,
         "\ud800",
-        "a" * (LONGEST + 1),
-        sign(b"t" * 32, OPENING),
+        "a" * (MAX_TOKEN_CHARS + 1),
+        sign_token(b"t" * 32, OPENING),
     ],
 )
 def test_anything_else_is_no_token(token: str) -> None:
-    assert read(SECRET, token) is None
+    assert verify_token(SECRET, token) is None

@@ -33,22 +33,22 @@ MB = 1024 * 1024
 )
 def test_only_exactly_false_or_0_keeps_anchors(given: list[str], keeps: bool) -> None:
     """``clearAnchors`` keeps anchors only for exactly ``false`` or ``0``."""
-    assert replacement.keeps_anchors(given) is keeps
+    assert replacement.parse_keep_anchors(given) is keeps
 
 
 @pytest.mark.parametrize(("delete_at", "gone"), [(None, False), (1001, False), (1000, True), (999, True)])
 def test_an_expired_link_takes_no_replacement(delete_at: int | None, gone: bool) -> None:
     if not gone:
-        replacement.require_alive(delete_at, 1000)
+        replacement.require_not_expired(delete_at, 1000)
         return
     with pytest.raises(Problem) as refused:
-        replacement.require_alive(delete_at, 1000)
+        replacement.require_not_expired(delete_at, 1000)
     assert (refused.value.code, refused.value.status) == ("gone", 410)
 
 
 @pytest.mark.parametrize(("burned_at", "consumed", "after"), [(None, 0, 0), (None, 4, 4), (5, 4, 0)])
 def test_the_count_starts_over_for_a_burned_link_only(burned_at: int | None, consumed: int, after: int) -> None:
-    assert replacement.views_consumed(burned_at, consumed) == after
+    assert replacement.reset_views_consumed(burned_at, consumed) == after
 
 
 @pytest.mark.parametrize(

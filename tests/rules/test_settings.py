@@ -6,15 +6,15 @@ import pytest
 
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
-from docshare.server.rules.settings import Standing, deviations, settle
+from docshare.server.rules.settings import CurrentFile, drop_defaults, resolve_settings
 
 DAY = 86_400_000
 NOW = 1_790_000_000_000
-FILE = Standing(size=1000, total_pages=3, settings={})
+FILE = CurrentFile(size=1000, total_pages=3, settings={})
 
 
-def settle_settings(sent: dict[str, Any], file: Standing = FILE, *, managed: bool = False) -> dict[str, Any]:
-    return settle(sent, file, plan=Plan.FREE if managed else Plan.PRO, managed=managed, now=NOW)
+def settle_settings(sent: dict[str, Any], file: CurrentFile = FILE, *, managed: bool = False) -> dict[str, Any]:
+    return resolve_settings(sent, file, plan=Plan.FREE if managed else Plan.PRO, managed=managed, now=NOW)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_manage_token_cannot_make_a_link_permanent() -> None:
 def test_100_mb_are_the_most_for_a_range_and_a_watermark(
     sent: dict[str, Any], code: str, size: int, allowed: bool
 ) -> None:
-    file = Standing(size, 3, {})
+    file = CurrentFile(size, 3, {})
     if allowed:
         assert settle_settings(sent, file) == sent
     else:
@@ -75,5 +75,5 @@ def test_100_mb_are_the_most_for_a_range_and_a_watermark(
     ],
 )
 def test_only_deviations_are_kept(stored: dict[str, Any], write: dict[str, Any], after: dict[str, Any]) -> None:
-    assert deviations(stored, write) == after
-    assert list(deviations(stored, write)) == list(after)
+    assert drop_defaults(stored, write) == after
+    assert list(drop_defaults(stored, write)) == list(after)

@@ -30,7 +30,7 @@ CONTROL = re.compile("<[^>]*>")
 
 
 def render_message(event: str, **data: Any) -> dict[str, Any]:
-    return slack.message({"event": event, "timestamp": "2026-09-21T14:13:20.000Z", "data": data}, BASE)
+    return slack.render_message({"event": event, "timestamp": "2026-09-21T14:13:20.000Z", "data": data}, BASE)
 
 
 def list_texts(message: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from docshare.contract.plans import Plan
 from docshare.server.rules import colours, stylesheet
-from docshare.server.rules.viewer_settings import effective
+from docshare.server.rules.viewer_settings import effective_settings
 
 STATIC = Path(__file__).resolve().parents[2] / "docshare" / "server" / "web" / "static"
 ASSET = "6f1d3c1e-9d3b-4f0a-8f57-0a1b2c3d4e5f"
@@ -19,11 +19,15 @@ hexes = st.integers(0, 0xFFFFFF).map(lambda number: f"#{number:06x}")
 
 
 def render_css(**blocks: Any) -> str:
-    return stylesheet.css(effective(blocks, Plan.PRO))
+    return stylesheet.render_stylesheet(effective_settings(blocks, Plan.PRO))
 
 
 def render_corners(**blocks: Any) -> dict[str, list[str]]:
-    return {corner: found for corner, found in stylesheet.corners(effective(blocks, Plan.PRO)).items() if found}
+    return {
+        corner: found
+        for corner, found in stylesheet.list_corners(effective_settings(blocks, Plan.PRO)).items()
+        if found
+    }
 
 
 def find_property_values(text: str, name: str) -> list[str]:
@@ -113,8 +117,8 @@ def test_every_accent_can_be_read_in_the_toolbar(accent: str, theme: str) -> Non
     schemes = ["light", "dark"] if theme == "auto" else [theme]
     surfaces = {"light": "#ffffff", "dark": "#1b1b1e"}
     for colour, ink, scheme in zip(shown[-len(schemes) :], inks[-len(schemes) :], schemes, strict=True):
-        assert colours.contrast(colours.parse(colour), colours.parse(surfaces[scheme])) >= 4.5
-        assert colours.contrast(colours.parse(colour), colours.parse(ink)) >= 4.5
+        assert colours.contrast_ratio(colours.parse_color(colour), colours.parse_color(surfaces[scheme])) >= 4.5
+        assert colours.contrast_ratio(colours.parse_color(colour), colours.parse_color(ink)) >= 4.5
 
 
 @settings(deadline=None)
@@ -124,7 +128,7 @@ def test_every_button_can_be_read(colour: str, style: str, theme: str) -> None:
     buttons = re.findall(r"\.cta\{background:([^;]+);color:([^;]+);", text)
     assert len(buttons) == (2 if style == "outline" and theme == "auto" else 1)
     for ground, ink in buttons:
-        assert colours.contrast(colours.parse(ground), colours.parse(ink)) >= 4.5
+        assert colours.contrast_ratio(colours.parse_color(ground), colours.parse_color(ink)) >= 4.5
 
 
 def test_what_shares_a_corner_is_stacked_in_one_order() -> None:
@@ -181,7 +185,7 @@ def test_the_bar_is_below_everything() -> None:
     st.one_of(st.text(), st.sampled_from(["gradient", "image", "</style>", "url(//x)", "#12345;}", "red}"])),
 )))  # fmt: skip
 def test_whatever_stands_in_the_database_no_rule_of_a_stranger_comes_out(stored: dict[str, Any]) -> None:
-    text = stylesheet.css(effective(stored, Plan.PRO))
+    text = stylesheet.render_stylesheet(effective_settings(stored, Plan.PRO))
     assert re.fullmatch(r'[\w\s#:;{}(),.%/*"@!~+-]*', text, re.ASCII)
     assert "//" not in text
     assert text.count("{") == text.count("}")

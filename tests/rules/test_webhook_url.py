@@ -5,8 +5,8 @@ import ipaddress
 import pytest
 
 from docshare.contract.problems import Problem
-from docshare.server.outbound.targets import Target
-from docshare.server.rules.webhook_url import LOOPBACK, judge, parse_allowed
+from docshare.server.outbound.targets import OutboundTarget
+from docshare.server.rules.webhook_url import LOOPBACK, parse_allowed, vet_url
 from tests.support.forbidden_urls import FORMS, RESERVED_ADDRESSES
 
 NOTHING = parse_allowed(())
@@ -16,28 +16,28 @@ LISTED = parse_allowed(("10.0.0.0/8", "192.168.7.7", "fd12::/32", "receiver.lan"
 @pytest.mark.parametrize("url", FORMS, ids=repr)
 def test_a_forbidden_form_is_a_bad_request(url: str) -> None:
     with pytest.raises(Problem) as caught:
-        judge(url, NOTHING)
+        vet_url(url, NOTHING)
     assert caught.value.code == "bad_request"
 
 
 @pytest.mark.parametrize(
     ("url", "target"),
     [
-        ("https://hook.example", Target("https", "hook.example", 443, "/")),
-        ("HTTPS://Hook.Example:8443/In?a=%40#x", Target("https", "hook.example", 8443, "/In?a=%40")),
-        ("https://[2606:4700::1111]/", Target("https", "2606:4700::1111", 443, "/")),
-        ("https://8.8.8.8/", Target("https", "8.8.8.8", 443, "/")),
+        ("https://hook.example", OutboundTarget("https", "hook.example", 443, "/")),
+        ("HTTPS://Hook.Example:8443/In?a=%40#x", OutboundTarget("https", "hook.example", 8443, "/In?a=%40")),
+        ("https://[2606:4700::1111]/", OutboundTarget("https", "2606:4700::1111", 443, "/")),
+        ("https://8.8.8.8/", OutboundTarget("https", "8.8.8.8", 443, "/")),
     ],
 )
-def test_a_decent_address_is_taken_apart(url: str, target: Target) -> None:
-    assert judge(url, NOTHING)[0] == target
+def test_a_decent_address_is_taken_apart(url: str, target: OutboundTarget) -> None:
+    assert vet_url(url, NOTHING)[0] == target
 
 
 @pytest.mark.parametrize(
     "text", [*RESERVED_ADDRESSES, "127.0.0.1", "10.0.0.1", "::1", "169.254.169.254", "fe80::1", "::ffff:8.8.8.8"]
 )
 def test_the_host_of_a_user_is_not_called_at_a_special_address(text: str) -> None:
-    _, permit = judge("https://hook.example/", NOTHING)
+    _, permit = vet_url("https://hook.example/", NOTHING)
     assert not permit(ipaddress.ip_address(text))
     assert permit(ipaddress.ip_address("93.184.216.34"))
 
@@ -64,7 +64,7 @@ def test_the_host_of_a_user_is_not_called_at_a_special_address(text: str) -> Non
 )
 def test_what_the_operator_listed_may_be_private_and_never_special(url: str, address: str, permitted: bool) -> None:
     """Metadata, link-local, multicast and unspecified addresses never, whatever is listed."""
-    _, permit = judge(url, LISTED)
+    _, permit = vet_url(url, LISTED)
     assert permit(ipaddress.ip_address(address)) is permitted
 
 
@@ -73,21 +73,21 @@ def test_what_the_operator_listed_may_be_private_and_never_special(url: str, add
     [("10.1.2.3", True), ("93.184.216.34", False), ("192.168.0.1", False), ("::ffff:10.1.2.3", False)],
 )
 def test_plain_http_to_a_host_that_is_not_listed_goes_to_listed_addresses_only(address: str, permitted: bool) -> None:
-    _, permit = judge("http://hook.example/", parse_allowed(("10.0.0.0/8",)))
+    _, permit = vet_url("http://hook.example/", parse_allowed(("10.0.0.0/8",)))
     assert permit(ipaddress.ip_address(address)) is permitted
 
 
 def test_plain_http_needs_something_that_is_listed() -> None:
     for allowed in (NOTHING, parse_allowed(("receiver.lan",))):
         with pytest.raises(Problem, match="https://"):
-            judge("http://hook.example/", allowed)
+            vet_url("http://hook.example/", allowed)
 
 
 @pytest.mark.parametrize(
     "url", ["http://127.0.0.1:4000/", "http://127.9.9.9/", "http://[::1]:4000/", "https://127.0.0.1/"]
 )
 def test_a_listener_is_on_this_machine(url: str) -> None:
-    judge(url, LOOPBACK)
+    vet_url(url, LOOPBACK)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_listener_is_on_this_machine(url: str) -> None:
 )
 def test_a_listener_is_nowhere_else(url: str) -> None:
     with pytest.raises(Problem):
-        judge(url, LOOPBACK)
+        vet_url(url, LOOPBACK)
 
 
 @pytest.mark.parametrize(

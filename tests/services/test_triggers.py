@@ -78,7 +78,7 @@ def test_a_view_is_in_feed_readership_and_event_with_the_same_numbers(world: Wor
 def test_pages_and_time_are_exactly_those_asked_for(
     world: World, made: dict[str, Any], values: dict[str, str], pages: int, time_ms: int
 ) -> None:
-    found = trigger(world, "file.viewed", made, values=values)["event_data"]
+    found = trigger(world, "file.viewed", made, values=values)["data"]
     assert (found["pagesViewed"], found["timeMs"]) == (pages, time_ms)
 
 
@@ -86,7 +86,7 @@ def test_a_view_through_a_variant_names_it_and_counts_for_it(world: World, made:
     answer = world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json={"label": "Acme"}).get_json()
     variant = answer.get("variant", answer)
     for name in (variant["uuid"], variant["shortId"], "label:Acme"):
-        found = trigger(world, "file.viewed", made, variant=name)["event_data"]
+        found = trigger(world, "file.viewed", made, variant=name)["data"]
         assert (found["variantUuid"], found["variantLabel"]) == (variant["uuid"], "Acme")
     (row,) = get_readership(world, made, "")["variants"]
     assert row["sessions"] == 3
@@ -161,7 +161,7 @@ def test_every_receipt_is_of_somebody_new(world: World, made: dict[str, Any]) ->
 @pytest.mark.parametrize("kind", ["mark", "annotation"])
 def test_proofing_leaves_the_mark_or_annotation_it_tells_of(world: World, made: dict[str, Any], kind: str) -> None:
     put_settings(world, made, **TRIGGER_SETTINGS["proofing.updated"])
-    found = trigger(world, "proofing.updated", made, values={"kind": kind, "pageNumber": "2"})["event_data"]
+    found = trigger(world, "proofing.updated", made, values={"kind": kind, "pageNumber": "2"})["data"]
     tail = "/page-marks" if kind == "mark" else "/annotations"
     answer = world.pia.get(f"/api/v1/files/{made['uuid']}{tail}")
     assert answer.status_code == 200, answer.text

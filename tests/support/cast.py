@@ -14,11 +14,11 @@ from docshare.server import runtime as outside
 from docshare.server.app import create_app, put_behind
 from docshare.server.config import Config
 from docshare.server.http.rate_limits import Limits
-from docshare.server.office.convert import Converter, find_program
-from docshare.server.outbound.exchange import Outbound
+from docshare.server.office.convert import OfficeConverter, find_program
+from docshare.server.outbound.exchange import OutboundClient
 from docshare.server.outbound.jwts import Jwts
 from docshare.server.outbound.mail import Mailer
-from docshare.server.pdf.engine import Engine
+from docshare.server.pdf.engine import PdfEngine
 from docshare.server.pdf.pages import PageStore
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import accounts
@@ -91,7 +91,7 @@ _schema: bytes | None = None
 _idle_apps: list[Flask] = []
 
 
-def make_runtime(data_dir: Path, clock: FakeClock, engine: Engine, **settings: Any) -> Runtime:
+def make_runtime(data_dir: Path, clock: FakeClock, engine: PdfEngine, **settings: Any) -> Runtime:
     """A runtime on a real database in ``data_dir``, with a clock that stands still."""
     global _schema
     for name in ("blobs", "tmp", "cache"):
@@ -99,7 +99,7 @@ def make_runtime(data_dir: Path, clock: FakeClock, engine: Engine, **settings: A
     config = Config(**({"data_dir": data_dir, "base_url": BASE_URL} | settings))
     if _schema is not None and not config.database.exists():
         config.database.write_bytes(_schema)
-    outbound = Outbound(config.ca_bundle)
+    outbound = OutboundClient(config.ca_bundle)
     runtime = Runtime(
         config=config,
         clock=clock,
@@ -110,7 +110,7 @@ def make_runtime(data_dir: Path, clock: FakeClock, engine: Engine, **settings: A
         blobs=Blobs(data_dir / "blobs", data_dir / "tmp", lambda: outside.token(32)),
         engine=engine,
         pages=PageStore(engine, data_dir / "cache"),
-        converter=Converter(data_dir / "tmp", find_program()),
+        converter=OfficeConverter(data_dir / "tmp", find_program()),
         outbound=outbound,
         jwts=Jwts(outbound, clock),
         mailer=Mailer(config.smtp_url, config.ca_bundle),

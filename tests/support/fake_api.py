@@ -69,9 +69,9 @@ def problem(status: int, code: str, detail: str = "no", **headers: str) -> FakeR
 
 def row(stream: str, number: int, at: float | None = None, **more: Any) -> dict[str, Any]:
     """A feed row as the specification orders its keys; ``at``: seconds after ``BASE`` (default: its id)."""
-    from docshare.contract.wire import instant
+    from docshare.contract.wire import format_instant
 
-    moment = instant(int((BASE + (number if at is None else at)) * 1000))
+    moment = format_instant(int((BASE + (number if at is None else at)) * 1000))
     if stream == "activity":
         data = {"fileUuid": UUID.format(1), "fileName": "deck.pdf", **more.pop("data", {"name": "Ada"})}
         return {"id": number, "event": "receipt.confirmed", "timestamp": moment, "data": data} | more

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from docshare.server.api.early import make_judge
-from docshare.server.api.problems import draw_error
+from docshare.server.api.problems import build_error_refusal
 from docshare.server.http.listener import Server, make_server
 from tests.support.cast import World
 from tests.support.clock import START, FakeClock
@@ -33,7 +33,7 @@ def serve_world(world: World) -> Iterator[str]:
         0,
         judge=make_judge(rt),
         parts=rt.blobs.part,
-        draw_error=lambda status, path, detail: draw_error(rt, status, path, detail),
+        draw_error=lambda status, path, detail: build_error_refusal(rt, status, path, detail),
     )
     with run_in_thread(server) as address:
         yield address

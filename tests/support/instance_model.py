@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 from hypothesis.stateful import RuleBasedStateMachine
 
-from docshare.contract.wire import instant
-from docshare.server.pdf.engine import Engine
+from docshare.contract.wire import format_instant
+from docshare.server.pdf.engine import PdfEngine
 from tests.api.webhooks import resolve_all_hosts
 from tests.support.cast import close_world, make_runtime, make_world
 from tests.support.clock import FakeClock
@@ -77,7 +77,7 @@ class ModelWebhook:
 class Model(RuleBasedStateMachine):
     """An instance, and beside it the model: what the specification says of every file, variant and webhook now."""
 
-    engine: ClassVar[Engine]
+    engine: ClassVar[PdfEngine]
 
     def __init__(self) -> None:
         super().__init__()
@@ -185,8 +185,8 @@ class Model(RuleBasedStateMachine):
             "totalPages": file.content + 1,
             "viewsConsumed": file.consumed,
             "allowDownload": file.allow_download,
-            "deleteAt": None if file.delete_at is None else instant(file.delete_at),
-            "burnedAt": None if file.burned_at is None else instant(file.burned_at),
+            "deleteAt": None if file.delete_at is None else format_instant(file.delete_at),
+            "burnedAt": None if file.burned_at is None else format_instant(file.burned_at),
             "viewLimit": file.limit or None,
             "slug": file.slug or None,
         }
@@ -208,7 +208,7 @@ class Model(RuleBasedStateMachine):
             rows = rows["deliveries"] if isinstance(rows, dict) else rows
             oldest = self.clock.now - 90 * DAY  # those from before may be kept or not
             kept = [event for event, _, at in hook.events if at > oldest]
-            shown = [row["event"] for row in rows if row["createdAt"] > instant(oldest)]
+            shown = [row["event"] for row in rows if row["createdAt"] > format_instant(oldest)]
             assert sorted(shown) == sorted(kept)
         feed = self.ask(who, "GET", "/events?type=download&limit=100").get_json()[::-1]
         assert Counter(row["fileUuid"] for row in feed) == Counter({f.uuid: f.downloads for f in mine if f.downloads})

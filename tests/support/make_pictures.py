@@ -22,7 +22,7 @@ from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
 import docshare.server
-from docshare.server.pdf.engine import Engine
+from docshare.server.pdf.engine import PdfEngine
 from docshare.server.services.readership import viewing
 from tests.support.browser import DESKTOP, PHONE, desktop_options, launch, visitor
 from tests.support.cast import World, make_runtime, make_world
@@ -182,7 +182,7 @@ def _list_final_lines(shown: str) -> Iterator[str]:
 @contextmanager
 def _serve_four_weeks(folder: Path) -> Iterator[tuple[World, dict[str, Any], str]]:
     """A server with the tour on it, which people have read for four weeks."""
-    clock, engine, chance = RunningClock(), Engine(workers=1), random.Random(11)
+    clock, engine, chance = RunningClock(), PdfEngine(workers=1), random.Random(11)
     runtime = make_runtime(folder, clock, engine, rate_limit=100_000, address_limit=100_000)
     world = make_world(replace(runtime, locate=_look_up_country), clock)
     made = world.pia.upload(TOUR.read_bytes(), name=TOUR.name)

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from docshare.contract.wire import instant
-from docshare.server.outbound.addresses import Permit
-from docshare.server.outbound.exchange import Outbound, Request
+from docshare.contract.wire import format_instant
+from docshare.server.outbound.addresses import AddressPolicy
+from docshare.server.outbound.exchange import OutboundClient, OutboundRequest
 from docshare.server.runtime import Runtime
 from docshare.server.services.events import activity
 from docshare.server.workers.dispatcher import deliver_due
@@ -177,12 +177,12 @@ def _read_request(sock: socket.socket, path: str) -> ReceivedRequest | None:
         return ReceivedRequest(headers, body) if len(body) == size else None  # a sender was killed: that is no request
 
 
-class _ShortDeadlineOutbound(Outbound):
+class _ShortDeadlineOutbound(OutboundClient):
     def __init__(self, ca_bundle: Path | None, urls: frozenset[str]) -> None:
         super().__init__(ca_bundle)
         self._urls = urls
 
-    def exchange(self, request: Request, permit: Permit, *, deadline_s: float) -> Any:
+    def exchange(self, request: OutboundRequest, permit: AddressPolicy, *, deadline_s: float) -> Any:
         assert deadline_s == 10, "the request timeout is 10 seconds"
         target = request.target
         bad = f"{target.scheme}://{target.host}:{target.port}{target.path}" in self._urls
@@ -243,7 +243,7 @@ def deliver_until_idle(world: World, rt: Runtime) -> list[int]:
 def build_envelope(file_uuid: str, name: str, at: int, **extras: object) -> bytes:
     """The body of a delivery of ``content.replaced``, typed again."""
     data = {"fileUuid": file_uuid, "fileName": name, **extras}
-    told = {"event": "content.replaced", "timestamp": instant(at), "data": data}
+    told = {"event": "content.replaced", "timestamp": format_instant(at), "data": data}
     return json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()
 
 

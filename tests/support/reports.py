@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
-from docshare.report import Material, Picture, pictured_pages
+from docshare.report import ReportInput, Thumbnail, list_thumbnail_pages
 
 UUID = "11111111-2222-4333-8444-555555555555"
 VARIANT = "aaaaaaaa-2222-4333-8444-555555555555"
@@ -225,9 +225,9 @@ def make_note(author: str, body: str, **more: Any) -> dict[str, Any]:
     return row | {"createdAt": "2026-09-19T08:31:00.000Z"} | more
 
 
-def full_material(**more: Any) -> Material:
+def full_material(**more: Any) -> ReportInput:
     """Everything a Pro owner has."""
-    material = Material(
+    material = ReportInput(
         pro_report(),
         MADE_AT,
         pages=pages_report(),
@@ -235,7 +235,7 @@ def full_material(**more: Any) -> Material:
         annotations=annotations_report(),
         feedback=feedback_report(),
     )
-    pictures = {number: Picture(f"{DOT}#{number}", 842, 595) for number in pictured_pages(material)}
+    pictures = {number: Thumbnail(f"{DOT}#{number}", 842, 595) for number in list_thumbnail_pages(material)}
     return replace(material, **({"pictures": pictures} | more))
 
 

@@ -8,7 +8,7 @@ from PIL import Image, ImageDraw
 from playwright.sync_api import Page
 
 from docshare.server.rules import colours
-from docshare.server.rules.colours import Colour
+from docshare.server.rules.colours import Color
 from tests.support.server_process import ServerProcess
 
 
@@ -57,15 +57,15 @@ def computed_style(page: Page, selector: str, name: str, pseudo: str | None = No
     return str(found)
 
 
-def parse_colour(text: str) -> Colour:
+def parse_colour(text: str) -> Color:
     """``rgb(r, g, b)`` as browsers write it."""
     red, green, blue = (int(part) for part in text.removeprefix("rgb(").rstrip(")").split(","))
-    return Colour(red, green, blue)
+    return Color(red, green, blue)
 
 
 def contrast_ratio(page: Page, text: str, ground: str) -> float:
     """Contrast of the text of one element with the background of another."""
-    return colours.contrast(
+    return colours.contrast_ratio(
         parse_colour(computed_style(page, text, "color")),
         parse_colour(computed_style(page, ground, "background-color")),
     )

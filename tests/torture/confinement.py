@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from docshare.contract.problems import Problem
-from docshare.server.office.convert import Converter
-from docshare.server.office.scan import scan
-from docshare.server.pdf.child import BrokenWorkerError, Child
-from docshare.server.pdf.probe import Confinement
+from docshare.server.office.convert import OfficeConverter
+from docshare.server.office.scan import scan_document
+from docshare.server.pdf.child import BrokenWorkerError, WorkerProcess
+from docshare.server.pdf.probe import ConfinementProbe
 from docshare.server.store.blobs import Part
 from tests.support.pdfs import simple_pdf
 from tests.torture import payload
@@ -41,7 +41,7 @@ _ENDED = "ended"
 _ORDINARY_USER = 65533
 _HOOK = """
 import json, sys
-if any(name in sys.orig_argv for name in ("docshare.server.pdf.worker", "docshare.server.office.scan")):
+if any(name in sys.orig_argv for name in ("docshare.server.pdf.worker.main", "docshare.server.office.scan")):
     sys.path.insert(0, {root!r})
     from tests.torture import hook
     hook.arm(json.loads({targets!r}))
@@ -149,12 +149,12 @@ def open_confined(kind: str, place: Arena) -> Iterator[Callable[[str], str]]:
 
 @contextlib.contextmanager
 def _open_worker(kind: str, place: Arena) -> Iterator[Callable[[str], str]]:
-    child: Child | None = None
+    child: WorkerProcess | None = None
 
     def attack(name: str) -> str:
         nonlocal child
         if child is None:
-            child = Child(memory_bytes=1 << 30, timeout_s=20.0)
+            child = WorkerProcess(memory_bytes=1 << 30, timeout_s=20.0)
         try:
             return (
                 child.ask({"do": kind, "path": place.at["document"], **_job_arguments(kind, name)})
@@ -190,7 +190,7 @@ def _job_arguments(kind: str, name: str) -> dict[str, Any]:
 
 def _attempt_in_scan(name: str, place: Arena) -> str:
     try:
-        scan(Path(place.at["document"]), name)
+        scan_document(Path(place.at["document"]), name)
     except Problem as problem:
         return _ENDED if "damaged" in problem.detail else problem.detail
     return "no answer"
@@ -207,7 +207,7 @@ def _install_as_libreoffice(folder: Path, place: Arena) -> Callable[[str], str]:
     run = f'{python} {folder}/payload.py "$(cat {folder}/name)" {folder}/targets.json'
     program.write_text(f'#!/bin/sh\n[ "$2" = --version ] && exit 0\n(echo %PDF-; {run}) > document.pdf 2>&1\n')
     program.chmod(0o755)
-    converter = Converter(Path(place.at["folder"]) / "tmp", program)
+    converter = OfficeConverter(Path(place.at["folder"]) / "tmp", program)
 
     def attack(name: str) -> str:
         (folder / "name").write_text(name, encoding="ascii")
@@ -268,7 +268,7 @@ def ordinary_user_command(*arguments: str) -> tuple[list[str], dict[str, str]]:
 
 
 def main() -> int:
-    print(f"layers missing: {list(Confinement().measure().reasons())}")
+    print(f"layers missing: {list(ConfinementProbe().measure().reasons())}")
     if "--short" in sys.argv:
         return attack_all(("render",), BASIC)
     print(f"as user {os.geteuid()}:")

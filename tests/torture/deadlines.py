@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from docshare.contract.wire import instant
-from docshare.server.pdf.engine import Engine
+from docshare.contract.wire import format_instant
+from docshare.server.pdf.engine import PdfEngine
 from docshare.server.services.accounts import sign_in
 from docshare.server.services.events import activity_feed
 from docshare.server.services.files import burn
@@ -49,7 +49,7 @@ class Deadline(NamedTuple):
 def _prepare_expiry(after_ms: int) -> Callable[[World], Probe]:
     def prepare(world: World) -> Probe:
         made = world.pia.upload()
-        put_settings(world, made, deleteAt=instant(world.clock.now + after_ms))
+        put_settings(world, made, deleteAt=format_instant(world.clock.now + after_ms))
         return lambda: world.http.get(f"/{made['shortId']}").status_code == 200
 
     return prepare
@@ -226,7 +226,7 @@ JUMPS = {"no jump": 0, "an hour behind": -HOUR, "an hour ahead": HOUR}
 
 
 @contextmanager
-def _open_world(engine: Engine) -> Iterator[World]:
+def _open_world(engine: PdfEngine) -> Iterator[World]:
     with tempfile.TemporaryDirectory(prefix="docshare-deadlines-", ignore_cleanup_errors=True) as folder:
         clock = FakeClock()
         world = make_world(
@@ -238,7 +238,7 @@ def _open_world(engine: Engine) -> Iterator[World]:
             close_world(world)
 
 
-def check_deadline(engine: Engine, name: str, jump_ms: int = 0) -> list[str]:
+def check_deadline(engine: PdfEngine, name: str, jump_ms: int = 0) -> list[str]:
     """Try one deadline at -1, 0 and +1 s, with a ``jump_ms`` of the clock in between; returns what is wrong."""
     deadline, wrong = DEADLINES[name], []
     for offset in (-SECOND, 0, SECOND):
@@ -259,7 +259,7 @@ def check_deadline(engine: Engine, name: str, jump_ms: int = 0) -> list[str]:
 
 def main() -> int:
     """Run, print, and return the exit code."""
-    engine, wrong, tried = Engine(workers=1), [], 0
+    engine, wrong, tried = PdfEngine(workers=1), [], 0
     for jump_ms in JUMPS.values():
         for name, deadline in DEADLINES.items():
             if jump_ms < deadline.after_ms:  # a deadline that the clock has passed is over, rightly

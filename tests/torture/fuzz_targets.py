@@ -22,17 +22,17 @@ from werkzeug.http import parse_options_header
 from docshare.contract import streams
 from docshare.contract.problems import Problem
 from docshare.contract.settings import SETTINGS, parse_settings
-from docshare.contract.viewer import normalise
+from docshare.contract.viewer import normalize
 from docshare.server.api import sheets
 from docshare.server.http.headers import content_disposition
 from docshare.server.http.multipart import FormError, FormParser
-from docshare.server.pdf.engine import Engine
+from docshare.server.pdf.engine import PdfEngine
 from docshare.server.rules import webhook_url
 from docshare.server.rules.names import MAX_BYTES, clean_name
 from docshare.server.store.blobs import Blobs
 from tests.contract.settings_table import DEFAULT_LOOKS
 
-_NOBODY = webhook_url.Allowed(frozenset(), ())
+_NOBODY = webhook_url.AllowedHosts(frozenset(), ())
 _WORDS = [
     *SETTINGS,
     *DEFAULT_LOOKS,
@@ -110,19 +110,19 @@ def settings(data: bytes) -> None:
 
 def viewer_settings(data: bytes) -> None:
     try:
-        once = normalise(decode(data)[0])
+        once = normalize(decode(data)[0])
     except Problem as problem:
         if problem.status >= 500:
             raise
         return
-    assert normalise(once.values) == once, "what is stored is read in another way"
+    assert normalize(once.values) == once, "what is stored is read in another way"
 
 
 def url_rule(data: bytes) -> None:
     text = data.decode("utf-8", "replace")
     for url in (text, f"https://{text}"):
         try:
-            target, permit = webhook_url.judge(url, _NOBODY)
+            target, permit = webhook_url.vet_url(url, _NOBODY)
         except Problem as problem:
             if problem.status >= 500:
                 raise
@@ -143,7 +143,7 @@ def _make_visitor() -> FlaskClient:
     from tests.support.clock import FakeClock
 
     clock = FakeClock()
-    engine = Engine(workers=1)
+    engine = PdfEngine(workers=1)
     atexit.register(engine.close)
     runtime = make_runtime(_make_folder(), clock, engine)
     return make_world(runtime, clock).http
@@ -166,7 +166,7 @@ def since_and_limit(data: bytes) -> None:
 
 def csv_sheet(data: bytes) -> None:
     cells = data.decode("utf-8", "replace").split("|")
-    answer = sheets.answer("a.csv", ["cell"] * len(cells), [cells])
+    answer = sheets.csv_response("a.csv", ["cell"] * len(cells), [cells])
     text = answer.get_data().decode("utf-8")
     rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     assert len(rows) == 2, "a cell ends its row"

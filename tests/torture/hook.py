@@ -22,21 +22,21 @@ def arm(at: payload.Targets) -> None:
 
         setattr(module, function, instead)
 
-    def put_on(*args: Any) -> confine.Status:
+    def put_on(*args: Any) -> confine.ConfinementStatus:
         status = confined(*args)
         armed.append(True)
         return status
 
     confined, confine.confine = confine.confine, put_on
-    take_over(render, "jpeg", lambda document, page, width, mark: width, str.encode)
-    take_over(inspect, "page_sizes", lambda document, most: most, str.encode)
-    take_over(derive, "document", lambda file, job: job["first"], str.encode)
-    take_over(image_mark, "stamped", lambda file, mark: mark, str.encode)
-    take_over(picture, "redrawn", lambda file, media_type: media_type, str.encode)
-    take_over(clean, "copy", lambda file, keep_title: keep_title, str.encode)
-    take_over(report, "report", lambda documents, job: job["budget_s"], str.encode)
-    take_over(text, "page_text", lambda document, page: page, str)
-    take_over(palette, "colours", lambda document, budget_s: budget_s, str)
+    take_over(render, "render_jpeg", lambda document, page, width, mark: width, str.encode)
+    take_over(inspect, "measure_pages", lambda document, most: most, str.encode)
+    take_over(derive, "derive_document", lambda file, job: job["first"], str.encode)
+    take_over(image_mark, "stamp_image", lambda file, mark: mark, str.encode)
+    take_over(picture, "reencode_image", lambda file, media_type: media_type, str.encode)
+    take_over(clean, "make_clean_copy", lambda file, keep_title: keep_title, str.encode)
+    take_over(report, "lint_document", lambda documents, job: job["budget_s"], str.encode)
+    take_over(text, "extract_page_text", lambda document, page: page, str)
+    take_over(palette, "find_palette", lambda document, budget_s: budget_s, str)
     take_over(prescan, "prescan", lambda file, kind: kind, _raise)
 
 

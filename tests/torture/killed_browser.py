@@ -20,7 +20,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
-from docshare.server.pdf.engine import Engine
+from docshare.server.pdf.engine import PdfEngine
 from docshare.server.services.readership import viewing
 from tests.support.browser import CHROMIUM, DESKTOP, SWITCHES, wait_for_page
 from tests.support.cast import World, make_runtime, make_world
@@ -125,7 +125,11 @@ def reading_plans(kills: int) -> Iterator[list[float]]:
 
 def losses(readings: Iterable[list[float]]) -> Iterator[ReadingLoss]:
     """Kill a browser for each of ``readings``, the seconds on one page after the other, on one server."""
-    with tempfile.TemporaryDirectory() as folder, closing(Engine(workers=1)) as engine, sync_playwright() as playwright:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        closing(PdfEngine(workers=1)) as engine,
+        sync_playwright() as playwright,
+    ):
         clock = RunningClock()
         world = make_world(make_runtime(Path(folder), clock, engine, rate_limit=100_000), clock)
         with closing(world.rt.pages), closing(world.rt.db), serve_world(world) as url:

@@ -14,7 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from docshare.server.pdf.engine import Engine
+from docshare.server.pdf.engine import PdfEngine
 from docshare.server.services.readership.viewing import SESSION_STARTS
 from tests.support.cast import World, make_runtime, make_world
 from tests.support.clock import FakeClock
@@ -271,7 +271,7 @@ ATTACKS: tuple[Callable[[AttackedDocument], AttackOutcome], ...] = (
 def main() -> int:
     """Run every attack with as many sessions as somebody would send; returns the exit code."""
     held = True
-    with closing(Engine(workers=1)) as engine:
+    with closing(PdfEngine(workers=1)) as engine:
         for attack in ATTACKS:
             with tempfile.TemporaryDirectory() as folder:
                 clock = FakeClock()

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule, run_state_machine_as_test
 
 from docshare.contract.plans import Plan
-from docshare.contract.wire import instant
-from docshare.server.pdf.engine import Engine
+from docshare.contract.wire import format_instant
+from docshare.server.pdf.engine import PdfEngine
 from docshare.server.services.accounts import accounts
 from docshare.server.services.operations import sweeps
 from tests.support.instance_model import (
@@ -120,7 +120,7 @@ class Walk(Model):
             if file.trashed_at is None:
                 file.trashed_at, file.purge_at = now, now + _TRASH_DAYS[self.plans[who]] * DAY
             assert file.purge_at is not None
-            dates = {"trashedAt": instant(file.trashed_at), "purgeAt": instant(file.purge_at)}
+            dates = {"trashedAt": format_instant(file.trashed_at), "purgeAt": format_instant(file.purge_at)}
             assert answer.get_json() == {"trashed": True, **dates}
         self.compare(file)
 
@@ -147,7 +147,7 @@ class Walk(Model):
         who = self.acting(who, file.owner)
         body = dict(body)
         if "deleteAt" in body:
-            body["deleteAt"] = instant(self.clock.now + body["deleteAt"])
+            body["deleteAt"] = format_instant(self.clock.now + body["deleteAt"])
         answer = self.ask(who, "PUT", f"/files/{file.uuid}/settings", json=body)
         allowed = Plan.of(self.plans[who]) >= Plan.of(plan) or body == {"slug": ""}
         taken = any(other.slug == body.get("slug") for other in self.files if other is not file and other.slug)
@@ -314,7 +314,7 @@ class Walk(Model):
         self.compare_lists(who)
 
 
-def run_walks(engine: Engine, runs: int, steps: int, *, derandomize: bool) -> None:
+def run_walks(engine: PdfEngine, runs: int, steps: int, *, derandomize: bool) -> None:
     """Make ``runs`` walks of at most ``steps`` steps. Raises AssertionError at a divergence."""
     Walk.engine = engine
     options = settings(
@@ -332,7 +332,7 @@ def run_walks(engine: Engine, runs: int, steps: int, *, derandomize: bool) -> No
 
 def main(runs: int = 5_000, steps: int = 50) -> int:
     """Run, print, and return the exit code."""
-    engine, began = Engine(workers=1), time.monotonic()
+    engine, began = PdfEngine(workers=1), time.monotonic()
     try:
         run_walks(engine, runs, steps, derandomize=False)
     except AssertionError as divergence:

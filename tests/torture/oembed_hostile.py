@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from unittest import mock
 
-from docshare.server.outbound.exchange import Outbound
-from docshare.server.pdf.engine import Engine
+from docshare.server.outbound.exchange import OutboundClient
+from docshare.server.pdf.engine import PdfEngine
 from tests.support.cast import BASE_URL, World, close_world, make_runtime, make_world
 from tests.support.clock import FakeClock
 from tests.support.forbidden_urls import FORMS
@@ -71,7 +71,7 @@ def check_addresses(world: World, most: int) -> OembedFigures:
     with (
         mock.patch.object(socket.socket, "connect", connect),
         mock.patch.object(socket, "getaddrinfo", connect),
-        mock.patch.object(Outbound, "exchange", connect),
+        mock.patch.object(OutboundClient, "exchange", connect),
     ):
         for (_, gated), values in zip(links, found, strict=True):
             for number, value in enumerate(values):
@@ -99,7 +99,7 @@ def _check_address(world: World, value: str, gated: bool, number: int, figures: 
 
 @contextmanager
 def _open_world() -> Iterator[World]:
-    engine, clock = Engine(workers=1), FakeClock()
+    engine, clock = PdfEngine(workers=1), FakeClock()
     with tempfile.TemporaryDirectory(prefix="docshare-oembed-", ignore_cleanup_errors=True) as folder:
         world = make_world(make_runtime(Path(folder), clock, engine, rate_limit=100_000), clock)
         try:

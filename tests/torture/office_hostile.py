@@ -20,8 +20,8 @@ import pypdfium2
 from urllib3 import encode_multipart_formdata
 
 from docshare.server.office import convert as converting
-from docshare.server.office.process import Jailed
-from docshare.server.pdf.engine import Engine
+from docshare.server.office.process import JailedCommand
+from docshare.server.pdf.engine import PdfEngine
 from tests.office.test_bombs import CONTAINERS
 from tests.office.test_detect import REFUSED
 from tests.office.test_prescan import HOSTILE
@@ -90,12 +90,12 @@ def _watch_side_effects() -> Iterator[tuple[str, list[str], list[list[str]]]]:
     met: list[str] = []
     started: list[list[str]] = []
 
-    class Counted(Jailed):
-        def __init__(self, order: converting.Order) -> None:
+    class Counted(JailedCommand):
+        def __init__(self, order: converting.JailJob) -> None:
             started.append(order["command"])
             super().__init__(order)
 
-    with socket.create_server(("127.0.0.1", 0)) as server, mock.patch.object(converting, "Jailed", Counted):
+    with socket.create_server(("127.0.0.1", 0)) as server, mock.patch.object(converting, "JailedCommand", Counted):
         server.setblocking(False)
         yield f"127.0.0.1:{server.getsockname()[1]}", met, started
         try:
@@ -143,7 +143,7 @@ def _search_canary(world: World, uuid: str, name: str, figures: OfficeFigures) -
 
 def main() -> int:
     """Run, print, and return the exit code."""
-    engine, clock = Engine(workers=1), FakeClock()
+    engine, clock = PdfEngine(workers=1), FakeClock()
     with tempfile.TemporaryDirectory(prefix="docshare-office-", ignore_cleanup_errors=True) as folder:
         world = make_world(make_runtime(Path(folder, "data"), clock, engine, rate_limit=100_000), clock)
         figures = check_documents(world, Path(folder))

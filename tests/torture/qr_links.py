@@ -18,7 +18,7 @@ from pathlib import Path
 import zxingcpp
 from PIL import Image
 
-from docshare.server.pdf.engine import Engine
+from docshare.server.pdf.engine import PdfEngine
 from tests.support.cast import BASE_URL, World, close_world, make_runtime, make_world
 from tests.support.clock import FakeClock
 from tests.support.owner import put_settings
@@ -83,7 +83,7 @@ def check_links(world: World, folder: Path, links: int) -> QrFigures:
 
 @contextmanager
 def _open_world() -> Iterator[tuple[World, Path]]:
-    engine, clock = Engine(workers=1), FakeClock()
+    engine, clock = PdfEngine(workers=1), FakeClock()
     with tempfile.TemporaryDirectory(prefix="docshare-qr-", ignore_cleanup_errors=True) as folder:
         world = make_world(make_runtime(Path(folder) / "data", clock, engine), clock)
         try:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from docshare.server.pdf.probe import Confinement
+from docshare.server.pdf.probe import ConfinementProbe
 from tests.torture import confinement, payload
 from tests.torture.confinement import Arena
 
@@ -71,4 +71,4 @@ def test_code_in_a_worker_of_an_ordinary_user_achieves_nothing_either() -> None:
     done = subprocess.run(command, cwd=confinement.ROOT, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "render: 0 of" in done.stdout
-    assert f"layers missing: {list(Confinement().measure().reasons())}" in done.stdout
+    assert f"layers missing: {list(ConfinementProbe().measure().reasons())}" in done.stdout

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from docshare.server.web.beacons import BEACONS
+from docshare.server.web.beacons import BEACON_POLICY
 from tests.support.cast import World
 from tests.support.gate_client import GateClient
 from tests.support.owner import put_settings
@@ -244,8 +244,8 @@ def test_turns_and_views_are_cut_to_the_time_that_passed(world: World, link: str
 
 def test_an_address_that_floods_is_made_to_wait(world: World, link: str) -> None:
     reader, other = FakeReader(world, link), FakeReader(world, link, address="198.51.100.5")
-    for _ in range(BEACONS.limit):
-        world.rt.limits.hit(BEACONS, "198.51.100.4", BEACONS.limit)
+    for _ in range(BEACON_POLICY.limit):
+        world.rt.limits.hit(BEACON_POLICY, "198.51.100.4", BEACON_POLICY.limit)
     refused = reader.send(reader.beacon(input=True))
     assert refused.status_code == 429
     assert 1 <= int(refused.headers["Retry-After"]) <= 60

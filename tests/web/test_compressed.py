@@ -56,7 +56,7 @@ def test_a_list_is_the_same_compressed_or_not(world: World) -> None:
 
 def test_a_long_list_is_compressed_in_its_file(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     upload_many(world.pia)
-    monkeypatch.setattr(files, "_HELD_BYTES", 100)
+    monkeypatch.setattr(files, "_MAX_BUFFERED_BYTES", 100)
     plain = world.pia.get("/api/v1/files", buffered=True)
     assert decompress_answer(world.pia.get("/api/v1/files", headers=GZIP, buffered=True)) == plain.data
     assert int(plain.headers["Content-Length"]) == len(plain.data)
@@ -92,7 +92,7 @@ def test_what_readers_wrote_is_never_compressed(world: World) -> None:
 
 @pytest.mark.parametrize("path", ["/api/v1", "/api/v1/openapi.json", "script", "/.well-known/oauth-protected-resource"])
 def test_a_fixed_document_is_not_sent_twice(world: World, path: str) -> None:
-    address = assets.url("viewer/main.js") if path == "script" else path
+    address = assets.asset_url("viewer/main.js") if path == "script" else path
     plain, packed = world.http.get(address), world.http.get(address, headers=GZIP)
     if len(plain.data) >= 1024:
         assert decompress_answer(packed) == plain.data
@@ -110,14 +110,14 @@ def test_a_fixed_document_is_not_sent_twice(world: World, path: str) -> None:
 
 
 def test_a_font_is_compressed_by_its_format(world: World) -> None:
-    answer = world.http.get(assets.url("fonts/inter-latin.woff2"), headers=GZIP)
+    answer = world.http.get(assets.asset_url("fonts/inter-latin.woff2"), headers=GZIP)
     assert answer.status_code == 200
     assert "Content-Encoding" not in answer.headers
 
 
 def test_every_static_file_comes_whole(world: World) -> None:
     for name, path in assets._FILES.items():
-        packed, plain = world.http.get(assets.url(name), headers=GZIP), world.http.get(assets.url(name))
+        packed, plain = world.http.get(assets.asset_url(name), headers=GZIP), world.http.get(assets.asset_url(name))
         assert plain.data == path.read_bytes()
         data = decompress_answer(packed) if "Content-Encoding" in packed.headers else packed.data
         assert data == plain.data

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from docshare.server.rules.feedback import BOUNDS, Bound
+from docshare.server.rules.feedback import FEEDBACK_QUOTAS, FeedbackQuota
 from docshare.server.services.operations import mail
 from tests.support.cast import World
 from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, FeedbackClient, list_activity
@@ -318,8 +318,8 @@ def test_a_note_that_cannot_be_kept_tells_nobody(world: World, made: dict[str, A
 def test_one_reader_and_one_document_take_only_so_many(
     world: World, ann: FeedbackClient, bob: FeedbackClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert BOUNDS["notes"] == (200, 5_000)
-    monkeypatch.setitem(BOUNDS, "notes", Bound(2, 3))
+    assert FEEDBACK_QUOTAS["notes"] == (200, 5_000)
+    monkeypatch.setitem(FEEDBACK_QUOTAS, "notes", FeedbackQuota(2, 3))
     ann.note(), ann.note(), bob.note()
     refusals = []
     for hand in (ann, bob):

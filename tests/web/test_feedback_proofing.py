@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from docshare.server.rules.feedback import BOUNDS, Bound
+from docshare.server.rules.feedback import FEEDBACK_QUOTAS, FeedbackQuota
 from tests.support.cast import World
 from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, RECT, FeedbackClient, list_activity
 from tests.support.known_readers import insert_invite
@@ -77,7 +77,7 @@ def test_marks_are_kept_by_the_documents_number_and_told_by_the_readers(
 def test_the_marks_of_a_document_are_bounded_and_can_still_be_changed(
     world: World, ann: FeedbackClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(BOUNDS, "marks", Bound(2, 100))
+    monkeypatch.setitem(FEEDBACK_QUOTAS, "marks", FeedbackQuota(2, 100))
     assert [ann.mark(page, "pick") for page in (1, 2, 3)] == [204, 204, 409]
     assert ann.mark(1, "maybe") == 204
 
@@ -175,8 +175,8 @@ def test_only_ones_own_annotation_can_be_deleted(world: World, ann: FeedbackClie
 def test_annotations_are_bounded_for_a_reader_and_a_document(
     world: World, ann: FeedbackClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert BOUNDS["annotations"] == (500, 5_000)
-    monkeypatch.setitem(BOUNDS, "annotations", Bound(2, 3))
+    assert FEEDBACK_QUOTAS["annotations"] == (500, 5_000)
+    monkeypatch.setitem(FEEDBACK_QUOTAS, "annotations", FeedbackQuota(2, 3))
     bob = FeedbackClient(world, ann.name)
     ann.annotate(), ann.annotate(), bob.annotate()
     for hand in (ann, bob):

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from docshare.contract.plans import Plan
-from docshare.server.rules.feedback import BOUNDS, Bound
+from docshare.server.rules.feedback import FEEDBACK_QUOTAS, FeedbackQuota
 from docshare.server.services.accounts import accounts
 from docshare.server.services.files import hotspots
 from tests.support.cast import World
@@ -97,7 +97,7 @@ def test_a_receipt_is_not_shown_once_none_is_asked_for(world: World, made: dict[
 def test_the_receipts_of_a_document_are_bounded(
     world: World, ann: FeedbackClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(BOUNDS, "receipts", Bound(1, 1))
+    monkeypatch.setitem(FEEDBACK_QUOTAS, "receipts", FeedbackQuota(1, 1))
     assert ann.send("POST", "receipt", {"name": "Ann"}).status_code == 201
     assert FeedbackClient(world, ann.name).send("POST", "receipt", {"name": "Bob"}).status_code == 409
     assert ann.send("POST", "receipt", {"name": "Ann"}).status_code == 200

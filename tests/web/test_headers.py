@@ -90,7 +90,7 @@ def test_a_known_page_image_is_not_sent_twice(world: World, names: dict[str, str
 def test_a_page_is_the_same_whether_it_is_read_or_sent_by_the_server(
     world: World, monkeypatch: pytest.MonkeyPatch, read_whole: int
 ) -> None:
-    monkeypatch.setattr(derived, "_READ_WHOLE", read_whole)
+    monkeypatch.setattr(derived, "_MAX_BUFFERED_BYTES", read_whole)
     path = f"/{world.pia.upload()['shortId']}/pages/1-800.jpg?v=1"
     answer = world.http.get(path, buffered=True)
     assert answer.data.startswith(b"\xff\xd8\xff")

@@ -123,7 +123,7 @@ def test_a_password_manager_is_told_which_link_the_password_is_for(world: World)
 def test_a_new_row_of_a_table_appears_by_itself(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     shared = OwnedFile(world, world.pia)
     http = sign_in_browser(world, world.pia)
-    monkeypatch.setitem(SETTINGS, "neverPrint", Setting("neverPrint", fields.boolean, default=False))
+    monkeypatch.setitem(SETTINGS, "neverPrint", Setting("neverPrint", fields.parse_boolean, default=False))
     monkeypatch.setitem(VIEWER_BLOCKS, "paper", {"texture": ViewerField("word", default="flat", words=("flat", "old"))})
     page = parse_html(http.get(f"/files/{shared.made['uuid']}/settings").text)
     assert page.one("input", name="neverPrint").attrs["type"] == "checkbox"

@@ -8,15 +8,16 @@ from typing import Any
 
 import pytest
 
-from docshare.report import Material, draw, pictured_pages
-from docshare.report.standalone import document
+from docshare.report import ReportInput, list_thumbnail_pages
+from docshare.report import render_report as draw
+from docshare.report.standalone import render_standalone
 from tests.support import reports
 from tests.support.markup import HtmlElement, parse_html
 from tests.support.payloads import XSS
 from tests.support.reports import full_material
 
 
-def render_report(material: Material) -> HtmlElement:
+def render_report(material: ReportInput) -> HtmlElement:
     return parse_html(str(draw(material)))
 
 
@@ -36,7 +37,7 @@ def table_rows(node: HtmlElement) -> list[list[str]]:
 
 
 def test_a_free_owner_sees_the_figures_and_what_higher_plans_add() -> None:
-    page = render_report(Material(reports.free_report(), reports.MADE_AT))
+    page = render_report(ReportInput(reports.free_report(), reports.MADE_AT))
     assert page.one("h1").words == "Series A deck – autumn 2026.pdf"
     assert page_headings(page) == ["Overview", "More with a higher plan"]
     assert tiles_by_name(page) == {
@@ -50,7 +51,7 @@ def test_a_free_owner_sees_the_figures_and_what_higher_plans_add() -> None:
 
 
 def test_a_basic_owner_sees_charts_and_breakdowns() -> None:
-    page = render_report(Material(reports.basic_report(), reports.MADE_AT, pages=reports.pages_report()))
+    page = render_report(ReportInput(reports.basic_report(), reports.MADE_AT, pages=reports.pages_report()))
     assert page_headings(page) == [
         "Overview", "The last 30 days", "How far they read", "When they read", "Countries", "Sources", "Devices",
         "Browsers", "Referrers", "Viewer modes", "Time per page", "Average time on each page",
@@ -103,25 +104,25 @@ def test_while_the_first_reader_reads_empty_charts_say_so() -> None:
     empty = {"viewsOverTime": days, "funnel": [{"page": 1, "reached": 0, "pct": 0.0}], "peakTimes": []}
     found = reports.basic_report(**empty)
     found["summary"] |= {"totalViews": 1, "totalSessions": 0}
-    page = render_report(Material(found, reports.MADE_AT))
+    page = render_report(ReportInput(found, reports.MADE_AT))
     assert tiles_by_name(page)["Views"] == ["1", "in 0 finished sessions"]
     assert list_insights(page) == ["Somebody is reading; this fills in when they finish."] * 3
     found["summary"] |= {"totalSessions": 1}
     quiet = ["No views in this time.", "Nobody has finished reading yet.", "No views yet."]
-    assert list_insights(render_report(Material(found, reports.MADE_AT))) == quiet
+    assert list_insights(render_report(ReportInput(found, reports.MADE_AT))) == quiet
 
 
 @pytest.mark.parametrize(("shown", "told"), [([12, 12], True), ([12, 3], False), ([3, 3], False)])
 def test_where_a_link_ends_nobody_stopped(shown: list[int], told: bool) -> None:
     rows = [{"sessionId": reports.UUID, "pagesViewed": 1, "shownPages": pages} for pages in shown]
-    page = render_report(Material(reports.pro_report(sessions=rows), reports.MADE_AT))
+    page = render_report(ReportInput(reports.pro_report(sessions=rows), reports.MADE_AT))
     assert list_insights(page)[1].startswith("44.1% of the sessions reached page 12, the last one.")
     assert ("largest drop" in list_insights(page)[1]) is told
 
 
 def test_pages_seen_are_of_the_pages_that_the_reader_was_shown() -> None:
     rows = [{"sessionId": reports.UUID, "pagesViewed": 3, "shownPages": 3}]
-    page = render_report(Material(reports.pro_report(sessions=rows), reports.MADE_AT))
+    page = render_report(ReportInput(reports.pro_report(sessions=rows), reports.MADE_AT))
     assert table_rows(page.one("table", class_="sessions"))[0][-1] == "3 of 3"
     assert tiles_by_name(page)["Pages seen"][1] == "of the pages they were shown, on average"
 
@@ -134,7 +135,7 @@ def test_the_table_of_the_funnel_holds_the_numbers() -> None:
 
 def test_half_a_percent_goes_upward() -> None:
     shown = reports.pro_report(devices=[{"label": "Desktop", "count": 7}, {"label": "Mobile", "count": 1}])
-    assert "Desktop7 88% Mobile1 13%" in render_report(Material(shown, reports.MADE_AT)).words
+    assert "Desktop7 88% Mobile1 13%" in render_report(ReportInput(shown, reports.MADE_AT)).words
 
 
 def test_bars_are_as_long_as_their_numbers_say() -> None:
@@ -145,7 +146,7 @@ def test_bars_are_as_long_as_their_numbers_say() -> None:
 
 def test_countries_have_names_and_an_unknown_code_stays() -> None:
     report = reports.basic_report(countries=reports.make_breakdown(("DE", 2), ("TR", 1), ("ZZ", 1), ("", 1)))
-    section = render_report(Material(report, reports.MADE_AT)).one(
+    section = render_report(ReportInput(report, reports.MADE_AT)).one(
         "section", **{"aria-labelledby": "countries-heading"}
     )
     names = [node.words for node in section.all("span", class_="label-name")]
@@ -156,7 +157,7 @@ def test_a_long_breakdown_shows_eight_and_the_rest_on_demand() -> None:
     report = reports.basic_report(
         referrers=reports.make_breakdown(*((f"site{number}.example", 50 - number) for number in range(20)))
     )
-    section = render_report(Material(report, reports.MADE_AT)).one(
+    section = render_report(ReportInput(report, reports.MADE_AT)).one(
         "section", **{"aria-labelledby": "referrers-heading"}
     )
     assert section.one("summary").words == "12 more"
@@ -177,7 +178,7 @@ def test_pages_stand_under_their_pictures_and_the_longest_stands_out() -> None:
 
 def test_of_a_long_document_sixty_pages_have_pictures_and_the_rest_a_table() -> None:
     material = full_material(pages=reports.pages_report(200))
-    assert pictured_pages(material) == list(range(1, 61))
+    assert list_thumbnail_pages(material) == list(range(1, 61))
     page = render_report(material)
     assert len(page.all("li", class_="leaf")) == 60
     table = page.one("section", id="pages").one("details")
@@ -189,7 +190,7 @@ def test_pages_beyond_the_sixtieth_have_pictures_where_readers_left_something() 
     told = {
         "pages": [{"page": 150, "annotations": [reports.make_annotation("Here", x=0.1, y=0.1, width=0.1, height=0.1)]}]
     }
-    assert pictured_pages(full_material(pages=reports.pages_report(200), annotations=told))[-1] == 150
+    assert list_thumbnail_pages(full_material(pages=reports.pages_report(200), annotations=told))[-1] == 150
 
 
 def test_a_very_long_document_stays_a_page_that_opens() -> None:
@@ -222,15 +223,15 @@ def test_a_page_range_is_named_and_hides_pages_that_nobody_read() -> None:
     ],
 )
 def test_what_limits_the_link_is_said(more: dict[str, Any], said: str) -> None:
-    page = render_report(Material(reports.free_report(file=reports.file_object(**more)), reports.MADE_AT))
+    page = render_report(ReportInput(reports.free_report(file=reports.file_object(**more)), reports.MADE_AT))
     assert page.one("p", class_="notice").words == said
 
 
 def test_a_file_that_nobody_read_invites_to_send_the_link() -> None:
     report = reports.pro_report()
     report["summary"] = dict.fromkeys(report["summary"], 0)
-    material = Material(report, reports.MADE_AT, pages=reports.pages_report(), code="/qr.png")
-    assert pictured_pages(material) == []
+    material = ReportInput(report, reports.MADE_AT, pages=reports.pages_report(), code="/qr.png")
+    assert list_thumbnail_pages(material) == []
     page = render_report(material)
     assert page_headings(page) == ["Nobody has read it yet"]
     assert page.one("img").attrs["src"] == "/qr.png"
@@ -344,7 +345,7 @@ def test_a_text_stays_a_text_in_every_field(text: str) -> None:
         name: reports.poison_texts(getattr(material, name), text)
         for name in ("report", "marks", "annotations", "feedback")
     }
-    page = parse_html(document(replace(material, **parts), "https://docs.example.com"))
+    page = parse_html(render_standalone(replace(material, **parts), "https://docs.example.com"))
     for node in page.nodes:
         assert node.tag not in ("script", "iframe", "object", "embed", "base", "form", "link")
         assert not [key for key in node.attrs if key.startswith("on") or key == "style"]

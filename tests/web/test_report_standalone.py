@@ -1,12 +1,12 @@
 """The readership report as one file."""
 
-from docshare.report.standalone import document
+from docshare.report.standalone import render_standalone
 from tests.support.markup import parse_html
 from tests.support.reports import full_material
 
 
 def test_the_file_that_stands_alone_loads_nothing_and_says_when_and_where_it_was_made() -> None:
-    page = parse_html(document(full_material(), "https://docs.example.com"))
+    page = parse_html(render_standalone(full_material(), "https://docs.example.com"))
     policy = page.one("meta", **{"http-equiv": "Content-Security-Policy"}).attrs["content"]
     assert policy.startswith("default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; style-src 'sha")
     assert "unsafe" not in policy
@@ -17,7 +17,7 @@ def test_the_file_that_stands_alone_loads_nothing_and_says_when_and_where_it_was
 
 
 def test_the_file_that_stands_alone_has_the_design_of_the_pages_without_its_typeface() -> None:
-    style = "".join(parse_html(document(full_material(), "https://docs.example.com")).one("style").parts)
+    style = "".join(parse_html(render_standalone(full_material(), "https://docs.example.com")).one("style").parts)
     assert "--accent: #2b55d4;" in style
     assert "@font-face" not in style
     assert "url(" not in style

@@ -49,4 +49,4 @@ def test_the_pages_say_their_mode_and_are_all_there(html: str, mode: str) -> Non
 
 def test_a_mode_that_does_not_exist_has_no_modules() -> None:
     with pytest.raises(KeyError):
-        assets.viewer_modules("scroll")
+        assets.list_viewer_modules("scroll")

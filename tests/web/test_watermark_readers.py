@@ -9,7 +9,7 @@ import pytest
 from flask.testing import FlaskClient
 from PIL import Image, ImageChops
 
-from docshare.server.pdf.engine import Engine, Mark, Unrenderable
+from docshare.server.pdf.engine import PdfEngine, UnrenderableError, WatermarkText
 from tests.support.cast import World
 from tests.support.known_readers import insert_invite, make_known_reader
 from tests.support.owner import put_settings, sign_in_browser
@@ -115,10 +115,10 @@ def test_without_its_mark_no_page_is_sent(
     ann = make_known_reader(world, name, "ann@acme.test")
     version, _ = get_page_image(ann, name)
 
-    def fail(self: Engine, image: object, mark: Mark, tenant: object) -> bytes:
-        raise Unrenderable("the mark cannot be drawn", lasting=False)
+    def fail(self: PdfEngine, image: object, mark: WatermarkText, tenant: object) -> bytes:
+        raise UnrenderableError("the mark cannot be drawn", lasting=False)
 
-    monkeypatch.setattr(Engine, "stamp", fail)
+    monkeypatch.setattr(PdfEngine, "stamp", fail)
     answer = ann.get(f"/{name}/pages/1-800.jpg?v={version}", buffered=True)
     assert (answer.status_code, answer.mimetype) == (422, "text/plain")
     assert b"\xff\xd8\xff" not in answer.data

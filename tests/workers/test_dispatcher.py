@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from docshare.server.rules.deliveries import Due, Lane, pick
+from docshare.server.rules.deliveries import DeliveryLane, DueDelivery, select_deliveries
 from docshare.server.services.webhooks import dispatch
 from docshare.server.workers.dispatcher import Dispatcher, deliver_due
 from tests.support.cast import World
@@ -70,59 +70,60 @@ def is_settled(world: World) -> bool:
 
 def make_due(
     number: int, account: int, peer: str, next_at: int = 0, served_at: int = 0, webhook: int | None = None
-) -> Due:
+) -> DueDelivery:
     """Each of a webhook of its own, unless said otherwise."""
-    return Due(served_at, next_at, number, Lane(account, peer, number if webhook is None else webhook))
+    return DueDelivery(served_at, next_at, number, DeliveryLane(account, peer, number if webhook is None else webhook))
 
 
 def test_the_longest_waiting_comes_first() -> None:
     assert [
-        row.id for row in pick([make_due(1, 1, "a", 5), make_due(2, 2, "b", 3), make_due(3, 3, "c", 4)], [], 2)
+        row.id
+        for row in select_deliveries([make_due(1, 1, "a", 5), make_due(2, 2, "b", 3), make_due(3, 3, "c", 4)], [], 2)
     ] == [2, 3]
 
 
 def test_whose_last_turn_is_longer_ago_comes_before_whoever_waits_longer() -> None:
     rows = [make_due(1, 1, "a", 1, served_at=9), make_due(2, 1, "b", 5, served_at=8), make_due(3, 1, "c", 7)]
-    assert [row.id for row in pick(rows, [], 3)] == [3, 2, 1]
+    assert [row.id for row in select_deliveries(rows, [], 3)] == [3, 2, 1]
 
 
 def test_whoever_has_fewer_in_flight_comes_before_whoever_waits_longer() -> None:
     rows = [make_due(1, 1, "a", 0), make_due(2, 2, "b", 9)]
-    assert [row.id for row in pick(rows, [Lane(1, "a", 9)], 2)] == [2, 1]
+    assert [row.id for row in select_deliveries(rows, [DeliveryLane(1, "a", 9)], 2)] == [2, 1]
 
 
 def test_whose_turn_was_last_does_not_matter_while_another_webhook_has_fewer_in_flight() -> None:
     """One that hangs had its last turn long ago, always."""
     rows = [make_due(number, 1, "a", webhook=1, served_at=1) for number in range(3)]
     rows += [make_due(number, 1, "a", webhook=2, served_at=9) for number in range(10, 13)]
-    assert [row.lane.webhook_id for row in pick(rows, [], 4)] == [1, 2, 1, 2]
-    assert [row.lane.webhook_id for row in pick(rows, [Lane(1, "a", 1)] * 2, 2)] == [2, 2]
+    assert [row.lane.webhook_id for row in select_deliveries(rows, [], 4)] == [1, 2, 1, 2]
+    assert [row.lane.webhook_id for row in select_deliveries(rows, [DeliveryLane(1, "a", 1)] * 2, 2)] == [2, 2]
 
 
 def test_turns_are_taken_among_accounts_and_then_among_receivers() -> None:
     rows = [make_due(number, 1, "a", number) for number in range(4)]
     rows += [make_due(10, 1, "b", 10), make_due(20, 2, "c", 20)]
-    assert [row.id for row in pick(rows, [], 4)] == [0, 20, 10, 1]
+    assert [row.id for row in select_deliveries(rows, [], 4)] == [0, 20, 10, 1]
 
 
 def test_one_webhook_gets_at_most_three_at_once() -> None:
     rows = [make_due(number, 1, "a", webhook=1) for number in range(9)]
-    assert len(pick(rows, [], 32)) == 3
-    assert len(pick(rows, [Lane(1, "a", 1)] * 2, 32)) == 1
-    assert pick(rows, [Lane(1, "a", 1)] * 3, 32) == []
+    assert len(select_deliveries(rows, [], 32)) == 3
+    assert len(select_deliveries(rows, [DeliveryLane(1, "a", 1)] * 2, 32)) == 1
+    assert select_deliveries(rows, [DeliveryLane(1, "a", 1)] * 3, 32) == []
 
 
 def test_one_receiver_gets_at_most_twelve_at_once_whoever_sends_to_it() -> None:
     rows = [make_due(number, number, "a") for number in range(20)]
-    assert len(pick(rows, [], 32)) == 12
-    assert len(pick(rows, [Lane(99, "a", 99)] * 11, 32)) == 1
-    assert pick(rows, [Lane(99, "a", 99)] * 12, 32) == []
+    assert len(select_deliveries(rows, [], 32)) == 12
+    assert len(select_deliveries(rows, [DeliveryLane(99, "a", 99)] * 11, 32)) == 1
+    assert select_deliveries(rows, [DeliveryLane(99, "a", 99)] * 12, 32) == []
 
 
 def test_one_account_gets_at_most_sixteen_at_once() -> None:
     rows = [make_due(number, 1, f"peer {number}") for number in range(40)]
-    assert len(pick(rows, [], 32)) == 16
-    assert len(pick(rows, [Lane(1, "elsewhere", 99)] * 15, 32)) == 1
+    assert len(select_deliveries(rows, [], 32)) == 16
+    assert len(select_deliveries(rows, [DeliveryLane(1, "elsewhere", 99)] * 15, 32)) == 1
 
 
 def test_thousands_for_one_receiver_do_not_hide_the_others(world: World, file: str) -> None:

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from docshare.server.rules.mails import as_html
+from docshare.server.rules.mails import render_html
 from docshare.server.services.operations import mail
 from tests.support.cast import World
 from tests.support.mail_server import FakeMailServer, read_part
@@ -93,7 +93,7 @@ class _MailParser(HTMLParser):
 
 def test_the_html_part_loads_nothing_links_only_here_and_goes_dark() -> None:
     text = "Ann wrote:\n\n    <img src=//evil.example> http://evil.example/x\n\nhttp://d.example/a?b=1&c=2\n"
-    made = as_html("<Q3>", text, "http://d.example")
+    made = render_html("<Q3>", text, "http://d.example")
     read = _MailParser()
     read.feed(made)
     assert {"img", "script", "link", "iframe"} & set(read.tags) == set()

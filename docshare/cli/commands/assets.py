@@ -15,7 +15,7 @@ from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Spec
 from docshare.cli.terminal.text import clean, format_distinct_sizes, format_size
 from docshare.client.errors import ClientError
-from docshare.contract.media import ASSET_KINDS, detect_asset
+from docshare.contract.media import ASSET_KINDS, detect_asset_type
 from docshare.contract.problems import Problem
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _check_asset(path: Path, kind: str) -> None:
     rule = ASSET_KINDS[kind]
     try:
         with io.FileIO(path, "rb") as source:
-            found, size = detect_asset(source.read(_HEAD_BYTES) or b""), os.fstat(source.fileno()).st_size
+            found, size = detect_asset_type(source.read(_HEAD_BYTES) or b""), os.fstat(source.fileno()).st_size
     except OSError as error:
         raise Stop(ExitCode.USAGE, f"cannot read {path}: {error.strerror or error}", code="local_file") from error
     if found not in rule.types:

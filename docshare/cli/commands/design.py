@@ -22,7 +22,7 @@ from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean
 from docshare.contract import fields
 from docshare.contract.problems import Problem
-from docshare.contract.wire import present
+from docshare.contract.wire import drop_none
 
 if TYPE_CHECKING:
     from docshare.client import Client
@@ -109,7 +109,7 @@ def import_(
     ctx = current_context()
     printer = ctx.emitter(DESIGN_SPEC)
     try:
-        fields.https_url("URL", url)
+        fields.parse_https_url("URL", url)
     except Problem as problem:
         raise Stop(ExitCode.USAGE, problem.detail) from None
     require_one_stdin(jwt_file, design_token_file)
@@ -118,7 +118,7 @@ def import_(
         client = held.enter_context(_make_client(ctx, jwt_file))
         if dry_run:
             hidden = None if design is None else HIDDEN
-            body = present({"url": url, "filename": filename, "designToken": hidden})
+            body = drop_none({"url": url, "filename": filename, "designToken": hidden})
             return preview_request(ctx, "POST", "/api/v1/design-tool/import", body)
         kept = held.enter_context(create_secret_file(tokens_out)) if tokens_out else None
         bar = held.enter_context(progress.show_progress(ctx, filename or _DEFAULT_NAME, None))

@@ -21,7 +21,7 @@ from docshare.cli.terminal.text import clean
 from docshare.client.errors import Refused
 from docshare.contract import fields
 from docshare.contract.problems import Problem
-from docshare.contract.wire import present
+from docshare.contract.wire import drop_none
 
 if TYPE_CHECKING:
     from docshare.client import Client
@@ -109,13 +109,13 @@ def import_(
     ctx = current_context()
     tokens = _read_tokens(ctx, user_token_file, token_file)
     try:
-        fields.https_url("URL", url)
+        fields.parse_https_url("URL", url)
     except Problem as problem:
         raise Stop(ExitCode.USAGE, problem.detail) from None
     printer = ctx.emitter(IMPORT_SPEC._replace(plain=(PRINT_FIELDS[printed],)))
     if dry_run:
         hidden = {"designToolUserToken": HIDDEN, "designToken": HIDDEN} if tokens else {}
-        return preview_request(ctx, "POST", "/api/v1/files/import", present({"url": url, "filename": name, **hidden}))
+        return preview_request(ctx, "POST", "/api/v1/files/import", drop_none({"url": url, "filename": name, **hidden}))
     with ctx.client() as client:
         result = _import_document(ctx, client, url, name, tokens)
     if tokens and "republished" not in result:

@@ -14,7 +14,7 @@ from docshare.cli.framework.dry_run import DryRunSend, format_json
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean
-from docshare.contract.wire import present
+from docshare.contract.wire import drop_none
 
 app = App("Invite people by email, each with a link of their own.")
 
@@ -85,7 +85,7 @@ def create(
         uuid = FileResolver(ctx, client).one(file)
         addresses = list(dict.fromkeys(emails))
         if dry_run:
-            bodies = (present({"email": email, "mail": mail, "name": name}) for email in addresses)
+            bodies = (drop_none({"email": email, "mail": mail, "name": name}) for email in addresses)
             return print_requests(
                 ctx, [("POST", f"/api/v1/files/{uuid}/invites", format_json(body)) for body in bodies]
             )

@@ -23,7 +23,7 @@ from docshare.cli.framework.durations import duration_option
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import format_page_count, parse_duration
-from docshare.contract.wire import instant, present
+from docshare.contract.wire import drop_none, format_instant
 
 Row = Mapping[str, Any]
 
@@ -130,13 +130,13 @@ def _build_rows(
         last = got.last_at or person.opened_at
         if reason is None:
             continue
-        yield present(
+        yield drop_none(
             {
                 "kind": person.kind,
                 "name": person.name,
                 "email": person.email or None,
                 "reason": reason,
-                "lastReadAt": None if last is None else instant(last),
+                "lastReadAt": None if last is None else format_instant(last),
                 "contentVersion": got.version or None,
                 "pagesRead": got.seen(person.pages),
                 "pages": len(person.pages),

@@ -13,7 +13,7 @@ from docshare.cli.local import cache, credentials
 from docshare.cli.local.config import check_profile_name, remove_profile, save_profile, use_profile
 from docshare.cli.local.settings import resolve_profile as profile_in_effect
 from docshare.cli.terminal.output import Column, Spec
-from docshare.client.address import origin_of, parse_address
+from docshare.client.address import parse_address, parse_origin
 
 app = App(
     """Manage servers and credentials by name.
@@ -157,12 +157,12 @@ def add(
     address = parse_address(url, with_token=False, allow_http=True)
     values = {"url": address.base, **({"token_command": token_command} if token_command else {})}
     if dry_run:
-        saved = {"profile": name, "origin": origin_of(url), "token": HIDDEN}
+        saved = {"profile": name, "origin": parse_origin(url), "token": HIDDEN}
         secrets = [] if token_command else [("WRITE", ctx.config_dir / credentials.FILE_NAME, saved)]
         return preview_changes(ctx, ("WRITE", ctx.config.path, {"profile": name, **values}), *secrets)
     token = None if token_command else _read_token(ctx, with_token)
     save_profile(ctx.config_dir, name, values)
-    credentials.save(ctx.config_dir, name, credentials.Credential(origin_of(url), token) if token else None)
+    credentials.save(ctx.config_dir, name, credentials.Credential(parse_origin(url), token) if token else None)
     cache.forget_home(ctx, name)
     if use_it:
         use_profile(ctx.config_dir, name)

@@ -21,7 +21,7 @@ from docshare.cli.framework.prompts import confirm, confirm_irreversible
 from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean, parse_duration
 from docshare.contract.problems import Problem
-from docshare.contract.triggers import DESTRUCTIVE, read_values
+from docshare.contract.triggers import DESTRUCTIVE, parse_values
 
 Row = Mapping[str, Any]
 AdminCall = Callable[[str, dict[str, str]], Any]  # an admin command and its arguments to the instance
@@ -149,7 +149,7 @@ def _parse_values(ctx: Context, kind: str, words: Iterable[str], raw: str | None
     """Return the values of ``--raw``, overridden by ``--set``. Raise Stop (2) for an unknown key or value."""
     texts = {**(_read_file(ctx, raw) if raw is not None else {}), **parse_assignments(words)}
     try:
-        read_values(kind, texts)
+        parse_values(kind, texts)
     except Problem as problem:
         raise Stop(ExitCode.USAGE, problem.detail, hint=problem.hint) from None
     return texts

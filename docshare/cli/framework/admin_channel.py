@@ -141,7 +141,7 @@ def _silent(directory: Path) -> Stop:
 def _post_command(owner: "Owner", order: dict[str, Any]) -> Any:
     import requests
 
-    from docshare.client.answers import refused
+    from docshare.client.answers import parse_refusal
 
     with requests.Session() as http:
         http.trust_env = False  # loopback must not use a proxy, and ~/.netrc must not replace the key
@@ -154,7 +154,9 @@ def _post_command(owner: "Owner", order: dict[str, Any]) -> Any:
         )
     if answer.status_code != 200:
         wall = current_context().now() / 1000
-        raise refused(answer.status_code, answer.headers, answer.content, method="POST", path="/_admin", wall=wall)
+        raise parse_refusal(
+            answer.status_code, answer.headers, answer.content, method="POST", path="/_admin", wall=wall
+        )
     return answer.json()
 
 
@@ -221,14 +223,14 @@ def _find_running_owner(directory: Path) -> "Owner":
 
 def list_origins(directory: Path) -> tuple[str, ...]:
     """Return the origins, local and public, of the server that last owned a data directory; empty if there is none."""
-    from docshare.client.address import origin_of
+    from docshare.client.address import parse_origin
 
     if not has_data(directory):
         return ()  # the usual case with a remote server, and cheaper than importing the server's modules
     from docshare.server.store.instance import owner_of
 
     owner = owner_of(directory)
-    return () if owner is None else (origin_of(owner.url), origin_of(owner.base_url))
+    return () if owner is None else (parse_origin(owner.url), parse_origin(owner.base_url))
 
 
 def addresses_of(directory: Path) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local import credentials
 from docshare.cli.local.completion_words import hash_token
 from docshare.cli.local.settings import SettingValue, resolve_duration, resolve_profile, resolve_setting
-from docshare.client.address import origin_of
+from docshare.client.address import parse_origin
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
@@ -55,7 +55,7 @@ class Connection(NamedTuple):
 def resolve_connection(context: "Context") -> Connection:
     """Determine URL and credential without sending or running anything. Raise Stop (2) for an invalid URL."""
     name, url = resolve_profile(context), resolve_setting(context, "url")
-    origin = origin_of(str(url.value))
+    origin = parse_origin(str(url.value))
     if not origin:
         raise Stop(ExitCode.USAGE, f"{url.value!r} ({url.origin}) is not an http or https URL")
     return Connection(name, url, origin, *_find_credential(context, name.value, origin))
@@ -71,7 +71,7 @@ def _find_credential(
     if name is None:
         return None, "no profile is configured", ""
     values = context.config.profiles[name]
-    if "token_command" in values and origin_of(str(values.get("url", ""))) == origin:
+    if "token_command" in values and parse_origin(str(values.get("url", ""))) == origin:
         # Run on the first request only, and once: a password manager may prompt each time.
         return (
             cache(lambda: _run_token_command(context, values["token_command"])),

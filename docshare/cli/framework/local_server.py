@@ -7,7 +7,7 @@ imported.
 from pathlib import Path
 from typing import NamedTuple
 
-from docshare.client.address import is_loopback, origin_of
+from docshare.client.address import is_loopback, parse_origin
 
 
 class LocalServer(NamedTuple):
@@ -33,7 +33,7 @@ def read_local_server(data_dir: Path, origin: str, *, by_public_address: bool) -
         key = (data_dir / "instance.key").read_text(encoding="ascii").strip()
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    known = (origin_of(url), origin_of(public)) if by_public_address else (origin_of(url),)
+    known = (parse_origin(url), parse_origin(public)) if by_public_address else (parse_origin(url),)
     if not key or origin not in known or not _is_local_address(url) or not _is_held(data_dir / "lock"):
         return None
     return LocalServer(url, key)

@@ -13,7 +13,7 @@ from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import STDIN, read_bytes
 from docshare.cli.terminal.text import format_distinct_sizes
 from docshare.client.errors import Refused
-from docshare.contract.media import DOCUMENTS, HEAD_BYTES, detect_document, zip_kind
+from docshare.contract.media import DOCUMENTS, HEAD_BYTES, detect_document_type, detect_zip_type
 from docshare.contract.plans import PLAN_LIMITS, Plan
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def check_item(item: Item, *, command: str = "upload") -> Item:
 
 
 def _detect_kind(head: bytes, name: str) -> str | None:
-    kind = detect_document(head)
+    kind = detect_document_type(head)
     if kind not in _CONTAINERS:
         return kind
     extension = os.path.splitext(name)[1].lower()
@@ -183,13 +183,13 @@ def _detect_kind(head: bytes, name: str) -> str | None:
 
 def _detect_zip_kind(head: bytes, file: io.RawIOBase) -> str | None:
     """Return the kind of a zip file from its directory, as the server does; the file name does not count."""
-    if detect_document(head) != "zip":
+    if detect_document_type(head) != "zip":
         return None
     from zipfile import BadZipFile, ZipFile
 
     try:
         with ZipFile(cast(BinaryIO, file)) as package:
-            return zip_kind(package.namelist())
+            return detect_zip_type(package.namelist())
     except (BadZipFile, ValueError, NotImplementedError):
         return None
 

@@ -8,7 +8,7 @@ from docshare.cli.local.credentials import Credential
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
-    from docshare.client.oauth import Tokens
+    from docshare.client.oauth import IssuedTokens
 
 RENEWAL_MARGIN_MS = 60_000  # time for a request to arrive before the token expires, despite clock skew
 _LOCK = ".renewing"
@@ -54,7 +54,7 @@ def renew(context: "Context", profile: str, *, only_if_due: bool = False) -> Cre
         return renewed
 
 
-def build_credential(origin: str, client_id: str, tokens: "Tokens", now: int) -> Credential:
+def build_credential(origin: str, client_id: str, tokens: "IssuedTokens", now: int) -> Credential:
     """Return the credential to save for ``tokens`` issued at ``now`` (ms)."""
     ends = now + tokens.expires_in * 1000
     return Credential(origin, tokens.access, tokens.refresh, ends, client_id, tokens.scopes)

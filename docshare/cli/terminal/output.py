@@ -246,6 +246,8 @@ class Emitter:
 
     def _line(self, values: Sequence[Any]) -> None:
         if self._format == "csv":
+            from docshare.cli.terminal.csv_line import format_csv_line
+
             self._ctx.print(format_csv_line(values, raw=self._ctx.options.raw_csv, on_terminal=self._ctx.stdout_tty))
         else:
             self._ctx.print("\t".join(format_cell(value) for value in values))
@@ -289,29 +291,6 @@ def _is_encodable(text: str) -> bool:
     except UnicodeEncodeError:  # a lone surrogate from "\ud800" in the server's JSON
         return False
     return True
-
-
-def format_csv_line(values: Sequence[Any], *, raw: bool, on_terminal: bool = False) -> str:
-    """Return one line of CSV without its line end.
-
-    Text may come from readers: unless ``raw``, escape what looks like a formula; ``on_terminal``, escape characters
-    that could steer a terminal.
-    """
-    import csv
-    import io
-
-    out = io.StringIO()
-    read = format_cell if raw else escape_formula
-    csv.writer(out).writerow(read(value, exact=not on_terminal) for value in values)
-    return out.getvalue().removesuffix("\r\n")  # the writer quotes cells that hold a character of its line end
-
-
-def escape_formula(value: Any, *, exact: bool = False) -> str:
-    """Return a cell that a spreadsheet treats as text, even if it starts like a formula."""
-    from docshare.contract import sheets
-
-    text = format_cell(value, exact=exact)
-    return f"'{text}" if isinstance(value, str) and sheets.starts_formula(value) else text
 
 
 def is_json_requested(context: "Context") -> bool:

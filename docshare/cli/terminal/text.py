@@ -83,9 +83,11 @@ def format_distinct_sizes(one: int, other: int) -> tuple[str, str]:
 
 def format_duration(millis: int) -> str:
     """Return for example ``1m 42s``: at most two units; below a second ``0s``."""
-    from docshare.contract.wire import spoken  # not at the top: it imports datetime, which most commands do not need
+    from docshare.contract.wire import (
+        format_seconds,  # not at the top: it imports datetime, which most commands do not need
+    )
 
-    return spoken(millis // 1000)
+    return format_seconds(millis // 1000)
 
 
 def format_exact_duration(millis: int) -> str:

@@ -6,18 +6,18 @@ from typing import Any
 from flask import Flask, Response, current_app, g, request
 
 from docshare.server.api import problems
-from docshare.server.api.auth import NOWHERE, Admission, Entrance, Tally, admit
-from docshare.server.api.ratelimit import rate_headers, unattributed
+from docshare.server.api.auth import NO_ROUTE, AccessRule, Admission, CountMode, admit
+from docshare.server.api.ratelimit import full_allowance, rate_headers
 from docshare.server.api.routes import ROUTES, Route
 from docshare.server.http.multipart import FORM, FORM_ERROR
 from docshare.server.http.views import client_address, rt
 
-_ENTRANCES: dict[str, Entrance] = {f"api:{route.operation}": route.entrance for route in ROUTES}
+_ACCESS_BY_ENDPOINT: dict[str, AccessRule] = {f"api:{route.operation}": route.entrance for route in ROUTES}
 
-_NEGOTIATED = [
+_NEGOTIATED_HEADERS = [
     (name, f"{value}, Accept-Encoding" if name == "Vary" else value) for name, value in problems.COMMON_HEADERS
 ]
-_LASTING = [(name, value) for name, value in problems.COMMON_HEADERS if name not in ("Cache-Control", "Vary")]
+_CACHEABLE_HEADERS = [(name, value) for name, value in problems.COMMON_HEADERS if name not in ("Cache-Control", "Vary")]
 
 
 def register(app: Flask) -> None:
@@ -28,54 +28,54 @@ def register(app: Flask) -> None:
         app.add_url_rule(
             route.rule,
             endpoint=f"api:{route.operation}",
-            view_func=_view(route),
+            view_func=_make_view(route),
             methods=[route.method],
             provide_automatic_options=False,
         )
-    app.before_request(_enter)
-    app.after_request(_leave)
-    problems.register(app)
+    app.before_request(_admit_request)
+    app.after_request(_add_headers)
+    problems.register_error_handlers(app)
 
 
-def _view(route: Route) -> Callable[..., Response]:
+def _make_view(route: Route) -> Callable[..., Response]:
     if route.entrance.public:
         return lambda **names: route.view(*names.values())
     return lambda **names: route.view(g.admission.caller, *names.values())
 
 
-def _enter() -> None:
+def _admit_request() -> None:
     # First of all: if the judgement itself fails, the answer needs its headers all the same.
-    g.admission = Admission(unattributed(rt()))
-    wrong_method = problems.wrong_method(current_app.url_map, request.path, request.method)
-    if not problems.under_api(request.path):
+    g.admission = Admission(full_allowance(rt()))
+    wrong_method = problems.find_wrong_method(current_app.url_map, request.path, request.method)
+    if not problems.is_api_path(request.path):
         if wrong_method is not None:
             raise wrong_method
         return
-    entrance = NOWHERE if wrong_method is not None else _ENTRANCES.get(request.endpoint or "", NOWHERE)
+    entrance = NO_ROUTE if wrong_method is not None else _ACCESS_BY_ENDPOINT.get(request.endpoint or "", NO_ROUTE)
     environ: dict[str, Any] = request.environ
     # The bundled listener judged and counted an upload when its head was complete; only it puts these two here.
-    tally = Tally.BEFORE if FORM in environ or FORM_ERROR in environ else Tally.NOW
-    g.admission = admit(rt(), entrance, _header, client_address, tally)
+    tally = CountMode.BEFORE if FORM in environ or FORM_ERROR in environ else CountMode.NOW
+    g.admission = admit(rt(), entrance, _read_header, client_address, tally)
     if g.admission.refusal is not None:
         raise g.admission.refusal
     if wrong_method is not None:
         raise wrong_method
 
 
-def _header(name: str) -> str | None:
+def _read_header(name: str) -> str | None:
     value: str | None = request.environ.get(f"HTTP_{name.upper().replace('-', '_')}")
     return value
 
 
-def _leave(response: Response) -> Response:
-    if not problems.under_api(request.path):
+def _add_headers(response: Response) -> Response:
+    if not problems.is_api_path(request.path):
         return response
     common = problems.COMMON_HEADERS
     if "Cache-Control" in response.headers:  # a document that is the same for everybody: the view has set these
-        common = _LASTING
+        common = _CACHEABLE_HEADERS
     elif "Vary" in response.headers:
         del response.headers["Vary"]
-        common = _NEGOTIATED
+        common = _NEGOTIATED_HEADERS
     # No view sets any other of these, so they are added and not looked for first: there are many on every answer.
     response.headers.extend([*common, *rate_headers(g.admission.allowance)])
     return response

@@ -9,6 +9,6 @@ from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.files import files
 
 
-def show(caller: Caller) -> Response:
+def show_account(caller: Caller) -> Response:
     """``GET /user``: the account, its plan and what is left of it."""
-    return answers.json(represent.account(caller, files.active_count(rt(), caller.account_id)))
+    return answers.json_response(represent.account_record(caller, files.active_count(rt(), caller.account_id)))

@@ -16,4 +16,4 @@ def list_activity(caller: Caller) -> Response:
     kinds = parse_kinds(args.get("kind"))
     since, limit = parse_since(args.get("since"), ACTIVITY.largest), parse_limit(args.get("limit"))
     rows = activity_feed.page(rt(), caller, since=since, limit=limit, file=args.get("file"), kinds=kinds)
-    return answers.json([resources.activity_row(row) for row in rows])
+    return answers.json_response([resources.activity_row(row) for row in rows])

@@ -11,11 +11,11 @@ from werkzeug.wsgi import wrap_file
 from docshare.server.http import compression
 
 JSON_TYPE = "application/json"
-_ENCODE = _json.JSONEncoder(separators=(",", ":")).encode
+_encode_json = _json.JSONEncoder(separators=(",", ":")).encode
 
 
 @dataclass(frozen=True)
-class Fixed:
+class StaticBody:
     """A document that is the same for everybody: its bytes, the same compressed (None where that gains nothing), and a
     fingerprint of them."""
 
@@ -25,20 +25,20 @@ class Fixed:
     media_type: str
 
 
-def fixed(body: bytes, media_type: str, *, compress: bool = True) -> Fixed:
+def make_static(body: bytes, media_type: str, *, compress: bool = True) -> StaticBody:
     """Return ``body`` ready to be sent often; ``compress`` False for a format that is compressed already."""
     packed = compression.pack_well(body) if compress and len(body) >= compression.LEAST else None
-    return Fixed(body, packed, hashlib.sha256(body).hexdigest()[:32], media_type)
+    return StaticBody(body, packed, hashlib.sha256(body).hexdigest()[:32], media_type)
 
 
-def fixed_json(value: Any) -> Fixed:
+def make_static_json(value: Any) -> StaticBody:
     """Return ``value`` as JSON, ready to be sent often."""
-    return fixed(_ENCODE(value).encode(), JSON_TYPE)
+    return make_static(_encode_json(value).encode(), JSON_TYPE)
 
 
-def send(document: Fixed, cache_control: str) -> Response:
+def send_static(document: StaticBody, cache_control: str) -> Response:
     """Send ``document``, compressed if the client accepts that, or 304 if the client has it already."""
-    packed = takes_gzip() and document.packed is not None
+    packed = accepts_gzip() and document.packed is not None
     # Each coding is a representation of its own, so it needs a tag of its own.
     tag = f"{document.mark}-gzip" if packed else document.mark
     known = request.if_none_match.contains_weak(tag)
@@ -46,22 +46,22 @@ def send(document: Fixed, cache_control: str) -> Response:
     response = Response(body, 304 if known else 200, content_type=document.media_type)
     response.headers["ETag"] = f'"{tag}"'
     response.headers["Cache-Control"] = cache_control
-    return response if document.packed is None else allow_compressed(response, packed)
+    return response if document.packed is None else set_encoding_headers(response, packed)
 
 
-def json(value: Any, *, compress: bool = False) -> Response:
+def json_response(value: Any, *, compress: bool = False) -> Response:
     """Return ``value`` as JSON, its keys in the order they have; ``compress`` only what ``compression`` allows."""
-    body = _ENCODE(value).encode()
-    return negotiated(body) if compress else Response(body, content_type=JSON_TYPE)
+    body = _encode_json(value).encode()
+    return negotiate_json(body) if compress else Response(body, content_type=JSON_TYPE)
 
 
-def negotiated(body: bytes) -> Response:
+def negotiate_json(body: bytes) -> Response:
     """Return the JSON ``body``, compressed if the client accepts that and it is not tiny."""
-    packed = len(body) >= compression.LEAST and takes_gzip()
-    return allow_compressed(Response(compression.pack(body) if packed else body, content_type=JSON_TYPE), packed)
+    packed = len(body) >= compression.LEAST and accepts_gzip()
+    return set_encoding_headers(Response(compression.pack(body) if packed else body, content_type=JSON_TYPE), packed)
 
 
-def allow_compressed(response: Response, packed: bool) -> Response:
+def set_encoding_headers(response: Response, packed: bool) -> Response:
     """Tell caches that ``response`` may come compressed, and clients whether it does."""
     response.headers["Vary"] = "Accept-Encoding"
     if packed:
@@ -69,7 +69,7 @@ def allow_compressed(response: Response, packed: bool) -> Response:
     return response
 
 
-def from_file(source: IO[bytes], size: int, media_type: str) -> Response:
+def file_response(source: IO[bytes], size: int, media_type: str) -> Response:
     """The rest of ``source``, ``size`` bytes, which the response closes.
 
     The server's own file wrapper sends it from the I/O loop; a generator would hold a thread for each slow reader.
@@ -78,6 +78,6 @@ def from_file(source: IO[bytes], size: int, media_type: str) -> Response:
     return Response(body, headers={"Content-Length": str(size)}, content_type=media_type, direct_passthrough=True)
 
 
-def takes_gzip() -> bool:
+def accepts_gzip() -> bool:
     """Return whether the client of the running request accepts a compressed answer."""
     return compression.takes_gzip(request.environ.get("HTTP_ACCEPT_ENCODING"))

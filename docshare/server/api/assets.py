@@ -3,7 +3,7 @@
 from flask import Response, request
 
 from docshare.server.api import answers
-from docshare.server.api.files import received_file
+from docshare.server.api.files import receive_file
 from docshare.server.api.represent import resources
 from docshare.server.http import uploads
 from docshare.server.http.views import rt
@@ -11,8 +11,8 @@ from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.files import assets
 
 
-def create(caller: Caller, name: str) -> Response:
+def create_asset(caller: Caller, name: str) -> Response:
     """``POST /files/{id}/assets``: store the part ``file`` as what the part ``kind`` says."""
-    received = received_file(lambda length: assets.admit(rt(), caller, name, length))
+    received = receive_file(lambda length: assets.admit(rt(), caller, name, length))
     kind = uploads.received(request).fields.get("kind")
-    return answers.json(resources.asset(assets.add(rt(), caller, name, kind, received)))
+    return answers.json_response(resources.asset_object(assets.add(rt(), caller, name, kind, received)))

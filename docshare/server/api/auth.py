@@ -13,7 +13,7 @@ from docshare.contract.local import HEADER, is_proof
 from docshare.contract.problems import Problem
 from docshare.contract.scopes import Lane
 from docshare.server.api import session_lane
-from docshare.server.api.ratelimit import rate_problem
+from docshare.server.api.ratelimit import rate_limit_problem
 from docshare.server.api.session_lane import HeaderOf
 from docshare.server.http.rate_limits import Allowance, address_key, untouched
 from docshare.server.runtime import Runtime
@@ -23,7 +23,7 @@ from docshare.server.store.instance import instance_key
 
 
 @dataclass(frozen=True)
-class Entrance:
+class AccessRule:
     """What a route asks for: ``scope`` None and ``public`` False is an address that is no route; ``policy`` limits a
     public one by address, and any other besides what limits them all; ``manage``: manage tokens are known here,
     otherwise they are no credential; ``owners_only``: known, but only to be refused; ``session``: a browser's session
@@ -53,7 +53,7 @@ class Admission:
     key: str | None = None
 
 
-class Tally(Enum):
+class CountMode(Enum):
     """When a request is counted: ``NOW``; ``BEFORE``, so that its place in the window is taken; ``LATER``, by the
     application, so that this judgement only looks."""
 
@@ -62,16 +62,16 @@ class Tally(Enum):
     LATER = auto()
 
 
-NOWHERE = Entrance()
-_FORWARDED = ("x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "forwarded", "via")
+NO_ROUTE = AccessRule()
+_FORWARDING_HEADERS = ("x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "forwarded", "via")
 
 
 def admit(
     rt: Runtime,
-    entrance: Entrance,
+    entrance: AccessRule,
     header: HeaderOf,
     address: Callable[[], str],
-    tally: Tally = Tally.NOW,
+    tally: CountMode = CountMode.NOW,
 ) -> Admission:
     """Judge one request.
 
@@ -80,47 +80,47 @@ def admit(
     """
     authorization = header("authorization")
     if entrance.design:
-        return _by_design(rt, authorization, address())
+        return _admit_design_tool(rt, authorization, address())
     # Whoever shows a bearer is judged by that alone: it proves who asks, and no browser adds it by itself.
-    if entrance.session and not authorization and (signed_in := session_lane.holder(rt, header)):
-        return _counted(rt, entrance, signed_in, header, address, tally)
+    if entrance.session and not authorization and (signed_in := session_lane.find_session_caller(rt, header)):
+        return _admit_caller(rt, entrance, signed_in, header, address, tally)
     if entrance.public or not authorization:
         # A request without a credential counts under the general window of its address, not under failures.
-        admission = _by_address(rt, entrance, address(), tally)
+        admission = _admit_by_address(rt, entrance, address(), tally)
         missing = entrance.scope is not None and admission.refusal is None
-        return Admission(admission.allowance, refusal=_missing()) if missing else admission
+        return Admission(admission.allowance, refusal=_credential_problem()) if missing else admission
     try:
         caller = authenticate(rt, authorization)
     except Problem as problem:
         # Failed credentials are counted by address, or every guess would have a window of its own.
-        count = rt.limits.look if tally is Tally.LATER else rt.limits.hit
+        count = rt.limits.look if tally is CountMode.LATER else rt.limits.hit
         allowance = count(ADDRESS, address_key(address()), rt.config.address_limit)
-        return Admission(allowance, refusal=problem if allowance.allowed else rate_problem(allowance))
-    return _counted(rt, entrance, caller, header, address, tally)
+        return Admission(allowance, refusal=problem if allowance.allowed else rate_limit_problem(allowance))
+    return _admit_caller(rt, entrance, caller, header, address, tally)
 
 
-def _counted(
-    rt: Runtime, entrance: Entrance, caller: Caller, header: HeaderOf, address: Callable[[], str], tally: Tally
+def _admit_caller(
+    rt: Runtime, entrance: AccessRule, caller: Caller, header: HeaderOf, address: Callable[[], str], tally: CountMode
 ) -> Admission:
     """The judgement of a request whose ``caller`` is known."""
     # A valid key passes although its address used up its failures, or a stranger behind the same address
     # could lock its owner out. Keyed by the token, so that a header written in another way is no fresh window.
-    count = rt.limits.hit if tally is Tally.NOW else rt.limits.look
+    count = rt.limits.hit if tally is CountMode.NOW else rt.limits.look
     key = None
-    if _is_operators(rt, header, address):
+    if _is_local_operator(rt, header, address):
         allowance = untouched(REQUESTS, rt.config.rate_limit)
     else:
         allowance = count(REQUESTS, caller.credential, rt.config.rate_limit)
     if entrance.policy is not REQUESTS and allowance.allowed:
         key = address_key(address()) if entrance.policy.per == "address" else caller.credential
         allowance = count(entrance.policy, key, entrance.policy.limit)
-    refusal = _refusal(caller, entrance, allowance, tally)
+    refusal = _find_problem(caller, entrance, allowance, tally)
     if refusal is None and caller.lane is Lane.SESSION and not entrance.safe:
-        refusal = session_lane.refusal(rt, header)
+        refusal = session_lane.find_csrf_problem(rt, header)
     return Admission(allowance, caller, refusal, key)
 
 
-def give_back(rt: Runtime, admission: Admission) -> Admission:
+def refund(rt: Runtime, admission: Admission) -> Admission:
     """Return ``admission`` with the unit of the route's own limit given back: nothing was done for it."""
     if admission.key is None:
         return admission
@@ -128,11 +128,11 @@ def give_back(rt: Runtime, admission: Admission) -> Admission:
     return replace(admission, allowance=rt.limits.give_back(policy, admission.key, policy.limit))
 
 
-def _is_operators(rt: Runtime, header: HeaderOf, address: Callable[[], str]) -> bool:
+def _is_local_operator(rt: Runtime, header: HeaderOf, address: Callable[[], str]) -> bool:
     """Whether somebody sent this who can read the data directory, from this very host: no limit protects the server
     from them. Behind a proxy on this host everybody comes from loopback, so the address alone shows nothing."""
     proof, authorization = header(HEADER.lower()), header("authorization")
-    if not proof or not authorization or any(header(name) is not None for name in _FORWARDED):
+    if not proof or not authorization or any(header(name) is not None for name in _FORWARDING_HEADERS):
         return False
     return _is_loopback(address()) and is_proof(proof, instance_key(rt.config.data_dir), authorization)
 
@@ -144,7 +144,7 @@ def _is_loopback(address: str) -> bool:
         return False
 
 
-def _by_design(rt: Runtime, authorization: str | None, address: str) -> Admission:
+def _admit_design_tool(rt: Runtime, authorization: str | None, address: str) -> Admission:
     """The judgement of a request on the lane of the design tool, which has limits of its own.
 
     The address is counted first, so that nobody has tokens checked for free.
@@ -152,32 +152,32 @@ def _by_design(rt: Runtime, authorization: str | None, address: str) -> Admissio
     limit = rt.config.design_rate
     allowance = rt.limits.hit(DESIGN_ADDRESS, address_key(address), limit)
     if not allowance.allowed:
-        return Admission(allowance, refusal=rate_problem(allowance))
+        return Admission(allowance, refusal=rate_limit_problem(allowance))
     try:
         caller = tokens.caller(rt, authorization)
     except Problem as problem:
         return Admission(allowance, refusal=problem)
     allowance = rt.limits.hit(DESIGN_USER, caller.design_user, limit)
-    return Admission(allowance, caller, None if allowance.allowed else rate_problem(allowance))
+    return Admission(allowance, caller, None if allowance.allowed else rate_limit_problem(allowance))
 
 
-def _by_address(rt: Runtime, entrance: Entrance, address: str, tally: Tally) -> Admission:
+def _admit_by_address(rt: Runtime, entrance: AccessRule, address: str, tally: CountMode) -> Admission:
     policy = entrance.policy if entrance.public else REQUESTS
     limit = rt.config.rate_limit if policy is REQUESTS else policy.limit
-    count = rt.limits.look if tally is Tally.LATER else rt.limits.hit
+    count = rt.limits.look if tally is CountMode.LATER else rt.limits.hit
     allowance = count(policy, address_key(address), limit)
-    return Admission(allowance, refusal=None if allowance.allowed else rate_problem(allowance))
+    return Admission(allowance, refusal=None if allowance.allowed else rate_limit_problem(allowance))
 
 
-def _missing() -> Problem:
+def _credential_problem() -> Problem:
     return Problem("unauthorized", "This route needs a credential.")
 
 
-def _refusal(caller: Caller, entrance: Entrance, allowance: Allowance, tally: Tally) -> Problem | None:
-    if tally is not Tally.BEFORE and not allowance.allowed:
-        return rate_problem(allowance)
+def _find_problem(caller: Caller, entrance: AccessRule, allowance: Allowance, tally: CountMode) -> Problem | None:
+    if tally is not CountMode.BEFORE and not allowance.allowed:
+        return rate_limit_problem(allowance)
     if caller.lane is Lane.MANAGE:
-        return _manage_refusal(caller, entrance)
+        return _find_manage_problem(caller, entrance)
     if caller.lane is not Lane.SESSION and not entrance.bearer:
         return invalid("Only a signed-in browser can do this here; with a key there is the same below /api/v1.")
     try:
@@ -188,7 +188,7 @@ def _refusal(caller: Caller, entrance: Entrance, allowance: Allowance, tally: Ta
     return None
 
 
-def _manage_refusal(caller: Caller, entrance: Entrance) -> Problem | None:
+def _find_manage_problem(caller: Caller, entrance: AccessRule) -> Problem | None:
     """Why a manage token may not pass; what its file says to it is the service's matter."""
     if not entrance.manage:
         return invalid("A manage token is no credential here.")

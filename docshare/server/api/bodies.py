@@ -7,17 +7,17 @@ from flask import request
 from docshare.contract.problems import Problem
 from docshare.server.http.strict_json import parse_object
 
-JSON_BODY = 1 << 20  # bytes
+MAX_JSON_BYTES = 1 << 20  # bytes
 
 
-def json_object() -> dict[str, Any]:
+def read_json_object() -> dict[str, Any]:
     """The JSON object that the request carries; ``{}`` where it carries nothing.
 
     Raises ``bad_request``, ``payload_too_large`` and ``unsupported_media_type`` (a body that is not declared as JSON).
     """
-    raw = request.stream.read(JSON_BODY + 1)
+    raw = request.stream.read(MAX_JSON_BYTES + 1)
     if not raw:
         return {}
     if not request.is_json:
         raise Problem("unsupported_media_type", "Send the body as application/json.")
-    return parse_object(raw, JSON_BODY)
+    return parse_object(raw, MAX_JSON_BYTES)

@@ -14,12 +14,12 @@ def list_deliveries(caller: Caller, webhook: str) -> Response:
     """``GET /webhooks/{uuid}/deliveries``: with the cursor rules of the gate stream."""
     since = parse_since(request.args.get("since"), INT64_MAX)
     rows = deliveries.page(rt(), caller, webhook, since=since, limit=parse_limit(request.args.get("limit")))
-    return answers.json([represent_deliveries.delivery(row) for row in rows], compress=True)
+    return answers.json_response([represent_deliveries.delivery_object(row) for row in rows], compress=True)
 
 
 def redeliver(caller: Caller, webhook: str, delivery: str) -> Response:
     """``POST /webhooks/{uuid}/deliveries/{id}/redeliver``: the row, queued again."""
     row = deliveries.redeliver(rt(), caller, webhook, delivery)
-    response = answers.json(represent_deliveries.delivery(row))
+    response = answers.json_response(represent_deliveries.delivery_object(row))
     response.status_code = 202
     return response

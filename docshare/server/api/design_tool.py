@@ -2,9 +2,9 @@
 
 from flask import Response
 
-from docshare.contract.wire import present
+from docshare.contract.wire import drop_none
 from docshare.server.api import answers
-from docshare.server.api.bodies import json_object
+from docshare.server.api.bodies import read_json_object
 from docshare.server.api.represent import designs, resources
 from docshare.server.http.views import rt
 from docshare.server.services.accounts.callers import Caller
@@ -14,10 +14,10 @@ from docshare.server.services.designs import publish as design_tool
 def publish(caller: Caller) -> Response:
     """``POST /design-tool/import``: fetch the PDF of a design and share it without an account; the import result with
     both tokens, shown this once."""
-    published = design_tool.publish(rt(), caller, json_object())
+    published = design_tool.publish(rt(), caller, read_json_object())
     file, base_url = published.file, rt().config.base_url
-    return answers.json(
-        present(
+    return answers.json_response(
+        drop_none(
             {
                 "uuid": file.uuid,
                 "shortId": file.short_id,
@@ -33,8 +33,8 @@ def publish(caller: Caller) -> Response:
     )
 
 
-def status(caller: Caller) -> Response:
+def show_status(caller: Caller) -> Response:
     """``POST /design-tool/design/status``: what became of a design. Of one that this user has not shared,
     ``claimed`` and ``publishedByOther`` are all there is to tell."""
-    told = design_tool.status(rt(), caller, json_object())
-    return answers.json(designs.status(rt().config.base_url, told))
+    told = design_tool.status(rt(), caller, read_json_object())
+    return answers.json_response(designs.design_status(rt().config.base_url, told))

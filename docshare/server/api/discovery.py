@@ -11,15 +11,15 @@ from docshare.contract.limits import DEPRECATION_NOTICE_MS, RATE_HEADERS, REQUES
 from docshare.contract.plans import DAY
 from docshare.contract.problems import MEDIA_TYPE
 from docshare.contract.scopes import BEARER, LANES, OPERATIONS, SCOPES, Lane
-from docshare.contract.wire import present
+from docshare.contract.wire import drop_none
 from docshare.server.api import answers
 from docshare.server.http.views import rt
 
-_LOOK_AGAIN = "private, no-cache"  # a browser may keep the document, and asks whether it has changed
+_REVALIDATE = "private, no-cache"  # a browser may keep the document, and asks whether it has changed
 
 # Lane -> where its credential is sent, and what it is for. A refresh token is exchanged at the token endpoint, and is
 # not a credential of the API.
-_LANES: dict[Lane, dict[str, str]] = {
+_LANE_DESCRIPTIONS: dict[Lane, dict[str, str]] = {
     Lane.API_KEY: {"scheme": "Bearer", "description": "An API key of an account; holds every scope."},
     Lane.OAUTH: {"scheme": "Bearer", "description": "An OAuth 2.0 access token; holds the scopes that were granted."},
     Lane.MANAGE: {"scheme": "Bearer", "description": "Changes the settings of one file that nobody has claimed."},
@@ -29,24 +29,24 @@ _LANES: dict[Lane, dict[str, str]] = {
 }
 
 
-def show() -> Response:
+def show_discovery() -> Response:
     """``GET /api/v1``: the discovery document."""
     config = rt().config
-    return answers.send(_document(config.base_url, config.rate_limit), _LOOK_AGAIN)
+    return answers.send_static(_build_document(config.base_url, config.rate_limit), _REVALIDATE)
 
 
-def openapi() -> Response:
+def show_openapi() -> Response:
     """``GET /api/v1/openapi.json``: the OpenAPI description of this server's routes."""
-    return answers.send(_description(rt().config.base_url), _LOOK_AGAIN)
+    return answers.send_static(_load_openapi(rt().config.base_url), _REVALIDATE)
 
 
-def prepare(base_url: str) -> None:
+def preload_openapi(base_url: str) -> None:
     """Read the OpenAPI description now, so that the first request for it does not wait for that."""
-    _description(base_url)
+    _load_openapi(base_url)
 
 
 @cache
-def _document(base_url: str, rate_limit: int) -> answers.Fixed:
+def _build_document(base_url: str, rate_limit: int) -> answers.StaticBody:
     specification = f"{base_url}/api/v1/openapi.json"
     document = {
         "name": "docshare",
@@ -54,7 +54,7 @@ def _document(base_url: str, rate_limit: int) -> answers.Fixed:
         "specification": {"url": specification, "version": SPECIFICATION_VERSION},
         "documentation": specification,
         "authentication": {
-            "lanes": [_lane(lane) for lane in _LANES],
+            "lanes": [_describe_lane(lane) for lane in _LANE_DESCRIPTIONS],
             "oauth": {
                 "authorizationServer": f"{base_url}/.well-known/oauth-authorization-server",
                 "protectedResource": f"{base_url}/.well-known/oauth-protected-resource",
@@ -76,18 +76,18 @@ def _document(base_url: str, rate_limit: int) -> answers.Fixed:
             name: f"{row.method} {row.path}" for name, row in OPERATIONS.items() if not name.startswith("oauth.")
         },
     }
-    return answers.fixed_json(document)
+    return answers.make_static_json(document)
 
 
-def _lane(lane: Lane) -> dict[str, Any]:
+def _describe_lane(lane: Lane) -> dict[str, Any]:
     row = LANES[lane]
     operations = ["files.claim"] if lane is Lane.CLAIM else [
         name for name, operation in OPERATIONS.items() if lane in operation.lanes
     ]  # fmt: skip
-    return present(
+    return drop_none(
         {
             "name": lane.value,
-            **_LANES[lane],
+            **_LANE_DESCRIPTIONS[lane],
             "prefix": row.prefix,
             "scopes": sorted(row.scopes & SCOPES.keys()),
             # An API key or access token reaches whatever its scopes allow.
@@ -97,10 +97,10 @@ def _lane(lane: Lane) -> dict[str, Any]:
 
 
 @cache
-def _description(base_url: str) -> answers.Fixed:
+def _load_openapi(base_url: str) -> answers.StaticBody:
     import yaml  # here: only this document needs it
 
     text = files("docshare.server.api").joinpath("openapi.yaml").read_text(encoding="utf-8")
     # The parser in C takes a tenth of the time; it is missing where PyYAML was built without libyaml.
     described: dict[str, Any] = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both safe
-    return answers.fixed_json({**described, "servers": [{"url": base_url}]})
+    return answers.make_static_json({**described, "servers": [{"url": base_url}]})

@@ -9,8 +9,8 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.routing import Map, Rule
 
 from docshare.contract.problems import Problem
-from docshare.server.api.auth import NOWHERE, Admission, Tally, admit
-from docshare.server.api.problems import http_problem, refuse, under_api, wrong_method
+from docshare.server.api.auth import NO_ROUTE, Admission, CountMode, admit
+from docshare.server.api.problems import build_refusal, convert_http_error, find_wrong_method, is_api_path
 from docshare.server.api.routes import ROUTES, Route
 from docshare.server.http import health
 from docshare.server.http.uploads import FORM_OVERHEAD
@@ -18,21 +18,21 @@ from docshare.server.http.verdicts import Accept, Head, Judge, Verdict
 from docshare.server.http.views import forwarded_address
 from docshare.server.runtime import Runtime
 
-SMALL_BODY = 1 << 20  # bytes of any body that is no upload
-BEACON_BODY = 64 << 10
-PROBE_BODY = 4 << 30  # more than any upload; the listener has a limit of its own
+MAX_SMALL_BODY = 1 << 20  # bytes of any body that is no upload
+MAX_BEACON_BODY = 64 << 10
+MAX_PROBE_BODY = 4 << 30  # more than any upload; the listener has a limit of its own
 
-_SMALL = Accept(SMALL_BODY)
-_BEACON = Accept(BEACON_BODY)
-_PROBE = Accept(PROBE_BODY, discard=True)
-_BY_OPERATION = {route.operation: route for route in ROUTES}
-_MAP = Map(
+_ACCEPT_SMALL = Accept(MAX_SMALL_BODY)
+_ACCEPT_BEACON = Accept(MAX_BEACON_BODY)
+_ACCEPT_PROBE = Accept(MAX_PROBE_BODY, discard=True)
+_ROUTES_BY_OPERATION = {route.operation: route for route in ROUTES}
+_URL_MAP = Map(
     [Rule(route.rule, methods=[route.method], endpoint=route.operation) for route in ROUTES], merge_slashes=False
 ).bind("")
 
 
 @dataclass(frozen=True)
-class _Target:
+class _RouteMatch:
     """Where a request leads: a ``route`` and the ``names`` in its path, or the ``problem`` of an unknown address."""
 
     route: Route | None = None
@@ -49,67 +49,67 @@ def make_judge(rt: Runtime) -> Judge:
     """The judge of one server. It runs in the listener's loop, so it does no more than two short reads."""
 
     def judge(head: Head) -> Verdict:
-        if under_api(head.path) and (head.chunked or head.content_length):
+        if is_api_path(head.path) and (head.chunked or head.content_length):
             return _judge_body(rt, head)
         if head.path == health.PATH and rt.probes.known(health.probe_in(head.query), rt.clock()):
-            return _PROBE
-        return _BEACON if head.path.endswith("/beacon") else _SMALL
+            return _ACCEPT_PROBE
+        return _ACCEPT_BEACON if head.path.endswith("/beacon") else _ACCEPT_SMALL
 
     return judge
 
 
 def _judge_body(rt: Runtime, head: Head) -> Verdict:
     """A request under /api that brings a body. What is refused here, and every upload, is counted here."""
-    target = _target(head)
+    target = _match_route(head)
     if target.route is not None and target.route.entrance.design:
-        return _SMALL  # who asks is known once keys were fetched, which must not hold up this loop
-    if target.problem is None and not target.takes_uploads and (head.content_length or 0) <= SMALL_BODY:
-        return _judge_chunks(rt, head, target) if head.chunked else _SMALL
-    admission = _admit(rt, head, target, Tally.NOW)
+        return _ACCEPT_SMALL  # who asks is known once keys were fetched, which must not hold up this loop
+    if target.problem is None and not target.takes_uploads and (head.content_length or 0) <= MAX_SMALL_BODY:
+        return _judge_chunked_body(rt, head, target) if head.chunked else _ACCEPT_SMALL
+    admission = _admit(rt, head, target, CountMode.NOW)
     try:
-        return _accept(rt, head, target, admission)
+        return _accept_upload(rt, head, target, admission)
     except Problem as problem:
-        return refuse(rt, problem, admission.allowance)
+        return build_refusal(rt, problem, admission.allowance)
 
 
-def _judge_chunks(rt: Runtime, head: Head, target: _Target) -> Verdict:
+def _judge_chunked_body(rt: Runtime, head: Head, target: _RouteMatch) -> Verdict:
     """A body of unknown size where none but small ones are taken: the application counts what may go on to it."""
-    refusal = _admit(rt, head, target, Tally.LATER).refusal
+    refusal = _admit(rt, head, target, CountMode.LATER).refusal
     if refusal is None:
-        return _SMALL
-    return refuse(rt, refusal, _admit(rt, head, target, Tally.NOW).allowance)
+        return _ACCEPT_SMALL
+    return build_refusal(rt, refusal, _admit(rt, head, target, CountMode.NOW).allowance)
 
 
-def _admit(rt: Runtime, head: Head, target: _Target, tally: Tally) -> Admission:
+def _admit(rt: Runtime, head: Head, target: _RouteMatch, tally: CountMode) -> Admission:
     headers = head.headers
     return admit(
         rt,
-        NOWHERE if target.route is None else target.route.entrance,
+        NO_ROUTE if target.route is None else target.route.entrance,
         headers.get,
         lambda: forwarded_address(rt, head.peer, headers.get("x-forwarded-for")),
         tally,
     )
 
 
-def _target(head: Head) -> _Target:
-    wrong = wrong_method(_MAP.map, head.path, head.method)
+def _match_route(head: Head) -> _RouteMatch:
+    wrong = find_wrong_method(_URL_MAP.map, head.path, head.method)
     if wrong is not None:
-        return _Target(problem=http_problem(wrong))
+        return _RouteMatch(problem=convert_http_error(wrong))
     try:
-        operation, names = _MAP.match(head.path, method=head.method)
+        operation, names = _URL_MAP.match(head.path, method=head.method)
     except HTTPException as error:
-        return _Target(problem=http_problem(error))
-    return _Target(_BY_OPERATION[operation], dict(names))
+        return _RouteMatch(problem=convert_http_error(error))
+    return _RouteMatch(_ROUTES_BY_OPERATION[operation], dict(names))
 
 
-def _accept(rt: Runtime, head: Head, target: _Target, admission: Admission) -> Accept:
+def _accept_upload(rt: Runtime, head: Head, target: _RouteMatch, admission: Admission) -> Accept:
     """The terms on which the upload may come. Raises the Problem that refuses it."""
     problem = admission.refusal or target.problem
     if problem is not None:
         raise problem
     public = target.route is not None and target.route.entrance.public
     if target.route is None or target.route.upload is None or (admission.caller is None and not public):
-        raise Problem("payload_too_large", f"The body is larger than {SMALL_BODY} bytes.")
+        raise Problem("payload_too_large", f"The body is larger than {MAX_SMALL_BODY} bytes.")
     least = None if head.content_length is None else max(head.content_length - FORM_OVERHEAD, 0)
     max_file = target.route.upload(rt, admission.caller, target.names, least)
     too_large = Problem("payload_too_large", f"The file is larger than {max_file} bytes.")
@@ -117,5 +117,5 @@ def _accept(rt: Runtime, head: Head, target: _Target, admission: Admission) -> A
         max_body=max_file + FORM_OVERHEAD,
         intake=True,
         max_file=max_file,
-        on_too_large=refuse(rt, too_large, admission.allowance),
+        on_too_large=build_refusal(rt, too_large, admission.allowance),
     )

@@ -5,7 +5,7 @@ from flask import Response, request
 from docshare.contract.problems import Problem
 from docshare.contract.streams import STREAMS, parse_limit, parse_since, parse_type
 from docshare.server.api import answers
-from docshare.server.api.problems import draw_plain
+from docshare.server.api.problems import render_plain_problem
 from docshare.server.api.represent import resources
 from docshare.server.http.views import rt
 from docshare.server.services.accounts.callers import Caller
@@ -14,15 +14,15 @@ from docshare.server.services.events import feed
 
 def list_events(caller: Caller) -> Response:
     """``GET /events``: one page of the stream that ``type`` names."""
-    return _page(caller, parse_type(request.args.get("type")))
+    return _respond_page(caller, parse_type(request.args.get("type")))
 
 
 def list_gate_responses(caller: Caller) -> Response:
     """``GET /gate-responses``: the gate stream; a ``type`` is not looked at."""
-    return _page(caller, "gate")
+    return _respond_page(caller, "gate")
 
 
-def _page(caller: Caller, stream: str) -> Response:
+def _respond_page(caller: Caller, stream: str) -> Response:
     args = request.args
     since = parse_since(args.get("since"), STREAMS[stream].largest)
     limit = parse_limit(args.get("limit"))
@@ -30,6 +30,6 @@ def _page(caller: Caller, stream: str) -> Response:
         rows = feed.page(rt(), caller, stream, since=since, limit=limit, file=args.get("file"))
     except Problem as problem:
         # This one 403 is plain text.
-        return draw_plain(problem)
+        return render_plain_problem(problem)
     # Gate rows hold what readers wrote, each beside the others.
-    return answers.json([resources.feed_row(stream, row) for row in rows], compress=stream != "gate")
+    return answers.json_response([resources.feed_row(stream, row) for row in rows], compress=stream != "gate")

@@ -14,35 +14,41 @@ from json.encoder import encode_basestring_ascii
 from operator import itemgetter
 from typing import Any
 
-from docshare.contract.wire import instant
+from docshare.contract.wire import format_instant
 from docshare.server.api.represent import resources
 from docshare.server.services.files.files import FileRow
 
-Draw = Callable[[FileRow], str]
+RowEncoder = Callable[[FileRow], str]
 
 _BLOCK_ROWS = 500
-_SHAPES = 1000  # kept at a time
-_MARK = "\0"
-_MARKED_NUMBER, _MARKED_WORD = re.compile(r'"\\u0000(\w+)\\u0000"'), re.compile(r"\\u0000(\w+)\\u0000")
+_MAX_SHAPES = 1000  # kept at a time
+_MARKER = "\0"
+_MARKED_NUMBER, _MARKED_TEXT = re.compile(r'"\\u0000(\w+)\\u0000"'), re.compile(r"\\u0000(\w+)\\u0000")
 
 # What is filled in. Everything else of a row, and which of these are unset, makes its shape.
 _NUMBERS = ("size", "total_pages", "content_version", "view_count", "views_consumed", "view_limit")
-_WORDS = ("uuid", "short_id", "slug", "original_name", "sha256")
+_TEXTS = ("uuid", "short_id", "slug", "original_name", "sha256")
 _TIMES = ("created_at", "updated_at", "delete_at", "burned_at")
-_FILLED = (*_NUMBERS, *_WORDS, *_TIMES)
-_UNSEEN = ("id", "blob")  # no part of the File object
+_VARYING_COLUMNS = (*_NUMBERS, *_TEXTS, *_TIMES)
+_UNUSED_COLUMNS = ("id", "blob")  # no part of the File object
 
-_AT = {name: place for place, name in enumerate(FileRow._fields)}
-_SHAPE = itemgetter(*(_AT[name] for name in FileRow._fields if name not in (*_FILLED, *_UNSEEN)))
-_NAME, _SLUG, _LIMIT = _AT["original_name"], _AT["slug"], _AT["view_limit"]
-_CREATED, _UPDATED, _EXPIRY, _BURNED = (_AT[name] for name in _TIMES)
+_COLUMN_INDEX = {name: place for place, name in enumerate(FileRow._fields)}
+_shape_key = itemgetter(
+    *(_COLUMN_INDEX[name] for name in FileRow._fields if name not in (*_VARYING_COLUMNS, *_UNUSED_COLUMNS))
+)
+_NAME_INDEX, _SLUG_INDEX, _LIMIT_INDEX = (
+    _COLUMN_INDEX["original_name"],
+    _COLUMN_INDEX["slug"],
+    _COLUMN_INDEX["view_limit"],
+)
+_CREATED_INDEX, _UPDATED_INDEX, _EXPIRY_INDEX, _BURNED_INDEX = (_COLUMN_INDEX[name] for name in _TIMES)
 # An instant cannot hold a marker, so each time has one that no file can have.
 _MARKED_TIMES = {name: -62_135_596_800_000 + number for number, name in enumerate(_TIMES, 1)}
 
 
-def array(base_url: str, rows: Iterable[FileRow]) -> Iterator[bytes]:
+def encode_array(base_url: str, rows: Iterable[FileRow]) -> Iterator[bytes]:
     """The JSON array of the File objects of ``rows``, in blocks."""
-    lines = objects(base_url, rows)
+    lines = encode_objects(base_url, rows)
     start = b"["
     while block := list(islice(lines, _BLOCK_ROWS)):
         yield start + ",".join(block).encode("ascii")
@@ -50,36 +56,41 @@ def array(base_url: str, rows: Iterable[FileRow]) -> Iterator[bytes]:
     yield b"]" if start == b"," else b"[]"
 
 
-def objects(base_url: str, rows: Iterable[FileRow]) -> Iterator[str]:
+def encode_objects(base_url: str, rows: Iterable[FileRow]) -> Iterator[str]:
     """The JSON text of the File object of each row: byte for byte that of ``represent.file``."""
-    shapes: dict[tuple[Any, ...], Draw] = {}
+    shapes: dict[tuple[Any, ...], RowEncoder] = {}
     for row in rows:
-        absent = (row[_SLUG] is None, row[_EXPIRY] is None, row[_BURNED] is None, row[_LIMIT] is None)
-        key = (_SHAPE(row), *absent, row.total_pages if _has_range(row) else None)
+        absent = (
+            row[_SLUG_INDEX] is None,
+            row[_EXPIRY_INDEX] is None,
+            row[_BURNED_INDEX] is None,
+            row[_LIMIT_INDEX] is None,
+        )
+        key = (_shape_key(row), *absent, row.total_pages if _has_range(row) else None)
         draw = shapes.get(key)
         if draw is None:
-            if len(shapes) >= _SHAPES:
+            if len(shapes) >= _MAX_SHAPES:
                 shapes.clear()
-            draw = shapes[key] = _drawer(base_url, row)
+            draw = shapes[key] = _make_encoder(base_url, row)
         yield draw(row)
 
 
-def _drawer(base_url: str, row: FileRow) -> Draw:
+def _make_encoder(base_url: str, row: FileRow) -> RowEncoder:
     """What draws every row of the shape of ``row``."""
 
     def slowly(row: FileRow) -> str:
-        return json.dumps(resources.file(base_url, row), separators=(",", ":"))
+        return json.dumps(resources.file_object(base_url, row), separators=(",", ":"))
 
-    filling = _filling(slowly(row._replace(**_markers(row))))
+    filling = _compile_template(slowly(row._replace(**_make_markers(row))))
     return filling if filling(row) == slowly(row) else slowly
 
 
-def _markers(row: FileRow) -> dict[str, Any]:
+def _make_markers(row: FileRow) -> dict[str, Any]:
     """A marker for each value of ``row`` that is filled in and set."""
-    marked: dict[str, Any] = {name: f"{_MARK}{name}{_MARK}" for name in (*_NUMBERS, *_WORDS)} | _MARKED_TIMES
+    marked: dict[str, Any] = {name: f"{_MARKER}{name}{_MARKER}" for name in (*_NUMBERS, *_TEXTS)} | _MARKED_TIMES
     if _has_range(row):
         del marked["total_pages"]
-    return {name: mark for name, mark in marked.items() if row[_AT[name]] is not None}
+    return {name: mark for name, mark in marked.items() if row[_COLUMN_INDEX[name]] is not None}
 
 
 def _has_range(row: FileRow) -> bool:
@@ -87,25 +98,25 @@ def _has_range(row: FileRow) -> bool:
     return '"pageRange"' in row.settings
 
 
-def _filling(marked: str) -> Draw:
+def _compile_template(marked: str) -> RowEncoder:
     """Fills the markers in the JSON text ``marked``."""
     marked = marked.replace("%", "%%")
     for name, moment in _MARKED_TIMES.items():
-        marked = marked.replace(instant(moment), f"\\u0000{name}\\u0000")
+        marked = marked.replace(format_instant(moment), f"\\u0000{name}\\u0000")
     marked = _MARKED_NUMBER.sub(lambda found: found[0][1:-1] if found[1] in _NUMBERS else found[0], marked)
-    places = [_AT.get(name, _NAME) for name in _MARKED_WORD.findall(marked)]
-    form, pick = _MARKED_WORD.sub("%s", marked), itemgetter(*places)
+    places = [_COLUMN_INDEX.get(name, _NAME_INDEX) for name in _MARKED_TEXT.findall(marked)]
+    form, pick = _MARKED_TEXT.sub("%s", marked), itemgetter(*places)
 
     def fill(row: FileRow) -> str:
         values: list[Any] = list(row)
-        values[_NAME] = encode_basestring_ascii(values[_NAME])[1:-1]
-        created, updated = values[_CREATED], values[_UPDATED]
-        values[_CREATED] = drawn = instant(created)
-        values[_UPDATED] = drawn if updated == created else instant(updated)
-        if values[_EXPIRY] is not None:
-            values[_EXPIRY] = instant(values[_EXPIRY])
-        if values[_BURNED] is not None:
-            values[_BURNED] = instant(values[_BURNED])
+        values[_NAME_INDEX] = encode_basestring_ascii(values[_NAME_INDEX])[1:-1]
+        created, updated = values[_CREATED_INDEX], values[_UPDATED_INDEX]
+        values[_CREATED_INDEX] = drawn = format_instant(created)
+        values[_UPDATED_INDEX] = drawn if updated == created else format_instant(updated)
+        if values[_EXPIRY_INDEX] is not None:
+            values[_EXPIRY_INDEX] = format_instant(values[_EXPIRY_INDEX])
+        if values[_BURNED_INDEX] is not None:
+            values[_BURNED_INDEX] = format_instant(values[_BURNED_INDEX])
         text: str = form % pick(values)
         return text
 

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from flask import Response, request
 
 from docshare.contract.problems import Problem
-from docshare.contract.wire import instant
+from docshare.contract.wire import format_instant
 from docshare.server.api import answers, file_list
 from docshare.server.api.represent import resources as represent
 from docshare.server.http import uploads
@@ -18,18 +18,18 @@ from docshare.server.http.views import rt
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.files import files, intake
 
-_HELD_BYTES = 1 << 20  # of an answer that stands in memory
+_MAX_BUFFERED_BYTES = 1 << 20  # of an answer that stands in memory
 
 
 def upload(caller: Caller) -> Response:
     """``POST /files``: store the PDF in the multipart part ``file``; the upload result."""
-    taken = intake.take(rt(), caller, received_file(lambda length: intake.admit(rt(), caller, length)))
+    taken = intake.take(rt(), caller, receive_file(lambda length: intake.admit(rt(), caller, length)))
     link = represent.share_url(rt().config.base_url, taken.row.short_id)
-    said = represent.remarks("The file is shared.", taken.warning, taken.left_out)
-    return answers.json({"uuid": taken.row.uuid, "shortId": taken.row.short_id, "shareUrl": link, **said})
+    said = represent.result_message("The file is shared.", taken.warning, taken.left_out)
+    return answers.json_response({"uuid": taken.row.uuid, "shortId": taken.row.short_id, "shareUrl": link, **said})
 
 
-def received_file(admit: Callable[[int], int]) -> ReceivedFile:
+def receive_file(admit: Callable[[int], int]) -> ReceivedFile:
     """The file part of the form that the request carries.
 
     Parameters: ``admit`` judges by the least size of the file in bytes and returns the largest that may follow; the
@@ -43,11 +43,11 @@ def received_file(admit: Callable[[int], int]) -> ReceivedFile:
     _require_form()
     received = uploads.received(request, max_file).files.get("file")
     if received is None:
-        raise _no_file()
+        raise _missing_file_problem()
     return received
 
 
-def _no_file() -> Problem:
+def _missing_file_problem() -> Problem:
     return Problem("bad_request", "The form has no file part named 'file'.")
 
 
@@ -56,7 +56,7 @@ def _require_form() -> None:
     content_type = request.content_type or ""
     if not content_type and not _has_body():
         # Where nothing was sent, the file part is missing; no content type is wrong.
-        raise _no_file()
+        raise _missing_file_problem()
     if content_type.partition(";")[0].strip(" \t").lower() != "multipart/form-data":
         raise Problem("unsupported_media_type", "Send the file as multipart/form-data, in the part 'file'.")
 
@@ -69,43 +69,45 @@ def _has_body() -> bool:
 def list_files(caller: Caller) -> Response:
     """``GET /files``: a bare array, newest first; a long one is sent from a file, never from memory."""
     base_url = rt().config.base_url
-    blocks = file_list.array(base_url, files.list_files(rt(), caller))
+    blocks = file_list.encode_array(base_url, files.list_files(rt(), caller))
     held = bytearray()
     for block in blocks:
         held += block
-        if len(held) > _HELD_BYTES:
-            return _spooled(held, blocks)
-    return answers.negotiated(bytes(held))
+        if len(held) > _MAX_BUFFERED_BYTES:
+            return _respond_from_spool(held, blocks)
+    return answers.negotiate_json(bytes(held))
 
 
-def _spooled(held: bytearray, rest: Iterator[bytes]) -> Response:
+def _respond_from_spool(held: bytearray, rest: Iterator[bytes]) -> Response:
     """A long answer, written down first: a slow reader holds neither a thread nor a read transaction then."""
     spool = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it
-    packed = answers.takes_gzip()
+    packed = answers.accepts_gzip()
     with open_gzip(spool) if packed else nullcontext(spool) as target:
         target.write(held)
         for block in rest:
             target.write(block)
     size = spool.tell()
     spool.seek(0)
-    return answers.allow_compressed(answers.from_file(spool, size, answers.JSON_TYPE), packed)
+    return answers.set_encoding_headers(answers.file_response(spool, size, answers.JSON_TYPE), packed)
 
 
-def show(caller: Caller, name: str) -> Response:
+def show_file(caller: Caller, name: str) -> Response:
     """``GET /files/{id}``: the File with its revisions."""
     row, revisions = files.show(rt(), caller, name)
-    return answers.json(represent.file(rt().config.base_url, row, revisions), compress=True)
+    return answers.json_response(represent.file_object(rt().config.base_url, row, revisions), compress=True)
 
 
-def delete(caller: Caller, name: str) -> Response:
+def delete_file(caller: Caller, name: str) -> Response:
     """``DELETE /files/{id}``: to the trash, or for good. Only exactly ``purge=1`` purges."""
     trash = files.delete(rt(), caller, name, purge=request.args.getlist("purge") == ["1"])
     if trash is None:
-        return answers.json({"trashed": False})
-    return answers.json({"trashed": True, "trashedAt": instant(trash.trashed_at), "purgeAt": instant(trash.purge_at)})
+        return answers.json_response({"trashed": False})
+    return answers.json_response(
+        {"trashed": True, "trashedAt": format_instant(trash.trashed_at), "purgeAt": format_instant(trash.purge_at)}
+    )
 
 
-def content(caller: Caller, name: str) -> Response:
+def send_content(caller: Caller, name: str) -> Response:
     """``GET /files/{id}/content``: the bytes as stored; neither ranges nor conditions are honoured."""
     for _ in range(2):
         found = files.content(rt(), caller, name)
@@ -113,7 +115,7 @@ def content(caller: Caller, name: str) -> Response:
             stored = open(found.path, "rb")  # noqa: SIM115 - the response closes it
         except FileNotFoundError:
             continue  # replaced since it was found, or destroyed
-        response = answers.from_file(stored, found.row.size, found.row.mime_type)
+        response = answers.file_response(stored, found.row.size, found.row.mime_type)
         response.headers["Content-Disposition"] = content_disposition("inline", found.row.original_name)
         return response
     raise files.no_file()

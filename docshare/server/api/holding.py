@@ -3,10 +3,10 @@
 from flask import Response, request
 
 from docshare.contract.problems import Problem
-from docshare.contract.wire import present
+from docshare.contract.wire import drop_none
 from docshare.server.api import answers
-from docshare.server.api.bodies import json_object
-from docshare.server.api.files import received_file
+from docshare.server.api.bodies import read_json_object
+from docshare.server.api.files import receive_file
 from docshare.server.api.represent import resources
 from docshare.server.http.views import rt
 from docshare.server.services.accounts.callers import Caller
@@ -14,12 +14,12 @@ from docshare.server.services.files import claim as claiming
 from docshare.server.services.files import replace as replacing
 from docshare.server.services.files import trash
 
-_REPLACED = "The document was replaced; its link stays the same."
+_REPLACED_MESSAGE = "The document was replaced; its link stays the same."
 
 
-def replace(caller: Caller, name: str) -> Response:
+def replace_content(caller: Caller, name: str) -> Response:
     """``POST /files/{id}/content``: the PDF in the multipart part ``file`` becomes the next version of the file."""
-    received = received_file(lambda length: replacing.admit(rt(), caller, name, length))
+    received = receive_file(lambda length: replacing.admit(rt(), caller, name, length))
     given = request.args.getlist("clearAnchors")
     result = replacing.replace(rt(), caller, name, received, clear_anchors=given)
     found = {
@@ -34,22 +34,24 @@ def replace(caller: Caller, name: str) -> Response:
         "clearedAnnotations": result.cleared_annotations,
         "pageRangeEmpty": result.page_range_empty or None,
         "emptyVariants": result.empty_variants or None,
-        **resources.remarks(_REPLACED, result.warning, result.left_out),
+        **resources.result_message(_REPLACED_MESSAGE, result.warning, result.left_out),
     }
-    return answers.json(present(found))
+    return answers.json_response(drop_none(found))
 
 
-def restore(caller: Caller, name: str) -> Response:
+def restore_file(caller: Caller, name: str) -> Response:
     """``POST /files/{id}/restore``: the file out of the trash. An addition."""
-    return answers.json(resources.file(rt().config.base_url, trash.restore(rt(), caller, name)))
+    return answers.json_response(resources.file_object(rt().config.base_url, trash.restore(rt(), caller, name)))
 
 
-def claim(caller: Caller) -> Response:
+def claim_file(caller: Caller) -> Response:
     """``POST /files/claim``: the file of a claim token becomes the caller's."""
-    token = json_object().get("claimToken")
+    token = read_json_object().get("claimToken")
     if not isinstance(token, str) or not token:
         raise Problem("bad_request", "claimToken must be a text.")
     claimed = claiming.claim(rt(), caller, token)
     link = resources.share_url(rt().config.base_url, claimed.short_id)
     message = "The file belongs to your account."
-    return answers.json({"uuid": claimed.uuid, "shortId": claimed.short_id, "shareUrl": link, "message": message})
+    return answers.json_response(
+        {"uuid": claimed.uuid, "shortId": claimed.short_id, "shareUrl": link, "message": message}
+    )

@@ -2,7 +2,7 @@
 
 from flask import Response
 
-from docshare.contract.wire import present
+from docshare.contract.wire import drop_none
 from docshare.server.api import answers, bodies
 from docshare.server.api.represent import resources
 from docshare.server.http.views import rt
@@ -10,10 +10,10 @@ from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.files import imports
 
 
-def create(caller: Caller) -> Response:
+def create_import(caller: Caller) -> Response:
     """``POST /files/import``: fetch the PDF and share it; the import result. Of a design that was shown by good tokens
     it says whether it was published again."""
-    made = imports.take(rt(), caller, bodies.json_object())
+    made = imports.take(rt(), caller, bodies.read_json_object())
     of_design = made.republished is not None
     result = {
         "uuid": made.uuid,
@@ -23,4 +23,4 @@ def create(caller: Caller) -> Response:
         "republished": made.republished,
         "contentVersion": made.content_version if of_design else None,
     }
-    return answers.json(present(result))
+    return answers.json_response(drop_none(result))

@@ -9,14 +9,14 @@ from werkzeug.routing import Map
 
 from docshare.contract.problems import MEDIA_TYPE, PROBLEMS, Problem
 from docshare.contract.scopes import CHALLENGE
-from docshare.server.api.ratelimit import Headers, rate_headers, unattributed
+from docshare.server.api.ratelimit import Headers, full_allowance, rate_headers
 from docshare.server.http import faults
 from docshare.server.http.rate_limits import Allowance
 from docshare.server.http.verdicts import Refuse
 from docshare.server.http.views import rt
 from docshare.server.runtime import Runtime
 
-_CHALLENGED = (401, 403)
+_CHALLENGE_STATUSES = (401, 403)
 _PLAIN_TYPE = "text/plain; charset=utf-8"
 
 # Nothing under /api, and no error of the listener anywhere, may be kept by a cache, framed, or taken for
@@ -31,63 +31,68 @@ COMMON_HEADERS: Headers = [
 ]
 
 
-def under_api(path: str) -> bool:
+def is_api_path(path: str) -> bool:
     """Whether errors of this address are problem documents."""
     return path.startswith("/api/")
 
 
-def draw(problem: Problem) -> Response:
+def render_problem(problem: Problem) -> Response:
     """``problem`` as a problem document."""
-    body = _document(rt(), problem)
-    return Response(body, problem.status, _headers(rt(), problem), content_type=MEDIA_TYPE)
+    body = _encode_document(rt(), problem)
+    return Response(body, problem.status, _problem_headers(rt(), problem), content_type=MEDIA_TYPE)
 
 
-def draw_plain(problem: Problem) -> Response:
+def render_plain_problem(problem: Problem) -> Response:
     """``problem`` as one line of text, for the public pages and the gate stream."""
-    return Response(problem.detail, problem.status, _headers(rt(), problem), content_type=_PLAIN_TYPE)
+    return Response(problem.detail, problem.status, _problem_headers(rt(), problem), content_type=_PLAIN_TYPE)
 
 
-def refuse(rt: Runtime, problem: Problem, allowance: Allowance) -> Refuse:
+def build_refusal(rt: Runtime, problem: Problem, allowance: Allowance) -> Refuse:
     """``problem`` as the listener sends it, complete with what the application adds to every answer under /api."""
-    headers = [("Content-Type", MEDIA_TYPE), *_headers(rt, problem).items(), *COMMON_HEADERS, *rate_headers(allowance)]
-    return Refuse(problem.status, [*headers, ("X-Request-Id", rt.token(16))], _document(rt, problem))
+    headers = [
+        ("Content-Type", MEDIA_TYPE),
+        *_problem_headers(rt, problem).items(),
+        *COMMON_HEADERS,
+        *rate_headers(allowance),
+    ]
+    return Refuse(problem.status, [*headers, ("X-Request-Id", rt.token(16))], _encode_document(rt, problem))
 
 
-def draw_error(rt: Runtime, status: int, path: str | None, detail: str) -> Refuse:
+def build_error_refusal(rt: Runtime, status: int, path: str | None, detail: str) -> Refuse:
     """An error that the listener made itself.
 
     Parameters: ``status`` its HTTP status; ``path`` the request's path, None if it could not be read; ``detail`` one
     sentence. Where the path is unknown a program may be listening, so it is a problem document too.
     """
-    problem = _problem(status, detail)
-    if path is None or under_api(path):
-        return refuse(rt, problem, unattributed(rt))
-    headers = [("Content-Type", _PLAIN_TYPE), *_headers(rt, problem).items(), *COMMON_HEADERS]
+    problem = _make_problem(status, detail)
+    if path is None or is_api_path(path):
+        return build_refusal(rt, problem, full_allowance(rt))
+    headers = [("Content-Type", _PLAIN_TYPE), *_problem_headers(rt, problem).items(), *COMMON_HEADERS]
     return Refuse(status, [*headers, ("X-Request-Id", rt.token(16))], detail.encode())
 
 
-def http_problem(error: HTTPException) -> Problem:
+def convert_http_error(error: HTTPException) -> Problem:
     """What Flask itself refuses, as ours: unknown routes, methods, bodies that are too large or cut off."""
     status = error.code or 500
-    problem = _problem(status, _DETAILS.get(status, f"{error.name}."))
+    problem = _make_problem(status, _DETAILS.get(status, f"{error.name}."))
     methods = getattr(error, "valid_methods", None)
     if methods:
         problem.headers["Allow"] = ", ".join(sorted(methods))
     return problem
 
 
-def wrong_method(routes: Map, path: str, method: str) -> HTTPException | None:
+def find_wrong_method(routes: Map, path: str, method: str) -> HTTPException | None:
     """Return the refusal of a request for a ``path`` that is a whole route, but not with this method; None for others.
 
     Without it such a request would reach a route with a placeholder in the same place: ``GET /api/v1/files/claim``
     would look for a file whose id is ``claim``.
     """
-    methods = _methods_by_path(routes).get(path)
+    methods = _map_methods_by_path(routes).get(path)
     return None if methods is None or method in methods else MethodNotAllowed(valid_methods=sorted(methods))
 
 
 @cache
-def _methods_by_path(routes: Map) -> dict[str, set[str]]:
+def _map_methods_by_path(routes: Map) -> dict[str, set[str]]:
     """The methods of each path that has no placeholder. ``routes`` is complete before the first request."""
     found: dict[str, set[str]] = {}
     for rule in routes.iter_rules():
@@ -96,24 +101,24 @@ def _methods_by_path(routes: Map) -> dict[str, set[str]]:
     return found
 
 
-def register(app: Flask) -> None:
+def register_error_handlers(app: Flask) -> None:
     """Draw every exception that leaves a view."""
-    app.register_error_handler(Problem, _answer)
-    app.register_error_handler(HTTPException, _answer_http)
-    app.register_error_handler(Exception, _answer_unexpected)
+    app.register_error_handler(Problem, _handle_problem)
+    app.register_error_handler(HTTPException, _handle_http_error)
+    app.register_error_handler(Exception, _handle_unexpected)
 
 
-def _answer(problem: Problem) -> Response:
-    return draw(problem) if under_api(request.path) else draw_plain(problem)
+def _handle_problem(problem: Problem) -> Response:
+    return render_problem(problem) if is_api_path(request.path) else render_plain_problem(problem)
 
 
-def _answer_http(error: HTTPException) -> Response:
-    return _answer(http_problem(error))
+def _handle_http_error(error: HTTPException) -> Response:
+    return _handle_problem(convert_http_error(error))
 
 
-def _answer_unexpected(error: Exception) -> Response:
+def _handle_unexpected(error: Exception) -> Response:
     faults.log(error, "request failed", request=g.get("request_id"))
-    return _answer(faults.as_problem(error) or Problem("internal", "Something went wrong here; it was logged."))
+    return _handle_problem(faults.as_problem(error) or Problem("internal", "Something went wrong here; it was logged."))
 
 
 _DETAILS = {
@@ -125,15 +130,15 @@ _DETAILS = {
 }
 
 
-def _problem(status: int, detail: str) -> Problem:
+def _make_problem(status: int, detail: str) -> Problem:
     codes = [code for code, row in PROBLEMS.items() if row.status == status]
     code = codes[0] if codes else "internal" if status >= 500 else "bad_request"
     return Problem(code, detail, status=status)
 
 
-def _headers(rt: Runtime, problem: Problem) -> dict[str, str]:
+def _problem_headers(rt: Runtime, problem: Problem) -> dict[str, str]:
     headers = dict(problem.headers)
-    if problem.status in _CHALLENGED:
+    if problem.status in _CHALLENGE_STATUSES:
         headers.setdefault("WWW-Authenticate", CHALLENGE)
     if problem.status == 503:
         headers.setdefault("Retry-After", str(faults.RETRY_S))
@@ -145,7 +150,7 @@ def _headers(rt: Runtime, problem: Problem) -> dict[str, str]:
     return headers
 
 
-def _document(rt: Runtime, problem: Problem) -> bytes:
+def _encode_document(rt: Runtime, problem: Problem) -> bytes:
     members = {
         "type": f"{rt.config.base_url}/problems/{problem.code}",
         "title": problem.title,

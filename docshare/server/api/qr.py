@@ -15,28 +15,28 @@ from docshare.server.services.links import guessing
 
 PNG_TYPE = "image/png"
 _BOX_PIXELS = 10
-_QUIET_BOXES = 4  # what the standard asks for around the code
+_QUIET_ZONE_BOXES = 4  # what the standard asks for around the code
 
 
-def show(caller: Caller, name: str) -> Response:
+def show_qr_code(caller: Caller, name: str) -> Response:
     """``GET /api/v1/files/{id}/qr-code``: the PNG for the caller's own file."""
-    return _answer(files.owned(rt(), caller, name).short_id)
+    return _send_qr_code(files.owned(rt(), caller, name).short_id)
 
 
-def show_public(name: str) -> Response:
+def show_public_qr_code(name: str) -> Response:
     """``GET /api/files/{id}/qr-code``: the same PNG for anybody who knows the UUID or short id. Raises as
     ``guessing.find_link``."""
-    return _answer(guessing.find_link(rt(), name, client_address(), ids_only=True).short_id)
+    return _send_qr_code(guessing.find_link(rt(), name, client_address(), ids_only=True).short_id)
 
 
-def _answer(short_id: str) -> Response:
+def _send_qr_code(short_id: str) -> Response:
     # Never the slug, which may change hands; ``via`` lets the report tell these readers.
-    return Response(_png(f"{share_url(rt().config.base_url, short_id)}?via=qr"), content_type=PNG_TYPE)
+    return Response(_render_png(f"{share_url(rt().config.base_url, short_id)}?via=qr"), content_type=PNG_TYPE)
 
 
 @lru_cache(maxsize=1024)
-def _png(text: str) -> bytes:
-    code = qrcode.QRCode(error_correction=ERROR_CORRECT_M, box_size=_BOX_PIXELS, border=_QUIET_BOXES)
+def _render_png(text: str) -> bytes:
+    code = qrcode.QRCode(error_correction=ERROR_CORRECT_M, box_size=_BOX_PIXELS, border=_QUIET_ZONE_BOXES)
     code.add_data(text)
     code.make(fit=True)
     target = io.BytesIO()

@@ -24,7 +24,7 @@ def rate_headers(allowance: Allowance) -> Headers:
     ]
 
 
-def rate_problem(allowance: Allowance) -> Problem:
+def rate_limit_problem(allowance: Allowance) -> Problem:
     """The refusal of one request too many; it says when the next one may come."""
     return Problem(
         "rate_limited",
@@ -33,6 +33,6 @@ def rate_problem(allowance: Allowance) -> Problem:
     )
 
 
-def unattributed(rt: Runtime) -> Allowance:
+def full_allowance(rt: Runtime) -> Allowance:
     """What is told to a caller whose request was too broken to know whose it is: nothing was counted."""
     return untouched(REQUESTS, rt.config.rate_limit)

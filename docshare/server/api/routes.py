@@ -37,12 +37,12 @@ from docshare.server.api import (
     variants,
     webhooks,
 )
-from docshare.server.api.auth import Entrance
+from docshare.server.api.auth import AccessRule
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import anonymous, intake, replace
 from docshare.server.services.files import assets as asset_service
 
-UploadJudge = Callable[[Runtime, Any, dict[str, str], int | None], int]
+UploadAdmission = Callable[[Runtime, Any, dict[str, str], int | None], int]
 """``(rt, caller, names in the path, least size of the file in bytes or None) -> largest file that may follow``; of a
 public route there is no caller."""
 
@@ -56,7 +56,7 @@ class Route:
     operation: str
     view: Callable[..., Response]
     policy: RatePolicy = REQUESTS
-    upload: UploadJudge | None = None
+    upload: UploadAdmission | None = None
     owners_only: bool = False
 
     @property
@@ -65,10 +65,10 @@ class Route:
         return OPERATIONS[self.operation].method
 
     @cached_property
-    def entrance(self) -> Entrance:
+    def entrance(self) -> AccessRule:
         """What the route asks for."""
         row = OPERATIONS[self.operation]
-        return Entrance(
+        return AccessRule(
             public=not row.lanes,
             scope=row.scope,
             policy=self.policy,
@@ -86,71 +86,71 @@ class Route:
         return re.sub(r"{(\w+)}", r"<\1>", OPERATIONS[self.operation].path)
 
 
-def _new_file(rt: Runtime, caller: Any, _names: dict[str, str], size: int | None) -> int:
+def _admit_file(rt: Runtime, caller: Any, _names: dict[str, str], size: int | None) -> int:
     return intake.admit(rt, caller, size)
 
 
-def _new_content(rt: Runtime, caller: Any, names: dict[str, str], size: int | None) -> int:
+def _admit_content(rt: Runtime, caller: Any, names: dict[str, str], size: int | None) -> int:
     return replace.admit(rt, caller, names["uuid"], size)
 
 
-def _new_asset(rt: Runtime, caller: Any, names: dict[str, str], size: int | None) -> int:
+def _admit_asset(rt: Runtime, caller: Any, names: dict[str, str], size: int | None) -> int:
     return asset_service.admit(rt, caller, names["uuid"], size)
 
 
 ROUTES: tuple[Route, ...] = (
-    Route("discovery.get", discovery.show),
-    Route("openapi.get", discovery.openapi),
-    Route("files.upload", files.upload, upload=_new_file),
-    Route("files.import", imports.create),
+    Route("discovery.get", discovery.show_discovery),
+    Route("openapi.get", discovery.show_openapi),
+    Route("files.upload", files.upload, upload=_admit_file),
+    Route("files.import", imports.create_import),
     Route("files.list", files.list_files),
-    Route("files.get", files.show),
-    Route("files.delete", files.delete),
-    Route("files.settings", settings.change),
-    Route("files.download", files.content),
-    Route("files.replace", holding.replace, upload=_new_content, owners_only=True),
-    Route("files.restore", holding.restore),
-    Route("files.claim", holding.claim),
-    Route("files.qr", qr.show),
-    Route("public.qr", qr.show_public, policy=PUBLIC_QR),
-    Route("public.metadata", public.metadata),
+    Route("files.get", files.show_file),
+    Route("files.delete", files.delete_file),
+    Route("files.settings", settings.change_settings),
+    Route("files.download", files.send_content),
+    Route("files.replace", holding.replace_content, upload=_admit_content, owners_only=True),
+    Route("files.restore", holding.restore_file),
+    Route("files.claim", holding.claim_file),
+    Route("files.qr", qr.show_qr_code),
+    Route("public.qr", qr.show_public_qr_code, policy=PUBLIC_QR),
+    Route("public.metadata", public.show_metadata),
     Route(
         "public.upload",
         public.upload,
         policy=ANONYMOUS_UPLOADS,
         upload=lambda rt, caller, names, size: anonymous.admit(rt, size),
     ),
-    Route("assets.create", assets.create, upload=_new_asset),
+    Route("assets.create", assets.create_asset, upload=_admit_asset),
     Route("variants.list", variants.list_variants),
-    Route("variants.create", variants.create),
-    Route("variants.update", variants.update),
-    Route("variants.delete", variants.delete),
+    Route("variants.create", variants.create_variant),
+    Route("variants.update", variants.update_variant),
+    Route("variants.delete", variants.delete_variant),
     Route("invites.list", invites.list_invites),
-    Route("invites.create", invites.create),
-    Route("readership.marks", feedback.page_marks),
-    Route("readership.annotations", feedback.annotations),
-    Route("readership.feedback", feedback.told),
-    Route("readership.report", readership.report),
-    Route("readership.pages", readership.pages),
-    Route("readership.sessions", readership.sessions),
-    Route("readership.session", readership.session),
-    Route("webhooks.create", webhooks.create),
+    Route("invites.create", invites.create_invite),
+    Route("readership.marks", feedback.list_page_marks),
+    Route("readership.annotations", feedback.list_annotations),
+    Route("readership.feedback", feedback.show_feedback),
+    Route("readership.report", readership.show_report),
+    Route("readership.pages", readership.list_page_figures),
+    Route("readership.sessions", readership.list_sessions),
+    Route("readership.session", readership.show_session),
+    Route("webhooks.create", webhooks.create_webhook),
     Route("webhooks.list", webhooks.list_webhooks),
-    Route("webhooks.delete", webhooks.delete),
-    Route("webhooks.test", webhooks.test, policy=WEBHOOK_TEST),
-    Route("webhooks.enable", webhooks.enable),
+    Route("webhooks.delete", webhooks.delete_webhook),
+    Route("webhooks.test", webhooks.test_webhook, policy=WEBHOOK_TEST),
+    Route("webhooks.enable", webhooks.enable_webhook),
     Route("webhooks.deliveries", deliveries.list_deliveries),
     Route("webhooks.redeliver", deliveries.redeliver),
-    Route("session.webhooks.create", webhooks.create),
+    Route("session.webhooks.create", webhooks.create_webhook),
     Route("session.webhooks.list", webhooks.list_webhooks),
-    Route("session.webhooks.delete", webhooks.delete),
-    Route("session.webhooks.test", webhooks.test, policy=SESSION_WEBHOOK_TEST),
-    Route("session.files.upload", files.upload, upload=_new_file),
-    Route("session.files.replace", holding.replace, upload=_new_content),
-    Route("session.assets.create", assets.create, upload=_new_asset),
+    Route("session.webhooks.delete", webhooks.delete_webhook),
+    Route("session.webhooks.test", webhooks.test_webhook, policy=SESSION_WEBHOOK_TEST),
+    Route("session.files.upload", files.upload, upload=_admit_file),
+    Route("session.files.replace", holding.replace_content, upload=_admit_content),
+    Route("session.assets.create", assets.create_asset, upload=_admit_asset),
     Route("design.import", design_tool.publish),
-    Route("design.status", design_tool.status),
-    Route("account.get", account.show),
+    Route("design.status", design_tool.show_status),
+    Route("account.get", account.show_account),
     Route("events.list", events.list_events),
     Route("gate.list", events.list_gate_responses),
     Route("activity.list", activity.list_activity),

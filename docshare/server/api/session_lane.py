@@ -21,17 +21,17 @@ HeaderOf = Callable[[str], str | None]
 CSRF_HEADER = "x-csrf-token"  # a form's token stands in a field, but these routes take JSON
 
 
-def holder(rt: Runtime, header: HeaderOf) -> Caller | None:
+def find_session_caller(rt: Runtime, header: HeaderOf) -> Caller | None:
     """The account whose session cookie the request carries; None for nobody."""
-    return sign_in.caller(rt, _cookie(rt, header))
+    return sign_in.caller(rt, _read_session_cookie(rt, header))
 
 
-def refusal(rt: Runtime, header: HeaderOf) -> Problem | None:
+def find_csrf_problem(rt: Runtime, header: HeaderOf) -> Problem | None:
     """``forbidden``, unless a page of this server sent the request with the token of the session whose cookie it
     carries."""
     if not own_page(rt, header("sec-fetch-site"), header("origin")):
         return Problem("forbidden", "This was not sent from a page of this server.", hint="Send it from there.")
-    session = sign_in.signed_in(rt, _cookie(rt, header))
+    session = sign_in.signed_in(rt, _read_session_cookie(rt, header))
     given = (header(CSRF_HEADER) or "").encode("utf-8", "replace")
     if session is None or not hmac.compare_digest(given, session.csrf.encode()):
         hint = "Send the token of the session as X-CSRF-Token, or use an API key."
@@ -39,5 +39,5 @@ def refusal(rt: Runtime, header: HeaderOf) -> Problem | None:
     return None
 
 
-def _cookie(rt: Runtime, header: HeaderOf) -> str | None:
+def _read_session_cookie(rt: Runtime, header: HeaderOf) -> str | None:
     return parse_cookie(header("cookie")).get(sign_in.cookie_name(rt))

@@ -8,7 +8,7 @@ from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.files import settings
 
 
-def change(caller: Caller, name: str) -> Response:
+def change_settings(caller: Caller, name: str) -> Response:
     """``PUT /files/{id}/settings``: 200 and nothing in it; a request that carries nothing changes nothing."""
-    settings.change(rt(), caller, name, bodies.json_object())
+    settings.change(rt(), caller, name, bodies.read_json_object())
     return Response(content_type=answers.JSON_TYPE)

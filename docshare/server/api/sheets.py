@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from flask import Response, request
 
 from docshare.contract.problems import Problem
-from docshare.contract.sheets import neutral
+from docshare.contract.sheets import neutralize_formula
 from docshare.server.http.headers import content_disposition
 
-_TYPE = "text/csv; charset=utf-8"
+_CSV_TYPE = "text/csv; charset=utf-8"
 
 
-def wanted() -> bool:
+def is_csv_requested() -> bool:
     """Whether the running request asks for ``format=csv``. Raises ``bad_request`` for any other format."""
     given = request.args.getlist("format")
     if given in ([], ["csv"]):
@@ -21,17 +21,17 @@ def wanted() -> bool:
     raise Problem("bad_request", "format can be csv only.", hint="Leave it out for JSON.")
 
 
-def answer(name: str, header: Sequence[str], rows: Iterable[Sequence[str | int | float]]) -> Response:
+def csv_response(name: str, header: Sequence[str], rows: Iterable[Sequence[str | int | float]]) -> Response:
     """A sheet to be saved as ``name``, with a ``header`` and ``rows`` as wide. What readers wrote is text: a cell that
     would start a formula starts with a quote instead."""
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(header)
-    writer.writerows([_neutral(cell) for cell in row] for row in rows)
+    writer.writerows([_neutralize(cell) for cell in row] for row in rows)
     return Response(
-        out.getvalue(), content_type=_TYPE, headers={"Content-Disposition": content_disposition("attachment", name)}
+        out.getvalue(), content_type=_CSV_TYPE, headers={"Content-Disposition": content_disposition("attachment", name)}
     )
 
 
-def _neutral(cell: str | int | float) -> str | int | float:
-    return neutral(cell) if isinstance(cell, str) else cell
+def _neutralize(cell: str | int | float) -> str | int | float:
+    return neutralize_formula(cell) if isinstance(cell, str) else cell

@@ -16,24 +16,24 @@ def list_variants(caller: Caller, name: str) -> Response:
     """``GET /files/{id}/variants``: all of them, newest first."""
     base_url = rt().config.base_url
     rows = variants.list_variants(rt(), caller, name)
-    return answers.json({"variants": [resources.variant(base_url, row) for row in rows]}, compress=True)
+    return answers.json_response({"variants": [resources.variant_object(base_url, row) for row in rows]}, compress=True)
 
 
-def create(caller: Caller, name: str) -> Response:
+def create_variant(caller: Caller, name: str) -> Response:
     """``POST /files/{id}/variants``: 201 and the new variant; a body is not needed."""
-    row = variants.create(rt(), caller, name, bodies.json_object())
-    response = answers.json(resources.variant(rt().config.base_url, row))
+    row = variants.create(rt(), caller, name, bodies.read_json_object())
+    response = answers.json_response(resources.variant_object(rt().config.base_url, row))
     response.status_code = 201
     return response
 
 
-def update(caller: Caller, name: str, variant: str) -> Response:
+def update_variant(caller: Caller, name: str, variant: str) -> Response:
     """``PUT /files/{id}/variants/{variantUuid}``: the variant as it is now."""
-    row = variants.update(rt(), caller, name, variant, bodies.json_object())
-    return answers.json(resources.variant(rt().config.base_url, row))
+    row = variants.update(rt(), caller, name, variant, bodies.read_json_object())
+    return answers.json_response(resources.variant_object(rt().config.base_url, row))
 
 
-def delete(caller: Caller, name: str, variant: str) -> Response:
+def delete_variant(caller: Caller, name: str, variant: str) -> Response:
     """``DELETE /files/{id}/variants/{variantUuid}``: 204. ``redact=1`` erases the label and keeps the link.
 
     Raises ``bad_request`` for any other value or spelling: a misspelled redaction must not delete the variant.

@@ -11,10 +11,10 @@ from docshare.server.services.operations import slots
 from docshare.server.services.webhooks import webhooks
 
 
-def create(caller: Caller) -> Response:
+def create_webhook(caller: Caller) -> Response:
     """``POST /webhooks``: 201, the new webhook and its secret, which is shown here only."""
-    made = webhooks.create(rt(), caller, bodies.json_object())
-    response = answers.json({"webhook": represent_webhooks.webhook(made.row), "secret": made.secret})
+    made = webhooks.create(rt(), caller, bodies.read_json_object())
+    response = answers.json_response({"webhook": represent_webhooks.webhook_object(made.row), "secret": made.secret})
     response.status_code = 201
     return response
 
@@ -22,26 +22,26 @@ def create(caller: Caller) -> Response:
 def list_webhooks(caller: Caller) -> Response:
     """``GET /webhooks``: all of them, newest first."""
     rows = webhooks.list_webhooks(rt(), caller)
-    return answers.json({"webhooks": [represent_webhooks.with_health(row) for row in rows]})
+    return answers.json_response({"webhooks": [represent_webhooks.webhook_with_health(row) for row in rows]})
 
 
-def delete(caller: Caller, webhook: str) -> Response:
+def delete_webhook(caller: Caller, webhook: str) -> Response:
     """``DELETE /webhooks/{uuid}``: 204; what waits to be sent goes with it."""
     webhooks.delete(rt(), caller, webhook)
     return Response(status=204)
 
 
-def test(caller: Caller, webhook: str) -> Response:
+def test_webhook(caller: Caller, webhook: str) -> Response:
     """``POST /webhooks/{uuid}/test``: 200 and how the delivery went, whether it arrived or not."""
     try:
         outcome = webhooks.test(rt(), caller, webhook)
     except Problem as problem:
         if slots.is_full(problem):
-            g.admission = auth.give_back(rt(), g.admission)
+            g.admission = auth.refund(rt(), g.admission)
         raise
-    return answers.json(represent_webhooks.test_result(outcome))
+    return answers.json_response(represent_webhooks.test_result(outcome))
 
 
-def enable(caller: Caller, webhook: str) -> Response:
+def enable_webhook(caller: Caller, webhook: str) -> Response:
     """``POST /webhooks/{uuid}/enable``: the webhook, active."""
-    return answers.json(represent_webhooks.with_health(webhooks.enable(rt(), caller, webhook)))
+    return answers.json_response(represent_webhooks.webhook_with_health(webhooks.enable(rt(), caller, webhook)))

@@ -7,7 +7,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from docshare.contract.wire import instant
+from docshare.contract.wire import format_instant
 from docshare.server.backup import placing
 from docshare.server.backup.checking import Check, Damage, Finding, exposed
 from docshare.server.backup.manifest import DATABASE
@@ -31,7 +31,7 @@ def repair(data_dir: Path, *, now: int) -> list[Finding]:
             database.execute("REINDEX")
             done.append(Finding("database", True, "its indexes were built anew"))
         if database.execute("PRAGMA user_version").fetchone() == (len(STEPS),):
-            place = data_dir / FOUND / instant(now).replace(":", "").replace("-", "").replace(".", "")
+            place = data_dir / FOUND / format_instant(now).replace(":", "").replace("-", "").replace(".", "")
             done += [_put_aside(data_dir, path, place) for path in check.stray(database)]
             for damage in check.damages():
                 done += _frozen(database, damage, now)

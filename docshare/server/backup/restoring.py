@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from docshare.contract.wire import instant
+from docshare.contract.wire import format_instant
 from docshare.server.backup import durable, reading
 from docshare.server.backup.archive import Progress
 from docshare.server.backup.manifest import (
@@ -84,7 +84,7 @@ def restore(
             raise BadBackup(f"it is another backup: its manifest has the SHA-256 {verified.sha256}")
         _build(partial, verified.manifest)
         _make_fit(partial / DATABASE, now, hold=hold)
-        stamp = instant(now).replace("-", "").replace(":", "").replace(".", "")
+        stamp = format_instant(now).replace("-", "").replace(":", "").replace(".", "")
         (partial / OLD_NAME).write_text(f"{ASIDE}{stamp}", encoding="ascii")
         durable.give_to_owner(data_dir, partial, *partial.rglob("*"))
         durable.settle(partial)

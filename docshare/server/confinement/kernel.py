@@ -19,13 +19,13 @@ PR_CAP_AMBIENT = 47
 PR_CAP_AMBIENT_CLEAR_ALL = 4
 
 # No power comes with a user id, from now on and for good (each bit with its lock); also no ambient capabilities.
-SECUREBITS = 0b11101111
+ALL_SECUREBITS = 0b11101111
 
 _CAPABILITY_VERSION_3 = 0x20080522
-_CAPABILITIES = 64
+_CAPABILITY_COUNT = 64
 
 
-def call(name: str, *arguments: object) -> int:
+def call_libc(name: str, *arguments: object) -> int:
     """Call the function ``name`` of the C library and return its result. Raises OSError if that is negative."""
     libc = ctypes.CDLL(None, use_errno=True)
     result = int(getattr(libc, name)(*arguments))
@@ -39,14 +39,14 @@ def syscall(name: str, number: int, *arguments: object) -> int:
     """Make the system call ``number``, called ``name`` in errors. Integers are passed as 64 bits. Raises OSError."""
     wide = [ctypes.c_long(value) if isinstance(value, int) else value for value in (number, *arguments)]
     try:
-        return call("syscall", *wide)
+        return call_libc("syscall", *wide)
     except OSError as error:
         raise OSError(error.errno, f"{name}: {os.strerror(error.errno or 0)}") from None
 
 
-def control(option: int, value: int = 0, extra: int = 0) -> int:
+def prctl(option: int, value: int = 0, extra: int = 0) -> int:
     """Call ``prctl``. Raises OSError."""
-    return call("prctl", *(ctypes.c_ulong(number) for number in (option, value, extra, 0, 0)))
+    return call_libc("prctl", *(ctypes.c_ulong(number) for number in (option, value, extra, 0, 0)))
 
 
 def is_filtered() -> bool:
@@ -59,33 +59,33 @@ def is_filtered() -> bool:
     return "Seccomp:\t0" not in lines
 
 
-def bound_capabilities() -> None:
+def drop_bounding_set() -> None:
     """Let no program that this process starts have any capability, as far as there is a right to say so."""
     with contextlib.suppress(OSError):  # past the last one
-        for number in range(_CAPABILITIES):
-            control(PR_CAPBSET_DROP, number)
+        for number in range(_CAPABILITY_COUNT):
+            prctl(PR_CAPBSET_DROP, number)
 
 
 def drop_capabilities() -> None:
     """Give up all capabilities of this process and of what it may become. Raises OSError if one is left."""
-    bound_capabilities()
-    for option, value in ((PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL), (PR_SET_SECUREBITS, SECUREBITS)):
+    drop_bounding_set()
+    for option, value in ((PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL), (PR_SET_SECUREBITS, ALL_SECUREBITS)):
         with contextlib.suppress(OSError):  # an old kernel, or no right to change them
-            control(option, value)
+            prctl(option, value)
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
     sets = (ctypes.c_uint32 * 6)()
-    call("capset", header, sets)
-    call("capget", header, sets)
+    call_libc("capset", header, sets)
+    call_libc("capget", header, sets)
     if any(sets):
         raise OSError("capabilities are left")
 
 
-def become_nobody(candidates: tuple[int, ...]) -> None:
+def switch_user(candidates: tuple[int, ...]) -> None:
     """Take the first user and group id of ``candidates`` that this host has, without further groups.
 
     Only root can. Raises OSError.
     """
-    bound_capabilities()
+    drop_bounding_set()
     os.setgroups([])
     for number in candidates:
         try:

@@ -17,63 +17,65 @@ _PATH_BENEATH = 1
 
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 _REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
-_OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
+_FILE_ONLY_RIGHTS = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
 # Version of the interface -> what it added: rights to files, to TCP (bind, connect), and what stays inside of the
 # sandbox (abstract unix sockets, signals).
-_FILE_RIGHTS = ((1, (1 << 13) - 1), (2, _REFER), (3, _TRUNCATE), (5, _IOCTL_DEV))
-_NET_RIGHTS = ((4, 0b11),)
-_SCOPES = ((6, 0b11),)
+_FILE_RIGHTS_BY_VERSION = ((1, (1 << 13) - 1), (2, _REFER), (3, _TRUNCATE), (5, _IOCTL_DEV))
+_NET_RIGHTS_BY_VERSION = ((4, 0b11),)
+_SCOPES_BY_VERSION = ((6, 0b11),)
 
-READ = _READ_FILE | _READ_DIR
-RUN = READ | _EXECUTE
+READ_RIGHTS = _READ_FILE | _READ_DIR
+RUN_RIGHTS = READ_RIGHTS | _EXECUTE
 
 
 class _Ruleset(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint64) for name in ("files", "net", "scoped")]
 
 
-class _Beneath(ctypes.Structure):
+class _PathBeneath(ctypes.Structure):
     _pack_ = 1
     _fields_ = [("rights", ctypes.c_uint64), ("parent", ctypes.c_int32)]
 
 
-def version() -> int:
+def landlock_version() -> int:
     """Return the version of the interface. Raises OSError where the kernel does not have Landlock."""
     return kernel.syscall("landlock", _CREATE_RULESET, None, 0, _VERSION_FLAG)
 
 
-def restrict(allowed: Iterable[tuple[Path, int]] = (), writable: Iterable[Path] = ()) -> int:
+def restrict_thread(allowed: Iterable[tuple[Path, int]] = (), writable: Iterable[Path] = ()) -> int:
     """Deny this thread all files but those beneath ``allowed``, all TCP, and signals to the outside.
 
     Parameters: ``allowed`` pairs of path and rights (``READ``, ``RUN``); ``writable`` paths with all rights
     but to run programs. Paths that do not exist are skipped. Needs ``PR_SET_NO_NEW_PRIVS``. Returns ``version()``.
     Raises OSError.
     """
-    known = version()
-    handled = _sum(_FILE_RIGHTS, known)
-    wanted = _Ruleset(handled, _sum(_NET_RIGHTS, known), _sum(_SCOPES, known))
+    known = landlock_version()
+    handled = _combine_rights(_FILE_RIGHTS_BY_VERSION, known)
+    wanted = _Ruleset(
+        handled, _combine_rights(_NET_RIGHTS_BY_VERSION, known), _combine_rights(_SCOPES_BY_VERSION, known)
+    )
     # An older kernel knows a shorter structure; a longer one is fine as long as the rest is zero.
     ruleset = kernel.syscall("landlock_create_ruleset", _CREATE_RULESET, ctypes.byref(wanted), ctypes.sizeof(wanted), 0)
     try:
         for path, rights in (*allowed, *((path, handled & ~_EXECUTE) for path in writable)):
-            _allow(ruleset, path, rights & handled)
+            _add_rule(ruleset, path, rights & handled)
         kernel.syscall("landlock_restrict_self", _RESTRICT_SELF, ruleset, 0)
     finally:
         os.close(ruleset)
     return known
 
 
-def _allow(ruleset: int, path: Path, rights: int) -> None:
+def _add_rule(ruleset: int, path: Path, rights: int) -> None:
     try:
         handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
         return
     try:
-        beneath = _Beneath(rights if path.is_dir() else rights & _OF_FILES, handle)
+        beneath = _PathBeneath(rights if path.is_dir() else rights & _FILE_ONLY_RIGHTS, handle)
         kernel.syscall("landlock_add_rule", _ADD_RULE, ruleset, _PATH_BENEATH, ctypes.byref(beneath), 0)
     finally:
         os.close(handle)
 
 
-def _sum(steps: tuple[tuple[int, int], ...], known: int) -> int:
+def _combine_rights(steps: tuple[tuple[int, int], ...], known: int) -> int:
     return sum(rights for since, rights in steps if known >= since)

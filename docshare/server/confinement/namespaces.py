@@ -9,19 +9,19 @@ from docshare.server.confinement import kernel
 
 MOUNTS = 0x00020000
 IPC, USER, PROCESSES, NETWORK = 0x08000000, 0x10000000, 0x20000000, 0x40000000
-APART = MOUNTS | IPC | NETWORK
+ISOLATED_NAMESPACES = MOUNTS | IPC | NETWORK
 """All that matter but the namespace of users, and that of processes, which holds for children only."""
-_NAMES = {MOUNTS: "mnt", IPC: "ipc", NETWORK: "net"}
+_PROC_NAMES = {MOUNTS: "mnt", IPC: "ipc", NETWORK: "net"}
 
 NOSUID, NODEV, NOEXEC = 2, 4, 8
-QUIET = NOSUID | NODEV | NOEXEC
+SAFE_MOUNT_FLAGS = NOSUID | NODEV | NOEXEC
 BIND, MOVE, REC, PRIVATE = 0x1000, 0x2000, 0x4000, 0x40000
 _SYS_MOUNT_SETATTR = 442  # the same number on every architecture
 _AT_FDCWD, RECURSIVE = -100, 0x8000
 ATTR_RDONLY, ATTR_NOSUID, ATTR_NODEV, ATTR_NOEXEC = 1, 2, 4, 8
 
 
-class Self:
+class OwnProcDirectory:
     """The directory of this process in ``/proc``, kept open: it is still there when no other file is."""
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Self:
 
     def namespaces(self) -> dict[int, str]:
         """The namespaces of ``APART`` that the process is in now, by flag."""
-        return {flag: os.readlink(f"ns/{name}", dir_fd=self._handle) for flag, name in _NAMES.items()}
+        return {flag: os.readlink(f"ns/{name}", dir_fd=self._handle) for flag, name in _PROC_NAMES.items()}
 
     def map_own_ids(self) -> None:
         """Let user and group have the same numbers inside of the new user namespace. Raises OSError."""
@@ -50,7 +50,7 @@ class Self:
 
     def _write(self, name: str, value: str) -> None:
         # A process that has changed its user owns its files in /proc only if it is dumpable.
-        kernel.control(kernel.PR_SET_DUMPABLE, 1)
+        kernel.prctl(kernel.PR_SET_DUMPABLE, 1)
         handle = os.open(name, os.O_WRONLY | os.O_CLOEXEC, dir_fd=self._handle)
         try:
             os.write(handle, value.encode("ascii"))
@@ -60,10 +60,10 @@ class Self:
 
 def unshare(flags: int) -> None:
     """Leave the namespaces of ``flags``. ``USER`` needs a process with one thread. Raises OSError."""
-    kernel.call("unshare", ctypes.c_int(flags))
+    kernel.call_libc("unshare", ctypes.c_int(flags))
 
 
-def show_only(paths: Iterable[Path]) -> None:
+def mount_only(paths: Iterable[Path]) -> None:
     """Swap the root directory for an empty one in which only ``paths`` can be read (devices too).
 
     Needs a mount namespace of its own. Raises OSError.
@@ -71,11 +71,11 @@ def show_only(paths: Iterable[Path]) -> None:
     os.umask(0o022)  # whatever the user of this process becomes, it finds the way to ``paths``
     mount("none", "/", None, REC | PRIVATE)
     root = Path("/proc")  # where it stands until it is the root; every Linux has this directory
-    mount("tmpfs", str(root), "tmpfs", QUIET, "mode=755,size=64k")
+    mount("tmpfs", str(root), "tmpfs", SAFE_MOUNT_FLAGS, "mode=755,size=64k")
     for path in paths:
         if path.exists():
             no_devices = 0 if path.is_char_device() else ATTR_NODEV
-            bind(path, within(root, path), BIND | REC, ATTR_RDONLY | ATTR_NOSUID | ATTR_NOEXEC | no_devices)
+            bind_mount(path, path_beneath(root, path), BIND | REC, ATTR_RDONLY | ATTR_NOSUID | ATTR_NOEXEC | no_devices)
     move_to_root(root)
 
 
@@ -85,10 +85,10 @@ def move_to_root(root: Path) -> None:
     mount(".", "/", None, MOVE)
     os.chroot(".")
     os.chdir("/")
-    restrict("/", ATTR_RDONLY, 0)
+    set_mount_attributes("/", ATTR_RDONLY, 0)
 
 
-def bind(source: Path, target: Path, how: int, attributes: int) -> None:
+def bind_mount(source: Path, target: Path, how: int, attributes: int) -> None:
     """Let ``source`` appear at ``target``, which is made, with the restrictions ``attributes``. Raises OSError."""
     target.parent.mkdir(parents=True, exist_ok=True)
     if source.is_dir():
@@ -96,10 +96,10 @@ def bind(source: Path, target: Path, how: int, attributes: int) -> None:
     else:
         target.touch()
     mount(str(source), str(target), None, how)
-    restrict(str(target), attributes, RECURSIVE)
+    set_mount_attributes(str(target), attributes, RECURSIVE)
 
 
-def within(root: Path, path: Path) -> Path:
+def path_beneath(root: Path, path: Path) -> Path:
     """The absolute ``path`` beneath ``root``."""
     return root / path.relative_to("/")
 
@@ -108,7 +108,7 @@ class _MountAttributes(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint64) for name in ("set", "clear", "propagation", "user_namespace")]
 
 
-def restrict(path: str, attributes: int, flags: int) -> None:
+def set_mount_attributes(path: str, attributes: int, flags: int) -> None:
     """Add ``attributes`` to the mount at ``path``. Raises OSError."""
     wanted = _MountAttributes(attributes, 0, 0, 0)
     arguments = (_AT_FDCWD, path.encode(), flags, ctypes.byref(wanted), ctypes.sizeof(wanted))
@@ -118,4 +118,4 @@ def restrict(path: str, attributes: int, flags: int) -> None:
 def mount(source: str, target: str, kind: str | None, flags: int, options: str | None = None) -> None:
     """Call ``mount``. Raises OSError."""
     texts = [text.encode() if text is not None else None for text in (source, target, kind, options)]
-    kernel.call("mount", *texts[:3], ctypes.c_ulong(flags), texts[3])
+    kernel.call_libc("mount", *texts[:3], ctypes.c_ulong(flags), texts[3])

@@ -12,14 +12,14 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from docshare.server.confinement import kernel
-from docshare.server.confinement.syscalls import NUMBERS
+from docshare.server.confinement.syscalls import SYSCALL_NUMBERS
 
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}  # column of the table, AUDIT_ARCH
-_SECCOMP = (317, 277)
+_SECCOMP_NUMBERS = (317, 277)
 _SET_MODE_FILTER, _TSYNC = 1, 1
 _X32 = 0x40000000
 
-_KILL, _ERRNO, _ALLOW = 0x80000000, 0x00050000, 0x7FFF0000
+_KILL_PROCESS, _RETURN_ERRNO, _ALLOW = 0x80000000, 0x00050000, 0x7FFF0000
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _NUMBER_AT, _ARCH_AT, _ARGUMENTS_AT = 0, 4, 16
 
@@ -32,7 +32,7 @@ _O_TMPFILE = 0x400000
 _NEW_NAMESPACES = 0x7E020080
 
 
-class Rule(NamedTuple):
+class SyscallRule(NamedTuple):
     """What happens to a system call: ``action``, unless the 32-bit ``argument`` is not among ``values`` or has one of
     ``bits``; then ``otherwise``."""
 
@@ -40,61 +40,67 @@ class Rule(NamedTuple):
     argument: int = 0
     values: tuple[int, ...] = ()
     bits: int = 0
-    otherwise: int = _KILL
+    otherwise: int = _KILL_PROCESS
 
 
-def refuse(number: int) -> int:
+def errno_action(number: int) -> int:
     """The action that lets a call fail with the error ``number``."""
-    return _ERRNO | number
+    return _RETURN_ERRNO | number
 
 
-def worker_rules(*, may_read: bool) -> dict[str, Rule]:
+def build_worker_rules(*, may_read: bool) -> dict[str, SyscallRule]:
     """What a process that draws and edits documents needs: memory, time, its pipe, and reading what is open.
 
     ``may_read``: it may open files for reading; only where another layer shows it none that matter.
     """
-    rules = {name: Rule() for name in _PLAIN}
-    rules |= {name: Rule(refuse(errno.EACCES)) for name in _PROBED}
-    reading = Rule(bits=os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | _O_TMPFILE, otherwise=refuse(errno.EACCES))
+    rules = {name: SyscallRule() for name in _WORKER_SYSCALLS}
+    rules |= {name: SyscallRule(errno_action(errno.EACCES)) for name in _DENIED_SYSCALLS}
+    reading = SyscallRule(
+        bits=os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | _O_TMPFILE, otherwise=errno_action(errno.EACCES)
+    )
     if may_read:
         rules |= {
             "openat": reading._replace(argument=2),
             "open": reading._replace(argument=1),
-            **{name: Rule() for name in _LOOKING},
+            **{name: SyscallRule() for name in _METADATA_SYSCALLS},
         }
-    no_code = Rule(argument=2, bits=_PROT_EXEC, otherwise=refuse(errno.EACCES))
-    by_handle = Rule(argument=3, values=(_AT_EMPTY_PATH,), otherwise=refuse(errno.EACCES))
+    no_code = SyscallRule(argument=2, bits=_PROT_EXEC, otherwise=errno_action(errno.EACCES))
+    by_handle = SyscallRule(argument=3, values=(_AT_EMPTY_PATH,), otherwise=errno_action(errno.EACCES))
     return rules | {
         "mmap": no_code,
         "mprotect": no_code,
-        "newfstatat": Rule() if may_read else by_handle,
-        "fcntl": Rule(argument=1, values=(1, 2, 3, _F_DUPFD_CLOEXEC), otherwise=refuse(errno.EPERM)),
-        "prlimit64": Rule(argument=0, values=(0,)),  # its own limits, which only get smaller
-        "tgkill": Rule(argument=0, values=(os.getpid(),)),  # abort()
-        "ioctl": Rule(refuse(errno.ENOTTY)),
-        "prctl": Rule(refuse(errno.EPERM)),
+        "newfstatat": SyscallRule() if may_read else by_handle,
+        "fcntl": SyscallRule(argument=1, values=(1, 2, 3, _F_DUPFD_CLOEXEC), otherwise=errno_action(errno.EPERM)),
+        "prlimit64": SyscallRule(argument=0, values=(0,)),  # its own limits, which only get smaller
+        "tgkill": SyscallRule(argument=0, values=(os.getpid(),)),  # abort()
+        "ioctl": SyscallRule(errno_action(errno.ENOTTY)),
+        "prctl": SyscallRule(errno_action(errno.EPERM)),
     }
 
 
-def program_rules(*, sockets_apart: bool) -> dict[str, Rule]:
+def build_program_rules(*, sockets_apart: bool) -> dict[str, SyscallRule]:
     """What no program needs that converts a document: other processes, rights, namespaces, kernel interfaces, network.
 
     ``sockets_apart``: other layers show it no socket but its own, so it may use unix sockets.
     """
-    rules = {name: Rule(refuse(errno.EPERM)) for name in _DANGEROUS}
-    rules["clone"] = Rule(argument=0, bits=_NEW_NAMESPACES, otherwise=refuse(errno.EPERM))
-    rules["clone3"] = Rule(refuse(errno.ENOSYS))  # a filter cannot see its flags; the C library then uses clone
-    rules["io_uring_setup"] = Rule(refuse(errno.ENOSYS))
-    rules["prlimit64"] = Rule(argument=0, values=(0,), otherwise=refuse(errno.EPERM))  # limits of others
-    rules["socket"] = Rule(argument=0, values=(_AF_UNIX,), otherwise=refuse(errno.EAFNOSUPPORT))
+    rules = {name: SyscallRule(errno_action(errno.EPERM)) for name in _FORBIDDEN_SYSCALLS}
+    rules["clone"] = SyscallRule(argument=0, bits=_NEW_NAMESPACES, otherwise=errno_action(errno.EPERM))
+    rules["clone3"] = SyscallRule(
+        errno_action(errno.ENOSYS)
+    )  # a filter cannot see its flags; the C library then uses clone
+    rules["io_uring_setup"] = SyscallRule(errno_action(errno.ENOSYS))
+    rules["prlimit64"] = SyscallRule(argument=0, values=(0,), otherwise=errno_action(errno.EPERM))  # limits of others
+    rules["socket"] = SyscallRule(argument=0, values=(_AF_UNIX,), otherwise=errno_action(errno.EAFNOSUPPORT))
     if not sockets_apart:
-        rules |= {name: Rule(refuse(errno.ECONNREFUSED)) for name in ("connect", "sendto", "sendmsg", "sendmmsg")}
+        rules |= {
+            name: SyscallRule(errno_action(errno.ECONNREFUSED)) for name in ("connect", "sendto", "sendmsg", "sendmmsg")
+        }
         # LibreOffice wants to listen for a second instance of itself: it is told that it does.
-        rules |= {name: Rule(refuse(0)) for name in ("bind", "listen")}
+        rules |= {name: SyscallRule(errno_action(0)) for name in ("bind", "listen")}
     return rules
 
 
-def install(rules: Mapping[str, Rule], *, rest_allowed: bool = False) -> None:
+def install_filter(rules: Mapping[str, SyscallRule], *, rest_allowed: bool = False) -> None:
     """Filter the system calls of all threads of this process and of its children, for good.
 
     Calls without a rule end the process, or pass with ``rest_allowed``. Needs ``PR_SET_NO_NEW_PRIVS``. Raises OSError
@@ -104,33 +110,33 @@ def install(rules: Mapping[str, Rule], *, rest_allowed: bool = False) -> None:
     if machine not in _MACHINES:
         raise OSError(errno.ENOSYS, f"no table of system calls for {machine}")
     column, architecture = _MACHINES[machine]
-    program = b"".join(struct.pack("<HBBI", *line) for line in _assembled(rules, column, architecture, rest_allowed))
+    program = b"".join(struct.pack("<HBBI", *line) for line in _assemble(rules, column, architecture, rest_allowed))
     code = ctypes.create_string_buffer(program, len(program))
     header = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(code))
-    if kernel.syscall("seccomp", _SECCOMP[column], _SET_MODE_FILTER, _TSYNC, header):
+    if kernel.syscall("seccomp", _SECCOMP_NUMBERS[column], _SET_MODE_FILTER, _TSYNC, header):
         raise OSError(errno.EBUSY, "seccomp: a thread has another filter")
 
 
-def _assembled(
-    rules: Mapping[str, Rule], column: int, architecture: int, rest_allowed: bool
+def _assemble(
+    rules: Mapping[str, SyscallRule], column: int, architecture: int, rest_allowed: bool
 ) -> Iterable[tuple[int, int, int, int]]:
     """Instructions as (code, jump if true, jump if false, value)."""
     yield _LOAD, 0, 0, _ARCH_AT
     yield _EQUAL, 1, 0, architecture
-    yield _RETURN, 0, 0, _KILL
+    yield _RETURN, 0, 0, _KILL_PROCESS
     yield _LOAD, 0, 0, _NUMBER_AT
     yield _AT_LEAST, 0, 1, _X32  # the second set of numbers that x86_64 has
-    yield _RETURN, 0, 0, _KILL
+    yield _RETURN, 0, 0, _KILL_PROCESS
     for name, rule in rules.items():
-        number = NUMBERS[name][column]
+        number = SYSCALL_NUMBERS[name][column]
         if number is not None:
-            body = list(_judged(rule))
+            body = list(_assemble_rule(rule))
             yield _EQUAL, 0, len(body), number
             yield from body
-    yield _RETURN, 0, 0, _ALLOW if rest_allowed else _KILL
+    yield _RETURN, 0, 0, _ALLOW if rest_allowed else _KILL_PROCESS
 
 
-def _judged(rule: Rule) -> Iterable[tuple[int, int, int, int]]:
+def _assemble_rule(rule: SyscallRule) -> Iterable[tuple[int, int, int, int]]:
     if rule.values or rule.bits:
         yield _LOAD, 0, 0, _ARGUMENTS_AT + 8 * rule.argument
     for place, value in enumerate(rule.values):
@@ -143,7 +149,7 @@ def _judged(rule: Rule) -> Iterable[tuple[int, int, int, int]]:
 
 
 # Most frequent first: the list is walked from its top.
-_PLAIN = (
+_WORKER_SYSCALLS = (
     "read", "pread64", "lseek", "write", "futex", "munmap", "brk", "madvise", "mremap", "recvmsg", "pselect6", "select",
     "poll", "ppoll", "readv", "writev", "close", "fstat", "getrandom", "getrusage", "clock_gettime", "clock_getres",
     "gettimeofday", "time", "times", "nanosleep", "clock_nanosleep", "getpid", "gettid", "getuid", "geteuid", "getgid",
@@ -151,11 +157,11 @@ _PLAIN = (
     "sched_getaffinity", "sysinfo", "uname", "getcwd", "exit", "exit_group",
 )  # fmt: skip
 # Libraries look around with these and do without an answer.
-_LOOKING = ("stat", "lstat", "access", "faccessat", "faccessat2", "getdents64")
-_PROBED = (
-    *_LOOKING, "open", "openat", "openat2", "statx", "readlink", "readlinkat", "getdents", "newfstatat",
+_METADATA_SYSCALLS = ("stat", "lstat", "access", "faccessat", "faccessat2", "getdents64")
+_DENIED_SYSCALLS = (
+    *_METADATA_SYSCALLS, "open", "openat", "openat2", "statx", "readlink", "readlinkat", "getdents", "newfstatat",
 )  # fmt: skip
-_DANGEROUS = (
+_FORBIDDEN_SYSCALLS = (
     "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "process_mrelease", "kcmp", "pidfd_open",
     "pidfd_getfd", "pidfd_send_signal", "move_pages", "migrate_pages",
     "bpf", "perf_event_open", "userfaultfd", "vmsplice", "memfd_secret", "io_uring_enter", "io_uring_register",

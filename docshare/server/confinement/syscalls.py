@@ -1,7 +1,7 @@
 """Numbers of the system calls that ``seccomp`` names: on x86_64, and on aarch64 (which has the generic table)."""
 
 # None: this architecture does not have the call.
-NUMBERS: dict[str, tuple[int | None, int | None]] = {
+SYSCALL_NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "_sysctl": (156, None),
     "access": (21, None),
     "acct": (163, 89),

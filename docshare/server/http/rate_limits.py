@@ -16,7 +16,7 @@ from limits.storage import MovingWindowSupport, Storage
 from limits.strategies import MovingWindowRateLimiter
 
 from docshare.contract.limits import SECOND, RatePolicy
-from docshare.server.rules.identity import network_of
+from docshare.server.rules.identity import network_prefix
 
 MAX_KEYS = 50_000
 
@@ -87,7 +87,7 @@ def untouched(policy: RatePolicy, limit: int) -> Allowance:
 
 def address_key(address: str) -> str:
     """The key of a network address. An IPv6 customer holds a whole /64, so that network counts as one address."""
-    return network_of(address)
+    return network_prefix(address)
 
 
 class _Memory(Storage, MovingWindowSupport):

@@ -6,43 +6,43 @@ from typing import BinaryIO
 
 _SIGNATURE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _HEADER_BYTES = 512
-_IN_HEADER = 109  # so many places of the allocation table stand in the header
+_FAT_SECTORS_IN_HEADER = 109  # so many places of the allocation table stand in the header
 _ENTRY_BYTES = 128
 _MAX_ENTRIES = 65_536
-_LAST_SECTOR = 0xFFFFFFFA  # greater numbers are marks
+_MAX_SECTOR = 0xFFFFFFFA  # greater numbers are marks
 _NO_ENTRY = 0xFFFFFFFF
-_ROOT = 5  # the type of the first entry
+_ROOT_ENTRY_TYPE = 5  # the type of the first entry
 
 
-class DamagedError(Exception):
+class CompoundFileError(Exception):
     """The directory cannot be read."""
 
 
-def root_names(file: BinaryIO) -> set[str]:
+def read_root_names(file: BinaryIO) -> set[str]:
     """The names of streams and storages directly in the root of the compound file ``file``, in lower case.
 
     What embedded documents hold lies deeper and does not count. Reads at most 65,536 entries. Raises DamagedError.
     """
-    entries = _entries(_Sectors(file))
-    if not entries or entries[0][66] != _ROOT:
-        raise DamagedError("no root")
+    entries = _read_entries(_SectorReader(file))
+    if not entries or entries[0][66] != _ROOT_ENTRY_TYPE:
+        raise CompoundFileError("no root")
     names: set[str] = set()
     seen: set[int] = set()
-    waiting = [_links(entries[0])[2]]
+    waiting = [_read_links(entries[0])[2]]
     while waiting:
         number = waiting.pop()
         if number == _NO_ENTRY or number in seen:
             continue
         if number >= len(entries):
-            raise DamagedError("a link leads nowhere")
+            raise CompoundFileError("a link leads nowhere")
         seen.add(number)
-        left, right, _ = _links(entries[number])
-        names.add(_name(entries[number]))
+        left, right, _ = _read_links(entries[number])
+        names.add(_read_name(entries[number]))
         waiting += (left, right)
     return names
 
 
-class _Sectors:
+class _SectorReader:
     """The sectors of a compound file and the chains they form; reads only what is asked for."""
 
     def __init__(self, file: BinaryIO) -> None:
@@ -50,27 +50,27 @@ class _Sectors:
         file.seek(0)
         header = file.read(_HEADER_BYTES)
         if len(header) < _HEADER_BYTES or not header.startswith(_SIGNATURE):
-            raise DamagedError("no header")
+            raise CompoundFileError("no header")
         shift = int.from_bytes(header[30:32], "little")
         if shift not in (9, 12):
-            raise DamagedError("no known sector size")
+            raise CompoundFileError("no known sector size")
         self.size = 1 << shift
         self._count = file.seek(0, 2) // self.size
         self.directory = int.from_bytes(header[48:52], "little")
         self._next_places, place_sectors = struct.unpack_from("<2L", header, 68)
         self._place_sectors = min(place_sectors, self._count)
-        self._places: list[int] = list(struct.unpack_from(f"<{_IN_HEADER}L", header, 76))
+        self._places: list[int] = list(struct.unpack_from(f"<{_FAT_SECTORS_IN_HEADER}L", header, 76))
         self._table: dict[int, list[int]] = {}
 
     def chain(self, number: int) -> Iterator[bytes]:
         """The sectors of the chain that starts at ``number``; one that bites its tail goes on for ever."""
-        while number <= _LAST_SECTOR:
+        while number <= _MAX_SECTOR:
             yield self._sector(number)
             number = self._after(number)
 
     def _sector(self, number: int) -> bytes:
         if number >= self._count:
-            raise DamagedError("a sector lies beyond the end")
+            raise CompoundFileError("a sector lies beyond the end")
         self._file.seek((number + 1) * self.size)
         return self._file.read(self.size).ljust(self.size, b"\0")
 
@@ -91,25 +91,25 @@ class _Sectors:
             *places, self._next_places = self._numbers(self._next_places)
             self._places += places
         if page >= len(self._places):
-            raise DamagedError("the allocation table is too short")
+            raise CompoundFileError("the allocation table is too short")
         return self._places[page]
 
 
-def _entries(sectors: _Sectors) -> list[bytes]:
+def _read_entries(sectors: _SectorReader) -> list[bytes]:
     entries: list[bytes] = []
     for sector in sectors.chain(sectors.directory):
         entries += (sector[at : at + _ENTRY_BYTES] for at in range(0, sectors.size, _ENTRY_BYTES))
         if len(entries) > _MAX_ENTRIES:
-            raise DamagedError("too many entries")
+            raise CompoundFileError("too many entries")
     return entries
 
 
-def _links(entry: bytes) -> tuple[int, int, int]:
+def _read_links(entry: bytes) -> tuple[int, int, int]:
     """The numbers of an entry's left and right neighbour and of its first child."""
     left, right, child = struct.unpack_from("<3L", entry, 68)
     return left, right, child
 
 
-def _name(entry: bytes) -> str:
+def _read_name(entry: bytes) -> str:
     length = int.from_bytes(entry[64:66], "little")
     return entry[: max(0, min(length, 64) - 2)].decode("utf-16-le", "replace").lower()

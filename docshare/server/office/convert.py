@@ -20,13 +20,13 @@ from docshare.contract.media import DOCUMENTS
 from docshare.contract.plans import MB, PLAN_LIMITS
 from docshare.contract.problems import Problem
 from docshare.server.office import environment
-from docshare.server.office.jail import LEVELS, Order
-from docshare.server.office.package import open_package, refusal, rewrite
-from docshare.server.office.prescan import Linked
-from docshare.server.office.process import Jailed, LateError, SetupError
+from docshare.server.office.jail import ISOLATION_LEVELS, JailJob
+from docshare.server.office.package import document_problem, open_package, rewrite_parts
+from docshare.server.office.prescan import LinkedPictures
+from docshare.server.office.process import JailedCommand, JailSetupError, JailTimeout
 from docshare.server.office.profile import write_profile
-from docshare.server.office.scan import scan
-from docshare.server.office.slots import Slots
+from docshare.server.office.scan import scan_document
+from docshare.server.office.slots import ConversionSlots
 from docshare.server.office.usage import ExcessError
 from docshare.server.store.blobs import Part, remove
 
@@ -36,17 +36,17 @@ MISSING_HINT = (
 )
 _PROGRAMS = ("soffice", "libreoffice")
 _TIMEOUT_S = 60.0
-_PATIENCE_S = 30.0
-_PROBE_S = 20.0
+_QUEUE_TIMEOUT_S = 30.0
+_PROBE_TIMEOUT_S = 20.0
 _MISSING_RETRY_S = 3600
-_BLOCK = 1 << 20
-_PDF = b"%PDF-"
+_BLOCK_BYTES = 1 << 20
+_PDF_MAGIC = b"%PDF-"
 _LARGEST_PDF = max(limits.stored_bytes for limits in PLAN_LIMITS.values())
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _log = logging.getLogger(__name__)
 
 
-class _Filters(NamedTuple):
+class _ConversionFilters(NamedTuple):
     """LibreOffice's names: named, so that it does not judge for itself what a document is."""
 
     read: str
@@ -54,12 +54,12 @@ class _Filters(NamedTuple):
 
 
 _FILTERS = {
-    "docx": _Filters("MS Word 2007 XML", "writer_pdf_Export"),
-    "pptx": _Filters("Impress MS PowerPoint 2007 XML", "impress_pdf_Export"),
-    "ppt": _Filters("MS PowerPoint 97", "impress_pdf_Export"),
+    "docx": _ConversionFilters("MS Word 2007 XML", "writer_pdf_Export"),
+    "pptx": _ConversionFilters("Impress MS PowerPoint 2007 XML", "impress_pdf_Export"),
+    "ppt": _ConversionFilters("MS PowerPoint 97", "impress_pdf_Export"),
 }
-_NOT_APART: dict[str, tuple[str, ...]] = {"jail": (), "network": ("root",), "bare": ("namespaces", "root")}
-_SCANNED = ("docx", "pptx")  # a .ppt has no parts that could be judged apart: the jail alone holds it
+_MISSING_LAYERS: dict[str, tuple[str, ...]] = {"jail": (), "network": ("root",), "bare": ("namespaces", "root")}
+_SCANNED_KINDS = ("docx", "pptx")  # a .ppt has no parts that could be judged apart: the jail alone holds it
 
 
 def find_program() -> Path | None:
@@ -68,7 +68,7 @@ def find_program() -> Path | None:
     return Path(found) if found else None
 
 
-class Converter:
+class OfficeConverter:
     """Converts documents, a few at a time. Safe to use from many threads.
 
     Parameters: ``tmp`` a directory for what lives only during a conversion (empty it before the first); ``program``
@@ -84,7 +84,7 @@ class Converter:
         *,
         slots: int = 2,
         timeout_s: float = _TIMEOUT_S,
-        patience_s: float = _PATIENCE_S,
+        patience_s: float = _QUEUE_TIMEOUT_S,
         max_waiting: int = 2,
         required: bool = False,
     ) -> None:
@@ -93,11 +93,11 @@ class Converter:
         self._tmp = tmp.resolve()
         self._program = program
         self._timeout_s = timeout_s
-        self._slots = Slots(slots, patience_s=patience_s, max_waiting=max_waiting)
+        self._slots = ConversionSlots(slots, patience_s=patience_s, max_waiting=max_waiting)
         self._lock = threading.Lock()
         self._probing = threading.Lock()
         self._level: str | None = None
-        self._running: set[Jailed] = set()
+        self._running: set[JailedCommand] = set()
         self._closed = False
 
     @property
@@ -133,20 +133,24 @@ class Converter:
                 headers={"Retry-After": str(_MISSING_RETRY_S)},
             )
         _check_size(source, kind)
-        if kind in _SCANNED:
+        if kind in _SCANNED_KINDS:
             with source.open("rb") as file:  # a bomb waits for no slot
                 open_package(file).close()
         with self._slots.taken():
-            linked = scan(source, kind, required=self._required) if kind in _SCANNED else Linked([], {})
+            linked = (
+                scan_document(source, kind, required=self._required)
+                if kind in _SCANNED_KINDS
+                else LinkedPictures([], {})
+            )
             level = self.level
             with self._workshop() as home:
                 document = home / f"document.{kind}"
                 if linked.pictures:
-                    _leave_out(source, document, kind, linked)
+                    _strip_linked_pictures(source, document, kind, linked)
                 else:
                     shutil.copyfile(source, document)
-                self._run(level, home, _arguments(document, kind), self._timeout_s)
-                _collect(home / "document.pdf", part, largest)
+                self._run(level, home, _build_arguments(document, kind), self._timeout_s)
+                _copy_result(home / "document.pdf", part, largest)
         return linked.pictures
 
     def close(self) -> None:
@@ -160,44 +164,48 @@ class Converter:
 
     def _probe(self) -> str:
         """The best level at which LibreOffice starts here."""
-        for level in LEVELS:
+        for level in ISOLATION_LEVELS:
             try:
                 with self._workshop() as home:
-                    status, missing = self._start(level, home, ["--version"], _PROBE_S)
-            except SetupError as error:
+                    status, missing = self._start(level, home, ["--version"], _PROBE_TIMEOUT_S)
+            except JailSetupError as error:
                 _log.info("level %s: %s", level, error)
                 continue
-            except (LateError, ExcessError):
+            except (JailTimeout, ExcessError):
                 break  # says nothing about what the host allows
             if status == 0:
-                self.missing = (*_NOT_APART[level], *missing)
+                self.missing = (*_MISSING_LAYERS[level], *missing)
                 if self.missing:
                     _log.warning("LibreOffice is confined without: %s; see docshare doctor", ", ".join(self.missing))
                 if self.missing and self._required:
                     break
                 return level
-        raise _not_starting()
+        raise _start_problem()
 
     def _run(self, level: str, home: Path, arguments: list[str], timeout_s: float) -> None:
         """Have LibreOffice work in ``home``. Its exit status says nothing, so it is only logged."""
         try:
             status, missing = self._start(level, home, arguments, timeout_s)
-        except LateError as error:
+        except JailTimeout as error:
             _log.warning("a conversion was ended: %s", error)
-            raise refusal("Converting the document takes too long.", "Export it as PDF and upload that.") from error
+            raise document_problem(
+                "Converting the document takes too long.", "Export it as PDF and upload that."
+            ) from error
         except ExcessError as error:
             _log.warning("a conversion was ended: it takes %s", error)
-            raise refusal(f"Converting the document takes {error}.", "Export it as PDF and upload that.") from error
-        except SetupError as error:
+            raise document_problem(
+                f"Converting the document takes {error}.", "Export it as PDF and upload that."
+            ) from error
+        except JailSetupError as error:
             _log.error("LibreOffice cannot be kept apart: %s", error)
-            raise _not_starting() from error
+            raise _start_problem() from error
         if missing and self._required:
-            raise _not_starting()
+            raise _start_problem()
         if status:
             _log.warning("LibreOffice ended with status %d", status)
 
     def _start(self, level: str, home: Path, arguments: list[str], timeout_s: float) -> tuple[int, dict[str, str]]:
-        jailed = Jailed(self._order(level, home, arguments))
+        jailed = JailedCommand(self._order(level, home, arguments))
         with self._lock:
             self._running.add(jailed)
             closed = self._closed
@@ -212,15 +220,15 @@ class Converter:
             if closed:
                 raise Problem("unavailable", "The server is stopping.", headers={"Retry-After": "5"})
 
-    def _order(self, level: str, home: Path, arguments: list[str]) -> Order:
+    def _order(self, level: str, home: Path, arguments: list[str]) -> JailJob:
         assert self._program is not None
         program = self._program.resolve()
         # .../program/soffice needs the directories next to its own.
         installation = program.parent.parent if program.parent.name == "program" else program.parent
-        return Order(
+        return JailJob(
             level=level,
             command=[str(program), f"-env:UserInstallation={(home / 'profile').as_uri()}", *arguments],
-            env=environment.soffice(str(home)),
+            env=environment.soffice_environment(str(home)),
             home=str(home),
             programs=[str(installation)],
             limits={"AS": 2048 * MB, "FSIZE": 512 * MB, "CPU": 90, "NOFILE": 512, "CORE": 0},
@@ -238,7 +246,7 @@ class Converter:
                 _log.warning("a directory of a conversion stays behind until the next start: %s", home.name)
 
 
-def _not_starting() -> Problem:
+def _start_problem() -> Problem:
     _log.error("LibreOffice is installed but does not start")
     return Problem("unavailable", "LibreOffice does not start.", headers={"Retry-After": "60"})
 
@@ -249,15 +257,17 @@ def _check_size(source: Path, kind: str) -> None:
         raise Problem("payload_too_large", f"The file is larger than {cap // MB} MB, the limit of .{kind} documents.")
 
 
-def _leave_out(source: Path, document: Path, kind: str, linked: Linked) -> None:
+def _strip_linked_pictures(source: Path, document: Path, kind: str, linked: LinkedPictures) -> None:
     """Write ``source`` to ``document`` without its linked pictures. What LibreOffice gets is judged anew."""
     with source.open("rb") as file, document.open("xb") as sink:
-        rewrite(file, sink, linked.parts)
-    if scan(document, kind).pictures:
-        raise refusal("The document takes a picture from outside of it.", "Embed linked pictures, and send it again.")
+        rewrite_parts(file, sink, linked.parts)
+    if scan_document(document, kind).pictures:
+        raise document_problem(
+            "The document takes a picture from outside of it.", "Embed linked pictures, and send it again."
+        )
 
 
-def _arguments(document: Path, kind: str) -> list[str]:
+def _build_arguments(document: Path, kind: str) -> list[str]:
     filters = _FILTERS[kind]
     return [
         "--headless", "--norestore", "--nologo", "--nodefault", "--nolockcheck", "--nofirststartwizard",
@@ -266,23 +276,25 @@ def _arguments(document: Path, kind: str) -> list[str]:
     ]  # fmt: skip
 
 
-def _collect(path: Path, part: Part, largest: int) -> None:
+def _copy_result(path: Path, part: Part, largest: int) -> None:
     """Copy the PDF at ``path``, of at most ``largest`` bytes, into ``part``. Whatever wrote it has read a hostile file:
     only a plain file counts."""
     with contextlib.ExitStack() as stack:
         try:
-            file = stack.enter_context(os.fdopen(os.open(path, _READ), "rb"))
+            file = stack.enter_context(os.fdopen(os.open(path, _OPEN_FLAGS), "rb"))
         except OSError as error:
-            raise refusal("The document cannot be converted: it is damaged or uses what is not known here.") from error
+            raise document_problem(
+                "The document cannot be converted: it is damaged or uses what is not known here."
+            ) from error
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
-            raise refusal("The document cannot be converted.")
+            raise document_problem("The document cannot be converted.")
         if found.st_size > largest:  # not what is allocated: the holes of a sparse file are read as zeros
             limit = f"{largest // MB} MB"
             raise Problem("payload_too_large", f"The PDF made of the document is larger than the limit of {limit}.")
-        while block := file.read(_BLOCK):
-            if not part.size and not block.startswith(_PDF):
-                raise refusal("The document cannot be converted.")
+        while block := file.read(_BLOCK_BYTES):
+            if not part.size and not block.startswith(_PDF_MAGIC):
+                raise document_problem("The document cannot be converted.")
             part.write(block)
     if not part.size:
-        raise refusal("The document cannot be converted.")
+        raise document_problem("The document cannot be converted.")

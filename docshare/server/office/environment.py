@@ -4,20 +4,20 @@ import os
 import sys
 
 _SEARCH_PATH = "/usr/local/bin:/usr/bin:/bin"
-_KEPT = ("LD_LIBRARY_PATH", "PYTHONHOME")
+_INHERITED_VARIABLES = ("LD_LIBRARY_PATH", "PYTHONHOME")
 
 
-def python(module: str, *arguments: str) -> tuple[list[str], dict[str, str]]:
+def python_command(module: str, *arguments: str) -> tuple[list[str], dict[str, str]]:
     """Command line and environment of a process that runs ``module`` with ``arguments``.
 
     It finds modules exactly where this process does, wherever the program is installed.
     """
-    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    kept = {name: os.environ[name] for name in _INHERITED_VARIABLES if name in os.environ}
     places = os.pathsep.join(place for place in sys.path if place)
     return [sys.executable, "-P", "-m", module, *arguments], {"PATH": _SEARCH_PATH, "PYTHONPATH": places, **kept}
 
 
-def soffice(home: str) -> dict[str, str]:
+def soffice_environment(home: str) -> dict[str, str]:
     """The environment of LibreOffice whose one writable directory is ``home``."""
     return {
         "PATH": _SEARCH_PATH,

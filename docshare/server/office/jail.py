@@ -22,30 +22,30 @@ from typing import NoReturn, TypedDict
 from docshare.server.confinement import kernel, landlock, namespaces, seccomp
 from docshare.server.office import usage
 
-LEVELS = ("jail", "network", "bare")
+ISOLATION_LEVELS = ("jail", "network", "bare")
 """What is kept away from the command: all but programs and its directory; only the network; nothing."""
 
-_SETUP_FAILED = 125
+_SETUP_FAILED_STATUS = 125
 
 _NAMESPACES = {
     "jail": namespaces.MOUNTS | namespaces.IPC | namespaces.PROCESSES | namespaces.NETWORK,
     "network": namespaces.NETWORK,
 }
-_FIRST_ID = 1_900_000_000  # ids that nobody has: one for each command
+_MIN_UID = 1_900_000_000  # ids that nobody has: one for each command
 _MORE_PROCESSES = 256  # and threads: LibreOffice has about twenty
 _FIRST_BOUND = 64
 
 # What programs need of a host. Nothing here is private: no passwd, no homes, no /var/lib, no /run.
-_PROGRAMS = (
+_PROGRAM_PATHS = (
     "/usr", "/bin", "/lib", "/lib32", "/lib64", "/nix/store", "/gnu/store", "/var/cache/fontconfig",
     "/etc/alternatives", "/etc/fonts", "/etc/ld.so.cache", "/etc/libreoffice", "/etc/localtime", "/etc/papersize",
 )  # fmt: skip
 # Where a package of Debian keeps part of its installation; LibreOffice does without, but not with a refusal.
-_PACKAGES = ("/var/lib/libreoffice", "/var/spool/libreoffice")
-_DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
+_PACKAGE_PATHS = ("/var/lib/libreoffice", "/var/spool/libreoffice")
+_DEVICE_PATHS = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
 
 
-class Order(TypedDict):
+class JailJob(TypedDict):
     """``command``: what to run, ``env`` its whole environment, ``home`` the one directory it may write to, ``programs``
     directories it needs beyond the usual ones, ``limits`` pairs of resource name (``"AS"``) and value."""
 
@@ -59,7 +59,7 @@ class Order(TypedDict):
 
 def main() -> None:
     """Carry out the order in the first argument and answer on standard output."""
-    order: Order = json.loads(sys.argv[1])
+    order: JailJob = json.loads(sys.argv[1])
     answer: dict[str, object]
     try:
         _enter_namespaces(order["level"])
@@ -78,23 +78,23 @@ def _enter_namespaces(level: str) -> None:
         try:
             namespaces.unshare(_NAMESPACES[level])
         except OSError:
-            itself = namespaces.Self()
+            itself = namespaces.OwnProcDirectory()
             namespaces.unshare(_NAMESPACES[level] | namespaces.USER)
             itself.map_own_ids()
             itself.close()
     if kernel.LINUX:  # after the change of rights, which would undo it
-        kernel.control(kernel.PR_SET_PDEATHSIG, signal.SIGTERM)
-        kernel.control(kernel.PR_SET_CHILD_SUBREAPER, 1)
+        kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGTERM)
+        kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
 
 
-def _run(order: Order) -> dict[str, object]:
+def _run(order: JailJob) -> dict[str, object]:
     """Run the command in a child: the first process of its namespace, so when it ends the kernel ends the others."""
     signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM,))
     reader, writer = os.pipe()
     number = os.getpid()
     child = os.fork()
     if child == 0:
-        _become(order, writer, number)
+        _exec_command(order, writer, number)
     with contextlib.suppress(OSError):
         os.setpgid(child, child)  # the child does the same: whoever comes first
     signal.signal(signal.SIGTERM, lambda *_: os.killpg(child, signal.SIGKILL))
@@ -106,12 +106,12 @@ def _run(order: Order) -> dict[str, object]:
             answer |= json.loads(line)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    _end_group(child)
+    _kill_group(child)
     usage.end_descendants()  # without a process namespace, some may have left the group
     return answer if "setup" in answer else {"exit": status, **answer}
 
 
-def _end_group(group: int) -> None:
+def _kill_group(group: int) -> None:
     """Kill and collect what the command left behind; its orphans are children of this process."""
     with contextlib.suppress(ProcessLookupError, ChildProcessError):
         os.killpg(group, signal.SIGKILL)
@@ -119,7 +119,7 @@ def _end_group(group: int) -> None:
             os.waitpid(-group, 0)
 
 
-def _become(order: Order, report: int, number: int) -> NoReturn:
+def _exec_command(order: JailJob, report: int, number: int) -> NoReturn:
     try:
         os.setpgid(0, 0)
         home = Path(order["home"])
@@ -128,10 +128,10 @@ def _become(order: Order, report: int, number: int) -> NoReturn:
             _enter_root(home, order["programs"])
             os.umask(0o077)
         os.chdir(home)
-        _silence()
+        _redirect_standard_streams()
         for name, value in order["limits"].items():
-            _limit(getattr(resource, f"RLIMIT_{name}"), value)
-        missing = _give_up_rights(order, _FIRST_ID + number) if kernel.LINUX else {}
+            _set_limit(getattr(resource, f"RLIMIT_{name}"), value)
+        missing = _drop_rights(order, _MIN_UID + number) if kernel.LINUX else {}
         _limit_processes()
         os.write(report, json.dumps({"missing": missing}).encode() + b"\n")
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGTERM,))
@@ -139,7 +139,7 @@ def _become(order: Order, report: int, number: int) -> NoReturn:
     except OSError as error:
         os.write(report, json.dumps({"setup": str(error)}).encode() + b"\n")
     finally:
-        os._exit(_SETUP_FAILED)
+        os._exit(_SETUP_FAILED_STATUS)
 
 
 def _enter_root(home: Path, programs: list[str]) -> None:
@@ -150,36 +150,38 @@ def _enter_root(home: Path, programs: list[str]) -> None:
     namespaces.mount("tmpfs", str(root), "tmpfs", namespaces.NOSUID | namespaces.NODEV, "mode=755,size=1m")
     (root / "tmp").mkdir()
     # LibreOffice puts a socket there.
-    namespaces.mount("tmpfs", str(root / "tmp"), "tmpfs", namespaces.QUIET, "mode=1777,size=1m")
+    namespaces.mount("tmpfs", str(root / "tmp"), "tmpfs", namespaces.SAFE_MOUNT_FLAGS, "mode=1777,size=1m")
     (root / "proc").mkdir()
-    namespaces.mount("proc", str(root / "proc"), "proc", namespaces.QUIET)  # shows the processes of the namespace only
-    for name in (*_PROGRAMS, *programs):
-        _show(root, Path(name), namespaces.ATTR_RDONLY | namespaces.ATTR_NOSUID | namespaces.ATTR_NODEV)
-    for name in _DEVICES:
-        _show(root, Path(name), namespaces.ATTR_NOSUID | namespaces.ATTR_NOEXEC)
+    namespaces.mount(
+        "proc", str(root / "proc"), "proc", namespaces.SAFE_MOUNT_FLAGS
+    )  # shows the processes of the namespace only
+    for name in (*_PROGRAM_PATHS, *programs):
+        _bind_from_host(root, Path(name), namespaces.ATTR_RDONLY | namespaces.ATTR_NOSUID | namespaces.ATTR_NODEV)
+    for name in _DEVICE_PATHS:
+        _bind_from_host(root, Path(name), namespaces.ATTR_NOSUID | namespaces.ATTR_NOEXEC)
     only_data = namespaces.ATTR_NOSUID | namespaces.ATTR_NODEV | namespaces.ATTR_NOEXEC
-    namespaces.bind(home, namespaces.within(root, home), namespaces.BIND, only_data)
+    namespaces.bind_mount(home, namespaces.path_beneath(root, home), namespaces.BIND, only_data)
     namespaces.move_to_root(root)
 
 
-def _show(root: Path, source: Path, attributes: int) -> None:
+def _bind_from_host(root: Path, source: Path, attributes: int) -> None:
     """Let ``source`` of the host appear under ``root`` with the restrictions ``attributes``; skip what is not there."""
-    target = namespaces.within(root, source)
+    target = namespaces.path_beneath(root, source)
     if source.is_symlink():
         target.parent.mkdir(parents=True, exist_ok=True)
         target.symlink_to(source.readlink())
     elif source.exists() and not target.exists():
-        namespaces.bind(source, target, namespaces.BIND | namespaces.REC, attributes)
+        namespaces.bind_mount(source, target, namespaces.BIND | namespaces.REC, attributes)
 
 
-def _silence() -> None:
+def _redirect_standard_streams() -> None:
     """Nothing comes in or goes out by the standard streams."""
     null = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(null, stream)
 
 
-def _limit(which: int, value: int) -> None:
+def _set_limit(which: int, value: int) -> None:
     hard = resource.getrlimit(which)[1]
     bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
     with contextlib.suppress(OSError, ValueError):
@@ -204,13 +206,13 @@ def _limit_processes() -> None:
             os.waitpid(child, 0)
             break
         bound *= 2
-    _limit(resource.RLIMIT_NPROC, bound + _MORE_PROCESSES)
+    _set_limit(resource.RLIMIT_NPROC, bound + _MORE_PROCESSES)
 
 
-def _give_up_rights(order: Order, uid: int) -> dict[str, str]:
+def _drop_rights(order: JailJob, uid: int) -> dict[str, str]:
     """Give up users, capabilities, files and system calls; returns why a layer is missing, by its name."""
     missing = {}
-    rules = seccomp.program_rules(sockets_apart=order["level"] == "jail")
+    rules = seccomp.build_program_rules(sockets_apart=order["level"] == "jail")
     home, program = Path(order["home"]), Path(order["command"][0])
     steps: dict[str, Callable[[], object]] = {
         "user": lambda: (
@@ -219,17 +221,17 @@ def _give_up_rights(order: Order, uid: int) -> dict[str, str]:
             else None
         ),
         "capabilities": kernel.drop_capabilities,
-        "landlock": lambda: landlock.restrict(_allowed(order), _writable(order)),
-        "seccomp": lambda: seccomp.install(rules, rest_allowed=True),
+        "landlock": lambda: landlock.restrict_thread(_readable_paths(order), _writable_paths(order)),
+        "seccomp": lambda: seccomp.install_filter(rules, rest_allowed=True),
     }
-    kernel.control(kernel.PR_SET_NO_NEW_PRIVS, 1)
+    kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
     for name, step in steps.items():
         try:
             step()
         except OSError as error:
             missing[name] = str(error.strerror or error)
         if name == "capabilities":
-            kernel.control(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)  # a change of user makes the kernel forget it
+            kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)  # a change of user makes the kernel forget it
     return missing
 
 
@@ -240,16 +242,16 @@ def _change_user(home: Path, program: Path, installation: list[Path], uid: int) 
     for folder, _, names in os.walk(home):
         for path in (folder, *(os.path.join(folder, name) for name in names)):
             os.chown(path, uid, uid, follow_symlinks=False)
-    kernel.become_nobody((uid,))
+    kernel.switch_user((uid,))
 
 
-def _allowed(order: Order) -> list[tuple[Path, int]]:
-    readable = [(Path(name), landlock.READ) for name in (*_PACKAGES, *_DEVICES)]
+def _readable_paths(order: JailJob) -> list[tuple[Path, int]]:
+    readable = [(Path(name), landlock.READ_RIGHTS) for name in (*_PACKAGE_PATHS, *_DEVICE_PATHS)]
     own = ["/proc"] if order["level"] == "jail" else []  # there it shows no process of the host
-    return [(Path(name), landlock.RUN) for name in (*_PROGRAMS, *order["programs"], *own)] + readable
+    return [(Path(name), landlock.RUN_RIGHTS) for name in (*_PROGRAM_PATHS, *order["programs"], *own)] + readable
 
 
-def _writable(order: Order) -> list[Path]:
+def _writable_paths(order: JailJob) -> list[Path]:
     own = [Path("/tmp")] if order["level"] == "jail" else []  # noqa: S108 - a private one
     return [Path(order["home"]), Path("/dev/null"), *own]
 

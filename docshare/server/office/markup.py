@@ -6,23 +6,23 @@ import re
 from collections.abc import Iterable, Iterator
 from xml.parsers import expat
 
-from docshare.server.office.package import DAMAGED, refusal
+from docshare.server.office.package import DAMAGED_DETAIL, document_problem
 
-Outside = dict[str, frozenset[str]]
+ExternalReferences = dict[str, frozenset[str]]
 """References that lead out of the document: id -> the elements that may use it."""
 
 _BYTE_ORDER_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _EBCDIC = b"\x4c\x6f\xa7\x94"  # <?xm; expat cannot read it, but others can
-_REFERENCES = "/relationships"  # the end of the namespaces of attributes that use a reference
+_RELATIONSHIPS_SUFFIX = "/relationships"  # the end of the namespaces of attributes that use a reference
 _SEPARATOR = " "  # between namespace and local name
 _DDE = re.compile(r'[\s"]*DDE(AUTO)?\b', re.I)
-_FIELD_CHARACTERS = 256  # the name of a field stands at its beginning
+_MAX_FIELD_CHARS = 256  # the name of a field stands at its beginning
 _FIELD_TEXT = ("instrText", "delInstrText")
-_RASTER = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8")
-_RASTER_CHARACTERS = 12  # of base64, enough for the longest of them
+_RASTER_MAGICS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8")
+_RASTER_HEAD_CHARS = 12  # of base64, enough for the longest of them
 
 
-def looks_like(head: bytes) -> bool:
+def is_xml_like(head: bytes) -> bool:
     """Whether somebody may read a part that starts with ``head`` as XML, whatever its name says."""
     if head.startswith(_EBCDIC):
         return True
@@ -33,38 +33,38 @@ def looks_like(head: bytes) -> bool:
     return start.startswith(b"<") or (bool(text) and not start)  # white space may go on beyond the head
 
 
-def elements(blocks: Iterable[bytes]) -> Iterator[tuple[str, dict[str, str]]]:
+def iterate_elements(blocks: Iterable[bytes]) -> Iterator[tuple[str, dict[str, str]]]:
     """Local name and attributes of every element in ``blocks``, in order. Attributes of a namespace have names that
     start with it, so only the plain ones are found by their names.
 
     Raises Problem ``unprocessable`` for XML that is not well-formed or has a document type.
     """
     found: list[tuple[str, dict[str, str]]] = []
-    parser = _parser()
-    parser.StartElementHandler = lambda tag, attributes: found.append((_local(tag), attributes))
-    for _ in _fed(parser, blocks):
+    parser = _make_parser()
+    parser.StartElementHandler = lambda tag, attributes: found.append((_local_name(tag), attributes))
+    for _ in _feed(parser, blocks):
         yield from found
         found.clear()
 
 
-def check(blocks: Iterable[bytes], outside: Outside) -> None:
+def check_part(blocks: Iterable[bytes], outside: ExternalReferences) -> None:
     """Judge one part: how it uses the references ``outside``, its fields, the links of an SVG image.
 
     Raises Problem ``unprocessable``, also for XML as in ``elements``.
     """
-    judge = _Judge(outside)
-    parser = _parser()
+    judge = _PartChecker(outside)
+    parser = _make_parser()
     parser.StartElementHandler = judge.start
     parser.EndElementHandler = judge.end
     parser.CharacterDataHandler = judge.text
-    for _ in _fed(parser, blocks):
+    for _ in _feed(parser, blocks):
         pass
 
 
-class _Judge:
+class _PartChecker:
     """The handlers of one part. ``fields`` holds the beginnings of the field codes that are open, innermost last."""
 
-    def __init__(self, outside: Outside) -> None:
+    def __init__(self, outside: ExternalReferences) -> None:
         self._outside = outside
         self._fields: list[str] = [""]
         self._in_code = False
@@ -85,13 +85,13 @@ class _Judge:
             self._in_code = True
 
     def end(self, tag: str) -> None:
-        if self._in_code and _local(tag) in _FIELD_TEXT:
+        if self._in_code and _local_name(tag) in _FIELD_TEXT:
             self._in_code = False
             _check_field(self._fields[-1])
 
     def text(self, text: str) -> None:
         if self._in_code:
-            self._fields[-1] = (self._fields[-1] + text).lstrip()[:_FIELD_CHARACTERS]
+            self._fields[-1] = (self._fields[-1] + text).lstrip()[:_MAX_FIELD_CHARS]
 
     def _turn_field(self, turn: str) -> None:
         if turn == "begin":
@@ -102,9 +102,9 @@ class _Judge:
     def _check_use(self, name: str, attributes: dict[str, str]) -> None:
         for key, value in attributes.items():
             namespace, _, local = key.rpartition(_SEPARATOR)
-            uses = namespace.endswith(_REFERENCES) or local == "relid"
+            uses = namespace.endswith(_RELATIONSHIPS_SUFFIX) or local == "relid"
             if uses and value in self._outside and name not in self._outside[value]:
-                raise refusal(
+                raise document_problem(
                     "The document uses a hyperlink as a picture or an object.",
                     "Embed linked pictures and objects, and send it again.",
                 )
@@ -112,7 +112,7 @@ class _Judge:
 
 def _check_field(code: str) -> None:
     if _DDE.match(code):
-        raise refusal("The document holds a DDE field.", "Replace the field by its text, and send it again.")
+        raise document_problem("The document holds a DDE field.", "Replace the field by its text, and send it again.")
 
 
 def _check_svg(name: str, attributes: dict[str, str]) -> None:
@@ -120,25 +120,25 @@ def _check_svg(name: str, attributes: dict[str, str]) -> None:
     if name == "a":
         return
     for key, value in attributes.items():
-        if _local(key) in ("href", "src") and not (value.lstrip().startswith("#") or _is_pixels(value)):
-            raise refusal(
+        if _local_name(key) in ("href", "src") and not (value.lstrip().startswith("#") or _is_raster_data(value)):
+            raise document_problem(
                 "A picture in the document refers to another file.", "Replace the picture by a PNG, and send it again."
             )
 
 
-def _is_pixels(address: str) -> bool:
+def _is_raster_data(address: str) -> bool:
     """Whether ``address`` is a data address that holds a raster image, by its bytes."""
     declared, found, data = address.strip().partition(";base64,")
     if not found or not declared.startswith("data:image/"):
         return False
     try:
-        head = base64.b64decode("".join(data.split())[:_RASTER_CHARACTERS], validate=True)
+        head = base64.b64decode("".join(data.split())[:_RASTER_HEAD_CHARS], validate=True)
     except (binascii.Error, ValueError):
         return False
-    return head.startswith(_RASTER)
+    return head.startswith(_RASTER_MAGICS)
 
 
-def _parser() -> expat.XMLParserType:
+def _make_parser() -> expat.XMLParserType:
     parser = expat.ParserCreate(namespace_separator=_SEPARATOR)
     parser.buffer_text = True
     parser.StartDoctypeDeclHandler = _refuse_document_type
@@ -146,10 +146,10 @@ def _parser() -> expat.XMLParserType:
 
 
 def _refuse_document_type(*_: object) -> None:
-    raise refusal("The document holds XML with a document type declaration.")
+    raise document_problem("The document holds XML with a document type declaration.")
 
 
-def _fed(parser: expat.XMLParserType, blocks: Iterable[bytes]) -> Iterator[None]:
+def _feed(parser: expat.XMLParserType, blocks: Iterable[bytes]) -> Iterator[None]:
     """Feed ``blocks`` to ``parser``, one at each step."""
     try:
         for block in blocks:
@@ -158,8 +158,8 @@ def _fed(parser: expat.XMLParserType, blocks: Iterable[bytes]) -> Iterator[None]
         parser.Parse(b"", True)
         yield
     except (expat.ExpatError, ValueError, LookupError) as error:
-        raise refusal(DAMAGED) from error
+        raise document_problem(DAMAGED_DETAIL) from error
 
 
-def _local(name: str) -> str:
+def _local_name(name: str) -> str:
     return name.rpartition(_SEPARATOR)[2]

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from xml.sax.saxutils import quoteattr
 
 from docshare.server.office import markup
-from docshare.server.office.package import DAMAGED, open_package, read_part, refusal
+from docshare.server.office.package import DAMAGED_DETAIL, document_problem, open_package, read_part
 
 MAX_PICTURES = 1_000
 """Linked pictures of one document: each is named to its sender."""
@@ -25,17 +25,17 @@ _MAIN_TYPES = {
     "docx": re.compile(r".*\.wordprocessingml\.(document|template)\.main\+xml"),
     "pptx": re.compile(r".*\.presentationml\.(presentation|slideshow|template)\.main\+xml"),
 }
-_GZIP = b"\x1f\x8b"
+_GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_WINDOW = 31
 _MAX_UNPACKED = 64 << 20
-_BLOCK = 1 << 16
+_BLOCK_BYTES = 1 << 16
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:|[/\\]{2}", re.I)
-_LOCAL = re.compile(r"(?:file:///)?(?:[a-z]:[/\\]|/)?[^:/\\][^:]*", re.I)
-_LINKS = frozenset({"hyperlink", "hlinkClick", "hlinkHover", "hlinkMouseOver"})
-_TEMPLATE = frozenset({"attachedTemplate"})
-_NAMESPACE = "http://schemas.openxmlformats.org/package/2006/relationships"
-_ATTRIBUTES = ("Id", "Type", "Target", "TargetMode")
-_WORDS = {
+_LOCAL_PATH = re.compile(r"(?:file:///)?(?:[a-z]:[/\\]|/)?[^:/\\][^:]*", re.I)
+_HYPERLINK_ELEMENTS = frozenset({"hyperlink", "hlinkClick", "hlinkHover", "hlinkMouseOver"})
+_TEMPLATE_ELEMENTS = frozenset({"attachedTemplate"})
+_RELATIONSHIPS_NAMESPACE = "http://schemas.openxmlformats.org/package/2006/relationships"
+_RELATIONSHIP_ATTRIBUTES = ("Id", "Type", "Target", "TargetMode")
+_REFERENCE_LABELS = {
     "oleobject": "a linked object",
     "attachedtemplate": "a template on another machine",
     "audio": "a sound",
@@ -47,7 +47,7 @@ _WORDS = {
 }
 
 
-class Linked(NamedTuple):
+class LinkedPictures(NamedTuple):
     """The pictures that a package takes from other places: their addresses as written, and its relationship parts as
     they are without them, by name."""
 
@@ -55,7 +55,7 @@ class Linked(NamedTuple):
     parts: dict[str, str]
 
 
-def prescan(file: BinaryIO, kind: str) -> Linked:
+def prescan(file: BinaryIO, kind: str) -> LinkedPictures:
     """Judge the package in ``file`` (seekable), a ``docx`` or ``pptx`` by its ``kind``. Memory and time grow with what
     it unpacks to, so this belongs in a confined process.
 
@@ -67,21 +67,23 @@ def prescan(file: BinaryIO, kind: str) -> Linked:
     """
     with open_package(file) as package:
         parts = package.infolist()
-        outside: dict[str, markup.Outside] = {}
+        outside: dict[str, markup.ExternalReferences] = {}
         types: set[str] = set()
-        linked = Linked([], {})
+        linked = LinkedPictures([], {})
         for part in parts:
             name = part.filename.casefold()
             if name == _CONTENT_TYPES:
-                types |= _declared_types(read_part(package, part))
+                types |= _read_declared_types(read_part(package, part))
             elif name.endswith(".rels"):
                 pictures: list[str] = []
                 rest: list[str] = []
-                outside[_source(name)] = _relationships(read_part(package, part), pictures, rest)
+                outside[_source_part_name(name)] = _check_relationships(read_part(package, part), pictures, rest)
                 if pictures:
                     linked.pictures.extend(pictures)
                     _check_count(linked.pictures)
-                    linked.parts[part.filename] = f'<Relationships xmlns="{_NAMESPACE}">{"".join(rest)}</Relationships>'
+                    linked.parts[part.filename] = (
+                        f'<Relationships xmlns="{_RELATIONSHIPS_NAMESPACE}">{"".join(rest)}</Relationships>'
+                    )
         _check_types(types, kind)
         for part in parts:
             _check_part(package, part, outside)
@@ -90,111 +92,113 @@ def prescan(file: BinaryIO, kind: str) -> Linked:
 
 def _check_count(pictures: list[str]) -> None:
     if len(pictures) > MAX_PICTURES:
-        raise refusal(
+        raise document_problem(
             f"The document links to more than {MAX_PICTURES:,} pictures outside of it.",
             "Embed linked pictures, and send it again.",
         )
 
 
-def _check_part(package: zipfile.ZipFile, part: zipfile.ZipInfo, outside: dict[str, markup.Outside]) -> None:
+def _check_part(package: zipfile.ZipFile, part: zipfile.ZipInfo, outside: dict[str, markup.ExternalReferences]) -> None:
     name = part.filename.casefold()
     if posixpath.basename(name) == "vbaproject.bin":
-        raise _macros()
-    blocks = _unpacked(read_part(package, part))
+        raise _macro_problem()
+    blocks = _decompress(read_part(package, part))
     head = next(blocks, b"")
-    if head and (name.endswith(_XML_NAMES) or markup.looks_like(head)):
-        markup.check(_chained(head, blocks), outside.get(name, {}))
+    if head and (name.endswith(_XML_NAMES) or markup.is_xml_like(head)):
+        markup.check_part(_prepend(head, blocks), outside.get(name, {}))
     for _ in blocks:  # read to the end all the same: the directory must not lie about a size
         pass
 
 
-def _declared_types(blocks: Iterable[bytes]) -> set[str]:
-    return {attributes.get("ContentType", "").casefold() for _, attributes in markup.elements(blocks)}
+def _read_declared_types(blocks: Iterable[bytes]) -> set[str]:
+    return {attributes.get("ContentType", "").casefold() for _, attributes in markup.iterate_elements(blocks)}
 
 
 def _check_types(types: set[str], kind: str) -> None:
     """No macros, which Word itself does not open in a .docx, and a main part: without one an empty page would come."""
     if any("macroenabled" in declared or "vbaproject" in declared for declared in types):
-        raise _macros()
+        raise _macro_problem()
     if not any(_MAIN_TYPES[kind].fullmatch(declared) for declared in types):
-        raise refusal(DAMAGED)
+        raise document_problem(DAMAGED_DETAIL)
 
 
-def _relationships(blocks: Iterable[bytes], pictures: list[str], rest: list[str]) -> markup.Outside:
+def _check_relationships(blocks: Iterable[bytes], pictures: list[str], rest: list[str]) -> markup.ExternalReferences:
     """The references of one part that lead out of the document: their ids, and which elements may use each.
 
     The addresses of linked pictures are added to ``pictures``, everything else, as XML, to ``rest``.
     """
-    outside: markup.Outside = {}
-    for element, attributes in markup.elements(blocks):
+    outside: markup.ExternalReferences = {}
+    for element, attributes in markup.iterate_elements(blocks):
         if element != "Relationship":
             continue
         kind = attributes.get("Type", "").rpartition("/")[2].casefold()
         target = unquote(attributes.get("Target", "")).strip()
         if kind == "afchunk":
-            raise refusal(
+            raise document_problem(
                 "The document takes a part of its text from another document inside it.",
                 "Open it in Word, save it once, and send that.",
             )
         if kind == "vbaproject":
-            raise _macros()
+            raise _macro_problem()
         leads_out = attributes.get("TargetMode", "").strip().casefold() == "external" or _SCHEME.match(target)
         if leads_out and kind == "image":
             pictures.append(target)
             continue
-        shown = (f" {key}={quoteattr(attributes[key])}" for key in _ATTRIBUTES if key in attributes)
+        shown = (f" {key}={quoteattr(attributes[key])}" for key in _RELATIONSHIP_ATTRIBUTES if key in attributes)
         rest.append(f"<Relationship{''.join(shown)}/>")
         if leads_out:
-            outside[attributes.get("Id", "")] = _permitted(kind, target)
+            outside[attributes.get("Id", "")] = _find_permitted_elements(kind, target)
     return outside
 
 
-def _permitted(kind: str, target: str) -> frozenset[str]:
+def _find_permitted_elements(kind: str, target: str) -> frozenset[str]:
     """The elements that may use a reference to ``target`` outside. Raises for all but hyperlinks and template names."""
     if kind == "hyperlink":
-        return _LINKS
+        return _HYPERLINK_ELEMENTS
     # Word notes the template's path of the author's machine in every document; nobody follows it.
-    if kind == "attachedtemplate" and _LOCAL.fullmatch(target):
-        return _TEMPLATE
-    raise refusal(
-        f"The document takes {_WORDS.get(kind, 'something')} from outside of it.",
+    if kind == "attachedtemplate" and _LOCAL_PATH.fullmatch(target):
+        return _TEMPLATE_ELEMENTS
+    raise document_problem(
+        f"The document takes {_REFERENCE_LABELS.get(kind, 'something')} from outside of it.",
         "Embed linked pictures and objects, remove other links to files, and send it again.",
     )
 
 
-def _source(name: str) -> str:
+def _source_part_name(name: str) -> str:
     """The part whose references stand in the part ``name``: ``word/_rels/document.xml.rels`` -> word/document.xml."""
     folder, _, leaf = name.rpartition("/")
     return posixpath.join(posixpath.dirname(folder), leaf.removesuffix(".rels"))
 
 
-def _unpacked(blocks: Iterator[bytes]) -> Iterator[bytes]:
+def _decompress(blocks: Iterator[bytes]) -> Iterator[bytes]:
     """``blocks``, or what is in them when they are gzip: pictures may be compressed once more."""
     head = next(blocks, b"")
-    if not head.startswith(_GZIP):
-        yield from _chained(head, blocks)
+    if not head.startswith(_GZIP_MAGIC):
+        yield from _prepend(head, blocks)
         return
     unzip = zlib.decompressobj(_GZIP_WINDOW)
     total = 0
     try:
-        for block in _chained(head, blocks):
+        for block in _prepend(head, blocks):
             rest = block
             while rest and not unzip.eof:
-                plain = unzip.decompress(rest, _BLOCK)
+                plain = unzip.decompress(rest, _BLOCK_BYTES)
                 rest = unzip.unconsumed_tail
                 total += len(plain)
                 if total > _MAX_UNPACKED:
-                    raise refusal("The document unpacks to more than is accepted.")
+                    raise document_problem("The document unpacks to more than is accepted.")
                 if plain:
                     yield plain
     except zlib.error as error:
-        raise refusal(DAMAGED) from error
+        raise document_problem(DAMAGED_DETAIL) from error
 
 
-def _chained(head: bytes, blocks: Iterator[bytes]) -> Iterator[bytes]:
+def _prepend(head: bytes, blocks: Iterator[bytes]) -> Iterator[bytes]:
     yield head
     yield from blocks
 
 
-def _macros() -> Exception:
-    return refusal("The document holds macros.", "Save it without macros, as .docx or .pptx, and send it again.")
+def _macro_problem() -> Exception:
+    return document_problem(
+        "The document holds macros.", "Save it without macros, as .docx or .pptx, and send it again."
+    )

@@ -10,30 +10,30 @@ import time
 from pathlib import Path
 
 from docshare.server.office import usage
-from docshare.server.office.environment import python
-from docshare.server.office.jail import Order
+from docshare.server.office.environment import python_command
+from docshare.server.office.jail import JailJob
 
-_END_S = 5.0
+_END_TIMEOUT_S = 5.0
 _CHECK_S = 0.5
 _log = logging.getLogger(__name__)
 
 
-class LateError(Exception):
+class JailTimeout(Exception):
     """The command did not end in time."""
 
 
-class SetupError(Exception):
+class JailSetupError(Exception):
     """The command was not started: the host does not allow the level, or has no processes left."""
 
 
-class Jailed:
+class JailedCommand:
     """A command that runs. Parameter: ``order`` (``jail.Order``). ``missing``: after its end, why it ran without a
     layer of confinement, by the name of that. Raises SetupError."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: JailJob) -> None:
         self.missing: dict[str, str] = {}
         self._home = Path(order["home"])
-        command, environment = python("docshare.server.office.jail", json.dumps(order))
+        command, environment = python_command("docshare.server.office.jail", json.dumps(order))
         try:
             self._process = subprocess.Popen(
                 command,
@@ -45,7 +45,7 @@ class Jailed:
                 start_new_session=True,  # Ctrl-C in the terminal is for the server
             )
         except OSError as error:
-            raise SetupError(str(error)) from error
+            raise JailSetupError(str(error)) from error
 
     def wait(self, timeout_s: float) -> int:
         """The exit status of the command, negative for a signal; none of its processes runs any more.
@@ -61,7 +61,7 @@ class Jailed:
             self.missing = {str(name): str(reason) for name, reason in found.get("missing", {}).items()}
             return int(found["exit"])
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise SetupError(answer.decode("utf-8", "replace").strip() or "it did not start") from error
+            raise JailSetupError(answer.decode("utf-8", "replace").strip() or "it did not start") from error
 
     def _answer(self, timeout_s: float) -> bytes:
         """What the launcher says at its end. The usage of the command is checked until then."""
@@ -70,7 +70,7 @@ class Jailed:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 return self._process.communicate(timeout=min(left, _CHECK_S))[0]
             usage.check(self._process.pid, self._home)
-        raise LateError(f"it ran longer than {timeout_s:g} seconds")
+        raise JailTimeout(f"it ran longer than {timeout_s:g} seconds")
 
     def interrupt(self) -> None:
         """End the command from another thread; the one that waits sees it end."""
@@ -81,7 +81,7 @@ class Jailed:
         with self._process:
             self._process.terminate()
             try:
-                self._process.wait(_END_S)
+                self._process.wait(_END_TIMEOUT_S)
             except subprocess.TimeoutExpired:
                 _log.error("the launcher of LibreOffice does not end and is killed")
                 with contextlib.suppress(ProcessLookupError):

@@ -20,7 +20,7 @@ _SETTINGS: dict[tuple[str, str], str] = {
     (f"{_COMMON}/Misc", "CrashReport"): "false",
     ("/org.openoffice.Inet/Settings", "ooInetProxyType"): "0",  # none, and none taken from the system
 }
-_HEAD = """<?xml version="1.0" encoding="UTF-8"?>
+_XML_HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 <oor:items xmlns:oor="http://openoffice.org/2001/registry">
 """
 
@@ -34,5 +34,5 @@ def write_profile(directory: Path) -> None:
         f"<value>{value}</value></prop></item>\n"
         for (path, name), value in _SETTINGS.items()
     ]
-    text = _HEAD + "".join(items) + "</oor:items>\n"
+    text = _XML_HEAD + "".join(items) + "</oor:items>\n"
     (user / "registrymodifications.xcu").write_text(text, encoding="utf-8")

@@ -20,16 +20,16 @@ from pathlib import Path
 from typing import IO
 
 from docshare.contract.problems import Problem
-from docshare.server.office.environment import python
-from docshare.server.office.package import refusal
-from docshare.server.office.prescan import MAX_PICTURES, Linked, prescan
-from docshare.server.pdf.worker.confine import LAYERS, allow_seconds, confine, enter_process_namespace
+from docshare.server.office.environment import python_command
+from docshare.server.office.package import document_problem
+from docshare.server.office.prescan import MAX_PICTURES, LinkedPictures, prescan
+from docshare.server.pdf.worker.confine import LAYERS, confine, enter_process_namespace, extend_cpu_limit
 
 TIMEOUT_S = 20.0
 _MEMORY_BYTES = 1 << 30
-_MAX_ANSWER = 4 << 20
-_LONGEST_REASON = 1_000  # bytes
-_LONGEST_NAME = 1_000  # of a part of the document
+_MAX_RESPONSE_BYTES = 4 << 20
+_MAX_REASON_BYTES = 1_000  # bytes
+_MAX_NAME_BYTES = 1_000  # of a part of the document
 # Loaded before the confinement: of names in archives, and of XML that is neither UTF-8 nor UTF-16.
 _CODECS = (
     "cp437",
@@ -43,34 +43,36 @@ _CODECS = (
 _log = logging.getLogger(__name__)
 
 
-def scan(path: Path, kind: str, *, required: bool = False) -> Linked:
+def scan_document(path: Path, kind: str, *, required: bool = False) -> LinkedPictures:
     """Judge the document at ``path``, a ``docx`` or ``pptx`` by its ``kind``; returns what must be left out of it
     before it may be converted.
 
     ``required``: every layer of ``confine`` must hold. Raises Problem ``unprocessable`` (as ``prescan``, or when the
     scan dies or takes longer than 20 seconds) and ``unavailable`` (no process can be started or confined).
     """
-    command, environment = python("docshare.server.office.scan", kind, *(["required"] if required else []))
+    command, environment = python_command("docshare.server.office.scan", kind, *(["required"] if required else []))
     try:
         with path.open("rb") as file:
-            answer = json.loads(_answer(command, environment, file).splitlines()[-1])
+            answer = json.loads(_run_scanner(command, environment, file).splitlines()[-1])
         if "missing" in answer:
             names = ", ".join(name for name in LAYERS if name in answer["missing"])
             raise OSError(f"the check cannot be confined: {names or 'a layer is missing'}")
         if "detail" not in answer:
-            parts = {_text(name, _LONGEST_NAME): _text(text) for name, text in answer["parts"].items()}
-            return Linked(_addresses(answer["pictures"]), parts)
-        reasons = [_text(answer[key], _LONGEST_REASON) for key in ("detail", "hint")]
+            parts = {
+                _require_text(name, _MAX_NAME_BYTES): _require_text(text) for name, text in answer["parts"].items()
+            }
+            return LinkedPictures(_addresses(answer["pictures"]), parts)
+        reasons = [_require_text(answer[key], _MAX_REASON_BYTES) for key in ("detail", "hint")]
     except OSError as error:
         _log.error("an office document was not checked: %s", error)
         raise Problem("unavailable", "The document cannot be checked now.", headers={"Retry-After": "10"}) from error
     except (subprocess.SubprocessError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         _log.warning("the check of an office document was ended: %s", type(error).__name__)
-        raise refusal("The document cannot be checked: it is too large or damaged.") from error
-    raise refusal(*reasons)
+        raise document_problem("The document cannot be checked: it is too large or damaged.") from error
+    raise document_problem(*reasons)
 
 
-def _answer(command: list[str], environment: dict[str, str], document: IO[bytes]) -> bytes:
+def _run_scanner(command: list[str], environment: dict[str, str], document: IO[bytes]) -> bytes:
     """What the process says about ``document``. Raises SubprocessError when it fails or takes too long, ValueError for
     more than it has to say: whoever took it over by a flaw may talk without end."""
     ends = time.monotonic() + TIMEOUT_S
@@ -96,7 +98,7 @@ def _answer(command: list[str], environment: dict[str, str], document: IO[bytes]
                 if not block:
                     break
                 said += block
-                if len(said) > _MAX_ANSWER:
+                if len(said) > _MAX_RESPONSE_BYTES:
                     raise ValueError("too long an answer")
             if process.wait(max(0.1, ends - time.monotonic())):
                 raise subprocess.CalledProcessError(process.returncode, command)
@@ -111,10 +113,10 @@ def _addresses(pictures: list[object]) -> list[str]:
     """``pictures`` if they are texts, no more than ``prescan`` lets pass. Raises TypeError and ValueError."""
     if len(pictures) > MAX_PICTURES:
         raise ValueError("too many pictures")
-    return [_text(address) for address in pictures]
+    return [_require_text(address) for address in pictures]
 
 
-def _text(value: object, longest: int = _MAX_ANSWER) -> str:
+def _require_text(value: object, longest: int = _MAX_RESPONSE_BYTES) -> str:
     """``value`` if it is text that can be written as UTF-8. Raises TypeError and ValueError."""
     if not isinstance(value, str):
         raise TypeError("not a text")
@@ -130,7 +132,7 @@ def main() -> None:
     for name in _CODECS:
         codecs.lookup(name)
     status = confine(_MEMORY_BYTES, place)
-    allow_seconds(TIMEOUT_S / 2)
+    extend_cpu_limit(TIMEOUT_S / 2)
     missing = [name for name, reason in status.missing.items() if reason is not None]
     answer: dict[str, object]
     if options and missing:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from docshare.contract.problems import Problem
 
 
-class Slots:
+class ConversionSlots:
     """``count`` places; at most ``max_waiting`` callers wait up to ``patience_s`` seconds for one.
 
     The waiting hold threads of the server, so there must be few of them. Thread-safe.
@@ -47,14 +47,14 @@ class Slots:
 
     def _wait(self) -> None:
         if not self._room:
-            raise _busy()
+            raise _queue_full_problem()
         self._room -= 1
         try:
             if not self._changed.wait_for(lambda: self._free or self._closed, self._patience_s):
-                raise _busy()
+                raise _queue_full_problem()
         finally:
             self._room += 1
 
 
-def _busy() -> Problem:
+def _queue_full_problem() -> Problem:
     return Problem("unavailable", "Too many documents are being converted now.", headers={"Retry-After": "30"})

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from enum import Enum
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-Permit = Callable[[Address], bool]
+AddressPolicy = Callable[[Address], bool]
 """Whether a request may connect to an address."""
 
 
-class Reach(Enum):
+class AddressClass(Enum):
     """Who may send the server to an address."""
 
     PUBLIC = "anybody"
@@ -19,57 +19,57 @@ class Reach(Enum):
     NEVER = "nobody"
 
 
-def reach(address: Address) -> Reach:
+def classify_address(address: Address) -> AddressClass:
     """The class of ``address``. IPv6 forms that carry an IPv4 address are never better than that address."""
     if isinstance(address, ipaddress.IPv4Address):
-        return _v4(address)
-    carried = _carried(address)
+        return _classify_ipv4(address)
+    carried = _embedded_ipv4(address)
     if carried is not None:
         # Only an operator can know that such a way exists: a mapped address, or the network's own NAT64.
-        return Reach.NEVER if _v4(carried) is Reach.NEVER else Reach.PRIVATE
+        return AddressClass.NEVER if _classify_ipv4(carried) is AddressClass.NEVER else AddressClass.PRIVATE
     if address in _NEVER_6:
-        return Reach.NEVER
+        return AddressClass.NEVER
     if any(address in network for network in _PRIVATE_6):
-        return Reach.PRIVATE
+        return AddressClass.PRIVATE
     unicast = address in _UNICAST_6 and not any(address in network for network in _SPECIAL_6)
-    return Reach.PUBLIC if unicast else Reach.NEVER
+    return AddressClass.PUBLIC if unicast else AddressClass.NEVER
 
 
-def public_only(address: Address) -> bool:
+def is_public(address: Address) -> bool:
     """The rule for what users supply: public unicast addresses."""
-    return reach(address) is Reach.PUBLIC
+    return classify_address(address) is AddressClass.PUBLIC
 
 
-def operator_named(address: Address) -> bool:
+def is_operator_allowed(address: Address) -> bool:
     """The rule for hosts that the operator named: private networks and this machine too. Operator-set
     addresses. Metadata services and everything link-local stay out of reach."""
-    return reach(address) is not Reach.NEVER
+    return classify_address(address) is not AddressClass.NEVER
 
 
-def _v4(address: ipaddress.IPv4Address) -> Reach:
+def _classify_ipv4(address: ipaddress.IPv4Address) -> AddressClass:
     if address in _NEVER_4 or any(address in network for network in _SPECIAL_4):
-        return Reach.NEVER
-    return Reach.PRIVATE if any(address in network for network in _PRIVATE_4) else Reach.PUBLIC
+        return AddressClass.NEVER
+    return AddressClass.PRIVATE if any(address in network for network in _PRIVATE_4) else AddressClass.PUBLIC
 
 
-def _carried(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+def _embedded_ipv4(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
     if address.ipv4_mapped is not None:
         return address.ipv4_mapped
     return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF) if address in _NAT64 else None
 
 
-def _v4_networks(*texts: str) -> tuple[ipaddress.IPv4Network, ...]:
+def _parse_ipv4_networks(*texts: str) -> tuple[ipaddress.IPv4Network, ...]:
     return tuple(ipaddress.IPv4Network(text) for text in texts)
 
 
-def _v6_networks(*texts: str) -> tuple[ipaddress.IPv6Network, ...]:
+def _parse_ipv6_networks(*texts: str) -> tuple[ipaddress.IPv6Network, ...]:
     return tuple(ipaddress.IPv6Network(text) for text in texts)
 
 
-_PRIVATE_4 = _v4_networks("10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
+_PRIVATE_4 = _parse_ipv4_networks("10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
 # The rest of IANA's special registry: this network, link-local, protocol assignments, documentation, relays, tests,
 # multicast, reserved and broadcast.
-_SPECIAL_4 = _v4_networks(
+_SPECIAL_4 = _parse_ipv4_networks(
     "0.0.0.0/8", "169.254.0.0/16", "192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24",
     "192.88.99.0/24", "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3",
 )  # fmt: skip
@@ -79,6 +79,6 @@ _NEVER_6 = frozenset(map(ipaddress.IPv6Address, ("fd00:ec2::254", "fd20:ce::254"
 
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _UNICAST_6 = ipaddress.IPv6Network("2000::/3")
-_PRIVATE_6 = _v6_networks("::1/128", "fc00::/7")
+_PRIVATE_6 = _parse_ipv6_networks("::1/128", "fc00::/7")
 # Within 2000::/3: protocol assignments with Teredo, documentation (both), 6to4.
-_SPECIAL_6 = _v6_networks("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
+_SPECIAL_6 = _parse_ipv6_networks("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")

@@ -14,34 +14,41 @@ from functools import cached_property
 from http.client import HTTPConnection, HTTPMessage, HTTPResponse
 from pathlib import Path
 
-from docshare.server.outbound.addresses import Address, Permit
-from docshare.server.outbound.failures import AddressRefused, OutboundError, Redirected, TimedOut, TooLarge, translated
-from docshare.server.outbound.places import Places
-from docshare.server.outbound.targets import Target
-from docshare.server.outbound.watchdog import Watchdog
+from docshare.server.outbound.addresses import Address, AddressPolicy
+from docshare.server.outbound.failures import (
+    AddressForbidden,
+    OutboundError,
+    OutboundRedirect,
+    OutboundTimeout,
+    TooLarge,
+    translate_errors,
+)
+from docshare.server.outbound.places import FairSlots
+from docshare.server.outbound.targets import OutboundTarget
+from docshare.server.outbound.watchdog import DeadlineWatchdog
 
-Resolve = Callable[[str], Sequence[Address]]
+Resolver = Callable[[str], Sequence[Address]]
 """Host name -> all its addresses; raises OSError or UnicodeError when there are none."""
 
-_BLOCK = 1 << 16
-_CONNECT_S = 10.0  # per address, so that one dead address of several leaves time for the others
-_SILENCE_S = 20.0  # without a byte: who is gone need not hold a thread until the deadline
+_BLOCK_BYTES = 1 << 16
+_CONNECT_TIMEOUT_S = 10.0  # per address, so that one dead address of several leaves time for the others
+_READ_TIMEOUT_S = 20.0  # without a byte: who is gone need not hold a thread until the deadline
 
 
 @dataclass(frozen=True)
-class Request:
+class OutboundRequest:
     """What to send. ``headers`` besides Host, Content-Length, Connection and Accept-Encoding."""
 
-    target: Target
+    target: OutboundTarget
     method: str = "GET"
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes | None = None
 
 
-class Answer:
+class OutboundResponse:
     """The head of an answer, and its body while the exchange is open."""
 
-    def __init__(self, response: HTTPResponse, watchdog: Watchdog) -> None:
+    def __init__(self, response: HTTPResponse, watchdog: DeadlineWatchdog) -> None:
         self.status = response.status
         self.headers: HTTPMessage = response.headers
         self._response = response
@@ -51,12 +58,12 @@ class Answer:
         """The whole body in blocks. Raises TooLarge as soon as it is known to exceed ``most`` bytes, and OutboundError
         when it breaks off."""
         if (self._response.length or 0) > most:
-            raise TooLarge(_too_large(most))
+            raise TooLarge(_describe_too_large(most))
         size = 0
         while block := self._read():
             size += len(block)
             if size > most:
-                raise TooLarge(_too_large(most))
+                raise TooLarge(_describe_too_large(most))
             yield block
         if self._response.length:  # what the head promised and never came
             raise OutboundError("ended its answer early")
@@ -69,12 +76,12 @@ class Answer:
         return bytes(found[:most])
 
     def _read(self) -> bytes:
-        with translated(self._watchdog):
+        with translate_errors(self._watchdog):
             # read1 and not read: of a chunk of negative size the latter reads everything that ever comes.
-            return self._response.read1(_BLOCK)
+            return self._response.read1(_BLOCK_BYTES)
 
 
-class Outbound:
+class OutboundClient:
     """Sends requests for the server.
 
     Parameters: ``ca_bundle`` certificates trusted besides the system's; ``resolve`` the name service; and since each
@@ -83,39 +90,41 @@ class Outbound:
     """
 
     def __init__(
-        self, ca_bundle: Path | None = None, *, transfers: int = 4, lookups: int = 2, resolve: Resolve | None = None
+        self, ca_bundle: Path | None = None, *, transfers: int = 4, lookups: int = 2, resolve: Resolver | None = None
     ) -> None:
         self.transfers = threading.BoundedSemaphore(transfers)
-        self.trials = Places()
+        self.trials = FairSlots()
         self.lookups = threading.BoundedSemaphore(lookups)
         self.resolve = resolve or system_resolve
         self._ca_bundle = ca_bundle
 
     @contextmanager
-    def exchange(self, request: Request, permit: Permit, *, deadline_s: float) -> Iterator[Answer]:
+    def exchange(
+        self, request: OutboundRequest, permit: AddressPolicy, *, deadline_s: float
+    ) -> Iterator[OutboundResponse]:
         """Send ``request`` and give the answer, whatever its status below 300 or from 400 on.
 
         Parameters: ``permit`` says of each address of the host whether it may be connected to; ``deadline_s`` seconds
         for everything until the block is left. Raises OutboundError: AddressRefused, Redirected, TimedOut and others.
         """
-        watchdog = Watchdog(deadline_s)
+        watchdog = DeadlineWatchdog(deadline_s)
         with ExitStack() as held:
             held.callback(watchdog.release)
-            with translated(watchdog):
+            with translate_errors(watchdog):
                 sock = held.enter_context(self._connected(request.target, permit, watchdog))
-                response = held.enter_context(_sent(request, sock))
+                response = held.enter_context(_send_request(request, sock))
             if 300 <= response.status < 400:
-                raise Redirected(response.status)
-            yield Answer(response, watchdog)
+                raise OutboundRedirect(response.status)
+            yield OutboundResponse(response, watchdog)
 
-    def vet(self, target: Target, permit: Permit, *, deadline_s: float) -> None:
+    def vet(self, target: OutboundTarget, permit: AddressPolicy, *, deadline_s: float) -> None:
         """Look the host of ``target`` up and judge its addresses as ``exchange`` does, without connecting.
 
         Raises OutboundError: AddressRefused, TimedOut and others.
         """
-        watchdog = Watchdog(deadline_s)
+        watchdog = DeadlineWatchdog(deadline_s)
         try:
-            with translated(watchdog):
+            with translate_errors(watchdog):
                 self._vetted(target.host, permit, watchdog)
         finally:
             watchdog.release()
@@ -129,9 +138,9 @@ class Outbound:
             context.load_verify_locations(self._ca_bundle)
         return context
 
-    def _connected(self, target: Target, permit: Permit, watchdog: Watchdog) -> socket.socket:
+    def _connected(self, target: OutboundTarget, permit: AddressPolicy, watchdog: DeadlineWatchdog) -> socket.socket:
         """A connection to the host, with TLS where the scheme asks for it."""
-        sock = _dialled(self._vetted(target.host, permit, watchdog), target.port, watchdog)
+        sock = _connect_first(self._vetted(target.host, permit, watchdog), target.port, watchdog)
         try:
             if target.scheme == "https":
                 # Ragged ends count as errors: without a length, nobody else could tell a cut body from a whole one.
@@ -147,14 +156,14 @@ class Outbound:
             raise
         return sock
 
-    def _vetted(self, host: str, permit: Permit, watchdog: Watchdog) -> Sequence[Address]:
+    def _vetted(self, host: str, permit: AddressPolicy, watchdog: DeadlineWatchdog) -> Sequence[Address]:
         """All addresses of ``host``, looked up once. One that is not permitted spoils the others: who mixes them means
         no good."""
-        addresses = _within(watchdog.left(), lambda: self.resolve(host))
+        addresses = _call_with_timeout(watchdog.left(), lambda: self.resolve(host))
         if not addresses:
             raise OutboundError("has no address")
         if not all(permit(address) for address in addresses):
-            raise AddressRefused("has an address that this server does not connect to")
+            raise AddressForbidden("has an address that this server does not connect to")
         return addresses
 
 
@@ -164,7 +173,7 @@ def system_resolve(host: str) -> list[Address]:
     return list(dict.fromkeys(ipaddress.ip_address(str(place[0]).partition("%")[0]) for *_, place in found))
 
 
-def _within(seconds: float, look_up: Callable[[], Sequence[Address]]) -> Sequence[Address]:
+def _call_with_timeout(seconds: float, look_up: Callable[[], Sequence[Address]]) -> Sequence[Address]:
     """The result of a call that knows no timeout of its own. Raises TimedOut, or what the call raises."""
     results: queue.SimpleQueue[Sequence[Address] | Exception] = queue.SimpleQueue()
 
@@ -178,13 +187,13 @@ def _within(seconds: float, look_up: Callable[[], Sequence[Address]]) -> Sequenc
     try:
         result = results.get(timeout=seconds)
     except queue.Empty:
-        raise TimedOut("was not found in time") from None
+        raise OutboundTimeout("was not found in time") from None
     if isinstance(result, Exception):
         raise result
     return result
 
 
-def _dialled(addresses: Sequence[Address], port: int, watchdog: Watchdog) -> socket.socket:
+def _connect_first(addresses: Sequence[Address], port: int, watchdog: DeadlineWatchdog) -> socket.socket:
     """A connection to the first of ``addresses`` that answers."""
     failure: OSError = OSError("no address")
     for address in addresses:
@@ -193,19 +202,19 @@ def _dialled(addresses: Sequence[Address], port: int, watchdog: Watchdog) -> soc
             break
         sock = socket.socket(socket.AF_INET if address.version == 4 else socket.AF_INET6, socket.SOCK_STREAM)
         try:
-            sock.settimeout(min(_CONNECT_S, left))
+            sock.settimeout(min(_CONNECT_TIMEOUT_S, left))
             sock.connect((str(address), port))
         except OSError as error:
             sock.close()
             failure = error
             continue
-        sock.settimeout(_SILENCE_S)
+        sock.settimeout(_READ_TIMEOUT_S)
         return sock
     raise failure
 
 
 @contextmanager
-def _sent(request: Request, sock: socket.socket) -> Iterator[HTTPResponse]:
+def _send_request(request: OutboundRequest, sock: socket.socket) -> Iterator[HTTPResponse]:
     """The answer to ``request`` over ``sock``."""
     target = request.target
     connection = HTTPConnection(target.host, target.port)
@@ -225,5 +234,5 @@ def _sent(request: Request, sock: socket.socket) -> Iterator[HTTPResponse]:
             response.close()
 
 
-def _too_large(most: int) -> str:
+def _describe_too_large(most: int) -> str:
     return f"sends more than {most} bytes"

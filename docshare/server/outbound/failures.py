@@ -5,22 +5,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPException
 
-from docshare.server.outbound.watchdog import Watchdog
+from docshare.server.outbound.watchdog import DeadlineWatchdog
 
 
 class OutboundError(Exception):
     """The exchange failed; its text is a sentence without a subject, such as "did not answer in time"."""
 
 
-class TimedOut(OutboundError):
+class OutboundTimeout(OutboundError):
     """The deadline passed, or the other side fell silent."""
 
 
-class AddressRefused(OutboundError):
+class AddressForbidden(OutboundError):
     """One of the host's addresses may not be connected to."""
 
 
-class Redirected(OutboundError):
+class OutboundRedirect(OutboundError):
     """The host answered with a redirect (``status`` 3xx); it is never followed."""
 
     def __init__(self, status: int) -> None:
@@ -33,7 +33,7 @@ class TooLarge(OutboundError):
 
 
 @contextmanager
-def translated(watchdog: Watchdog) -> Iterator[None]:
+def translate_errors(watchdog: DeadlineWatchdog) -> Iterator[None]:
     """Turn whatever sockets, TLS and HTTP raise inside the block into an OutboundError."""
     try:
         yield
@@ -41,13 +41,13 @@ def translated(watchdog: Watchdog) -> Iterator[None]:
         raise
     except (OSError, HTTPException, UnicodeError) as error:  # UnicodeError: a name that DNS cannot carry
         if watchdog.bitten or isinstance(error, TimeoutError):
-            raise TimedOut("did not answer in time") from error
-        raise OutboundError(_words(error)) from error
+            raise OutboundTimeout("did not answer in time") from error
+        raise OutboundError(_describe_error(error)) from error
     if watchdog.bitten:  # what was read since then may be the end of a socket that was shut
-        raise TimedOut("did not answer in time")
+        raise OutboundTimeout("did not answer in time")
 
 
-def _words(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"shows a certificate that is not trusted ({error.verify_message})"
     if isinstance(error, ssl.SSLError):

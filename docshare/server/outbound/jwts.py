@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from docshare.contract.limits import HOUR, MINUTE, SECOND
-from docshare.server.outbound.addresses import operator_named
-from docshare.server.outbound.exchange import Outbound, Request
+from docshare.server.outbound.addresses import is_operator_allowed
+from docshare.server.outbound.exchange import OutboundClient, OutboundRequest
 from docshare.server.outbound.failures import OutboundError
 from docshare.server.outbound.targets import parse_target
 
@@ -57,7 +57,7 @@ class _Known(NamedTuple):
 class Jwts:
     """Checks tokens. Parameters: ``outbound`` fetches keys; ``clock`` gives ms. Safe to use from many threads."""
 
-    def __init__(self, outbound: Outbound, clock: Callable[[], int]) -> None:
+    def __init__(self, outbound: OutboundClient, clock: Callable[[], int]) -> None:
         self._outbound = outbound
         self._clock = clock
         self._known: dict[str, _Known] = {}
@@ -127,8 +127,8 @@ class Jwts:
 
     def _fetched(self, url: str) -> "KeySet":
         """Raises OutboundError, and ValueError for an answer that holds no keys."""
-        request = Request(parse_target(url), headers={"Accept": "application/json"})
-        with self._outbound.exchange(request, operator_named, deadline_s=_DEADLINE_S) as answer:
+        request = OutboundRequest(parse_target(url), headers={"Accept": "application/json"})
+        with self._outbound.exchange(request, is_operator_allowed, deadline_s=_DEADLINE_S) as answer:
             if answer.status != 200:
                 raise OutboundError(f"answered with status {answer.status}")
             body = b"".join(answer.blocks(_MOST_BYTES))

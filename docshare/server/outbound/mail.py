@@ -12,7 +12,7 @@ from email.message import EmailMessage
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from docshare.server.outbound.watchdog import Watchdog
+from docshare.server.outbound.watchdog import DeadlineWatchdog
 
 DEADLINE_S = 30.0
 _SCHEMES = {"smtp": 25, "smtps": 465}
@@ -77,7 +77,7 @@ class Mailer:
     def _talk(self, message: EmailMessage | None, deadline_s: float) -> None:
         if self._server is None:
             raise Undelivered("no mail server is configured")
-        watchdog = Watchdog(deadline_s)
+        watchdog = DeadlineWatchdog(deadline_s)
         try:
             self._exchange(self._server, message, watchdog)
         except (OSError, smtplib.SMTPException, UnicodeError, ValueError) as error:
@@ -87,7 +87,7 @@ class Mailer:
         finally:
             watchdog.release()
 
-    def _exchange(self, server: Server, message: EmailMessage | None, watchdog: Watchdog) -> None:
+    def _exchange(self, server: Server, message: EmailMessage | None, watchdog: DeadlineWatchdog) -> None:
         context = ssl.create_default_context()
         if self._ca_bundle is not None:
             context.load_verify_locations(self._ca_bundle)
@@ -120,7 +120,7 @@ def _hand_over(smtp: smtplib.SMTP, message: EmailMessage) -> None:
 class _Watched(smtplib.SMTP):
     """Is watched from the first byte of the greeting on, which the constructor of its class already reads."""
 
-    def __init__(self, server: Server, context: ssl.SSLContext, watchdog: Watchdog) -> None:
+    def __init__(self, server: Server, context: ssl.SSLContext, watchdog: DeadlineWatchdog) -> None:
         self._server, self._context, self._watchdog = server, context, watchdog
         super().__init__(server.host, server.port, timeout=watchdog.left())
 

@@ -6,19 +6,19 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-PLACES = 8
-WAITING = 12
+MAX_SLOTS = 8
+MAX_WAITING = 12
 
 
 @dataclass(eq=False)
-class _Ticket:
+class _WaitingRequest:
     """A request of ``who`` that waits; ``refused`` once it has to leave for one of somebody else."""
 
     who: Hashable
     refused: bool = False
 
 
-class Places:
+class FairSlots:
     """A fixed number of places, and a queue before them. Safe to use from many threads.
 
     A free place goes to whoever holds the fewest, then to whoever has waited longest. Nobody takes a second one while
@@ -26,12 +26,12 @@ class Places:
     the newest request of whoever has the most in it is refused.
     """
 
-    def __init__(self, most: int = PLACES, waiting: int = WAITING) -> None:
+    def __init__(self, most: int = MAX_SLOTS, waiting: int = MAX_WAITING) -> None:
         self._most = most
         self._waiting = waiting
         self._changed = threading.Condition()
         self._held: Counter[Hashable] = Counter()
-        self._queue: list[_Ticket] = []
+        self._queue: list[_WaitingRequest] = []
 
     @contextmanager
     def taken(self, who: Hashable, wait_s: float) -> Iterator[bool]:
@@ -49,7 +49,7 @@ class Places:
                 self._changed.notify_all()
 
     def _enter(self, who: Hashable, wait_s: float) -> bool:
-        ticket = _Ticket(who)
+        ticket = _WaitingRequest(who)
         with self._changed:
             self._queue.append(ticket)
             self._refuse_surplus()
@@ -73,7 +73,7 @@ class Places:
                 newest.refused = True
                 self._changed.notify_all()
 
-    def _next(self) -> _Ticket | None:
+    def _next(self) -> _WaitingRequest | None:
         ready = [ticket for ticket in self._queue if not ticket.refused and self._may_take(ticket.who)]
         return min(ready, key=lambda ticket: self._held[ticket.who], default=None)
 

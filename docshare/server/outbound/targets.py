@@ -7,7 +7,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True)
-class Target:
+class OutboundTarget:
     """``scheme`` is ``http`` or ``https``; ``host`` in lower case, an IPv6 address without brackets; ``path`` with the
     query, as it stands in the request line."""
 
@@ -27,7 +27,7 @@ class Target:
         return self.bare_host if self.port == _DEFAULT_PORTS[self.scheme] else f"{self.bare_host}:{self.port}"
 
 
-def parse_target(url: str) -> Target:
+def parse_target(url: str) -> OutboundTarget:
     """Take ``url`` apart. Raises ValueError for what two readers could understand differently: backslashes, spaces,
     controls, letters beyond ASCII, a user name; and for any other scheme than http and https."""
     if not url.isascii() or not url.isprintable() or "\\" in url or " " in url:
@@ -39,4 +39,4 @@ def parse_target(url: str) -> Target:
     if not port:
         raise ValueError("no port")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    return Target(parts.scheme, parts.hostname, port, path)
+    return OutboundTarget(parts.scheme, parts.hostname, port, path)

@@ -6,7 +6,7 @@ import threading
 import time
 
 
-class Watchdog:
+class DeadlineWatchdog:
     """Shuts the watched socket down when ``seconds`` have passed, which wakes whoever reads or writes it."""
 
     def __init__(self, seconds: float) -> None:
@@ -28,7 +28,7 @@ class Watchdog:
         with self._lock:
             self._watched = sock
             if self.bitten:
-                _shut(sock)
+                _shut_down(sock)
 
     def release(self) -> None:
         """Watch no longer; the socket may be closed and its number used again."""
@@ -40,10 +40,10 @@ class Watchdog:
         with self._lock:
             self.bitten = True
             if self._watched is not None:
-                _shut(self._watched)
+                _shut_down(self._watched)
 
 
-def _shut(sock: socket.socket) -> None:
+def _shut_down(sock: socket.socket) -> None:
     # Not the method of SSLSocket: that one forgets its TLS state, and a reader would take what comes for plain text.
     with contextlib.suppress(OSError):
         socket.socket.shutdown(sock, socket.SHUT_RDWR)

@@ -10,7 +10,7 @@ _MAX_DOCUMENTS = 1_000
 _RETRY_S = 600.0
 
 
-class Hopeless:
+class QuarantinedDocuments:
     """Documents that crashed or stalled the engine within the last ten minutes, by the SHA-256 of their bytes.
     Thread-safe."""
 
@@ -22,7 +22,7 @@ class Hopeless:
         """Raise Problem ``unprocessable`` for one of them."""
         with self._lock:
             if self._until.get(content, 0.0) > time.monotonic():
-                raise refuse_for_good()
+                raise cost_problem()
 
     def add(self, content: str) -> None:
         """Remember the document ``content``."""
@@ -33,6 +33,6 @@ class Hopeless:
                 self._until.popitem(last=False)
 
 
-def refuse_for_good() -> Problem:
+def cost_problem() -> Problem:
     """The refusal of a document that costs a worker."""
     return Problem("unprocessable", "Reading this file takes too much time or memory.")

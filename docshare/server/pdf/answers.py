@@ -9,11 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO, Any, NamedTuple, TypeVar
 
-from docshare.contract.lint import CHECKS, LEVELS, Finding
-from docshare.server.pdf.child import BrokenWorkerError, Reply
+from docshare.contract.lint import CHECKS, LEVELS, LintFinding
+from docshare.server.pdf.child import BrokenWorkerError, WorkerReply
 
 MAX_PAGES = 50_000  # in one document
-MAX_COLOURS = 6  # of a palette
+MAX_COLORS = 6  # of a palette
 REASONS = frozenset((
     "animated", "broken", "contents", "leak", "looks", "missing", "page", "pages", "password", "pixels", "protection",
     "repair",
@@ -21,20 +21,23 @@ REASONS = frozenset((
 """Why a worker may refuse a job (``documents.Refused``). The log shows these reasons; any other is a broken answer."""
 _MAX_BOXES = 100_000  # as many as a page may have characters
 _MAX_LINKS = 2_000
-_MAX_BRACKETS = 300_000  # boxes, links and their targets, and as many more in the text
+_MAX_JSON_BRACKETS = 300_000  # boxes, links and their targets, and as many more in the text
 _ANGLES = (0, 90, 180, 270)
 _MAX_URL = 2_048
-_LENGTHS = (0.1, 1_000_000.0)  # sides of a page in points; what is beyond is drawn as if it were this
+_LENGTH_RANGE = (0.1, 1_000_000.0)  # sides of a page in points; what is beyond is drawn as if it were this
 _URL = re.compile(r"(?:https?://|mailto:)[^\x00-\x20\x7f<>\"\\^`{|}]+", re.IGNORECASE)
 _MAX_PIXELS = 16_100_000  # 16 MP, with what rounding adds
-_LARGE, _TALL = 15_000_000, 16_000  # a page image of so many pixels, or so tall, is less wide than was asked for
+_MIN_REDUCED_PIXELS, _MIN_REDUCED_HEIGHT = (
+    15_000_000,
+    16_000,
+)  # a page image of so many pixels, or so tall, is less wide than was asked for
 _JPEG_FRAME, _JPEG_SCAN = b"\xff\xc0", b"\xff\xda"
 _JPEG_PARTS = (b"\xff\xe0", b"\xff\xdb", b"\xff\xc4", _JPEG_FRAME, _JPEG_SCAN)  # and no comment, no foreign block
 _MAX_JPEG_PARTS = 64
 _MAX_LISTED = 1 << 20  # pages of a document that is linted, which may have more than can be shared; pdfium has no more
 _MAX_FINDINGS = 26  # of one check: 25, and one that counts the others
 _MAX_MESSAGE = 1_000  # characters; an honest message quotes five texts of 80
-_COLOUR = re.compile("#[0-9a-f]{6}")
+_HEX_COLOR = re.compile("#[0-9a-f]{6}")
 _T = TypeVar("_T")
 
 
@@ -92,7 +95,7 @@ class PageText:
         }
 
 
-class Refusal(Exception):
+class WorkerRefusal(Exception):
     """A worker says why it cannot do the job: ``reason`` as of ``documents.Refused``."""
 
     def __init__(self, reason: str) -> None:
@@ -100,11 +103,11 @@ class Refusal(Exception):
         self.reason = reason
 
 
-def checked(reply: Reply, read: Callable[[Reply], _T]) -> _T:
+def parse_reply(reply: WorkerReply, read: Callable[[WorkerReply], _T]) -> _T:
     """The answer as a value, or Refusal. A worker whose answer has the wrong shape counts as broken."""
     reason = reply.header.get("error")
     if isinstance(reason, str) and reason in REASONS:
-        raise Refusal(reason)
+        raise WorkerRefusal(reason)
     if reason is not None:
         raise BrokenWorkerError("the answer is a refusal for no known reason")
     try:
@@ -113,25 +116,29 @@ def checked(reply: Reply, read: Callable[[Reply], _T]) -> _T:
         raise BrokenWorkerError("the answer has the wrong shape") from error
 
 
-def inspection(reply: Reply) -> Inspection:
+def parse_inspection(reply: WorkerReply) -> Inspection:
     numbers = array("d", reply.body)
-    sizes = [(_length(numbers[at]), _length(numbers[at + 1])) for at in range(0, len(numbers), 2)]
+    sizes = [(_parse_length(numbers[at]), _parse_length(numbers[at + 1])) for at in range(0, len(numbers), 2)]
     if not 0 < len(sizes) <= MAX_PAGES:
         raise ValueError("wrong number of pages")
     return Inspection(len(sizes), sizes)
 
 
-def jpeg(reply: Reply, width: int | None = None) -> bytes:
+def parse_jpeg(reply: WorkerReply, width: int | None = None) -> bytes:
     """A page image, ``width`` pixels wide if that is told, or less where the page is too tall for it."""
-    wide, tall = _jpeg_size(reply.body)
+    wide, tall = _read_jpeg_size(reply.body)
     if wide * tall > _MAX_PIXELS:
         raise ValueError("too large")
-    if width is not None and wide != width and not (wide < width and (tall > _TALL or wide * tall > _LARGE)):
+    if (
+        width is not None
+        and wide != width
+        and not (wide < width and (tall > _MIN_REDUCED_HEIGHT or wide * tall > _MIN_REDUCED_PIXELS))
+    ):
         raise ValueError("not of the size that was asked for")
     return reply.body
 
 
-def _jpeg_size(image: bytes) -> tuple[int, int]:
+def _read_jpeg_size(image: bytes) -> tuple[int, int]:
     """Width and height in a JPEG of those parts alone that the workers write, from its start to its end."""
     if not (image.startswith(b"\xff\xd8") and image.endswith(b"\xff\xd9")):
         raise ValueError("not a JPEG")
@@ -148,22 +155,22 @@ def _jpeg_size(image: bytes) -> tuple[int, int]:
     raise ValueError("not a JPEG")
 
 
-def pdf_in(sink: IO[bytes], _: Reply) -> None:
+def check_pdf(sink: IO[bytes], _: WorkerReply) -> None:
     sink.seek(0)
     if sink.read(5) != b"%PDF-":
         raise ValueError("not a PDF")
 
 
-def page_text(reply: Reply) -> PageText:
+def parse_page_text(reply: WorkerReply) -> PageText:
     values = _json(reply)
     if len(values["boxes"]) > _MAX_BOXES or len(values["links"]) > _MAX_LINKS:
         raise ValueError("more than a page can hold")
-    boxes = [TextBox(*_place(box), _text(box[4]), _angle(box[5])) for box in values["boxes"]]
-    links = [LinkBox(*_place(link), _target(link[4])) for link in values["links"]]
-    return PageText(_length(values["width"]), _length(values["height"]), boxes, links)
+    boxes = [TextBox(*_parse_box(box), _parse_text(box[4]), _parse_angle(box[5])) for box in values["boxes"]]
+    links = [LinkBox(*_parse_box(link), _parse_target(link[4])) for link in values["links"]]
+    return PageText(_parse_length(values["width"]), _parse_length(values["height"]), boxes, links)
 
 
-def lint_findings(reply: Reply) -> list[Finding]:
+def lint_findings(reply: WorkerReply) -> list[LintFinding]:
     values = _json(reply)
     pages, rows = values["pages"], values["findings"]
     if type(pages) is not int or not 0 <= pages <= _MAX_LISTED or not isinstance(rows, list):
@@ -174,65 +181,69 @@ def lint_findings(reply: Reply) -> list[Finding]:
     return found
 
 
-def colours(reply: Reply) -> list[str]:
+def parse_colors(reply: WorkerReply) -> list[str]:
     values = json.loads(reply.body)
-    if not isinstance(values, list) or len(values) > MAX_COLOURS or not all(_COLOUR.fullmatch(each) for each in values):
+    if (
+        not isinstance(values, list)
+        or len(values) > MAX_COLORS
+        or not all(_HEX_COLOR.fullmatch(each) for each in values)
+    ):
         raise ValueError("not a palette")
     return values
 
 
-def _json(reply: Reply) -> Any:
+def _json(reply: WorkerReply) -> Any:
     # A bracket costs 20 times its size in memory, so they are counted before they are read.
-    if reply.body.count(b"[") + reply.body.count(b"{") > _MAX_BRACKETS:
+    if reply.body.count(b"[") + reply.body.count(b"{") > _MAX_JSON_BRACKETS:
         raise ValueError("more than a document can hold")
     return json.loads(reply.body)
 
 
-def _finding(row: Any, pages: int) -> Finding:
+def _finding(row: Any, pages: int) -> LintFinding:
     check, level, page, message = row
     if not isinstance(check, str) or check not in CHECKS or level not in LEVELS:
         raise ValueError("not a check")
     if page is not None and (type(page) is not int or not 1 <= page <= pages):
         raise ValueError("not a page of the document")
-    if len(_text(message)) > _MAX_MESSAGE:
+    if len(_parse_text(message)) > _MAX_MESSAGE:
         raise ValueError("not a message")
-    return Finding(check, level, page, message)
+    return LintFinding(check, level, page, message)
 
 
-def _length(value: Any) -> float:
+def _parse_length(value: Any) -> float:
     number = float(value)
     if not (math.isfinite(number) and number > 0):
         raise ValueError("not a length")
-    return round(min(max(number, _LENGTHS[0]), _LENGTHS[1]), 3)
+    return round(min(max(number, _LENGTH_RANGE[0]), _LENGTH_RANGE[1]), 3)
 
 
-def _text(value: Any) -> str:
+def _parse_text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError("not a text")
     value.encode()  # half of a surrogate pair could not be sent
     return value
 
 
-def _angle(value: Any) -> int:
+def _parse_angle(value: Any) -> int:
     if type(value) is not int or value not in _ANGLES:
         raise ValueError("not an angle")
     return value
 
 
-def _place(row: list[Any]) -> tuple[float, float, float, float]:
+def _parse_box(row: list[Any]) -> tuple[float, float, float, float]:
     x, y, w, h = (float(value) for value in row[:4])
     if not all(0 <= value <= 1 for value in (x, y, w, h)):
         raise ValueError("not a place on the page")
     return x, y, w, h
 
 
-def _target(value: dict[str, Any]) -> dict[str, str | int]:
+def _parse_target(value: dict[str, Any]) -> dict[str, str | int]:
     if "page" in value:
         page = value["page"]
         if type(page) is not int or not 1 <= page <= MAX_PAGES:
             raise ValueError("not a page")
         return {"page": page}
-    url = _text(value["url"])
+    url = _parse_text(value["url"])
     if len(url) > _MAX_URL or not _URL.fullmatch(url):
         raise ValueError("not an address for a reader")
     return {"url": url}

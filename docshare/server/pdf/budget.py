@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 WINDOW_S = 600.0
 OWNER_BUDGET_S = 30.0  # an owner above it goes last and is shed first
 SLOW_JOB_S = 1.0  # a job that takes longer is slow
-OWNER_SLOW_S = 10.0  # of slow jobs; above it, new documents of the owner are expected to be slow too
+OWNER_SLOW_LIMIT_S = 10.0  # of slow jobs; above it, new documents of the owner are expected to be slow too
 OWNER_LIMITED_S = 60.0  # of slow jobs; above it, each job of the owner gets the short limit
 CONTENT_SLOW_S = 2.0
 SHORT_LIMIT_S = 2.0
@@ -39,7 +39,7 @@ def _is_over(spending: _Spending, now: float) -> bool:
     return spending.buckets[-1][0] + _BUCKET_S <= now - WINDOW_S
 
 
-class Ledger:
+class SpendingWindow:
     """Seconds by key within the last ``WINDOW_S`` seconds, of the ``max_keys`` keys that spent last."""
 
     def __init__(self, max_keys: int = _MAX_KEYS) -> None:
@@ -75,16 +75,16 @@ class Ledger:
         return spending.total
 
 
-class Budget:
+class ProcessorBudget:
     """What owners and documents cost. Not thread-safe."""
 
     def __init__(self) -> None:
-        self._used = Ledger()
-        self._slow_owners = Ledger()
-        self._slow_contents = Ledger()
-        self._stalled_owners = Ledger()
-        self._stalled_contents = Ledger()
-        self._quick = Ledger()
+        self._used = SpendingWindow()
+        self._slow_owners = SpendingWindow()
+        self._slow_contents = SpendingWindow()
+        self._stalled_owners = SpendingWindow()
+        self._stalled_contents = SpendingWindow()
+        self._quick = SpendingWindow()
 
     def charge(self, tenant: Tenant, seconds: float, now: float, *, stalled: bool = False, proves: bool = True) -> None:
         """Charge a job that took ``seconds`` of processor time.
@@ -120,7 +120,7 @@ class Budget:
         return (
             self._stalled_contents.total(tenant.content, now) > 0
             or self._slow_contents.total(tenant.content, now) >= CONTENT_SLOW_S
-            or self._slow_owners.total(tenant.owner, now) >= OWNER_SLOW_S
+            or self._slow_owners.total(tenant.owner, now) >= OWNER_SLOW_LIMIT_S
             or (self._stalled_owners.total(tenant.owner, now) > 0 and not self.is_proven(tenant, now))
         )
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-_BLOCK = 4096  # what the smallest file costs on disk
-_PARTIAL = ".part"
+_BLOCK_BYTES = 4096  # what the smallest file costs on disk
+_PARTIAL_SUFFIX = ".part"
 
 
 class DiskCache:
@@ -45,7 +45,7 @@ class DiskCache:
     def stage(self, write: Callable[[IO[bytes]], object]) -> Path:
         """Let ``write`` fill a partial file for ``keep``; needs no lock. Raises OSError, and what ``write`` raises."""
         _make_private(self._root)
-        handle, name = tempfile.mkstemp(suffix=_PARTIAL, dir=self._root)
+        handle, name = tempfile.mkstemp(suffix=_PARTIAL_SUFFIX, dir=self._root)
         path = Path(name)
         try:
             with os.fdopen(handle, "w+b") as file:
@@ -62,8 +62,8 @@ class DiskCache:
         _make_private(path.parent)
         size = staged.stat().st_size
         staged.replace(path)
-        self._total += _cost(size) - sizes.pop(name, 0)
-        sizes[name] = _cost(size)
+        self._total += _size_on_disk(size) - sizes.pop(name, 0)
+        sizes[name] = _size_on_disk(size)
         self._make_room()
         return path
 
@@ -104,11 +104,11 @@ class DiskCache:
         for folder, _, names in os.walk(self._root):
             for path in (Path(folder, name) for name in names):
                 status = path.stat()
-                if path.suffix == _PARTIAL or status.st_size == 0:
+                if path.suffix == _PARTIAL_SUFFIX or status.st_size == 0:
                     path.unlink()
                 else:
                     found.append((status.st_mtime, path.relative_to(self._root).as_posix(), status.st_size))
-        return OrderedDict((name, _cost(size)) for _, name, size in sorted(found))
+        return OrderedDict((name, _size_on_disk(size)) for _, name, size in sorted(found))
 
 
 def _make_private(folder: Path) -> None:
@@ -118,5 +118,5 @@ def _make_private(folder: Path) -> None:
         folder.mkdir(mode=0o700, exist_ok=True)
 
 
-def _cost(size: int) -> int:
-    return -(-size // _BLOCK) * _BLOCK
+def _size_on_disk(size: int) -> int:
+    return -(-size // _BLOCK_BYTES) * _BLOCK_BYTES

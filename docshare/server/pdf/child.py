@@ -22,33 +22,33 @@ from pathlib import Path
 from typing import IO, Any
 
 from docshare.server.pdf import environment
-from docshare.server.pdf.worker.main import MAX_JSON
+from docshare.server.pdf.worker.main import MAX_JSON_BYTES
 
 START_TIMEOUT_S = 10.0  # for each of two attempts: on a busy host one in some hundreds hung
-_MAX_HEADER = 4096
-_MAX_BODY = 64 << 20
-_MAX_FILE = 1 << 30
+_MAX_HEADER_BYTES = 4096
+_MAX_BODY_BYTES = 64 << 20
+_MAX_FILE_BYTES = 1 << 30
 # JSON may take 30 times its size in memory once it is read. The worker keeps to MAX_JSON; six colours need a hundred
 # bytes, and two numbers for each of 50,000 pages 800,000.
-_MOST = {"text": MAX_JSON, "lint": MAX_JSON, "palette": 4 << 10, "inspect": 1 << 20}
-_EDITING = ("derive", "lint", "clean")  # jobs that need qpdf, which takes as long to load as everything else
-_BLOCK = 1 << 20
+_MAX_BYTES_BY_JOB = {"text": MAX_JSON_BYTES, "lint": MAX_JSON_BYTES, "palette": 4 << 10, "inspect": 1 << 20}
+_EDITING_JOBS = ("derive", "lint", "clean")  # jobs that need qpdf, which takes as long to load as everything else
+_BLOCK_BYTES = 1 << 20
 _PIPE_BYTES = 1 << 20
-_DEMOTED = 15  # niceness
+_DEMOTED_PRIORITY = 15  # niceness
 _IDLE_CPU_S = 0.5  # processor time without a job; an honest worker takes a fraction of it to tidy up
-_PROCESS_CLOCK = 2  # Linux: the clock of a process is its number, inverted, and this
+_PROCESS_CLOCK_TYPE = 2  # Linux: the clock of a process is its number, inverted, and this
 
 
 class BrokenWorkerError(Exception):
     """The worker died, or answered something that is not the protocol."""
 
 
-class LateWorkerError(Exception):
+class WorkerTimeoutError(Exception):
     """The worker did not answer in time."""
 
 
 @dataclass(frozen=True)
-class Reply:
+class WorkerReply:
     """``header`` without its size, and the raw ``body`` that followed."""
 
     header: dict[str, Any]
@@ -56,7 +56,7 @@ class Reply:
 
 
 @dataclass(frozen=True)
-class Layers:
+class ConfinementLayers:
     """How a worker is confined: ``missing`` maps each layer of ``confine.LAYERS`` to why it is missing, None if it is
     active; ``landlock`` is the version of that interface."""
 
@@ -68,7 +68,7 @@ class Layers:
         return {name: reason for name, reason in self.missing.items() if reason is not None}
 
 
-class Child:
+class WorkerProcess:
     """A running worker; used by one thread at a time.
 
     Parameters: ``memory_bytes`` limit of its address space; ``timeout_s`` wall clock and processor seconds for one
@@ -85,11 +85,11 @@ class Child:
         self._cpu_deadline = math.inf
         self._rested_s = 0.0
         self._is_demoted = False
-        self._editor: Child | None = None
+        self._editor: WorkerProcess | None = None
         self._new_editor = (
             None
             if edits
-            else partial(Child, memory_bytes=memory_bytes, timeout_s=timeout_s, required=required, edits=True)
+            else partial(WorkerProcess, memory_bytes=memory_bytes, timeout_s=timeout_s, required=required, edits=True)
         )
         self._timeout_s = timeout_s
         self._rest = bytearray()
@@ -97,7 +97,7 @@ class Child:
         command += ["edit"] * edits
         try:
             self._start(command)
-        except LateWorkerError:
+        except WorkerTimeoutError:
             self._rest.clear()
             self._start(command)
         if required:
@@ -148,7 +148,7 @@ class Child:
         sink: IO[bytes] | None = None,
         *,
         cpu_s: float = math.inf,
-    ) -> Reply:
+    ) -> WorkerReply:
         """Send one job and wait for its answer, ``timeout_s`` seconds at most instead of what every job may take, and
         while the worker uses at most ``cpu_s`` seconds of processor time.
 
@@ -160,7 +160,7 @@ class Child:
         self.jobs += 1
         self._asked = (time.monotonic(), self._all_cpu_s())
         try:
-            if self._new_editor is not None and job["do"] in _EDITING:
+            if self._new_editor is not None and job["do"] in _EDITING_JOBS:
                 return self._edit(job, timeout_s, sink, cpu_s)
             reply = self._ask(job, timeout_s, sink, cpu_s)
             if self._new_editor is not None and reply.header.get("error") == "repair":
@@ -170,7 +170,7 @@ class Child:
             self.spent_s = self.spending_s()
             self._asked = None
 
-    def _edit(self, job: dict[str, Any], timeout_s: float | None, sink: IO[bytes] | None, cpu_s: float) -> Reply:
+    def _edit(self, job: dict[str, Any], timeout_s: float | None, sink: IO[bytes] | None, cpu_s: float) -> WorkerReply:
         """As ``ask``, in the second process."""
         if self._editor is None:
             assert self._new_editor is not None
@@ -179,16 +179,16 @@ class Child:
                 self._editor.demote()
         return self._editor.ask(job, timeout_s, sink, cpu_s=cpu_s)
 
-    def _ask(self, job: dict[str, Any], timeout_s: float | None, sink: IO[bytes] | None, cpu_s: float) -> Reply:
+    def _ask(self, job: dict[str, Any], timeout_s: float | None, sink: IO[bytes] | None, cpu_s: float) -> WorkerReply:
         self._require_silence()
         self._require_rest()
         deadline = time.monotonic() + (self._timeout_s if timeout_s is None else timeout_s)
         self._cpu_deadline = self._cpu_s() + cpu_s
         line = json.dumps({key: value for key, value in job.items() if key != "path"}).encode("ascii") + b"\n"
         try:
-            file = _open(job["path"])
+            file = _open_regular_file(job["path"])
         except OSError:
-            return Reply({"error": "missing"}, b"")
+            return WorkerReply({"error": "missing"}, b"")
         try:
             sent = socket.send_fds(self._jobs, [line], [file])
             self._jobs.sendall(line[sent:])
@@ -196,7 +196,7 @@ class Child:
             raise BrokenWorkerError("the worker is gone") from error
         finally:
             os.close(file)
-        reply = self._receive(deadline, sink, _MOST.get(job["do"], _MAX_BODY))
+        reply = self._receive(deadline, sink, _MAX_BYTES_BY_JOB.get(job["do"], _MAX_BODY_BYTES))
         self._require_silence()
         self._rested_s = self._cpu_s()
         return reply
@@ -215,7 +215,7 @@ class Child:
     def _cpu_s(self) -> float:
         """Processor seconds of the process so far; 0 where it is gone or the system does not say."""
         try:
-            return time.clock_gettime(~self.pid << 3 | _PROCESS_CLOCK)
+            return time.clock_gettime(~self.pid << 3 | _PROCESS_CLOCK_TYPE)
         except (AttributeError, OSError):
             return 0.0
 
@@ -223,9 +223,9 @@ class Child:
         """Let other processes have the processor first, for good."""
         self._is_demoted = True
         with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, self.pid, _DEMOTED)
+            os.setpriority(os.PRIO_PROCESS, self.pid, _DEMOTED_PRIORITY)
             # Where the kernel groups processes by session, the group counts and not the process.
-            Path(f"/proc/{self.pid}/autogroup").write_text(str(_DEMOTED), encoding="ascii")
+            Path(f"/proc/{self.pid}/autogroup").write_text(str(_DEMOTED_PRIORITY), encoding="ascii")
         if self._editor is not None:
             self._editor.demote()
 
@@ -269,7 +269,7 @@ class Child:
             self._process.stdout.close()
         self._process.wait()
 
-    def _greet(self, deadline: float) -> Layers:
+    def _greet(self, deadline: float) -> ConfinementLayers:
         """Learn the worker's number, wait until it is confined, and return how. Raises BrokenWorkerError."""
         header = self._receive(deadline).header
         if isinstance(header.get("pid"), int):
@@ -277,7 +277,7 @@ class Child:
             header = self._receive(deadline).header
         if header.get("ready") is not True:
             raise BrokenWorkerError(f"the worker did not come up: {header.get('error', 'no reason given')}")
-        return Layers(header["layers"], header["landlock"])
+        return ConfinementLayers(header["layers"], header["landlock"])
 
     def _widen_pipe(self) -> None:
         """A page image then fits into the pipe, so that the worker need not wait for its reader."""
@@ -288,19 +288,19 @@ class Child:
             with contextlib.suppress(OSError):
                 fcntl.fcntl(self._process.stdout, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
-    def _receive(self, deadline: float, sink: IO[bytes] | None = None, most: int = 0) -> Reply:
+    def _receive(self, deadline: float, sink: IO[bytes] | None = None, most: int = 0) -> WorkerReply:
         line_end = -1
         while line_end < 0:
-            if len(self._rest) > _MAX_HEADER:
+            if len(self._rest) > _MAX_HEADER_BYTES:
                 raise BrokenWorkerError("the header of the answer is too long")
             self._read(deadline)
             line_end = self._rest.find(b"\n")
-        header = _header(bytes(self._rest[:line_end]))
+        header = _parse_header(bytes(self._rest[:line_end]))
         size = header.pop("size", 0)
-        if type(size) is not int or not 0 <= size <= (most if sink is None else _MAX_FILE):
+        if type(size) is not int or not 0 <= size <= (most if sink is None else _MAX_FILE_BYTES):
             raise BrokenWorkerError("the answer is too long")
         del self._rest[: line_end + 1]
-        return Reply(header, self._body(size, deadline) if sink is None else self._pour(size, deadline, sink))
+        return WorkerReply(header, self._body(size, deadline) if sink is None else self._pour(size, deadline, sink))
 
     def _body(self, size: int, deadline: float) -> bytes:
         while len(self._rest) < size:
@@ -346,16 +346,16 @@ class Child:
             # It cannot use more processor time than passes on the clock.
             left = min(deadline - time.monotonic(), self._cpu_deadline - self._cpu_s())
             if left <= 0:
-                raise LateWorkerError("the worker took too long")
+                raise WorkerTimeoutError("the worker took too long")
             if poll.poll(math.ceil(left * 1000)):
                 break
-        block = os.read(handle, _BLOCK)
+        block = os.read(handle, _BLOCK_BYTES)
         if not block:
             raise BrokenWorkerError("the worker died")
         self._rest += block
 
 
-def _open(path: str) -> int:
+def _open_regular_file(path: str) -> int:
     """A descriptor that reads the file at ``path``, which is a plain one. Raises OSError."""
     file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK)
     if not stat.S_ISREG(os.fstat(file).st_mode):
@@ -364,7 +364,7 @@ def _open(path: str) -> int:
     return file
 
 
-def _header(line: bytes) -> dict[str, Any]:
+def _parse_header(line: bytes) -> dict[str, Any]:
     try:
         header = json.loads(line)
     except (ValueError, RecursionError) as error:

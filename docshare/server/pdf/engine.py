@@ -14,28 +14,30 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
-from docshare.contract.media import detect_asset
+from docshare.contract.media import detect_asset_type
 from docshare.contract.problems import Problem
 from docshare.server.pdf import answers
-from docshare.server.pdf.admission import Hopeless, refuse_for_good
-from docshare.server.pdf.answers import MAX_PAGES, Inspection, PageText, Refusal
+from docshare.server.pdf.admission import QuarantinedDocuments, cost_problem
+from docshare.server.pdf.answers import MAX_PAGES, Inspection, PageText, WorkerRefusal
 from docshare.server.pdf.budget import SHORT_LIMIT_S, Tenant
-from docshare.server.pdf.child import BrokenWorkerError, LateWorkerError, Reply
-from docshare.server.pdf.pool import Pool, Slot
-from docshare.server.pdf.schedule import Lane
+from docshare.server.pdf.child import BrokenWorkerError, WorkerReply, WorkerTimeoutError
+from docshare.server.pdf.pool import WorkerPool, WorkerSlot
+from docshare.server.pdf.schedule import JobLane
 
 PALETTE_BUDGET_S = 1.5
-FIRST_PAGE_S = SHORT_LIMIT_S  # of processor time
+FIRST_PAGE_LIMIT_S = SHORT_LIMIT_S  # of processor time
 _THUMBNAIL_WIDTH = 160
-_INSPECT_PATIENCE_S = 30.0
-_WORN_S = 1.0  # a used worker that dies sooner may be worn out: its memory in pieces, or the process gone already
+_INSPECT_QUEUE_TIMEOUT_S = 30.0
+_MAX_WORKER_SPENT_S = (
+    1.0  # a used worker that dies sooner may be worn out: its memory in pieces, or the process gone already
+)
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 _UNLOCK_HINT = (
     "Remove the password and send the file again, for example: qpdf --decrypt --password=SECRET locked.pdf open.pdf"
 )
-_REFUSALS: dict[str, tuple[str, str | None]] = {
+_REFUSAL_TEXTS: dict[str, tuple[str, str | None]] = {
     "password": ("The PDF needs a password to be opened.", _UNLOCK_HINT),
     "protection": ("The PDF is protected in a way that cannot be opened here.", _UNLOCK_HINT),
     "undrawable": (
@@ -46,13 +48,13 @@ _REFUSALS: dict[str, tuple[str, str | None]] = {
     "pixels": ("The image has more than 40 million pixels.", "Scale it down and send it again."),
     "animated": ("The image is animated.", "Send one picture of it."),
 }
-_UNREADABLE: dict[str, tuple[str, str | None]] = {
+_UNREADABLE_TEXTS: dict[str, tuple[str, str | None]] = {
     "inspect": ("The file cannot be read as a PDF.", None),
     "picture": ("The file cannot be read as an image.", "Open it in an image editor and save it again, then retry."),
 }
 
 
-class Unrenderable(Exception):
+class UnrenderableError(Exception):
     """This page cannot be drawn or read.
 
     ``lasting`` says whether it will be the same next time (the page is broken or crashes the engine) or may be
@@ -67,7 +69,7 @@ class Unrenderable(Exception):
         self.reason = reason
 
 
-class Mark(NamedTuple):
+class WatermarkText(NamedTuple):
     """A watermark: ``text`` in ASCII; ``opacity`` 0 to 1; ``density`` ``sparse``, ``normal`` or ``dense``."""
 
     text: str
@@ -83,10 +85,10 @@ class Derivation:
     total_pages: int
     first: int
     last: int
-    mark: Mark | None = None
+    mark: WatermarkText | None = None
 
 
-class Engine:
+class PdfEngine:
     """Answers questions about PDF files with a few worker processes, started at the first question.
 
     Parameters: ``workers`` how many jobs about pages and how many checks of uploads run at a time; ``memory_bytes``
@@ -107,9 +109,9 @@ class Engine:
         required: bool = False,
     ) -> None:
         self._patience_s = timeout_s
-        self._hopeless = Hopeless()
-        self._pool = Pool(
-            places={Lane.PAGES: workers, Lane.CHECKS: workers},
+        self._hopeless = QuarantinedDocuments()
+        self._pool = WorkerPool(
+            places={JobLane.PAGES: workers, JobLane.CHECKS: workers},
             memory_bytes=memory_bytes,
             timeout_s=timeout_s,
             recycle_after=recycle_after,
@@ -126,7 +128,7 @@ class Engine:
         """
         job = {"do": "inspect", "path": str(path), "max_pages": MAX_PAGES}
         with self._judged(path, tenant, "inspect") as slot:
-            inspection = self._ask(slot, job, answers.inspection)
+            inspection = self._ask(slot, job, answers.parse_inspection)
             return replace(inspection, is_slow=not self._try_first_page(slot, path))
 
     def picture(self, path: Path, media_type: str, tenant: Tenant | None = None) -> bytes:
@@ -136,8 +138,8 @@ class Engine:
         as ``inspect``.
         """
 
-        def read(reply: Reply) -> bytes:
-            if detect_asset(reply.body) != media_type:
+        def read(reply: WorkerReply) -> bytes:
+            if detect_asset_type(reply.body) != media_type:
                 raise ValueError("not such an image")
             return reply.body
 
@@ -145,34 +147,34 @@ class Engine:
             return self._ask(slot, {"do": "picture", "path": str(path), "type": media_type}, read)
 
     @contextlib.contextmanager
-    def _judged(self, path: Path, tenant: Tenant | None, kind: str) -> Iterator[Slot]:
+    def _judged(self, path: Path, tenant: Tenant | None, kind: str) -> Iterator[WorkerSlot]:
         """A slot to look at an upload with. Raises Problem as ``inspect``, also for what the block raises."""
-        tenant = tenant or _nobody(path)
+        tenant = tenant or _anonymous_tenant(path)
         self._hopeless.check(tenant.content)
         try:
-            with self._pool.taken(str(path), tenant, Lane.CHECKS, patience_s=_INSPECT_PATIENCE_S) as slot:
+            with self._pool.taken(str(path), tenant, JobLane.CHECKS, patience_s=_INSPECT_QUEUE_TIMEOUT_S) as slot:
                 self._hopeless.check(tenant.content)  # the same bytes may have stalled while this caller waited
                 yield slot
-        except Refusal as error:
-            detail, hint = _REFUSALS.get(error.reason, _UNREADABLE[kind])
+        except WorkerRefusal as error:
+            detail, hint = _REFUSAL_TEXTS.get(error.reason, _UNREADABLE_TEXTS[kind])
             raise Problem("unprocessable", detail, hint=hint) from error
-        except (BrokenWorkerError, LateWorkerError) as error:
+        except (BrokenWorkerError, WorkerTimeoutError) as error:
             self._hopeless.add(tenant.content)
-            raise refuse_for_good() from error
+            raise cost_problem() from error
 
-    def _try_first_page(self, slot: Slot, path: Path) -> bool:
+    def _try_first_page(self, slot: WorkerSlot, path: Path) -> bool:
         """Whether the first page can be drawn soon. Raises Refusal and BrokenWorkerError when it cannot be at all."""
         try:
-            read = partial(answers.jpeg, width=_THUMBNAIL_WIDTH)
-            self._ask(slot, _render_job(path, 1, _THUMBNAIL_WIDTH, None), read, cpu_s=FIRST_PAGE_S)
-        except LateWorkerError:
+            read = partial(answers.parse_jpeg, width=_THUMBNAIL_WIDTH)
+            self._ask(slot, _build_render_job(path, 1, _THUMBNAIL_WIDTH, None), read, cpu_s=FIRST_PAGE_LIMIT_S)
+        except WorkerTimeoutError:
             return False
-        except Refusal as error:
-            raise Refusal("undrawable" if error.reason == "page" else error.reason) from error
+        except WorkerRefusal as error:
+            raise WorkerRefusal("undrawable" if error.reason == "page" else error.reason) from error
         return True
 
     def render(
-        self, path: Path, page: int, width: int, mark: Mark | None = None, tenant: Tenant | None = None
+        self, path: Path, page: int, width: int, mark: WatermarkText | None = None, tenant: Tenant | None = None
     ) -> bytes:
         """Draw ``page`` (1-based) of the file at ``path`` as a JPEG ``width`` pixels wide (less if over 16 MP), with
         ``mark`` over it.
@@ -180,21 +182,25 @@ class Engine:
         Raises Unrenderable, or Problem ``unavailable`` when no worker can be had.
         """
         with self._taken(path, tenant) as slot:
-            return self._page_job(slot, _render_job(path, page, width, mark), partial(answers.jpeg, width=width))
+            return self._page_job(
+                slot, _build_render_job(path, page, width, mark), partial(answers.parse_jpeg, width=width)
+            )
 
     def render_if_spare(
-        self, path: Path, page: int, width: int, mark: Mark | None = None, tenant: Tenant | None = None
+        self, path: Path, page: int, width: int, mark: WatermarkText | None = None, tenant: Tenant | None = None
     ) -> bytes | None:
         """As ``render``, for work nobody waits for: None at once unless a worker would stay free for readers."""
-        with self._pool.spare(str(path), tenant or _nobody(path)) as slot:
+        with self._pool.spare(str(path), tenant or _anonymous_tenant(path)) as slot:
             if slot is None:
                 return None
-            return self._page_job(slot, _render_job(path, page, width, mark), partial(answers.jpeg, width=width))
+            return self._page_job(
+                slot, _build_render_job(path, page, width, mark), partial(answers.parse_jpeg, width=width)
+            )
 
-    def stamp(self, image: Path, mark: Mark, tenant: Tenant | None = None) -> bytes:
+    def stamp(self, image: Path, mark: WatermarkText, tenant: Tenant | None = None) -> bytes:
         """The page image at ``image``, drawn before, with ``mark`` over it. Raises as ``render``."""
         with self._taken(image, tenant) as slot:
-            return self._page_job(slot, {"do": "stamp", "path": str(image), "mark": mark._asdict()}, answers.jpeg)
+            return self._page_job(slot, {"do": "stamp", "path": str(image), "mark": mark._asdict()}, answers.parse_jpeg)
 
     def wait_for_spare(self, timeout_s: float) -> bool:
         """Wait up to ``timeout_s`` seconds until ``render_if_spare`` would probably draw; says whether it would."""
@@ -203,7 +209,7 @@ class Engine:
     def text(self, path: Path, page: int, tenant: Tenant | None = None) -> PageText:
         """Text and links of ``page`` (1-based) of the file at ``path``. Raises as ``render``."""
         with self._taken(path, tenant) as slot:
-            return self._page_job(slot, {"do": "text", "path": str(path), "page": page}, answers.page_text)
+            return self._page_job(slot, {"do": "text", "path": str(path), "page": page}, answers.parse_page_text)
 
     def derive(self, path: Path, wanted: Derivation, sink: IO[bytes], tenant: Tenant | None = None) -> None:
         """Write the PDF ``wanted`` of the file at ``path`` into the file ``sink``. Pages that are not wanted leave no
@@ -212,7 +218,7 @@ class Engine:
         Raises as ``render``; OSError of ``sink``.
         """
         with self._taken(path, tenant) as slot:
-            self._derive(slot, _derive_job(path, wanted), sink)
+            self._derive(slot, _build_derive_job(path, wanted), sink)
 
     def derive_if_spare(
         self, path: Path, wanted: Derivation, sink: IO[bytes], timeout_s: float, tenant: Tenant | None = None
@@ -222,19 +228,19 @@ class Engine:
         Raises Unrenderable at once for a document that is expected to be slow: it never gets the last worker.
         """
         if tenant is not None and self._pool.is_risky(tenant):
-            raise Unrenderable("documents like this one were slow", lasting=False)
-        with self._pool.spare(str(path), tenant or _nobody(path)) as slot:
+            raise UnrenderableError("documents like this one were slow", lasting=False)
+        with self._pool.spare(str(path), tenant or _anonymous_tenant(path)) as slot:
             if slot is not None:
-                self._derive(slot, {**_derive_job(path, wanted), "timeout_s": timeout_s}, sink)
+                self._derive(slot, {**_build_derive_job(path, wanted), "timeout_s": timeout_s}, sink)
             return slot is not None
 
-    def _derive(self, slot: Slot, job: dict[str, Any], sink: IO[bytes]) -> None:
+    def _derive(self, slot: WorkerSlot, job: dict[str, Any], sink: IO[bytes]) -> None:
         try:
-            self._page_job(slot, job, partial(answers.pdf_in, sink), sink)
+            self._page_job(slot, job, partial(answers.check_pdf, sink), sink)
         except OSError:
             self._pool.discard(slot)  # the rest of its answer is still in the pipe
             raise
-        except Unrenderable as error:
+        except UnrenderableError as error:
             _log.warning("a document was not cut or marked: %s", error)
             raise
 
@@ -246,18 +252,18 @@ class Engine:
         """
         ends = time.monotonic() + PALETTE_BUDGET_S
         self._pool.wait_for_spare(PALETTE_BUDGET_S)
-        with self._pool.spare(str(path), tenant or _nobody(path)) as slot:
+        with self._pool.spare(str(path), tenant or _anonymous_tenant(path)) as slot:
             return None if slot is None else self._palette(slot, path, ends - time.monotonic())
 
-    def _palette(self, slot: Slot, path: Path, budget_s: float) -> list[str] | None:
+    def _palette(self, slot: WorkerSlot, path: Path, budget_s: float) -> list[str] | None:
         if slot.child is None:  # starting one takes longer than a palette is worth
             return None
         job = {"do": "palette", "path": str(path), "budget_s": budget_s}
         try:
-            return self._ask(slot, job, answers.colours, wall_s=budget_s, attempts=1) or None
-        except Refusal:
+            return self._ask(slot, job, answers.parse_colors, wall_s=budget_s, attempts=1) or None
+        except WorkerRefusal:
             return None
-        except (BrokenWorkerError, LateWorkerError, Problem) as error:
+        except (BrokenWorkerError, WorkerTimeoutError, Problem) as error:
             _log.warning("a PDF worker was ended: %s", error)
             self._pool.discard(slot)
             return None
@@ -270,27 +276,29 @@ class Engine:
         """End the workers; jobs in progress fail."""
         self._pool.close()
 
-    def _taken(self, path: Path, tenant: Tenant | None) -> contextlib.AbstractContextManager[Slot]:
-        return self._pool.taken(str(path), tenant or _nobody(path), Lane.PAGES, patience_s=self._patience_s)
+    def _taken(self, path: Path, tenant: Tenant | None) -> contextlib.AbstractContextManager[WorkerSlot]:
+        return self._pool.taken(
+            str(path), tenant or _anonymous_tenant(path), JobLane.PAGES, patience_s=self._patience_s
+        )
 
     def _page_job(
-        self, slot: Slot, job: dict[str, Any], read: Callable[[Reply], _T], sink: IO[bytes] | None = None
+        self, slot: WorkerSlot, job: dict[str, Any], read: Callable[[WorkerReply], _T], sink: IO[bytes] | None = None
     ) -> _T:
         try:
             return self._ask(slot, job, read, sink, wall_s=job.get("timeout_s", math.inf))
-        except Refusal as error:
+        except WorkerRefusal as error:
             said, reason = f"the page cannot be read: {error.reason}", error.reason
-            raise Unrenderable(said, lasting=reason != "missing", reason=reason) from error
-        except LateWorkerError as error:
-            raise Unrenderable("the page takes too long", lasting=False, cost_s=slot.spent_s) from error
+            raise UnrenderableError(said, lasting=reason != "missing", reason=reason) from error
+        except WorkerTimeoutError as error:
+            raise UnrenderableError("the page takes too long", lasting=False, cost_s=slot.spent_s) from error
         except BrokenWorkerError as error:
-            raise Unrenderable("the page crashes the engine", lasting=True, cost_s=slot.spent_s) from error
+            raise UnrenderableError("the page crashes the engine", lasting=True, cost_s=slot.spent_s) from error
 
     def _ask(
         self,
-        slot: Slot,
+        slot: WorkerSlot,
         job: dict[str, Any],
-        read: Callable[[Reply], _T],
+        read: Callable[[WorkerReply], _T],
         sink: IO[bytes] | None = None,
         *,
         cpu_s: float = math.inf,
@@ -306,19 +314,19 @@ class Engine:
         cpu = min(cpu_s, self._pool.limit_s(slot))
         wall = min(wall_s, self._patience_s)
         try:
-            answer = answers.checked(worker.ask(job, wall, sink, cpu_s=cpu), read)
-        except Refusal:
+            answer = answers.parse_reply(worker.ask(job, wall, sink, cpu_s=cpu), read)
+        except WorkerRefusal:
             self._pool.charge(slot, worker.spent_s, stalled=False)
             raise
-        except (BrokenWorkerError, LateWorkerError) as error:
+        except (BrokenWorkerError, WorkerTimeoutError) as error:
             _log.warning("a PDF worker was ended: %s", error)
             self._pool.discard(slot)
             if self._pool.closed:
                 raise Problem("unavailable", "The server is stopping.", headers={"Retry-After": "5"}) from error
-            worn = used and time.monotonic() - start < _WORN_S
+            worn = used and time.monotonic() - start < _MAX_WORKER_SPENT_S
             innocent = isinstance(error, BrokenWorkerError) and (worn or worker.was_killed())
             again = attempts > 1 and innocent and not self._pool.is_preempted(slot)
-            hurried = isinstance(error, LateWorkerError) and min(cpu_s, wall_s) < self._patience_s
+            hurried = isinstance(error, WorkerTimeoutError) and min(cpu_s, wall_s) < self._patience_s
             self._pool.charge(slot, worker.spent_s, stalled=not (again or hurried))
             if not again:
                 raise
@@ -328,16 +336,16 @@ class Engine:
         return self._ask(slot, job, read, sink, cpu_s=cpu_s, wall_s=wall_s, attempts=attempts - 1)
 
 
-def _nobody(path: Path) -> Tenant:
+def _anonymous_tenant(path: Path) -> Tenant:
     """The tenant of a question that names none."""
     return Tenant(str(path), str(path))
 
 
-def _render_job(path: Path, page: int, width: int, mark: Mark | None) -> dict[str, Any]:
+def _build_render_job(path: Path, page: int, width: int, mark: WatermarkText | None) -> dict[str, Any]:
     job: dict[str, Any] = {"do": "render", "path": str(path), "page": page, "width": width}
     return job if mark is None else {**job, "mark": mark._asdict()}
 
 
-def _derive_job(path: Path, wanted: Derivation) -> dict[str, Any]:
+def _build_derive_job(path: Path, wanted: Derivation) -> dict[str, Any]:
     job = {"do": "derive", "path": str(path), "total": wanted.total_pages, "first": wanted.first}
     return job | {"last": wanted.last, "mark": None if wanted.mark is None else wanted.mark._asdict()}

@@ -9,21 +9,21 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self, TypeVar
 
-from docshare.contract.lint import CHECKS, LEVELS, Finding
+from docshare.contract.lint import CHECKS, LEVELS, LintFinding
 from docshare.contract.problems import Problem
 from docshare.server.pdf import answers
-from docshare.server.pdf.child import BrokenWorkerError, Child, LateWorkerError, Reply
+from docshare.server.pdf.child import BrokenWorkerError, WorkerProcess, WorkerReply, WorkerTimeoutError
 
 _T = TypeVar("_T")
 _UNLOCK_HINT = "Remove the password first, for example: qpdf --decrypt --password=SECRET locked.pdf open.pdf"
-_REFUSALS: dict[str, tuple[str, str | None]] = {
+_REFUSAL_TEXTS: dict[str, tuple[str, str | None]] = {
     "password": ("The PDF needs a password to be opened.", _UNLOCK_HINT),
     "protection": ("The PDF is protected in a way that cannot be opened here.", _UNLOCK_HINT),
 }
-_UNREADABLE: tuple[str, str | None] = ("The file cannot be read as a PDF.", None)
+_UNREADABLE_TEXT: tuple[str, str | None] = ("The file cannot be read as a PDF.", None)
 
 
-class Linter:
+class PdfLinter:
     """A worker for one file after the other; a context manager.
 
     Parameters: ``memory_bytes`` address space of the worker; ``timeout_s`` wall clock of one job, of which half is for
@@ -35,7 +35,7 @@ class Linter:
         self._memory_bytes = memory_bytes
         self._timeout_s = timeout_s
         self._required = required
-        self._child: Child | None = None
+        self._child: WorkerProcess | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -44,7 +44,7 @@ class Linter:
         if self._child is not None:
             self._child.kill()
 
-    def findings(self, path: Path) -> list[Finding]:
+    def findings(self, path: Path) -> list[LintFinding]:
         """What there is to know about the file at ``path``, in the order of ``CHECKS``, then by page.
 
         Raises Problem ``unprocessable`` for a file that cannot be read, needs a password, or takes too much time or
@@ -61,27 +61,27 @@ class Linter:
         Raises as ``findings``; OSError of ``sink``.
         """
         job = {"do": "clean", "path": str(path.absolute()), "keep_title": keep_title}
-        self._ask(job, partial(answers.pdf_in, sink), sink)
+        self._ask(job, partial(answers.check_pdf, sink), sink)
 
-    def _ask(self, job: dict[str, Any], read: Callable[[Reply], _T], sink: IO[bytes] | None = None) -> _T:
+    def _ask(self, job: dict[str, Any], read: Callable[[WorkerReply], _T], sink: IO[bytes] | None = None) -> _T:
         """Return the worker's answer as ``read`` makes it out; a worker that gives another one is ended."""
         try:
-            return answers.checked(self._worker().ask(job, sink=sink), read)
-        except answers.Refusal as refusal:
-            detail, hint = _REFUSALS.get(refusal.reason, _UNREADABLE)
+            return answers.parse_reply(self._worker().ask(job, sink=sink), read)
+        except answers.WorkerRefusal as refusal:
+            detail, hint = _REFUSAL_TEXTS.get(refusal.reason, _UNREADABLE_TEXT)
             raise Problem("unprocessable", detail, hint=hint) from refusal
-        except (BrokenWorkerError, LateWorkerError) as error:
+        except (BrokenWorkerError, WorkerTimeoutError) as error:
             if self._child is not None:
                 self._child.kill()
                 self._child = None
             raise Problem("unprocessable", "Looking into this file takes too much time or memory.") from error
 
-    def _worker(self) -> Child:
+    def _worker(self) -> WorkerProcess:
         if self._child is None:
             try:
-                self._child = Child(
+                self._child = WorkerProcess(
                     memory_bytes=self._memory_bytes, timeout_s=self._timeout_s, required=self._required, edits=True
                 )
-            except (BrokenWorkerError, LateWorkerError) as error:
+            except (BrokenWorkerError, WorkerTimeoutError) as error:
                 raise Problem("unavailable", f"The PDF engine does not start: {error}.") from error
         return self._child

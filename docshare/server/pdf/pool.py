@@ -13,33 +13,36 @@ from dataclasses import dataclass, field
 
 from docshare.contract.problems import Problem
 from docshare.server.pdf.budget import Tenant
-from docshare.server.pdf.child import BrokenWorkerError, Child, LateWorkerError
-from docshare.server.pdf.schedule import Lane, Schedule, Ticket
+from docshare.server.pdf.child import BrokenWorkerError, WorkerProcess, WorkerTimeoutError
+from docshare.server.pdf.schedule import JobLane, WorkerJob, WorkerSchedule
 
 _log = logging.getLogger(__name__)
 
-_RECENT_PATHS = 4  # as many documents as a worker keeps open
-_TURN_S = 0.25  # how often a waiting thread looks for jobs that turned out to be slow
-_START_PAUSE_S = 5.0
-_BUSY = {Lane.PAGES: "Too many pages are being drawn at the moment.", Lane.CHECKS: "Too many documents are being read."}
+_MAX_RECENT_PATHS = 4  # as many documents as a worker keeps open
+_POLL_S = 0.25  # how often a waiting thread looks for jobs that turned out to be slow
+_RESTART_DELAY_S = 5.0
+_BUSY_TEXTS = {
+    JobLane.PAGES: "Too many pages are being drawn at the moment.",
+    JobLane.CHECKS: "Too many documents are being read.",
+}
 
 
 @dataclass(eq=False)
-class Slot:
+class WorkerSlot:
     """A place for one worker: ``child`` once started, ``ticket`` the job that holds it.
 
     ``is_demoted``: its worker yields the processor to others, which cannot be taken back. ``spent_s``: processor time
     of the last job.
     """
 
-    child: Child | None = None
-    ticket: Ticket | None = None
+    child: WorkerProcess | None = None
+    ticket: WorkerJob | None = None
     is_demoted: bool = False
     spent_s: float = 0.0
     recent: OrderedDict[str, None] = field(default_factory=OrderedDict)
 
 
-class Pool:
+class WorkerPool:
     """Workers for the jobs of all lanes, started when first needed, replaced after ``recycle_after`` jobs.
 
     Parameters: ``places`` how many jobs of each lane run at a time; ``max_waiting`` how many of a lane wait behind slow
@@ -49,7 +52,7 @@ class Pool:
     def __init__(
         self,
         *,
-        places: dict[Lane, int],
+        places: dict[JobLane, int],
         memory_bytes: int,
         timeout_s: float,
         recycle_after: int,
@@ -61,12 +64,14 @@ class Pool:
         self._recycle_after = recycle_after
         self._required = required
         self._changed = threading.Condition()  # around everything below
-        self._schedule = Schedule(places, max_waiting)
-        self._slots = [Slot() for _ in range(sum(places.values()))]
-        self._held: dict[Ticket, Slot] = {}
-        self._paths: dict[Ticket, str] = {}
-        self._refused: set[Ticket] = set()
-        self._reserve: Child | None = None  # started ahead, so that nobody waits for what a hostile document ended
+        self._schedule = WorkerSchedule(places, max_waiting)
+        self._slots = [WorkerSlot() for _ in range(sum(places.values()))]
+        self._held: dict[WorkerJob, WorkerSlot] = {}
+        self._paths: dict[WorkerJob, str] = {}
+        self._refused: set[WorkerJob] = set()
+        self._reserve: WorkerProcess | None = (
+            None  # started ahead, so that nobody waits for what a hostile document ended
+        )
         self._refilling = False
         self._start_after = 0.0
         self._closed = False
@@ -78,7 +83,7 @@ class Pool:
             return [child.pid for child in children if child is not None]
 
     @contextlib.contextmanager
-    def taken(self, path: str, tenant: Tenant, lane: Lane, *, patience_s: float) -> Iterator[Slot]:
+    def taken(self, path: str, tenant: Tenant, lane: JobLane, *, patience_s: float) -> Iterator[WorkerSlot]:
         """A slot for a job about the document at ``path``, given back afterwards.
 
         Waits at most ``patience_s`` seconds, less behind slow jobs. Raises Problem ``unavailable``.
@@ -90,10 +95,10 @@ class Pool:
             self._give_back(slot)
 
     @contextlib.contextmanager
-    def spare(self, path: str, tenant: Tenant) -> Iterator[Slot | None]:
+    def spare(self, path: str, tenant: Tenant) -> Iterator[WorkerSlot | None]:
         """A slot nobody else needs now, or None: one place always stays free for readers who wait."""
         with self._changed:
-            ticket = None if self._closed else self._schedule.start_spare(Lane.PAGES, tenant, time.monotonic())
+            ticket = None if self._closed else self._schedule.start_spare(JobLane.PAGES, tenant, time.monotonic())
             slot = None if ticket is None else self._take(ticket, path)
         try:
             yield slot
@@ -110,12 +115,12 @@ class Pool:
         """Wait until ``spare`` would probably give a slot; False after ``timeout_s`` seconds."""
 
         def has_spare() -> bool:
-            return not self._closed and self._schedule.has_spare(Lane.PAGES, time.monotonic())
+            return not self._closed and self._schedule.has_spare(JobLane.PAGES, time.monotonic())
 
         with self._changed:
             return self._changed.wait_for(has_spare, timeout_s)
 
-    def worker(self, slot: Slot) -> Child:
+    def worker(self, slot: WorkerSlot) -> WorkerProcess:
         """The running worker of a slot the caller holds, started if need be. Raises Problem ``unavailable``."""
         ticket = slot.ticket
         assert ticket is not None
@@ -126,7 +131,7 @@ class Pool:
                 closed = self._closed
             if closed:
                 self.discard(slot)
-                raise _unavailable("The server is stopping.", 5)
+                raise _unavailable_problem("The server is stopping.", 5)
         assert slot.child is not None
         with self._changed:
             demote = not slot.is_demoted and self._schedule.budget.is_risky(ticket.tenant, time.monotonic())
@@ -135,13 +140,13 @@ class Pool:
             slot.child.demote()
         return slot.child
 
-    def limit_s(self, slot: Slot) -> float:
+    def limit_s(self, slot: WorkerSlot) -> float:
         """Processor seconds that the next job of a slot the caller holds may take."""
         assert slot.ticket is not None
         with self._changed:
             return self._schedule.budget.limit_s(slot.ticket.tenant, self._timeout_s, time.monotonic())
 
-    def charge(self, slot: Slot, seconds: float, *, stalled: bool) -> None:
+    def charge(self, slot: WorkerSlot, seconds: float, *, stalled: bool) -> None:
         """Account for a job on a slot the caller holds: its processor time, and whether it broke its worker.
 
         Raises Problem ``unavailable`` when the job was stopped so that others get its place.
@@ -151,20 +156,20 @@ class Pool:
         slot.spent_s = seconds
         with self._changed:
             self._schedule.budget.charge(
-                ticket.tenant, seconds, time.monotonic(), stalled=stalled, proves=ticket.lane is Lane.PAGES
+                ticket.tenant, seconds, time.monotonic(), stalled=stalled, proves=ticket.lane is JobLane.PAGES
             )
             refill = stalled and self._reserve is None and not (self._refilling or self._closed)
             self._refilling = self._refilling or refill
         if refill:
             threading.Thread(target=self._refill, name="pdf-worker-start", daemon=True).start()
         if stalled and ticket.is_preempted:
-            raise _unavailable(_BUSY[ticket.lane], 5)
+            raise _unavailable_problem(_BUSY_TEXTS[ticket.lane], 5)
 
-    def is_preempted(self, slot: Slot) -> bool:
+    def is_preempted(self, slot: WorkerSlot) -> bool:
         """Whether the job on a slot the caller holds was stopped so that others get its place."""
         return slot.ticket is not None and slot.ticket.is_preempted
 
-    def discard(self, slot: Slot) -> None:
+    def discard(self, slot: WorkerSlot) -> None:
         """Kill the worker of a slot the caller holds; the next job gets a new one."""
         with self._changed:
             child, slot.child = slot.child, None
@@ -194,7 +199,7 @@ class Pool:
         """Whether ``close`` was called."""
         return self._closed
 
-    def _wait_for_slot(self, path: str, tenant: Tenant, lane: Lane, patience_s: float) -> Slot:
+    def _wait_for_slot(self, path: str, tenant: Tenant, lane: JobLane, patience_s: float) -> WorkerSlot:
         give_up = time.monotonic() + patience_s
         with self._changed:
             ticket = self._schedule.join(lane, tenant)
@@ -207,10 +212,10 @@ class Pool:
                     if ticket in self._held:
                         return self._held[ticket]
                     if self._closed:
-                        raise _unavailable("The server is stopping.", 5)
+                        raise _unavailable_problem("The server is stopping.", 5)
                     if ticket in self._refused or now >= give_up:
-                        raise _unavailable(_BUSY[lane], 2)
-                    self._changed.wait(min(_TURN_S, give_up - now))
+                        raise _unavailable_problem(_BUSY_TEXTS[lane], 2)
+                    self._changed.wait(min(_POLL_S, give_up - now))
             finally:
                 self._refused.discard(ticket)
                 del self._paths[ticket]
@@ -235,26 +240,26 @@ class Pool:
             if child is not None:
                 child.interrupt()
 
-    def _take(self, ticket: Ticket, path: str) -> Slot:
+    def _take(self, ticket: WorkerJob, path: str) -> WorkerSlot:
         """Give ``ticket`` the best idle slot."""
         risky = self._schedule.budget.is_risky(ticket.tenant, time.monotonic())
         idle = (slot for slot in self._slots if slot.ticket is None)
-        slot = max(idle, key=lambda slot: _fitness(slot, path, risky=risky))
+        slot = max(idle, key=lambda slot: _rank_slot(slot, path, risky=risky))
         slot.ticket = ticket
         self._held[ticket] = slot
         slot.recent[path] = None
         slot.recent.move_to_end(path)
-        if len(slot.recent) > _RECENT_PATHS:
+        if len(slot.recent) > _MAX_RECENT_PATHS:
             slot.recent.popitem(last=False)
         return slot
 
-    def _release(self, slot: Slot) -> None:
+    def _release(self, slot: WorkerSlot) -> None:
         ticket, slot.ticket = slot.ticket, None
         assert ticket is not None
         del self._held[ticket]
         self._schedule.leave(ticket)
 
-    def _give_back(self, slot: Slot) -> None:
+    def _give_back(self, slot: WorkerSlot) -> None:
         worn = None
         with self._changed:
             child = slot.child
@@ -268,7 +273,7 @@ class Pool:
         if worn is not None:
             worn.close()
 
-    def _from_reserve(self, ticket: Ticket) -> Child | None:
+    def _from_reserve(self, ticket: WorkerJob) -> WorkerProcess | None:
         """The worker that was started ahead, unless ``ticket`` will likely end it too."""
         with self._changed:
             if self._reserve is None or self._schedule.budget.is_risky(ticket.tenant, time.monotonic()):
@@ -287,21 +292,21 @@ class Pool:
         if child is not None:
             child.close()
 
-    def _start(self) -> Child:
+    def _start(self) -> WorkerProcess:
         """A new worker; after a failed start the next attempt waits a little, so that requests fail fast."""
         if self._closed:
-            raise _unavailable("The server is stopping.", 5)
+            raise _unavailable_problem("The server is stopping.", 5)
         if time.monotonic() < self._start_after:
-            raise _unavailable("The PDF engine does not start.", 10)
+            raise _unavailable_problem("The PDF engine does not start.", 10)
         try:
-            return Child(memory_bytes=self._memory_bytes, timeout_s=self._timeout_s, required=self._required)
-        except (BrokenWorkerError, LateWorkerError) as error:
-            self._start_after = time.monotonic() + _START_PAUSE_S
+            return WorkerProcess(memory_bytes=self._memory_bytes, timeout_s=self._timeout_s, required=self._required)
+        except (BrokenWorkerError, WorkerTimeoutError) as error:
+            self._start_after = time.monotonic() + _RESTART_DELAY_S
             _log.error("The PDF engine does not start: %s", error)
-            raise _unavailable("The PDF engine does not start.", 10) from error
+            raise _unavailable_problem("The PDF engine does not start.", 10) from error
 
 
-def _fitness(slot: Slot, path: str, *, risky: bool) -> tuple[bool, bool, bool]:
+def _rank_slot(slot: WorkerSlot, path: str, *, risky: bool) -> tuple[bool, bool, bool]:
     """How well an idle slot fits. A risky job leaves the workers that others use alone: it will likely end its own."""
     runs = slot.child is not None
     if risky:
@@ -309,5 +314,5 @@ def _fitness(slot: Slot, path: str, *, risky: bool) -> tuple[bool, bool, bool]:
     return not (runs and slot.is_demoted), runs and path in slot.recent, runs
 
 
-def _unavailable(detail: str, retry_after: int) -> Problem:
+def _unavailable_problem(detail: str, retry_after: int) -> Problem:
     return Problem("unavailable", detail, headers={"Retry-After": str(retry_after)})

@@ -5,7 +5,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 
-_IDLE_S = 30.0
+_IDLE_TIMEOUT_S = 30.0
 _log = logging.getLogger(__name__)
 
 
@@ -64,7 +64,7 @@ class Prefetcher:
     def _wait_for_job(self) -> bool:
         """Whether there is a job; after a while without one the thread gives itself up."""
         with self._changed:
-            self._changed.wait_for(lambda: self._jobs or self._closed, _IDLE_S)
+            self._changed.wait_for(lambda: self._jobs or self._closed, _IDLE_TIMEOUT_S)
             if self._jobs and not self._closed:
                 return True
             self._thread = None

@@ -3,7 +3,7 @@
 import logging
 import threading
 
-from docshare.server.pdf.child import BrokenWorkerError, Child, LateWorkerError, Layers
+from docshare.server.pdf.child import BrokenWorkerError, ConfinementLayers, WorkerProcess, WorkerTimeoutError
 from docshare.server.pdf.worker.confine import LAYERS
 
 _MEMORY_BYTES = 1 << 30
@@ -11,7 +11,7 @@ _TIMEOUT_S = 10.0
 _log = logging.getLogger(__name__)
 
 
-class Unconfined(Exception):
+class UnconfinedError(Exception):
     """A layer is missing that the operator requires; ``hint`` says how the host gets it."""
 
     def __init__(self, detail: str, hint: str) -> None:
@@ -19,24 +19,24 @@ class Unconfined(Exception):
         self.hint = hint
 
 
-class Confinement:
+class ConfinementProbe:
     """What holds on this host, found out once, at first use. ``required``: the operator wants every layer."""
 
     def __init__(self, *, required: bool = False) -> None:
         self.required = required
         self._lock = threading.Lock()
-        self._layers: Layers | None = None
+        self._layers: ConfinementLayers | None = None
 
     @property
-    def known(self) -> Layers | None:
+    def known(self) -> ConfinementLayers | None:
         """The layers if they have been measured."""
         return self._layers
 
-    def measure(self) -> Layers:
+    def measure(self) -> ConfinementLayers:
         """Start a worker and ask it. Raises BrokenWorkerError or LateWorkerError when it does not come up."""
         with self._lock:
             if self._layers is None:
-                child = Child(memory_bytes=_MEMORY_BYTES, timeout_s=_TIMEOUT_S)
+                child = WorkerProcess(memory_bytes=_MEMORY_BYTES, timeout_s=_TIMEOUT_S)
                 self._layers = child.layers
                 child.close()
             return self._layers
@@ -48,17 +48,17 @@ class Confinement:
             return
         try:
             reasons = self.measure().reasons()
-        except (BrokenWorkerError, LateWorkerError) as error:
-            raise Unconfined(str(error), "Look at the installation: docshare doctor") from error
+        except (BrokenWorkerError, WorkerTimeoutError) as error:
+            raise UnconfinedError(str(error), "Look at the installation: docshare doctor") from error
         if reasons:
             words = ", ".join(f"{name} ({reason})" for name, reason in reasons.items())
             detail = f"DOCSHARE_CONFINEMENT is required, and this host does not allow: {words}"
-            raise Unconfined(detail, LAYERS[next(iter(reasons))])
+            raise UnconfinedError(detail, LAYERS[next(iter(reasons))])
 
     def _report(self) -> None:
         try:
             reasons = self.measure().reasons()
-        except (BrokenWorkerError, LateWorkerError):
+        except (BrokenWorkerError, WorkerTimeoutError):
             return  # the engine says so when it is needed
         if reasons:
             _log.warning("PDF workers are confined without %s; see docshare doctor", ", ".join(reasons))

@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import count
 
-from docshare.server.pdf.budget import SLOW_JOB_S, Budget, Tenant
+from docshare.server.pdf.budget import SLOW_JOB_S, ProcessorBudget, Tenant
 
-_MAX_TURNS = 2_000
+_MAX_TURN_KEYS = 2_000
 _QUICK_S = 0.25  # most jobs take less
-_STUCK_S = 0.5
-_UNKNOWN_S = 0.3
-_UNKNOWN_SHARE = 4  # jobs of unknown documents are stopped soon when others wait, so more of them may
+_SLOW_S = 0.5
+_UNPROVEN_LIMIT_S = 0.3
+_UNPROVEN_SHARE = 4  # jobs of unknown documents are stopped soon when others wait, so more of them may
 
-Order = tuple[bool, bool, int, bool, int, int, int]
+JobRank = tuple[bool, bool, int, bool, int, int, int]
 
 
-class Lane(Enum):
+class JobLane(Enum):
     """Kinds of jobs that do not wait for each other."""
 
     PAGES = "pages"
@@ -31,10 +31,10 @@ class Lane(Enum):
 
 
 @dataclass(eq=False)
-class Ticket:
+class WorkerJob:
     """One job, waiting or running. ``spent_s``: the processor time that it has used so far, kept up by the pool."""
 
-    lane: Lane
+    lane: JobLane
     tenant: Tenant
     number: int
     spent_s: float = 0.0
@@ -46,32 +46,32 @@ class Ticket:
         return self.spent_s > SLOW_JOB_S
 
 
-class Schedule:
+class WorkerSchedule:
     """The jobs that wait and run, by lane; ``places`` how many may run in each. At most ``max_waiting`` jobs of a lane
     wait behind slow ones. Not thread-safe."""
 
-    def __init__(self, places: Mapping[Lane, int], max_waiting: int) -> None:
-        self.budget = Budget()
+    def __init__(self, places: Mapping[JobLane, int], max_waiting: int) -> None:
+        self.budget = ProcessorBudget()
         self._places = dict(places)
         self._max_waiting = max_waiting
-        self._waiting: list[Ticket] = []
-        self._running: list[Ticket] = []
+        self._waiting: list[WorkerJob] = []
+        self._running: list[WorkerJob] = []
         self._numbers = count(1)
         self._turns: OrderedDict[tuple[str, ...], int] = OrderedDict()  # when each was served last
 
-    def join(self, lane: Lane, tenant: Tenant) -> Ticket:
+    def join(self, lane: JobLane, tenant: Tenant) -> WorkerJob:
         """Add a waiting job."""
-        ticket = Ticket(lane, tenant, next(self._numbers))
+        ticket = WorkerJob(lane, tenant, next(self._numbers))
         self._waiting.append(ticket)
         return ticket
 
-    def leave(self, ticket: Ticket) -> None:
+    def leave(self, ticket: WorkerJob) -> None:
         """Remove a job, waiting or running."""
         for jobs in (self._waiting, self._running):
             if ticket in jobs:
                 jobs.remove(ticket)
 
-    def next(self, now: float) -> Ticket | None:
+    def next(self, now: float) -> WorkerJob | None:
         """Move the next job from waiting to running and return it; None when nothing may start now."""
         for lane in self._places:
             fitting = [t for t in self._waiting if t.lane is lane and self._has_place(t, now)]
@@ -83,15 +83,15 @@ class Schedule:
                 return ticket
         return None
 
-    def start_spare(self, lane: Lane, tenant: Tenant, now: float) -> Ticket | None:
+    def start_spare(self, lane: JobLane, tenant: Tenant, now: float) -> WorkerJob | None:
         """Run a job that nobody waits for, None unless a place stays free for those who do."""
         if not self.has_spare(lane, now) or self.budget.is_risky(tenant, now):
             return None
-        ticket = Ticket(lane, tenant, next(self._numbers))
+        ticket = WorkerJob(lane, tenant, next(self._numbers))
         self._run(ticket)
         return ticket
 
-    def has_spare(self, lane: Lane, now: float) -> bool:
+    def has_spare(self, lane: JobLane, now: float) -> bool:
         """Return whether ``start_spare`` would start a job of a document that is not expected to be slow."""
         running = self._of(lane)
         places = self._places[lane]
@@ -99,7 +99,7 @@ class Schedule:
         waits = any(t.lane is lane and not self.budget.is_risky(t.tenant, now) for t in self._waiting)
         return not waits and len(running) < places and places - quick >= min(2, places)
 
-    def surplus(self, now: float) -> list[Ticket]:
+    def surplus(self, now: float) -> list[WorkerJob]:
         """Remove and return the waiting jobs to turn away.
 
         So that slow jobs do not hold the threads of the server, only ``max_waiting`` jobs of a lane stay that are
@@ -113,14 +113,14 @@ class Schedule:
             crowd = [ticket for ticket in waiting if self._is_behind_slow(ticket, now)]
             turned_away += self._in_turn(crowd, now)[self._max_waiting :]
             running = self._of(lane)
-            if len(running) >= places and all(job.spent_s > _STUCK_S for job in running):
+            if len(running) >= places and all(job.spent_s > _SLOW_S for job in running):
                 unknown = [t for t in waiting if t not in crowd and not self.budget.is_proven(t.tenant, now)]
-                turned_away += self._in_turn(unknown, now)[_UNKNOWN_SHARE * self._max_waiting :]
+                turned_away += self._in_turn(unknown, now)[_UNPROVEN_SHARE * self._max_waiting :]
         for ticket in turned_away:
             self._waiting.remove(ticket)
         return turned_away
 
-    def preempt(self, now: float) -> Ticket | None:
+    def preempt(self, now: float) -> WorkerJob | None:
         """Return a running job to stop: all places of a lane hold slow jobs, and another owner waits there with a job
         that is not expected to be slow. The most expensive owner gives way."""
         for lane, places in self._places.items():
@@ -135,13 +135,13 @@ class Schedule:
                 return victim
         return None
 
-    def _may_stop(self, job: Ticket, now: float) -> bool:
+    def _may_stop(self, job: WorkerJob, now: float) -> bool:
         """Whether a running job had its share: less, where no page of the document is known to be quick."""
-        if job.lane is Lane.PAGES and not self.budget.is_proven(job.tenant, now):
-            return job.spent_s > _UNKNOWN_S
+        if job.lane is JobLane.PAGES and not self.budget.is_proven(job.tenant, now):
+            return job.spent_s > _UNPROVEN_LIMIT_S
         return job.is_long
 
-    def _has_place(self, ticket: Ticket, now: float) -> bool:
+    def _has_place(self, ticket: WorkerJob, now: float) -> bool:
         running, places = self._of(ticket.lane), self._places[ticket.lane]
         if len(running) >= places:
             return False
@@ -153,7 +153,7 @@ class Schedule:
             return True
         return sum(self.budget.is_risky(job.tenant, now) for job in running) < max(1, places - 1)
 
-    def _is_its_turn(self, ticket: Ticket, others: Iterable[Ticket]) -> bool:
+    def _is_its_turn(self, ticket: WorkerJob, others: Iterable[WorkerJob]) -> bool:
         """One worker for each owner and each document while another of ``others`` could use the place."""
         for job in self._of(ticket.lane):
             if job.tenant.owner == ticket.tenant.owner and any(
@@ -166,16 +166,16 @@ class Schedule:
                 return False
         return True
 
-    def _in_turn(self, tickets: Iterable[Ticket], now: float) -> list[Ticket]:
+    def _in_turn(self, tickets: Iterable[WorkerJob], now: float) -> list[WorkerJob]:
         """``tickets`` in order, one of each owner before the second of any."""
         ranks: Counter[str] = Counter()
-        ranked: list[tuple[int, int, Ticket]] = []
+        ranked: list[tuple[int, int, WorkerJob]] = []
         for ticket in sorted(tickets, key=lambda each: self._order(each, now)):
             ranked.append((ranks[ticket.tenant.owner], len(ranked), ticket))
             ranks[ticket.tenant.owner] += 1
         return [ticket for _, _, ticket in sorted(ranked)]
 
-    def _order(self, ticket: Ticket, now: float) -> Order:
+    def _order(self, ticket: WorkerJob, now: float) -> JobRank:
         """Owners within their budget first, then documents not expected to be slow, then the owner, the document and
         the reader that was served longest ago; of one owner, documents known to be quick before unknown ones."""
         owner, content, reader = ticket.tenant.owner, ticket.tenant.content, ticket.tenant.reader
@@ -189,24 +189,24 @@ class Schedule:
             ticket.number,
         )
 
-    def _run(self, ticket: Ticket) -> None:
+    def _run(self, ticket: WorkerJob) -> None:
         self._running.append(ticket)
         owner, content, reader = ticket.tenant.owner, ticket.tenant.content, ticket.tenant.reader
         turn = next(self._numbers)
         for key in ((owner,), (owner, content), (owner, content, reader)):
             self._turns[key] = turn
             self._turns.move_to_end(key)
-        while len(self._turns) > _MAX_TURNS:
+        while len(self._turns) > _MAX_TURN_KEYS:
             self._turns.popitem(last=False)
 
-    def _is_behind_slow(self, ticket: Ticket, now: float) -> bool:
+    def _is_behind_slow(self, ticket: WorkerJob, now: float) -> bool:
         if self.budget.is_risky(ticket.tenant, now):
             return True
         return any(job.tenant.owner == ticket.tenant.owner and job.is_long for job in self._of(ticket.lane))
 
-    def _weight(self, job: Ticket, running: Iterable[Ticket], now: float) -> tuple[int, float]:
+    def _weight(self, job: WorkerJob, running: Iterable[WorkerJob], now: float) -> tuple[int, float]:
         jobs = sum(each.tenant.owner == job.tenant.owner for each in running)
         return jobs, self.budget.used(job.tenant.owner, now) + job.spent_s
 
-    def _of(self, lane: Lane) -> list[Ticket]:
+    def _of(self, lane: JobLane) -> list[WorkerJob]:
         return [ticket for ticket in self._running if ticket.lane is lane]

@@ -8,19 +8,19 @@ from typing import Any, NamedTuple
 
 from docshare.server.rules import reading
 
-OPEN_MS = reading.SHORT_MS  # between opening the page and reading it
-_EVERY_MS = 30_000  # of reading in one beacon. A page takes a second or more, so no beacon names too many.
-LEAST_PAGE_MS = 1_000
+FIRST_BEACON_MS = reading.SHORT_MS  # between opening the page and reading it
+_BEACON_INTERVAL_MS = 30_000  # of reading in one beacon. A page takes a second or more, so no beacon names too many.
+MIN_PAGE_MS = 1_000
 
 
-class Report(NamedTuple):
+class ScheduledBeacon(NamedTuple):
     """One beacon without its token, sent ``after_ms`` after the page was opened."""
 
     after_ms: int
     body: dict[str, Any]
 
 
-def reports(pages: int, time_ms: int) -> list[Report]:
+def plan_beacons(pages: int, time_ms: int) -> list[ScheduledBeacon]:
     """The beacons of somebody who reads the first ``pages`` pages, which together takes ``time_ms``, and leaves; from
     the opening it takes ``OPEN_MS`` more.
 
@@ -30,35 +30,35 @@ def reports(pages: int, time_ms: int) -> list[Report]:
     for page in range(1, pages + 1):
         left, fresh = time_ms // pages + (page <= time_ms % pages), 1
         while left:
-            part = min(left, _EVERY_MS - _time(chunks[-1]))
+            part = min(left, _BEACON_INTERVAL_MS - _total_ms(chunks[-1]))
             if not part:
                 chunks.append([])
                 continue
             chunks[-1].append({"page": page, "ms": part, "views": fresh, "back": 0})
             left, fresh = left - part, 0
-    return list(_reports(chunks))
+    return list(_build_beacons(chunks))
 
 
-def _reports(chunks: list[list[dict[str, int]]]) -> list[Report]:
-    sent: list[Report] = []
+def _build_beacons(chunks: list[list[dict[str, int]]]) -> list[ScheduledBeacon]:
+    sent: list[ScheduledBeacon] = []
     after = 0
     for seq, chunk in enumerate(chunks):
-        after += _time(chunk) + (OPEN_MS if seq == 1 else 0)
+        after += _total_ms(chunk) + (FIRST_BEACON_MS if seq == 1 else 0)
         turns = sum(page["views"] for page in chunk) - (seq == 1)  # to the first page nobody turns
         body = {
             "part": 0,
             "seq": seq,
             "ageMs": after,
             "visible": seq < len(chunks) - 1,
-            "visibleMs": _time(chunk),
+            "visibleMs": _total_ms(chunk),
             "input": seq > 0,
             "turns": turns,
             "backTurns": 0,
             "pages": chunk,
         }
-        sent.append(Report(after, body))
+        sent.append(ScheduledBeacon(after, body))
     return sent
 
 
-def _time(chunk: list[dict[str, int]]) -> int:
+def _total_ms(chunk: list[dict[str, int]]) -> int:
     return sum(page["ms"] for page in chunk)

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from crawleruseragents import CRAWLER_USER_AGENTS_DATA, is_crawler
 
-_LONGEST = 512  # characters looked at; matching takes time in proportion
+_MAX_CHARS = 512  # characters looked at; matching takes time in proportion
 
 # First match wins: most browsers also carry the names of those they descend from.
 _FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
@@ -34,7 +34,7 @@ _TABLET = re.compile(r"iPad|Tablet|Silk/|PlayBook|Kindle|Android(?!.*\bMobile\b)
 _MOBILE = re.compile(r"Mobi|iPhone|iPod|Android")
 
 # Listed as programs, but the browser inside an app or an editor, with a person in front of it.
-_WORN_BY_PEOPLE = re.compile(r"MetaIAB Facebook|AP3A\.240617\.008|\bCode/1\.|\bTrae/")
+_BROWSER_MARKS = re.compile(r"MetaIAB Facebook|AP3A\.240617\.008|\bCode/1\.|\bTrae/")
 _HEADLESS = re.compile(r"headless|phantomjs", re.IGNORECASE)
 _PREVIEWS = re.compile(
     "|".join(entry["pattern"] for entry in CRAWLER_USER_AGENTS_DATA if "social-preview" in entry["tags"])
@@ -42,7 +42,7 @@ _PREVIEWS = re.compile(
 
 
 @dataclass(frozen=True)
-class Agent:
+class UserAgent:
     """``browser``: family such as ``Firefox``, or ``Other``; ``device``: ``Desktop``, ``Mobile`` or ``Tablet``;
     ``program``: when the agent names itself one, its class (``preview`` or ``tool``) and why, for people."""
 
@@ -52,26 +52,26 @@ class Agent:
 
 
 @lru_cache(maxsize=1024)
-def describe(user_agent: str) -> Agent:
+def parse_user_agent(user_agent: str) -> UserAgent:
     """Read the ``User-Agent`` header ``user_agent`` (empty when it was not sent)."""
-    text = user_agent[:_LONGEST]
-    return Agent(_browser(text), _device(text), _program(text))
+    text = user_agent[:_MAX_CHARS]
+    return UserAgent(_find_browser(text), _find_device(text), _detect_program(text))
 
 
-def _browser(text: str) -> str:
+def _find_browser(text: str) -> str:
     return next((name for name, pattern in _FAMILIES if pattern.search(text)), BROWSERS[-1])
 
 
-def _device(text: str) -> str:
+def _find_device(text: str) -> str:
     if _TABLET.search(text):
         return "Tablet"
     return "Mobile" if _MOBILE.search(text) else "Desktop"
 
 
-def _program(text: str) -> tuple[str, str] | None:
+def _detect_program(text: str) -> tuple[str, str] | None:
     if not text.strip():
         return "tool", "no user agent"
-    own_name = _WORN_BY_PEOPLE.sub("", text)
+    own_name = _BROWSER_MARKS.sub("", text)
     if _PREVIEWS.search(own_name):
         return "preview", "the user agent names a link preview"
     if _HEADLESS.search(own_name):

@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from docshare.contract.limits import ASSETS_PER_FILE
-from docshare.contract.media import ASSET_KINDS, detect_asset
+from docshare.contract.media import ASSET_KINDS, detect_asset_type
 from docshare.contract.plans import MB
 from docshare.contract.problems import Problem
 from docshare.contract.viewer import VIEWER_BLOCKS, ViewerField
 
-LARGEST = max(kind.cap for kind in ASSET_KINDS.values())
+MAX_ASSET_BYTES = max(kind.cap for kind in ASSET_KINDS.values())
 """Bytes of the largest asset of any kind."""
 
-_NAMES = {"image/png": "PNG", "image/jpeg": "JPEG", "image/webp": "WebP", "audio/mpeg": "MP3"}
+_TYPE_NAMES = {"image/png": "PNG", "image/jpeg": "JPEG", "image/webp": "WebP", "audio/mpeg": "MP3"}
 
 
 def require_kind(kind: str | None) -> str:
@@ -24,10 +24,10 @@ def require_kind(kind: str | None) -> str:
 
 def require_type(kind: str, head: bytes) -> str:
     """The media type of an upload that begins with ``head``. Raises ``bad_request`` when ``kind`` does not take it."""
-    found = detect_asset(head)
+    found = detect_asset_type(head)
     types = ASSET_KINDS[kind].types
     if found not in types:
-        names = " or ".join(_NAMES[each] for each in types)
+        names = " or ".join(_TYPE_NAMES[each] for each in types)
         raise Problem("bad_request", f"A {kind} must be {names}.", hint="What a file is, is decided by its bytes.")
     return found
 
@@ -38,7 +38,7 @@ def require_size(size: int, cap: int) -> None:
         raise Problem("payload_too_large", f"The asset is larger than {cap // MB} MB.", hint="Send a smaller one.")
 
 
-def require_place(assets: int) -> None:
+def require_asset_slot(assets: int) -> None:
     """Raise ``bad_request`` when a file that has ``assets`` can have no more."""
     if assets >= ASSETS_PER_FILE:
         raise Problem(
@@ -48,12 +48,12 @@ def require_place(assets: int) -> None:
         )
 
 
-def no_sound() -> Problem:
+def mp3_problem() -> Problem:
     """The refusal of a file in which there are no frames of MPEG audio layer III."""
     return Problem("unprocessable", "The file cannot be read as MP3.", hint="Export the sound as MP3 once more.")
 
 
-def moved(settings: Mapping[str, Any], old: frozenset[str], new: str) -> dict[str, Any]:
+def replace_asset_ids(settings: Mapping[str, Any], old: frozenset[str], new: str) -> dict[str, Any]:
     """The settings of a file after the asset ``new`` took the place of those in ``old``.
 
     What referred to the replaced one refers to the new one, so that replacing a logo shows the new logo.

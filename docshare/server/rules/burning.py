@@ -6,20 +6,20 @@ from docshare.contract.limits import BURN_DELAY_MS
 
 
 @dataclass(frozen=True)
-class Taken:
+class ConsumedView:
     """A unit of the view limit that was taken: ``consumed`` units are used now; ``burns``: it was the last one."""
 
     consumed: int
     burns: bool
 
 
-def take(limit: int, consumed: int, burned_at: int | None) -> Taken | None:
+def consume_view(limit: int, consumed: int, burned_at: int | None) -> ConsumedView | None:
     """Take one unit of a link whose ``limit`` is set and of which ``consumed`` are used; None when none is left."""
     if burned_at is not None or consumed >= limit:
         return None
-    return Taken(consumed + 1, consumed + 1 >= limit)
+    return ConsumedView(consumed + 1, consumed + 1 >= limit)
 
 
-def due_by(now: int) -> int:
+def latest_due_burn(now: int) -> int:
     """Files that burned at this moment or before lose their bytes at ``now``. All in milliseconds."""
     return now - BURN_DELAY_MS

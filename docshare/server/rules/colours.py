@@ -4,13 +4,13 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-READABLE = 4.5  # contrast of text with what is behind it
-_WRITTEN = re.compile("#[0-9A-Fa-f]{6}")
-_STEPS = 64
-_LINEAR = 0.04045  # up to here sRGB is a straight line
+MIN_CONTRAST = 4.5  # contrast of text with what is behind it
+_HEX_COLOR = re.compile("#[0-9A-Fa-f]{6}")
+_BLEND_STEPS = 64
+_LINEAR_THRESHOLD = 0.04045  # up to here sRGB is a straight line
 
 
-class Colour(NamedTuple):
+class Color(NamedTuple):
     """Red, green and blue from 0 to 255."""
 
     red: int
@@ -21,47 +21,47 @@ class Colour(NamedTuple):
         return f"#{self.red:02x}{self.green:02x}{self.blue:02x}"
 
 
-BLACK, WHITE = Colour(0, 0, 0), Colour(255, 255, 255)
+BLACK, WHITE = Color(0, 0, 0), Color(255, 255, 255)
 
 
-def parse(text: str) -> Colour:
+def parse_color(text: str) -> Color:
     """``#RRGGBB`` in either case. Raises ValueError."""
-    if _WRITTEN.fullmatch(text) is None:
+    if _HEX_COLOR.fullmatch(text) is None:
         raise ValueError("not a colour")
-    return Colour(*bytes.fromhex(text[1:]))
+    return Color(*bytes.fromhex(text[1:]))
 
 
-def contrast(one: Colour, two: Colour) -> float:
+def contrast_ratio(one: Color, two: Color) -> float:
     """From 1 for the same to 21 for black and white."""
     lighter, darker = sorted((_luminance(one), _luminance(two)), reverse=True)
     return (lighter + 0.05) / (darker + 0.05)
 
 
-def ink(ground: Colour) -> Colour:
+def text_color_on(ground: Color) -> Color:
     """Black or white, whichever is read better on ``ground``; one of them always is readable."""
-    return max(WHITE, BLACK, key=lambda colour: contrast(colour, ground))
+    return max(WHITE, BLACK, key=lambda colour: contrast_ratio(colour, ground))
 
 
 @lru_cache(maxsize=512)  # of one brand, by every page that is opened
-def readable(colour: Colour, grounds: tuple[Colour, ...]) -> Colour:
+def make_readable(colour: Color, grounds: tuple[Color, ...]) -> Color:
     """``colour`` as text on all of ``grounds``, which are alike: itself where it can be read, otherwise as little
     darker or lighter as makes it so."""
-    end = ink(grounds[0])
-    for step in range(_STEPS):
-        found = _mixed(colour, end, step / _STEPS)
-        if all(contrast(found, ground) >= READABLE for ground in grounds):
+    end = text_color_on(grounds[0])
+    for step in range(_BLEND_STEPS):
+        found = _blend(colour, end, step / _BLEND_STEPS)
+        if all(contrast_ratio(found, ground) >= MIN_CONTRAST for ground in grounds):
             return found
     return end
 
 
-def _mixed(one: Colour, two: Colour, share: float) -> Colour:
-    return Colour(*(round(a + (b - a) * share) for a, b in zip(one, two, strict=True)))
+def _blend(one: Color, two: Color, share: float) -> Color:
+    return Color(*(round(a + (b - a) * share) for a, b in zip(one, two, strict=True)))
 
 
-def _luminance(colour: Colour) -> float:
-    red, green, blue = (_linear(part / 255) for part in colour)
+def _luminance(colour: Color) -> float:
+    red, green, blue = (_linearize(part / 255) for part in colour)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def _linear(part: float) -> float:
-    return part / 12.92 if part <= _LINEAR else float(((part + 0.055) / 1.055) ** 2.4)
+def _linearize(part: float) -> float:
+    return part / 12.92 if part <= _LINEAR_THRESHOLD else float(((part + 0.055) / 1.055) ** 2.4)

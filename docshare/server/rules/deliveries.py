@@ -9,13 +9,13 @@ from docshare.contract.webhooks import DISABLE_AFTER
 
 # At once, so that receivers that hang cannot hold all senders, nor one of them all of its host: many
 # services have a path for each customer at the same one.
-PER_WEBHOOK = 3
-PER_PEER = 12
-PER_ACCOUNT = 16
-_CAPS = (PER_ACCOUNT, PER_PEER, PER_WEBHOOK)
+MAX_PER_WEBHOOK = 3
+MAX_PER_PEER = 12
+MAX_PER_ACCOUNT = 16
+_CAPS = (MAX_PER_ACCOUNT, MAX_PER_PEER, MAX_PER_WEBHOOK)
 
 
-class Lane(NamedTuple):
+class DeliveryLane(NamedTuple):
     """What the caps count: the account, the ``peer`` (host:port) that it sends to, and the webhook."""
 
     account_id: int
@@ -23,17 +23,17 @@ class Lane(NamedTuple):
     webhook_id: int
 
 
-class Due(NamedTuple):
+class DueDelivery(NamedTuple):
     """A delivery that waits for a sender since ``next_at`` (ms); ``served_at``: when its webhook last had one, 0 if
     never."""
 
     served_at: int
     next_at: int
     id: int
-    lane: Lane
+    lane: DeliveryLane
 
 
-def pick(due: Iterable[Due], in_flight: Iterable[Lane], free: int) -> list[Due]:
+def select_deliveries(due: Iterable[DueDelivery], in_flight: Iterable[DeliveryLane], free: int) -> list[DueDelivery]:
     """Whose turn it is, ``free`` deliveries at most: first those of the account with the fewest ``in_flight``, then of
     the peer with the fewest, then of the webhook with the fewest, then of the one whose last turn is longest ago;
     nobody above the caps."""
@@ -41,10 +41,10 @@ def pick(due: Iterable[Due], in_flight: Iterable[Lane], free: int) -> list[Due]:
     peers: Counter[str] = Counter()
     webhooks: Counter[int] = Counter()
 
-    def load(lane: Lane) -> tuple[int, int, int]:
+    def load(lane: DeliveryLane) -> tuple[int, int, int]:
         return accounts[lane.account_id], peers[lane.peer], webhooks[lane.webhook_id]
 
-    def take(lane: Lane) -> None:
+    def take(lane: DeliveryLane) -> None:
         accounts[lane.account_id] += 1
         peers[lane.peer] += 1
         webhooks[lane.webhook_id] += 1
@@ -53,7 +53,7 @@ def pick(due: Iterable[Due], in_flight: Iterable[Lane], free: int) -> list[Due]:
         take(lane)
     queue = [(load(row.lane), row) for row in due]
     heapq.heapify(queue)
-    picked: list[Due] = []
+    picked: list[DueDelivery] = []
     while queue and len(picked) < free:
         known, row = heapq.heappop(queue)
         now = load(row.lane)
@@ -67,14 +67,14 @@ def pick(due: Iterable[Due], in_flight: Iterable[Lane], free: int) -> list[Due]:
     return picked
 
 
-def state(next_at: int | None, delivered_at: int | None) -> str:
+def delivery_state(next_at: int | None, delivered_at: int | None) -> str:
     """A word of ``DELIVERY_STATES``."""
     if next_at is not None:
         return "queued"
     return "abandoned" if delivered_at is None else "delivered"
 
 
-def disabled_mail(peer: str, uuid: str) -> tuple[str, str]:
+def render_disabled_mail(peer: str, uuid: str) -> tuple[str, str]:
     """Subject and text of the one mail about the webhook ``uuid``, which sent to ``peer`` (host:port). The rest of its
     address stays out: it may hold a secret of the receiver."""
     host = peer.rpartition(":")[0]

@@ -9,10 +9,10 @@ from docshare.contract.problems import Problem
 from docshare.contract.settings import SETTINGS
 from docshare.server.rules import lifecycle
 
-UPDATES = "designToolUpdatesEnabled"
+UPDATES_SETTING = "designToolUpdatesEnabled"
 
 
-class Bound(NamedTuple):
+class DesignFile(NamedTuple):
     """A file that shows a design. Times in ms; ``settings`` JSON as stored; ``expires_at`` the expiry that its
     publishing set, None where it set none."""
 
@@ -39,12 +39,12 @@ class Bound(NamedTuple):
         """Whether it neither expired nor burned."""
         return self.burned_at is None and not lifecycle.is_expired(self.delete_at, now)
 
-    def same_as(self, other: "Bound | None") -> bool:
+    def same_as(self, other: "DesignFile | None") -> bool:
         """Whether ``other`` is this file with this content."""
         return other is not None and (self.id, self.content_version) == (other.id, other.content_version)
 
 
-def unclaimed(found: Iterable[Bound], now: int) -> Bound | None:
+def select_unclaimed(found: Iterable[DesignFile], now: int) -> DesignFile | None:
     """The link of ``found``, newest first, that one user publishes a design to without an account.
 
     A frozen link that nobody has claimed stays the design's link after its end, or waiting would thaw it. One
@@ -55,34 +55,34 @@ def unclaimed(found: Iterable[Bound], now: int) -> Bound | None:
     return next(own, None) or next((row for row in rows if row.claimed), None)
 
 
-def is_claimable(bound: Bound, now: int) -> bool:
+def is_claimable(bound: DesignFile, now: int) -> bool:
     """Whether a claim token is handed out for it: a living link that nobody has claimed and nobody is reviewing."""
     return not bound.claimed and bound.frozen_at is None and bound.is_live(now)
 
 
-def require_open(bound: Bound) -> None:
+def require_updates_allowed(bound: DesignFile) -> None:
     """Raise ``forbidden`` where the design tool may not replace what the link shows."""
     if bound.frozen_at is not None:
         raise Problem("forbidden", "The link is frozen while it is being reviewed.", hint="Ask the operator.")
-    if not json.loads(bound.settings).get(UPDATES, SETTINGS[UPDATES].default):
-        hint = f"Switch {UPDATES} on in the settings of the file."
+    if not json.loads(bound.settings).get(UPDATES_SETTING, SETTINGS[UPDATES_SETTING].default):
+        hint = f"Switch {UPDATES_SETTING} on in the settings of the file."
         raise Problem("forbidden", "The link takes no updates from the design tool.", hint=hint)
 
 
-def require_unclaimed(bound: Bound) -> None:
+def require_unclaimed(bound: DesignFile) -> None:
     """Raise ``forbidden`` for a link that belongs to an account."""
     if bound.claimed:
         hint = "Publish it from that account: POST /api/v1/files/import with both tokens of the design tool."
         raise Problem("forbidden", "The link of this design belongs to an account.", hint=hint)
 
 
-def expiry_after(bound: Bound, now: int) -> int | None:
+def renew_expiry(bound: DesignFile, now: int) -> int | None:
     """When the link ends once it was published again at ``now``. 365 days from then, unless the
     uploader has set an expiry."""
     return now + DESIGN_EXPIRY_MS if bound.delete_at == bound.expires_at else bound.delete_at
 
 
-def require_budget(taken: int, oldest: int | None, *, most: int, window_ms: int, now: int) -> None:
+def require_daily_quota(taken: int, oldest: int | None, *, most: int, window_ms: int, now: int) -> None:
     """Raise ``rate_limited`` when ``most`` were ``taken`` in the last ``window_ms``, the first one at ``oldest``."""
     if taken < most:
         return

@@ -7,13 +7,13 @@ from docshare.contract.limits import RANGE_AND_WATERMARK_BYTES
 from docshare.contract.settings import SETTINGS
 
 
-def allowed(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> bool:
+def is_download_allowed(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> bool:
     """Whether readers may download at all; the variant's word wins."""
     default = settings.get("allowDownload", SETTINGS["allowDownload"].default)
     return bool(overrides.get("allowDownload", default))
 
 
-def makeable(size: int, *, as_stored: bool) -> bool:
+def can_make_download(size: int, *, as_stored: bool) -> bool:
     """Whether the download can be made of a document of ``size`` bytes.
 
     Documents over 100 MB cannot be cut or stamped. A replacement can make a document that large; then no download is
@@ -22,29 +22,31 @@ def makeable(size: int, *, as_stored: bool) -> bool:
     return as_stored or size <= RANGE_AND_WATERMARK_BYTES
 
 
-_CANNOT = "Readers cannot download this document"
+_FAILURE_TEXT = "Readers cannot download this document"
 _REMEDY = "Save the PDF again in another program and replace the file, or turn downloads off."
 _WARNINGS = {
-    "large": f"{_CANNOT}: a page range or watermark is applied to files of up to 100 MB only.",
+    "large": f"{_FAILURE_TEXT}: a page range or watermark is applied to files of up to 100 MB only.",
     "late": "The copy that readers download takes long to make. Their downloads may fail while the server is busy.",
-    "looks": f"{_CANNOT}: the copy with the page range or watermark would look different. {_REMEDY}",
-    "leak": f"{_CANNOT}: the copy would contain parts of the hidden pages. {_REMEDY}",
-    "refused": f"{_CANNOT}: the PDF is damaged, and no copy with the page range or watermark can be made. {_REMEDY}",
+    "looks": f"{_FAILURE_TEXT}: the copy with the page range or watermark would look different. {_REMEDY}",
+    "leak": f"{_FAILURE_TEXT}: the copy would contain parts of the hidden pages. {_REMEDY}",
+    "refused": (
+        f"{_FAILURE_TEXT}: the PDF is damaged, and no copy with the page range or watermark can be made. {_REMEDY}"
+    ),
 }
 
 
-def reason(found: str, *, lasting: bool) -> str:
+def classify_failure(found: str, *, lasting: bool) -> str:
     """Return the word to store for a copy that could not be made: ``found`` is why a worker refused, if one did."""
     if not lasting:
         return "late"
     return found if found in _WARNINGS else "refused"
 
 
-def warning(reason: str | None) -> str | None:
+def describe_failure(reason: str | None) -> str | None:
     """Return the sentence for the owner about a stored ``reason``; None for none."""
     return None if reason is None else _WARNINGS.get(reason, _WARNINGS["refused"])
 
 
-def file_name(original_name: str) -> str:
+def download_name(original_name: str) -> str:
     """The name of the downloaded file. A converted document keeps its name, and says that it is a PDF."""
     return original_name if original_name.lower().endswith(".pdf") else f"{original_name}.pdf"

@@ -19,10 +19,10 @@ from docshare.server.rules.rects import Rect
 _AUTHOR_CHARS = 80
 _NAME_CHARS = 120
 _TEXT_CHARS = 2_000
-_NOT_IN_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_FORBIDDEN_CHARS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
-class Bound(NamedTuple):
+class FeedbackQuota(NamedTuple):
     """The most rows of one kind: ``own`` of one viewer, ``file`` of all viewers of a file together."""
 
     own: int
@@ -30,16 +30,16 @@ class Bound(NamedTuple):
 
 
 # Strangers write these: one must not fill the disk, nor make the owner's answers endless.
-BOUNDS: dict[str, Bound] = {
-    "notes": Bound(200, 5_000),
-    "annotations": Bound(500, 5_000),
-    "marks": Bound(50_000, 100_000),  # a viewer has one for each page at most anyway
-    "receipts": Bound(1_000, 5_000),  # one for each version of the document
+FEEDBACK_QUOTAS: dict[str, FeedbackQuota] = {
+    "notes": FeedbackQuota(200, 5_000),
+    "annotations": FeedbackQuota(500, 5_000),
+    "marks": FeedbackQuota(50_000, 100_000),  # a viewer has one for each page at most anyway
+    "receipts": FeedbackQuota(1_000, 5_000),  # one for each version of the document
 }
 
 
 @dataclass(frozen=True)
-class Offer:
+class FeedbackChannels:
     """What readers can leave now: ``notes``, for everybody to see where ``public_notes`` stands too, ``marks`` and
     ``annotations`` on pages, and a ``receipt``."""
 
@@ -51,7 +51,7 @@ class Offer:
 
 
 @dataclass(frozen=True)
-class Note:
+class NoteBody:
     """A note as it is sent; ``page`` in the reader's numbers, None for the whole document."""
 
     author: str
@@ -61,7 +61,7 @@ class Note:
 
 
 @dataclass(frozen=True)
-class Annotation:
+class AnnotationBody:
     """An annotation as it is sent; ``page`` in the reader's numbers."""
 
     page: int
@@ -69,7 +69,7 @@ class Annotation:
     note: str
 
 
-def offer(settings: Mapping[str, Any], plan: Plan) -> Offer:
+def find_open_channels(settings: Mapping[str, Any], plan: Plan) -> FeedbackChannels:
     """What stands of the ``settings`` of a file whose owner is on ``plan`` at this moment.
 
     Pro fields are checked again when pages are served, so a downgrade ends what it no longer pays.
@@ -79,7 +79,7 @@ def offer(settings: Mapping[str, Any], plan: Plan) -> Offer:
         return bool(settings.get(name)) and plan >= SETTINGS[name].plan
 
     notes = stands("commentsEnabled")
-    return Offer(
+    return FeedbackChannels(
         notes=notes,
         public_notes=notes and stands("commentsAllowPublic"),
         marks=stands("marksEnabled"),
@@ -88,68 +88,68 @@ def offer(settings: Mapping[str, Any], plan: Plan) -> Offer:
     )
 
 
-def read_note(body: Mapping[str, Any]) -> Note:
+def parse_note(body: Mapping[str, Any]) -> NoteBody:
     """``{body, author, page?, public?}``. Raises ``bad_request`` naming the field."""
     page = body.get("page")
-    return Note(
-        author=fields.text(1, _AUTHOR_CHARS)("author", body.get("author")),
-        body=_paragraphs("body", body.get("body")),
-        page=None if page is None else _page("page", page),
-        public=fields.boolean("public", body.get("public", False)),
+    return NoteBody(
+        author=fields.text_parser(1, _AUTHOR_CHARS)("author", body.get("author")),
+        body=_parse_paragraphs("body", body.get("body")),
+        page=None if page is None else _parse_page("page", page),
+        public=fields.parse_boolean("public", body.get("public", False)),
     )
 
 
-def read_mark(body: Mapping[str, Any]) -> str | None:
+def parse_mark(body: Mapping[str, Any]) -> str | None:
     """``{mark}``; None takes the mark away. Raises ``bad_request``."""
     if "mark" in body and body["mark"] is None:
         return None
-    return fields.word(*MARKS)("mark", body.get("mark"))
+    return fields.word_parser(*MARKS)("mark", body.get("mark"))
 
 
-def read_annotation(body: Mapping[str, Any]) -> Annotation:
+def parse_annotation(body: Mapping[str, Any]) -> AnnotationBody:
     """``{page, rect, note}``. Raises ``bad_request`` naming the field."""
-    page = _page("page", body.get("page"))
-    return Annotation(page, rects.read("rect", body.get("rect")), _paragraphs("note", body.get("note")))
+    page = _parse_page("page", body.get("page"))
+    return AnnotationBody(page, rects.parse_rect("rect", body.get("rect")), _parse_paragraphs("note", body.get("note")))
 
 
-def read_receipt(body: Mapping[str, Any]) -> str:
+def parse_receipt(body: Mapping[str, Any]) -> str:
     """``{name}``. Raises ``bad_request``."""
-    return fields.text(1, _NAME_CHARS)("name", body.get("name"))
+    return fields.text_parser(1, _NAME_CHARS)("name", body.get("name"))
 
 
-def read_tap(body: Mapping[str, Any]) -> str | None:
+def parse_tap(body: Mapping[str, Any]) -> str | None:
     """``{"hotspot": uuid}``, or ``{"cta": true}`` for the call to action: then None. Raises ``bad_request``."""
     if body.get("cta") is True and "hotspot" not in body:
         return None
     if "cta" in body:
         raise Problem("bad_request", "A tap is of one hotspot, or of the call to action.")
-    return fields.uuid("hotspot", body.get("hotspot"))
+    return fields.parse_uuid("hotspot", body.get("hotspot"))
 
 
-def require_room(kind: str, own: int, of_file: int) -> None:
+def require_feedback_quota(kind: str, own: int, of_file: int) -> None:
     """Raise ``conflict`` when a viewer who has ``own`` rows of ``kind`` (a key of ``BOUNDS``), or the file that has
     ``of_file``, can have no more."""
-    bound = BOUNDS[kind]
+    bound = FEEDBACK_QUOTAS[kind]
     if own >= bound.own:
         raise Problem("conflict", f"You have left {bound.own} {kind} here, which is the most.")
     if of_file >= bound.file:
         raise Problem("conflict", f"This document takes no more {kind}.")
 
 
-def _page(name: str, value: object) -> int:
+def _parse_page(name: str, value: object) -> int:
     # Which pages there are depends on the reader; those that are not there answer 404 and no 400.
     if not fields.is_integer(value):
-        raise fields.refusal(name, "the number of a page")
+        raise fields.field_problem(name, "the number of a page")
     return value
 
 
-def _paragraphs(name: str, value: object) -> str:
+def _parse_paragraphs(name: str, value: object) -> str:
     """A text of several lines, trimmed, kept as it was written."""
     if not isinstance(value, str):
-        raise fields.refusal(name, "a string")
+        raise fields.field_problem(name, "a string")
     text = value.replace("\r\n", "\n").strip()
     if not 1 <= len(text) <= _TEXT_CHARS:
-        raise fields.refusal(name, f"a text of 1 to {_TEXT_CHARS} characters")
-    if _NOT_IN_TEXT.search(text):
-        raise fields.refusal(name, "a text without control characters")
+        raise fields.field_problem(name, f"a text of 1 to {_TEXT_CHARS} characters")
+    if _FORBIDDEN_CHARS.search(text):
+        raise fields.field_problem(name, "a text without control characters")
     return text

@@ -22,11 +22,11 @@ from docshare.contract.problems import Problem
 
 PASSWORD, GATE, VIEW = "password", "gate", "view"
 
-REOPENED_MS = 30 * MINUTE  # how long opening the page again takes no second unit
-OPEN_MS = 12 * HOUR  # how long a page that stays open goes on loading
+REOPEN_WINDOW_MS = 30 * MINUTE  # how long opening the page again takes no second unit
+OPEN_PAGE_MS = 12 * HOUR  # how long a page that stays open goes on loading
 
 
-class Field(NamedTuple):
+class FormField(NamedTuple):
     """One field of a form; ``type`` is ``text``, ``email``, ``phone`` or ``company``."""
 
     key: str
@@ -35,22 +35,22 @@ class Field(NamedTuple):
     required: bool
 
 
-_PROMPT = (Field("email", "E-mail address", "email", True),)
+_EMAIL_PROMPT = (FormField("email", "E-mail address", "email", True),)
 
 
 @dataclass(frozen=True)
-class Asked:
+class LinkRequirements:
     """What a link asks: ``kinds`` of ``PASSWORD``, ``GATE`` and ``VIEW``; ``form`` what the gate wants filled in;
     ``custom``: the form is the owner's and not the plain e-mail prompt; ``domains`` one of which the address must be
     at, none for any."""
 
     kinds: frozenset[str] = frozenset()
-    form: tuple[Field, ...] = ()
+    form: tuple[FormField, ...] = ()
     custom: bool = False
     domains: tuple[str, ...] = ()
 
 
-class Grant(NamedTuple):
+class HeldGrant(NamedTuple):
     """What a reader has given: ``seal`` of what was asked then; ``granted_at`` in milliseconds."""
 
     kind: str
@@ -60,7 +60,7 @@ class Grant(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Moment:
+class GateRequest:
     """When and for what a reader comes: ``opening`` the page, or for what an open page loads; ``burned_at`` when the
     last unit was taken, None while the link lives. Times in milliseconds."""
 
@@ -69,86 +69,92 @@ class Moment:
     burned_at: int | None = None
 
 
-def asked(*, protected: bool, counted: bool, settings: Mapping[str, Any], invited: bool) -> Asked:
+def find_requirements(
+    *, protected: bool, counted: bool, settings: Mapping[str, Any], invited: bool
+) -> LinkRequirements:
     """What a link asks.
 
     Parameters: ``protected`` whether a password is set; ``counted`` whether opening takes a unit of a view limit;
     ``settings`` what deviates from the defaults, by wire name; ``invited`` whether it is an invitee's own link. No plan
     is asked for: what was demanded when the link went out is demanded after a downgrade too.
     """
-    own = tuple(Field(row["key"], row["label"], row["type"], row["required"]) for row in settings.get("gateFields", ()))
+    own = tuple(
+        FormField(row["key"], row["label"], row["type"], row["required"]) for row in settings.get("gateFields", ())
+    )
     # The owner wrote down an invitee's address, so they are asked for neither that nor its domain.
     prompted = bool(settings.get("requireEmail")) and not invited
-    form = own or (_PROMPT if prompted else ())
+    form = own or (_EMAIL_PROMPT if prompted else ())
     standing = {PASSWORD: protected, GATE: bool(form), VIEW: counted}
     domains = () if invited or not form else tuple(settings.get("gateDomains", ()))
-    return Asked(frozenset(kind for kind, stands in standing.items() if stands), form, bool(own), domains)
+    return LinkRequirements(frozenset(kind for kind, stands in standing.items() if stands), form, bool(own), domains)
 
 
-def hides_name(*, protected: bool, settings: Mapping[str, Any]) -> bool:
+def is_name_hidden(*, protected: bool, settings: Mapping[str, Any]) -> bool:
     """Whether strangers are not told the document's name. A view limit protects nobody's
     secret, it counts."""
     return protected or bool(settings.get("requireEmail")) or bool(settings.get("gateFields"))
 
 
-def seals(what: Asked, short_id: str, password_hash: str | None) -> dict[str, str]:
+def compute_seals(what: LinkRequirements, short_id: str, password_hash: str | None) -> dict[str, str]:
     """The seal of each kind that is asked for now, on the link whose own short id is ``short_id``."""
     said: dict[str, Any] = {PASSWORD: password_hash, GATE: [what.form, what.domains], VIEW: None}
-    return {kind: _seal(kind, short_id, said[kind]) for kind in what.kinds}
+    return {kind: _compute_seal(kind, short_id, said[kind]) for kind in what.kinds}
 
 
-def _seal(kind: str, short_id: str, said: object) -> str:
+def _compute_seal(kind: str, short_id: str, said: object) -> str:
     return hashlib.sha256(json.dumps([kind, short_id, said]).encode()).hexdigest()
 
 
-def owed(wanted: Mapping[str, str], grants: Iterable[Grant], content_version: int, moment: Moment) -> frozenset[str]:
+def find_missing_grants(
+    wanted: Mapping[str, str], grants: Iterable[HeldGrant], content_version: int, moment: GateRequest
+) -> frozenset[str]:
     """The kinds that a reader who holds ``grants`` still owes a link that asks for the seals ``wanted``."""
     paid = {
         grant.kind
         for grant in grants
         if wanted.get(grant.kind) == grant.seal
         and grant.content_version == content_version
-        and (grant.kind != VIEW or _lasts(grant, moment))
+        and (grant.kind != VIEW or _is_view_grant_valid(grant, moment))
     }
     return frozenset(wanted.keys() - paid)
 
 
-def _lasts(view: Grant, moment: Moment) -> bool:
+def _is_view_grant_valid(view: HeldGrant, moment: GateRequest) -> bool:
     if not moment.opening:
-        return moment.now - view.granted_at < OPEN_MS
+        return moment.now - view.granted_at < OPEN_PAGE_MS
     since = moment.now if moment.burned_at is None else moment.burned_at
-    return since - view.granted_at < REOPENED_MS
+    return since - view.granted_at < REOPEN_WINDOW_MS
 
 
-def filled_in(what: Asked, sent: Mapping[str, str]) -> dict[str, str]:
+def validate_form(what: LinkRequirements, sent: Mapping[str, str]) -> dict[str, str]:
     """The values of the form by key, trimmed, without those left empty.
 
     Raises ``unprocessable`` and, for an address at another domain, ``forbidden``; ``errors`` of its ``extra`` holds one
     sentence for each field that is not right, by key.
     """
     values = {field.key: sent.get(field.key, "").strip() for field in what.form}
-    errors = {field.key: error for field in what.form if (error := _error(field, values[field.key]))}
+    errors = {field.key: error for field in what.form if (error := _validate_field(field, values[field.key]))}
     if errors:
         raise Problem("unprocessable", "The form is not filled in.", extra={"errors": errors})
-    key, address = email_in(what, values)
-    if what.domains and not _at_one_of(address, what.domains):
+    key, address = find_email(what, values)
+    if what.domains and not _is_at_domain(address, what.domains):
         said = "This document is not for addresses at this domain. Use the one you were written to."
         raise Problem("forbidden", "The address is at another domain.", extra={"errors": {key: said}})
     return {key: value for key, value in values.items() if value}
 
 
-def email_in(what: Asked, values: Mapping[str, str]) -> tuple[str, str]:
+def find_email(what: LinkRequirements, values: Mapping[str, str]) -> tuple[str, str]:
     """Key and value of the form's one e-mail address, whatever its key is."""
     key = next(field.key for field in what.form if field.type == "email")
     return key, values[key]
 
 
-def _error(field: Field, value: str) -> str | None:
+def _validate_field(field: FormField, value: str) -> str | None:
     if not value:
         return "This is needed." if field.required else None
     if len(value) > GATE_VALUE_CHARS:
         return f"This is longer than {GATE_VALUE_CHARS} characters."
-    parse = fields.email if field.type == "email" else fields.text(1, GATE_VALUE_CHARS)
+    parse = fields.parse_email if field.type == "email" else fields.text_parser(1, GATE_VALUE_CHARS)
     try:
         parse(field.key, value)
     except Problem:
@@ -157,7 +163,7 @@ def _error(field: Field, value: str) -> str | None:
     return None
 
 
-def _at_one_of(address: str, domains: tuple[str, ...]) -> bool:
+def _is_at_domain(address: str, domains: tuple[str, ...]) -> bool:
     """Whether the domain of ``address`` is one of ``domains``, which are lower-case ASCII; a subdomain is another."""
     domain = address.rpartition("@")[2].lower()
     try:

@@ -6,14 +6,14 @@ many addresses gets fewer than a hundred in an hour, and no reader ever waits lo
 
 from docshare.contract.limits import SECOND
 
-_FREE = 10
+_FREE_ATTEMPTS = 10
 
 
-def wait_ms(wrong: int, since_ms: int) -> int:
+def password_delay_ms(wrong: int, since_ms: int) -> int:
     """How long until the next password is looked at, in milliseconds; 0 for at once.
 
     Parameters: ``wrong`` how many wrong ones the file had in the last hour; ``since_ms`` how long ago the last was.
     """
-    if wrong < _FREE:
+    if wrong < _FREE_ATTEMPTS:
         return 0
-    return max((wrong - _FREE + 1) * SECOND - since_ms, 0)
+    return max((wrong - _FREE_ATTEMPTS + 1) * SECOND - since_ms, 0)

@@ -9,14 +9,14 @@ from docshare.contract.problems import Problem
 from docshare.server.rules import rects
 from docshare.server.rules.rects import Rect
 
-PER_FILE = 200
+MAX_HOTSPOTS_PER_FILE = 200
 
 _LABEL_CHARS = 100
-_LONGEST_NUMBER = 6  # digits
+_MAX_DIGITS = 6  # digits
 
 
 @dataclass(frozen=True)
-class Wish:
+class HotspotInput:
     """A hotspot as it is asked for: ``page`` of the document, and either ``url`` or ``audio``, the id of an asset."""
 
     page: int
@@ -26,7 +26,7 @@ class Wish:
     audio: str | None
 
 
-def read(args: Mapping[str, str]) -> Wish:
+def parse_hotspot(args: Mapping[str, str]) -> HotspotInput:
     """The arguments of a command: ``page``, ``rect`` (X,Y,W,H), ``link`` or ``audio``, and if wanted ``label``.
 
     Raises ``bad_request`` naming the argument. Without a label it is named after where it leads: what is read aloud
@@ -35,26 +35,28 @@ def read(args: Mapping[str, str]) -> Wish:
     link, audio = args.get("link"), args.get("audio")
     if (link is None) == (audio is None):
         raise Problem("bad_request", "A hotspot has either a link or an audio.")
-    url = None if link is None else fields.https_url("link", link)
-    label = fields.text(0, _LABEL_CHARS)("label", args.get("label", ""))
-    return Wish(
-        page=_page(args["page"]),
-        rect=rects.read_text("rect", args["rect"]),
+    url = None if link is None else fields.parse_https_url("link", link)
+    label = fields.text_parser(0, _LABEL_CHARS)("label", args.get("label", ""))
+    return HotspotInput(
+        page=_parse_page(args["page"]),
+        rect=rects.parse_rect_text("rect", args["rect"]),
         label=label or (urlsplit(url).hostname if url else None) or "Sound",
         url=url,
-        audio=None if audio is None else fields.asset_id("audio", audio),
+        audio=None if audio is None else fields.parse_asset_id("audio", audio),
     )
 
 
-def require_fit(wish: Wish, *, total_pages: int, hotspots: int) -> None:
+def require_hotspot_fits(wish: HotspotInput, *, total_pages: int, hotspots: int) -> None:
     """Raise ``bad_request`` when the document lacks the page of ``wish``, or has as many ``hotspots`` as it can."""
     if not 1 <= wish.page <= total_pages:
-        raise fields.refusal("page", f"a page of the document, 1 to {total_pages}")
-    if hotspots >= PER_FILE:
-        raise Problem("bad_request", f"The file has {PER_FILE} hotspots, which is the most a file can have.")
+        raise fields.field_problem("page", f"a page of the document, 1 to {total_pages}")
+    if hotspots >= MAX_HOTSPOTS_PER_FILE:
+        raise Problem(
+            "bad_request", f"The file has {MAX_HOTSPOTS_PER_FILE} hotspots, which is the most a file can have."
+        )
 
 
-def _page(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER):
-        raise fields.refusal("page", "a page number")
+def _parse_page(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS):
+        raise fields.field_problem("page", "a page number")
     return int(text)

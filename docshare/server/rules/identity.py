@@ -9,16 +9,16 @@ import hmac
 import ipaddress
 
 
-def reader_of(salt: bytes, address: str, browser: str) -> str:
+def reader_key(salt: bytes, address: str, browser: str) -> str:
     """The name of a reader: 32 hex digits.
 
     Parameters: ``salt`` the file's secret; ``address`` the reader's IP address; ``browser`` its family.
     Same address and same browser family are one visitor, however many sessions.
     """
-    return hmac.digest(salt, f"{network_of(address)}\n{browser}".encode(), "sha256").hex()[:32]
+    return hmac.digest(salt, f"{network_prefix(address)}\n{browser}".encode(), "sha256").hex()[:32]
 
 
-def network_of(address: str) -> str:
+def network_prefix(address: str) -> str:
     """What of ``address`` stays the same for one reader: IPv4 as it is, IPv6 cut to its /64, where devices change
     the rest daily. A text that is no address stays as it is."""
     try:

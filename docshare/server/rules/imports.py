@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from docshare.contract import fields, limits, media
 from docshare.contract.problems import Problem
-from docshare.server.outbound.targets import Target, parse_target
+from docshare.server.outbound.targets import OutboundTarget, parse_target
 from docshare.server.rules.names import clean_name
 
 DEFAULT_NAME = "design.pdf"
@@ -14,36 +14,36 @@ _HTTPS_PORT = 443
 
 
 @dataclass(frozen=True)
-class Order:
+class ImportRequest:
     """Where the document is, the ``name`` it gets here, and the tokens of the design tool as they came, empty where
     none did."""
 
-    target: Target
+    target: OutboundTarget
     name: str
     user_token: str = ""
     design_token: str = ""
 
 
-def parse_order(body: Mapping[str, object], default_name: str = DEFAULT_NAME) -> Order:
+def parse_import(body: Mapping[str, object], default_name: str = DEFAULT_NAME) -> ImportRequest:
     """Read the body of an import. Raises ``bad_request``.
 
     The tokens of the design tool are texts that may be wrong: unverified they change nothing, and the import is a plain
     create.
     """
-    user_token, design_token = text(body, "designToolUserToken"), text(body, "designToken")
-    url = fields.https_url("url", body.get("url"), limits.IMPORT_URL_CHARS)
+    user_token, design_token = read_text(body, "designToolUserToken"), read_text(body, "designToken")
+    url = fields.parse_https_url("url", body.get("url"), limits.IMPORT_URL_CHARS)
     try:
         target = parse_target(url)
     except ValueError as error:  # brackets around what is no IPv6 address
-        raise fields.refusal("url", "an address with a host that can exist") from error
-    name = clean_name(text(body, "filename"), default_name)
-    return Order(target, name, user_token, design_token)
+        raise fields.field_problem("url", "an address with a host that can exist") from error
+    name = clean_name(read_text(body, "filename"), default_name)
+    return ImportRequest(target, name, user_token, design_token)
 
 
-def require_listed(target: Target, hosts: Sequence[str]) -> None:
+def require_allowed_host(target: OutboundTarget, hosts: Sequence[str]) -> None:
     """Raise ``forbidden`` unless ``hosts``, entries ``host`` or ``host:port``, hold exactly the host and port of
     ``target``; an entry without a port means 443. No entry covers what lies below its host."""
-    if not any(_is(entry, target) for entry in hosts):
+    if not any(_is_entry_for(entry, target) for entry in hosts):
         raise Problem(
             "forbidden",
             f"Nothing is imported from {target.host_header}.",
@@ -53,7 +53,7 @@ def require_listed(target: Target, hosts: Sequence[str]) -> None:
 
 def require_pdf(head: bytes) -> None:
     """Raise ``bad_request`` unless ``head``, the first bytes of the source, are those of a PDF."""
-    if media.detect_document(head) != "pdf":
+    if media.detect_document_type(head) != "pdf":
         raise Problem(
             "bad_request",
             "The source is not a PDF.",
@@ -61,13 +61,13 @@ def require_pdf(head: bytes) -> None:
         )
 
 
-def text(body: Mapping[str, object], field: str) -> str:
+def read_text(body: Mapping[str, object], field: str) -> str:
     """The text in ``field`` of ``body``, empty where it has none. Raises ``bad_request``."""
     value = body.get(field, "")
     if not isinstance(value, str):
-        raise fields.refusal(field, "a string")
+        raise fields.field_problem(field, "a string")
     return value
 
 
-def _is(entry: str, target: Target) -> bool:
+def _is_entry_for(entry: str, target: OutboundTarget) -> bool:
     return entry == f"{target.bare_host}:{target.port}" or (target.port == _HTTPS_PORT and entry == target.bare_host)

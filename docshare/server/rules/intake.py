@@ -4,8 +4,8 @@ from docshare.contract import media
 from docshare.contract.plans import GB, MB, PLAN_LIMITS, Plan
 from docshare.contract.problems import Problem
 
-DISK_FLOOR = GB  # bytes that uploads leave free, so that the database can always write
-_RETRY_S = 300
+MIN_FREE_DISK_BYTES = GB  # bytes that uploads leave free, so that the database can always write
+_RETRY_AFTER_S = 300
 
 
 def require_slot(plan: Plan, active_files: int) -> None:
@@ -20,27 +20,27 @@ def require_slot(plan: Plan, active_files: int) -> None:
         )
 
 
-def max_stored(plan: Plan) -> int:
+def max_stored_size(plan: Plan) -> int:
     """The largest PDF in bytes that ``plan`` may store."""
     return PLAN_LIMITS[plan].stored_bytes
 
 
 def require_size(plan: Plan, size: int) -> None:
     """Raise ``payload_too_large`` when a file of ``size`` bytes is more than ``plan`` may store."""
-    if size > max_stored(plan):
-        raise too_large(plan)
+    if size > max_stored_size(plan):
+        raise file_size_problem(plan)
 
 
-def too_large(plan: Plan) -> Problem:
+def file_size_problem(plan: Plan) -> Problem:
     """The refusal of a file that is larger than ``plan`` may store."""
-    limit = max_stored(plan) // MB
+    limit = max_stored_size(plan) // MB
     return Problem("payload_too_large", f"The file is larger than {limit} MB, the limit of the {plan.tier} plan.")
 
 
 def require_input_size(plan: Plan, size: int) -> None:
     """Raise ``payload_too_large`` when a file of ``size`` bytes is more than ``plan`` may send, whatever it is."""
-    if size > media.largest_input(plan):
-        raise too_large(plan)
+    if size > media.max_input_size_limit(plan):
+        raise file_size_problem(plan)
 
 
 def require_kind_size(plan: Plan, kind: str, size: int) -> None:
@@ -48,22 +48,22 @@ def require_kind_size(plan: Plan, kind: str, size: int) -> None:
 
     ``kind``: a key of ``media.DOCUMENTS`` that is converted. Its cap is the same on every plan.
     """
-    cap = media.input_cap(kind, plan)
+    cap = media.input_size_limit(kind, plan)
     if size > cap:
         raise Problem("payload_too_large", f"The file is larger than {cap // MB} MB, the limit of .{kind} documents.")
 
 
-def require_room(free_bytes: int, expected: int) -> None:
+def require_disk_space(free_bytes: int, expected: int) -> None:
     """Raise ``unavailable`` when ``expected`` more bytes would leave less than the floor of ``free_bytes``."""
-    if free_bytes - expected < DISK_FLOOR:
-        raise no_room()
+    if free_bytes - expected < MIN_FREE_DISK_BYTES:
+        raise disk_space_problem()
 
 
-def no_room() -> Problem:
+def disk_space_problem() -> Problem:
     """The refusal of an upload for which the disk has no room."""
     return Problem(
         "unavailable",
         "The server has no room for this upload now.",
         hint="Try again later, or ask the operator to free disk space.",
-        headers={"Retry-After": str(_RETRY_S)},
+        headers={"Retry-After": str(_RETRY_AFTER_S)},
     )

@@ -10,7 +10,7 @@ BURNED = "burned"
 TRASHED = "trashed"
 
 
-def state(*, trashed_at: int | None, burned_at: int | None, delete_at: int | None, now: int) -> str:
+def file_state(*, trashed_at: int | None, burned_at: int | None, delete_at: int | None, now: int) -> str:
     """What a file is at ``now``: ``live``, ``expired``, ``burned`` or ``trashed``. All times in milliseconds.
 
     A file that is both burned and expired is burned: its bytes are gone or about to go.
@@ -28,14 +28,14 @@ def is_expired(delete_at: int | None, now: int) -> bool:
 
 
 @dataclass(frozen=True)
-class Trash:
+class TrashEntry:
     """A file in the trash since ``trashed_at`` that is destroyed at ``purge_at``."""
 
     trashed_at: int
     purge_at: int
 
 
-def deletion(*, plan: Plan, purge: bool, trash: Trash | None, now: int) -> Trash | None:
+def plan_deletion(*, plan: Plan, purge: bool, trash: TrashEntry | None, now: int) -> TrashEntry | None:
     """Where the owner's delete leads: to a place in the trash, or to destruction (None).
 
     Parameters: ``plan`` of the owner now; ``purge`` whether ``?purge=1`` was sent; ``trash`` the place the file has in
@@ -46,4 +46,4 @@ def deletion(*, plan: Plan, purge: bool, trash: Trash | None, now: int) -> Trash
     if trash is not None:
         return trash
     kept_ms = PLAN_LIMITS[plan].trash_ms
-    return None if kept_ms is None else Trash(now, now + kept_ms)
+    return None if kept_ms is None else TrashEntry(now, now + kept_ms)

@@ -10,7 +10,7 @@ from docshare.contract.plans import DAY
 RETRY_MS = (MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, DAY)
 _SUBJECT_CHARS = 200
 _INDENT = "    "
-_HTML = """<!doctype html>
+_HTML_TEMPLATE = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -31,40 +31,40 @@ a {{ color: #0b57d0; overflow-wrap: anywhere; }}
 </body>
 </html>
 """
-_NOT_IN_HEADERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+_FORBIDDEN_HEADER_CHARS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 
 
-def next_attempt(failures: int, now: int) -> int | None:
+def next_attempt_at(failures: int, now: int) -> int | None:
     """When a mail that failed ``failures`` times is tried again, in ms; None: never."""
     return now + RETRY_MS[failures - 1] if failures <= len(RETRY_MS) else None
 
 
-def one_line(text: str) -> str:
+def sanitize_header(text: str) -> str:
     """``text`` as it can stand in a header: no line ends or control characters, also none that an
     encoded word would be decoded to, and not too long."""
     # The library reads "=?utf-8?q?=0D=0A?=" as what it encodes, and writes that into the message.
-    line = " ".join(_NOT_IN_HEADERS.sub(" ", text).replace("=?", "= ?").split())
+    line = " ".join(_FORBIDDEN_HEADER_CHARS.sub(" ", text).replace("=?", "= ?").split())
     return line if len(line) <= _SUBJECT_CHARS else line[: _SUBJECT_CHARS - 1] + "\u2026"
 
 
-def as_html(title: str, text: str, base_url: str) -> str:
+def render_html(title: str, text: str, base_url: str) -> str:
     """``text`` as an HTML document: light or dark as its reader likes it, nothing loaded from anywhere.
 
     Parameters: ``base_url`` of this server. Only addresses that begin with it become links: the rest of the text may
     come from readers. Indented lines are set apart.
     """
-    parts = [_block(part, base_url) for part in re.split(r"\n{2,}", text.strip("\n"))]
-    return _HTML.format(title=escape(title), body="\n".join(parts))
+    parts = [_render_block(part, base_url) for part in re.split(r"\n{2,}", text.strip("\n"))]
+    return _HTML_TEMPLATE.format(title=escape(title), body="\n".join(parts))
 
 
-def _block(part: str, base_url: str) -> str:
+def _render_block(part: str, base_url: str) -> str:
     lines = part.split("\n")
     quoted = all(line.startswith(_INDENT) for line in lines)
-    words = "<br>\n".join(_linked(line[len(_INDENT) :] if quoted else line, base_url) for line in lines)
+    words = "<br>\n".join(_link_urls(line[len(_INDENT) :] if quoted else line, base_url) for line in lines)
     return f'<p class="apart">{words}</p>' if quoted else f"<p>{words}</p>"
 
 
-def _linked(line: str, base_url: str) -> str:
+def _link_urls(line: str, base_url: str) -> str:
     pieces = re.split(f"({re.escape(base_url)}/[!-~]*)", line)
     return "".join(
         f'<a href="{escape(piece)}">{escape(piece)}</a>' if place % 2 else escape(piece)
@@ -72,7 +72,7 @@ def _linked(line: str, base_url: str) -> str:
     )
 
 
-def state(attempts: int, next_at: int | None, sent_at: int | None) -> str:
+def mail_state(attempts: int, next_at: int | None, sent_at: int | None) -> str:
     """``sent``, ``queued``, ``failed`` (given up), or ``kept``: written while no mail server was configured."""
     if sent_at is not None:
         return "sent"

@@ -6,15 +6,15 @@ from datetime import UTC, datetime
 from docshare.contract.plans import Plan
 from docshare.contract.settings import SETTINGS
 
-_LONGEST_READER = 64  # characters; the rest of the line must stay on the page
+_MAX_READER_CHARS = 64  # characters; the rest of the line must stay on the page
 
 
-def stands(plan: Plan) -> bool:
+def has_watermark(plan: Plan) -> bool:
     """Whether an owner on ``plan`` has watermarks. Pro fields are checked again when pages are served."""
     return plan >= SETTINGS["watermark"].plan
 
 
-def text(host: str, code: str, reader: str | None = None, now: int | None = None) -> str:
+def watermark_text(host: str, code: str, reader: str | None = None, now: int | None = None) -> str:
     """What stands over the pages.
 
     Parameters: ``host`` of this instance; ``code`` eight characters that tell the copies of one link from those of
@@ -23,13 +23,13 @@ def text(host: str, code: str, reader: str | None = None, now: int | None = None
     """
     said = [host, f"copy {code[:4]}-{code[4:]}"]
     if reader is not None:
-        said.insert(0, _in_ascii(reader)[:_LONGEST_READER])
+        said.insert(0, _to_ascii(reader)[:_MAX_READER_CHARS])
     if now is not None:
         said.append(datetime.fromtimestamp(now / 1000, UTC).date().isoformat())
     return " - ".join(said)
 
 
-def _in_ascii(reader: str) -> str:
+def _to_ascii(reader: str) -> str:
     """``reader`` in the letters that every page can bear: without accents, and "?" for what has no such letter."""
     plain = "".join(sign for sign in unicodedata.normalize("NFKD", reader) if not unicodedata.combining(sign))
     return "".join(sign if " " <= sign <= "~" else "?" for sign in plain)

@@ -10,27 +10,27 @@ _BITRATES = {  # kbit/s of layer III in MPEG 1, and in MPEG 2 and 2.5; fields 0 
     True: (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 0),
     False: (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160, 0),
 }
-_RATES = (44_100, 48_000, 32_000, 0)  # Hz of MPEG 1
-_SLOWER = {3: 1, 2: 2, 0: 4}  # version field -> what the rate is divided by; 1 is no version
+_SAMPLE_RATES = (44_100, 48_000, 32_000, 0)  # Hz of MPEG 1
+_RATE_DIVISORS = {3: 1, 2: 2, 0: 4}  # version field -> what the rate is divided by; 1 is no version
 _LAYER_III = 1
 _HEADER_BYTES = 4
 _TAG_BYTES = 10  # of the header of an ID3v2 tag
-_FOOTER = 0x10  # flag of an ID3v2 tag that ends in its header once more
-_MOST_JUNK = 64 * 1024  # bytes between two frames, so that a file without frames is not searched for long
+_FOOTER_FLAG = 0x10  # flag of an ID3v2 tag that ends in its header once more
+_MAX_JUNK_BYTES = 64 * 1024  # bytes between two frames, so that a file without frames is not searched for long
 
-Bytes = bytes | mmap.mmap
+ByteSource = bytes | mmap.mmap
 
 
-def frames(data: Bytes) -> Iterator[tuple[int, int]]:
+def find_frames(data: ByteSource) -> Iterator[tuple[int, int]]:
     """Start and end of every frame of MPEG audio layer III in ``data``, in order.
 
     One counts where the frame before it ended, or where another one of its kind follows it.
     """
-    at = due = _after_tags(data)
+    at = due = _skip_tags(data)
     running = False
-    while at >= 0 and at - due <= _MOST_JUNK:
-        end = at + _frame_bytes(data, at)
-        if at < end <= len(data) and (running or _alike(data, at, end)):
+    while at >= 0 and at - due <= _MAX_JUNK_BYTES:
+        end = at + _frame_length(data, at)
+        if at < end <= len(data) and (running or _is_same_format(data, at, end)):
             yield at, end
             at = due = end
             running = True
@@ -39,33 +39,36 @@ def frames(data: Bytes) -> Iterator[tuple[int, int]]:
             running = False
 
 
-def _after_tags(data: Bytes) -> int:
+def _skip_tags(data: ByteSource) -> int:
     """Where the first thing begins that is no ID3v2 tag."""
     at = 0
     while data[at : at + 3] == b"ID3" and len(data) >= at + _TAG_BYTES:
         size = 0
         for byte in data[at + 6 : at + _TAG_BYTES]:
             size = size << 7 | byte & 0x7F
-        at += size + _TAG_BYTES * (2 if data[at + 5] & _FOOTER else 1)
+        at += size + _TAG_BYTES * (2 if data[at + 5] & _FOOTER_FLAG else 1)
     return at
 
 
-def _frame_bytes(data: Bytes, at: int) -> int:
+def _frame_length(data: ByteSource, at: int) -> int:
     """The length of the frame whose header stands at ``at``; 0 where none stands."""
     if len(data) < at + _HEADER_BYTES or data[at] != 0xFF or data[at + 1] & 0xE0 != 0xE0:
         return 0
     version, layer = data[at + 1] >> 3 & 3, data[at + 1] >> 1 & 3
-    if version not in _SLOWER or layer != _LAYER_III:
+    if version not in _RATE_DIVISORS or layer != _LAYER_III:
         return 0
     first = version == 3
-    bits, rate = 1000 * _BITRATES[first][data[at + 2] >> 4], _RATES[data[at + 2] >> 2 & 3] // _SLOWER[version]
+    bits, rate = (
+        1000 * _BITRATES[first][data[at + 2] >> 4],
+        _SAMPLE_RATES[data[at + 2] >> 2 & 3] // _RATE_DIVISORS[version],
+    )
     if not bits or not rate:
         return 0
     padding = data[at + 2] >> 1 & 1
     return (144 if first else 72) * bits // rate + padding
 
 
-def _alike(data: Bytes, one: int, two: int) -> bool:
+def _is_same_format(data: ByteSource, one: int, two: int) -> bool:
     """Whether frames of the same version, layer and rate begin at ``one`` and ``two``."""
     same = data[one + 1 : one + 2] == data[two + 1 : two + 2]
-    return same and _frame_bytes(data, two) > 0 and data[one + 2] & 0x0C == data[two + 2] & 0x0C
+    return same and _frame_length(data, two) > 0 and data[one + 2] & 0x0C == data[two + 2] & 0x0C

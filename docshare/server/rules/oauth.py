@@ -12,8 +12,8 @@ from urllib.parse import SplitResult, urlsplit
 from docshare.contract.limits import REFRESH_GRACE_MS, URL_CHARS
 from docshare.contract.problems import Problem
 
-REDIRECTS_PER_CLIENT = 10
-CLIENT_NAME_CHARS = 100
+MAX_REDIRECT_URIS = 10
+MAX_CLIENT_NAME_CHARS = 100
 
 # RFC 8252, 7.1: a scheme of an app's own is a domain name of its maker, turned round.
 _PRIVATE_SCHEME = re.compile(r"[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+")
@@ -21,7 +21,7 @@ _PRIVATE_SCHEME = re.compile(r"[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+")
 _HOST = re.compile(r"[\w.:\[\]-]*", re.ASCII)
 
 
-class Worth(Enum):
+class RefreshTokenState(Enum):
     """What a refresh token is good for."""
 
     GOOD = "it is exchanged for new tokens"
@@ -29,27 +29,27 @@ class Worth(Enum):
     STOLEN = "it was exchanged long ago, so two hold it who should be one"
 
 
-def refresh_worth(rotated_at: int | None, now: int) -> Worth:
+def refresh_token_state(rotated_at: int | None, now: int) -> RefreshTokenState:
     """The worth of a refresh token that was exchanged at ``rotated_at`` (ms; None: never)."""
     if rotated_at is None:
-        return Worth.GOOD
-    return Worth.LATE if now - rotated_at <= REFRESH_GRACE_MS else Worth.STOLEN
+        return RefreshTokenState.GOOD
+    return RefreshTokenState.LATE if now - rotated_at <= REFRESH_GRACE_MS else RefreshTokenState.STOLEN
 
 
-def redirect_fits(registered: Iterable[str], asked: str) -> bool:
+def is_registered_redirect(registered: Iterable[str], asked: str) -> bool:
     """Whether ``asked`` is one of the ``registered`` redirect addresses, or differs from one by its port alone and
     leads to this very machine. ``localhost`` is a name that may lead elsewhere, so it must match whole."""
-    return any(asked == one or _differ_by_port(one, asked) for one in registered)
+    return any(asked == one or _is_same_except_port(one, asked) for one in registered)
 
 
-def _differ_by_port(registered: str, asked: str) -> bool:
-    one, other = _split(registered), _split(asked)
+def _is_same_except_port(registered: str, asked: str) -> bool:
+    one, other = _split_url(registered), _split_url(asked)
     if one is None or other is None or not (_is_loopback(one) and _is_loopback(other)):
         return False
-    return _without_port(one) == _without_port(other)
+    return _strip_port(one) == _strip_port(other)
 
 
-def _split(url: str) -> SplitResult | None:
+def _split_url(url: str) -> SplitResult | None:
     try:
         parts = urlsplit(url)
         _ = parts.port  # raises for what is no port
@@ -67,27 +67,27 @@ def _is_loopback(parts: SplitResult) -> bool:
         return False
 
 
-def _without_port(parts: SplitResult) -> tuple[str | None, ...]:
+def _strip_port(parts: SplitResult) -> tuple[str | None, ...]:
     return parts.scheme, parts.hostname, parts.path, parts.query, parts.fragment
 
 
-def require_redirects(uris: list[str]) -> list[str]:
+def require_redirect_uris(uris: list[str]) -> list[str]:
     """The redirect addresses of a new client, each once. Raises ``bad_request``: https anywhere, http on this machine,
     or the scheme of an app; without a fragment or a user name."""
-    if not 1 <= len(uris) <= REDIRECTS_PER_CLIENT:
-        raise Problem("bad_request", f"A client has 1 to {REDIRECTS_PER_CLIENT} redirect addresses.")
+    if not 1 <= len(uris) <= MAX_REDIRECT_URIS:
+        raise Problem("bad_request", f"A client has 1 to {MAX_REDIRECT_URIS} redirect addresses.")
     for uri in uris:
-        parts = _split(uri)
+        parts = _split_url(uri)
         if parts is None or len(uri) > URL_CHARS or "#" in uri or not _HOST.fullmatch(parts.netloc):
-            raise _no_redirect(uri)
+            raise _redirect_problem(uri)
         web = parts.scheme == "https" and bool(parts.hostname)
         local = parts.scheme == "http" and (_is_loopback(parts) or parts.hostname == "localhost")
         if not (web or local or _PRIVATE_SCHEME.fullmatch(parts.scheme)):
-            raise _no_redirect(uri)
+            raise _redirect_problem(uri)
     return list(dict.fromkeys(uris))
 
 
-def _no_redirect(uri: str) -> Problem:
+def _redirect_problem(uri: str) -> Problem:
     hint = "Use https://..., http://127.0.0.1/... or an app's scheme such as com.example.app:/callback, without a '#'."
     return Problem("bad_request", f"'{uri[:200]}' cannot be redirected to.", hint=hint)
 
@@ -95,6 +95,6 @@ def _no_redirect(uri: str) -> Problem:
 def require_client_name(name: str) -> str:
     """The name of a client as the consent page shows it, trimmed. Raises ``bad_request``."""
     name = name.strip()
-    if not 1 <= len(name) <= CLIENT_NAME_CHARS or not name.isprintable():
-        raise Problem("bad_request", f"The name of a client is one line of 1 to {CLIENT_NAME_CHARS} characters.")
+    if not 1 <= len(name) <= MAX_CLIENT_NAME_CHARS or not name.isprintable():
+        raise Problem("bad_request", f"The name of a client is one line of 1 to {MAX_CLIENT_NAME_CHARS} characters.")
     return name

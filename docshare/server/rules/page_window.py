@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Window:
+class PageWindow:
     """The pages ``first`` to ``last`` of a document, both 1-based and included. Readers count them from 1."""
 
     first: int
@@ -52,11 +52,13 @@ class Window:
         return kept
 
 
-NOTHING = Window(1, 0)
+EMPTY_WINDOW = PageWindow(1, 0)
 """The window of a document that has no page of its range."""
 
 
-def window(total_pages: int, file_range: Mapping[str, int] | None, override: Mapping[str, int] | None = None) -> Window:
+def resolve_window(
+    total_pages: int, file_range: Mapping[str, int] | None, override: Mapping[str, int] | None = None
+) -> PageWindow:
     """What a reader sees of a document of ``total_pages``.
 
     Parameters: ``file_range`` the file's setting, ``override`` the variant's, each ``{"from", "to"}`` or None for
@@ -66,8 +68,12 @@ def window(total_pages: int, file_range: Mapping[str, int] | None, override: Map
     """
     chosen = file_range if override is None else override
     if chosen is None or chosen["to"] < 1:
-        return Window(1, total_pages)
-    return NOTHING if is_empty(total_pages, chosen) else Window(max(1, chosen["from"]), min(chosen["to"], total_pages))
+        return PageWindow(1, total_pages)
+    return (
+        EMPTY_WINDOW
+        if is_empty(total_pages, chosen)
+        else PageWindow(max(1, chosen["from"]), min(chosen["to"], total_pages))
+    )
 
 
 def is_empty(total_pages: int, page_range: Mapping[str, int] | None) -> bool:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from docshare.contract.limits import REPORT_DAYS
 
 
-class Step(NamedTuple):
+class FunnelStep(NamedTuple):
     """A step of the read-through funnel: ``reached`` sessions got to ``page`` or beyond, ``share`` of all, 0 to 100."""
 
     page: int
@@ -15,23 +15,23 @@ class Step(NamedTuple):
     share: float
 
 
-def share(part: int, whole: int) -> float:
+def percent_share(part: int, whole: int) -> float:
     """``part`` of ``whole`` as 0 to 100 with one decimal, halves upward; 0 of nothing."""
     return (part * 2_000 + whole) // (whole * 2) / 10 if whole else 0.0
 
 
-def mean(total: int, count: int) -> int:
+def rounded_mean(total: int, count: int) -> int:
     """``total`` over ``count``, halves upward; 0 of nothing."""
     return (total * 2 + count) // (count * 2) if count else 0
 
 
-def last_days(now: int) -> list[str]:
+def list_last_days(now: int) -> list[str]:
     """The last 30 days in UTC up to that of ``now`` (ms), as ``YYYY-MM-DD``, ascending."""
     today = datetime.fromtimestamp(now / 1000, UTC).date()
     return [(today - timedelta(days=back)).isoformat() for back in reversed(range(REPORT_DAYS))]
 
 
-def funnel(furthest: Mapping[int, int], sessions: int, first: int, last: int) -> list[Step]:
+def build_funnel(furthest: Mapping[int, int], sessions: int, first: int, last: int) -> list[FunnelStep]:
     """How far readers got through the pages ``first`` to ``last``.
 
     Parameters: ``furthest`` page -> in how many sessions it was the furthest; ``sessions`` there are in all. A session
@@ -41,10 +41,10 @@ def funnel(furthest: Mapping[int, int], sessions: int, first: int, last: int) ->
     steps = []
     for page in range(last, first - 1, -1):
         reached += furthest.get(page, 0)
-        steps.append(Step(page, reached, share(reached, sessions)))
+        steps.append(FunnelStep(page, reached, percent_share(reached, sessions)))
     return steps[::-1]
 
 
-def hour_of_week(text: str) -> tuple[int, int]:
+def parse_hour_of_week(text: str) -> tuple[int, int]:
     """Day of the week (0 = Sunday) and hour of what SQLite's ``strftime('%w %H')`` writes."""
     return int(text[0]), int(text[2:])

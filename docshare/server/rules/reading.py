@@ -67,31 +67,31 @@ from typing import Any, NamedTuple
 from docshare.contract.problems import Problem
 from docshare.server.http.strict_json import parse_object
 
-OPENED_MS = 2_000  # nothing counts before the page has been open for so long
-STAYED_MS = 5_000  # visible time from which a session without input is more than a scanner's
+MIN_OPEN_MS = 2_000  # nothing counts before the page has been open for so long
+UNCONFIRMED_VISIBLE_MS = 5_000  # visible time from which a session without input is more than a scanner's
 SHORT_MS = 5_000  # from the first to the last report: a session below it is short
-SHORT_OF_READER = 12
-SHORT_OF_ADDRESS = 36  # with all browsers: their names are made up as easily as views
+MAX_SHORT_PER_READER = 12
+MAX_SHORT_PER_ADDRESS = 36  # with all browsers: their names are made up as easily as views
 SHORT_WINDOW_MS = 600_000
-HIDDEN_ENDS_MS = 60_000
-CLOSED_ENDS_MS = 10_000
-IDLE_ENDS_MS = 300_000
-SEEN_MS = 1_000
-TURN_MS = 500
-BEACONS_AT_ONCE = 20
-BEACON_EVERY_MS = 1_000
+HIDDEN_TIMEOUT_MS = 60_000
+CLOSED_TIMEOUT_MS = 10_000
+IDLE_TIMEOUT_MS = 300_000
+MIN_SEEN_MS = 1_000
+MIN_TURN_MS = 500
+BEACON_BURST = 20
+BEACON_INTERVAL_MS = 1_000
 
-LONGEST_BODY = 64 * 1024  # bytes
-LARGEST_SEQ = 1_000_000
-SESSIONS_PER_LOAD = 1_000
-_PAGES_PER_BEACON = 50
-_VIEWS_PER_BEACON = 1_000
-_LARGEST_PAGE = 50_000
-_LARGEST_MS = 10**12
+MAX_BODY_BYTES = 64 * 1024  # bytes
+MAX_SEQ = 1_000_000
+MAX_SESSIONS_PER_LOAD = 1_000
+_MAX_PAGES_PER_BEACON = 50
+_MAX_VIEWS_PER_BEACON = 1_000
+_MAX_PAGE = 50_000
+_MAX_MS = 10**12
 
-FINAL = frozenset({"tool", "preview"})
+FINAL_CLASSES = frozenset({"tool", "preview"})
 
-COMPACT = json.JSONEncoder(separators=(",", ":")).encode  # made once: every beacon is written twice
+encode_compact = json.JSONEncoder(separators=(",", ":")).encode  # made once: every beacon is written twice
 
 
 # Named tuples: as frozen classes these three cost the benchmark of beacons 0.05 of its 0.56 of plain inserts.
@@ -104,7 +104,7 @@ class PageTime(NamedTuple):
     back: int
 
 
-class Beacon(NamedTuple):
+class BeaconBody(NamedTuple):
     """What a reader's browser reports, times in ms since its previous beacon.
 
     ``part`` counts the sessions of one load of the page, ``seq`` the beacons of one session, both from 0; ``age_ms``
@@ -126,7 +126,7 @@ class Beacon(NamedTuple):
     closing: bool = False
 
 
-class Reading(NamedTuple):
+class SessionReading(NamedTuple):
     """What is known of one session after its beacons so far; every ``_at`` is a moment in ms or None. It cannot have
     begun before ``earliest_at``; ``first_at`` and ``heard_at`` are the arrivals of its first and its last beacon."""
 
@@ -149,7 +149,7 @@ class Reading(NamedTuple):
     back_turns: int = 0
 
 
-def begin(now: int, earliest_at: int, program: tuple[str, str] | None, prefetched: bool) -> Reading:
+def begin_reading(now: int, earliest_at: int, program: tuple[str, str] | None, prefetched: bool) -> SessionReading:
     """A session whose first beacon has come and is to be folded in.
 
     Parameters: ``earliest_at`` ms, it cannot have begun before; ``program`` class and reason when the user agent names
@@ -157,10 +157,14 @@ def begin(now: int, earliest_at: int, program: tuple[str, str] | None, prefetche
     """
     klass, reason = program or ("scanner", "")
     earliest_at = min(earliest_at, now)
-    return Reading(klass, reason, prefetched, earliest_at, started_at=now, first_at=now, heard_at=now, active_at=now)
+    return SessionReading(
+        klass, reason, prefetched, earliest_at, started_at=now, first_at=now, heard_at=now, active_at=now
+    )
 
 
-def fold(reading: Reading, beacon: Beacon, now: int, last_page: int) -> tuple[Reading, tuple[PageTime, ...]]:
+def fold_beacon(
+    reading: SessionReading, beacon: BeaconBody, now: int, last_page: int
+) -> tuple[SessionReading, tuple[PageTime, ...]]:
     """Add ``beacon``, arrived at ``now`` and not heard before, to ``reading``.
 
     Parameters: ``last_page`` that the reader is shown. Returns the new reading and what each page gains.
@@ -170,27 +174,27 @@ def fold(reading: Reading, beacon: Beacon, now: int, last_page: int) -> tuple[Re
     started_at = max(reading.earliest_at, min(reading.started_at, now - beacon.age_ms))
     elapsed = max(now - started_at, reading.visible_ms)
     visible_ms = min(reading.visible_ms + beacon.visible_ms, elapsed)
-    turns = min(reading.turns + beacon.turns, visible_ms // TURN_MS)
-    pages = _cut(known, claimed, visible_ms - reading.time_ms)
-    pages = tuple(_turned_to(page, turns - reading.turns + 1) for page in pages)
+    turns = min(reading.turns + beacon.turns, visible_ms // MIN_TURN_MS)
+    pages = _scale_times(known, claimed, visible_ms - reading.time_ms)
+    pages = tuple(_limit_views(page, turns - reading.turns + 1) for page in pages)
     newest = beacon.seq > reading.last_seq
     folded = reading._replace(
         started_at=started_at,
         heard_at=max(now, reading.heard_at),
         active_at=max(now, reading.active_at) if claimed or beacon.input else reading.active_at,
         last_seq=max(beacon.seq, reading.last_seq),
-        hidden_at=_hidden_at(reading, beacon, now) if newest else reading.hidden_at,
-        closed_at=_closed_at(reading, beacon, now) if newest else reading.closed_at,
+        hidden_at=_update_hidden_at(reading, beacon, now) if newest else reading.hidden_at,
+        closed_at=_update_closed_at(reading, beacon, now) if newest else reading.closed_at,
         input_at=now if beacon.input and reading.input_at is None else reading.input_at,
         visible_ms=visible_ms,
         time_ms=reading.time_ms + sum(page.ms for page in pages),
         turns=turns,
         back_turns=min(reading.back_turns + beacon.back_turns, turns),
     )
-    return _judge(folded, beacon, now), pages
+    return _classify(folded, beacon, now), pages
 
 
-def in_document(beacon: Beacon, before: int) -> Beacon:
+def to_document_pages(beacon: BeaconBody, before: int) -> BeaconBody:
     """``beacon`` of a reader who is shown pages from ``before`` + 1 on, in the document's own numbers. What it claims
     stays as it is; what is not believed of it is for ``fold`` to say."""
     if not before:
@@ -198,18 +202,18 @@ def in_document(beacon: Beacon, before: int) -> Beacon:
     return beacon._replace(pages=tuple(page._replace(page=page.page + before) for page in beacon.pages))
 
 
-def too_many(beacon: Beacon, passed_ms: int) -> bool:
+def is_over_rate(beacon: BeaconBody, passed_ms: int) -> bool:
     """Whether ``beacon`` has a number no reader's browser reaches in ``passed_ms``: a few beacons at once, then one
     a second. As each number is accepted once, this bounds how many there are."""
-    return beacon.seq >= BEACONS_AT_ONCE + max(passed_ms, 0) // BEACON_EVERY_MS
+    return beacon.seq >= BEACON_BURST + max(passed_ms, 0) // BEACON_INTERVAL_MS
 
 
-def ends_at(reading: Reading) -> int:
+def session_end(reading: SessionReading) -> int:
     """The moment at which ``reading`` ends unless its reader is heard of before."""
-    end = reading.active_at + IDLE_ENDS_MS
+    end = reading.active_at + IDLE_TIMEOUT_MS
     if reading.hidden_at is not None:
-        end = min(end, reading.hidden_at + HIDDEN_ENDS_MS)
-    return end if reading.closed_at is None else min(end, reading.closed_at + CLOSED_ENDS_MS)
+        end = min(end, reading.hidden_at + HIDDEN_TIMEOUT_MS)
+    return end if reading.closed_at is None else min(end, reading.closed_at + CLOSED_TIMEOUT_MS)
 
 
 def has_room(short_of_reader: int, short_of_address: int) -> bool:
@@ -217,77 +221,77 @@ def has_room(short_of_reader: int, short_of_address: int) -> bool:
 
     Parameters: ``short_of_reader`` and ``short_of_address`` how many did in the last ``SHORT_WINDOW_MS``.
     """
-    return short_of_reader < SHORT_OF_READER and short_of_address < SHORT_OF_ADDRESS
+    return short_of_reader < MAX_SHORT_PER_READER and short_of_address < MAX_SHORT_PER_ADDRESS
 
 
-def count(reading: Reading, now: int) -> Reading:
+def mark_counted(reading: SessionReading, now: int) -> SessionReading:
     """``reading`` as it is when its view is counted at ``now``."""
     return reading._replace(klass="human", reason="a pointer, key, touch or wheel event", counted_at=now)
 
 
-def _cut(pages: tuple[PageTime, ...], claimed: int, allowed: int) -> tuple[PageTime, ...]:
+def _scale_times(pages: tuple[PageTime, ...], claimed: int, allowed: int) -> tuple[PageTime, ...]:
     if claimed <= allowed:
         return pages
     return tuple(page._replace(ms=page.ms * max(allowed, 0) // claimed) for page in pages)
 
 
-def _turned_to(page: PageTime, most: int) -> PageTime:
+def _limit_views(page: PageTime, most: int) -> PageTime:
     if page.back <= page.views <= most:
         return page
     views = min(page.views, most)
     return page._replace(views=views, back=min(page.back, views))
 
 
-def _hidden_at(reading: Reading, beacon: Beacon, now: int) -> int | None:
+def _update_hidden_at(reading: SessionReading, beacon: BeaconBody, now: int) -> int | None:
     if beacon.visible:
         return None
     return now if reading.hidden_at is None else reading.hidden_at
 
 
-def _closed_at(reading: Reading, beacon: Beacon, now: int) -> int | None:
+def _update_closed_at(reading: SessionReading, beacon: BeaconBody, now: int) -> int | None:
     if beacon.visible:
         return None
     return now if beacon.closing and reading.closed_at is None else reading.closed_at
 
 
-def _judge(reading: Reading, beacon: Beacon, now: int) -> Reading:
-    if reading.klass in FINAL or reading.counted_at is not None:
+def _classify(reading: SessionReading, beacon: BeaconBody, now: int) -> SessionReading:
+    if reading.klass in FINAL_CLASSES or reading.counted_at is not None:
         return reading
     if beacon.prefetch:
         return reading._replace(klass="prefetch", reason="the request says that it prefetches")
     if reading.input_at is None:
-        klass, reason = _judge_without_input(reading)
+        klass, reason = _classify_without_input(reading)
         return reading._replace(klass=klass, reason=reason)
-    if reading.heard_at - reading.earliest_at < OPENED_MS:
+    if reading.heard_at - reading.earliest_at < MIN_OPEN_MS:
         return reading._replace(klass="scanner", reason="gone within 2 seconds of opening the page")
     if reading.heard_at - reading.first_at < SHORT_MS:
         # The service counts it where there is room.
         return reading._replace(klass="burst", reason="one of too many short sessions of one reader or address")
-    return count(reading, now)
+    return mark_counted(reading, now)
 
 
-def _judge_without_input(reading: Reading) -> tuple[str, str]:
+def _classify_without_input(reading: SessionReading) -> tuple[str, str]:
     if reading.prefetched:
         return "prefetch", "loaded ahead of its reader, and no input"
-    if reading.visible_ms >= STAYED_MS:
+    if reading.visible_ms >= UNCONFIRMED_VISIBLE_MS:
         return "unconfirmed", "visible for 5 seconds or more, and no input"
     return "scanner", "no input, and visible for less than 5 seconds"
 
 
-def parse_body(body: bytes, prefetch: bool) -> tuple[str, Beacon]:
+def parse_beacon_request(body: bytes, prefetch: bool) -> tuple[str, BeaconBody]:
     """Read what a browser sent: its view token and its beacon.
 
     Parameters: ``body`` JSON, at most ``LONGEST_BODY`` bytes; ``prefetch`` whether the request announced itself as
     prefetching. Raises Problem: ``bad_request`` for anything that is not exactly a beacon, ``payload_too_large``.
     """
-    data = parse_object(body, LONGEST_BODY)
+    data = parse_object(body, MAX_BODY_BYTES)
     try:
-        return _text(data["token"]), _beacon(data, prefetch)
+        return _parse_text(data["token"]), _parse_beacon(data, prefetch)
     except (ValueError, KeyError, TypeError):
         raise Problem("bad_request", "This is not a beacon.") from None
 
 
-def stored_text(beacon: Beacon) -> str:
+def serialize_beacon(beacon: BeaconBody) -> str:
     """``beacon`` as JSON the way it is kept: what was sent without its token, and nothing else."""
     data: dict[str, Any] = {
         "part": beacon.part,
@@ -304,52 +308,52 @@ def stored_text(beacon: Beacon) -> str:
         data["prefetch"] = True
     if beacon.closing:
         data["closing"] = True
-    return COMPACT(data)
+    return encode_compact(data)
 
 
-def _beacon(data: dict[str, Any], prefetch: bool) -> Beacon:
+def _parse_beacon(data: dict[str, Any], prefetch: bool) -> BeaconBody:
     pages = data["pages"]
-    if not isinstance(pages, list) or len(pages) > _PAGES_PER_BEACON:
+    if not isinstance(pages, list) or len(pages) > _MAX_PAGES_PER_BEACON:
         raise ValueError("pages")
-    turns = _whole(data["turns"], 0, _VIEWS_PER_BEACON)
-    return Beacon(
-        part=_whole(data["part"], 0, SESSIONS_PER_LOAD - 1),
-        seq=_whole(data["seq"], 0, LARGEST_SEQ),
-        age_ms=_whole(data["ageMs"], 0, _LARGEST_MS),
-        visible=_flag(data["visible"]),
-        visible_ms=_whole(data["visibleMs"], 0, _LARGEST_MS),
-        input=_flag(data["input"]),
+    turns = _parse_integer(data["turns"], 0, _MAX_VIEWS_PER_BEACON)
+    return BeaconBody(
+        part=_parse_integer(data["part"], 0, MAX_SESSIONS_PER_LOAD - 1),
+        seq=_parse_integer(data["seq"], 0, MAX_SEQ),
+        age_ms=_parse_integer(data["ageMs"], 0, _MAX_MS),
+        visible=_parse_flag(data["visible"]),
+        visible_ms=_parse_integer(data["visibleMs"], 0, _MAX_MS),
+        input=_parse_flag(data["input"]),
         turns=turns,
-        back_turns=_whole(data["backTurns"], 0, turns),
-        pages=tuple(_page(page) for page in pages),
+        back_turns=_parse_integer(data["backTurns"], 0, turns),
+        pages=tuple(_parse_page_time(page) for page in pages),
         prefetch=prefetch,
-        closing=_flag(data.get("closing", False)),
+        closing=_parse_flag(data.get("closing", False)),
     )
 
 
-def _page(data: dict[str, Any]) -> PageTime:
-    views = _whole(data["views"], 0, _VIEWS_PER_BEACON)
+def _parse_page_time(data: dict[str, Any]) -> PageTime:
+    views = _parse_integer(data["views"], 0, _MAX_VIEWS_PER_BEACON)
     return PageTime(
-        page=_whole(data["page"], 1, _LARGEST_PAGE),
-        ms=_whole(data["ms"], 0, _LARGEST_MS),
+        page=_parse_integer(data["page"], 1, _MAX_PAGE),
+        ms=_parse_integer(data["ms"], 0, _MAX_MS),
         views=views,
-        back=_whole(data["back"], 0, views),
+        back=_parse_integer(data["back"], 0, views),
     )
 
 
-def _whole(value: object, low: int, high: int) -> int:
+def _parse_integer(value: object, low: int, high: int) -> int:
     if type(value) is not int or not low <= value <= high:
         raise ValueError("number")
     return value
 
 
-def _flag(value: object) -> bool:
+def _parse_flag(value: object) -> bool:
     if not isinstance(value, bool):
         raise ValueError("flag")
     return value
 
 
-def _text(value: object) -> str:
+def _parse_text(value: object) -> str:
     if not isinstance(value, str):
         raise ValueError("text")
     return value

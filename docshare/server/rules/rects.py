@@ -4,13 +4,13 @@ import json
 import re
 from typing import Any, NamedTuple
 
-from docshare.contract.fields import refusal
+from docshare.contract.fields import field_problem
 
-_LEAST = 0.003  # of the page: less cannot be hit with a finger, nor seen
+_MIN_SIDE = 0.003  # of the page: less cannot be hit with a finger, nor seen
 _DIGITS = 6
-_SLACK = 10**-_DIGITS  # what adding two rounded fractions may be beside the edge
-_RULE = f"x, y, width and height inside the page, as fractions from 0 to 1, width and height above {_LEAST}"
-_FOUR = re.compile(r"\s*,\s*".join([r"([0-9]*\.?[0-9]+)"] * 4), re.ASCII)
+_TOLERANCE = 10**-_DIGITS  # what adding two rounded fractions may be beside the edge
+_RULE = f"x, y, width and height inside the page, as fractions from 0 to 1, width and height above {_MIN_SIDE}"
+_FOUR_NUMBERS = re.compile(r"\s*,\s*".join([r"([0-9]*\.?[0-9]+)"] * 4), re.ASCII)
 
 
 class Rect(NamedTuple):
@@ -27,28 +27,28 @@ class Rect(NamedTuple):
         return json.dumps(self._asdict(), separators=(",", ":"))
 
 
-def restored(text: str) -> Rect:
+def parse_stored_rect(text: str) -> Rect:
     """The rectangle of a row."""
     return Rect(**json.loads(text))
 
 
-def read(name: str, value: object) -> Rect:
+def parse_rect(name: str, value: object) -> Rect:
     """The rectangle in ``value``, an object ``{x, y, width, height}``. Raises ``bad_request`` naming the field
     ``name``."""
     if not isinstance(value, dict):
-        raise refusal(name, _RULE)
+        raise field_problem(name, _RULE)
     sides = [value.get(side) for side in Rect._fields]
     if not all(_is_fraction(side) for side in sides):
-        raise refusal(name, _RULE)
-    return _inside(name, *(round(float(side), _DIGITS) for side in sides if side is not None))
+        raise field_problem(name, _RULE)
+    return _clip_rect(name, *(round(float(side), _DIGITS) for side in sides if side is not None))
 
 
-def read_text(name: str, text: str) -> Rect:
+def parse_rect_text(name: str, text: str) -> Rect:
     """The rectangle in ``text`` of the form ``X,Y,W,H``. Raises ``bad_request`` naming the field ``name``."""
-    match = _FOUR.fullmatch(text.strip())
+    match = _FOUR_NUMBERS.fullmatch(text.strip())
     if match is None:
-        raise refusal(name, f"X,Y,W,H: {_RULE}")
-    return read(name, dict(zip(Rect._fields, map(float, match.groups()), strict=True)))
+        raise field_problem(name, f"X,Y,W,H: {_RULE}")
+    return parse_rect(name, dict(zip(Rect._fields, map(float, match.groups()), strict=True)))
 
 
 def _is_fraction(value: Any) -> bool:
@@ -56,7 +56,7 @@ def _is_fraction(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
-def _inside(name: str, x: float, y: float, width: float, height: float) -> Rect:
-    if min(width, height) <= _LEAST or max(x + width, y + height) > 1 + _SLACK:
-        raise refusal(name, _RULE)
+def _clip_rect(name: str, x: float, y: float, width: float, height: float) -> Rect:
+    if min(width, height) <= _MIN_SIDE or max(x + width, y + height) > 1 + _TOLERANCE:
+        raise field_problem(name, _RULE)
     return Rect(x, y, round(min(width, 1 - x), _DIGITS), round(min(height, 1 - y), _DIGITS))

@@ -9,19 +9,19 @@ from docshare.contract.problems import Problem
 from docshare.server.rules.lifecycle import is_expired
 
 
-def keeps_anchors(given: Sequence[str]) -> bool:
+def parse_keep_anchors(given: Sequence[str]) -> bool:
     """Whether hotspots, notes, page marks and annotations stay. ``given``: the values of ``clearAnchors`` in the query;
     only exactly one ``false`` or ``0`` keeps them."""
     return list(given) in (["false"], ["0"])
 
 
-def require_alive(delete_at: int | None, now: int) -> None:
+def require_not_expired(delete_at: int | None, now: int) -> None:
     """Raise ``gone`` when the link has expired, burned or not: a replacement revives only what burned."""
     if is_expired(delete_at, now):
         raise Problem("gone", "This link has expired; its content cannot be replaced.", hint="Upload it as a new file.")
 
 
-def views_consumed(burned_at: int | None, consumed: int) -> int:
+def reset_views_consumed(burned_at: int | None, consumed: int) -> int:
     """The units of the view limit that are used after the replacement. A burned link starts over, or the next view
     would burn it again; the units of a living one stay used."""
     return consumed if burned_at is None else 0

@@ -3,11 +3,11 @@
 import unicodedata
 from collections.abc import Callable
 
-Finds = Callable[..., bool]
+NameMatcher = Callable[..., bool]
 """``(*names, each a text or None) -> whether they are found``."""
 
 
-def folded(text: str) -> str:
+def fold_text(text: str) -> str:
     """``text`` as it is compared: without case, accents, and the differences between ways to write the same letter."""
     if text.isascii():
         return text.lower()
@@ -15,12 +15,12 @@ def folded(text: str) -> str:
     return "".join(char for char in parts if not unicodedata.combining(char))
 
 
-def finder(words: str) -> Finds:
+def make_matcher(words: str) -> NameMatcher:
     """What tells whether every word of ``words`` is a part of one of the names it is given."""
-    wanted = folded(words).split()
+    wanted = fold_text(words).split()
 
     def finds(*names: str | None) -> bool:
-        within = "\n".join(folded(name) for name in names if name)
+        within = "\n".join(fold_text(name) for name in names if name)
         return all(word in within for word in wanted)
 
     return finds

@@ -6,21 +6,21 @@ from typing import Any
 
 from docshare.contract import viewer
 from docshare.contract.features import plan_problem
-from docshare.contract.fields import refusal
+from docshare.contract.fields import field_problem
 from docshare.contract.limits import MANAGE_EXPIRY_MS, RANGE_AND_WATERMARK_BYTES
 from docshare.contract.plans import MB, Plan
 from docshare.contract.problems import Problem
-from docshare.contract.settings import SETTINGS, plan_needed
+from docshare.contract.settings import SETTINGS, required_plan
 
 # What these say is done at once and not kept: one takes the expiry away; the other severs the binding to a design, and
 # a file that has none stays as it is.
-_ACTS = ("neverExpire", "detachDesignToolDesign")
-_LARGEST = f"{RANGE_AND_WATERMARK_BYTES // MB} MB"
-_SMALLER = "Share only the pages that are meant as a file of their own."
+_ACTION_SETTINGS = ("neverExpire", "detachDesignToolDesign")
+_SIZE_LIMIT = f"{RANGE_AND_WATERMARK_BYTES // MB} MB"
+_SIZE_HINT = "Share only the pages that are meant as a file of their own."
 
 
 @dataclass(frozen=True)
-class Standing:
+class CurrentFile:
     """The file as it stands before the write: ``size`` in bytes; ``settings`` what deviates from the defaults, by wire
     name."""
 
@@ -29,7 +29,9 @@ class Standing:
     settings: Mapping[str, Any]
 
 
-def settle(sent: Mapping[str, Any], file: Standing, *, plan: Plan, managed: bool, now: int) -> dict[str, Any]:
+def resolve_settings(
+    sent: Mapping[str, Any], file: CurrentFile, *, plan: Plan, managed: bool, now: int
+) -> dict[str, Any]:
     """The settings to store, by wire name; None clears.
 
     Parameters: ``sent`` as ``contract.settings.parse_settings`` gave it; ``plan`` of the caller; ``managed`` whether
@@ -40,16 +42,16 @@ def settle(sent: Mapping[str, Any], file: Standing, *, plan: Plan, managed: bool
     range on a large file. Whether a slug is free and an asset there is decided where they are known.
     """
     _require_plan(sent, plan)
-    _require_range(sent.get("pageRange"), file)
-    settled = {name: value for name, value in sent.items() if name not in _ACTS}
-    settled |= _expiry(sent, managed=managed, now=now)
+    _require_page_range(sent.get("pageRange"), file)
+    settled = {name: value for name, value in sent.items() if name not in _ACTION_SETTINGS}
+    settled |= _resolve_expiry(sent, managed=managed, now=now)
     if {"gateFields", "requireEmail"} & sent.keys() and sent.get("gateFields", file.settings.get("gateFields")):
         settled["requireEmail"] = True  # Whatever the body says, while a form stands.
     _require_stampable(settled, file)
     return settled
 
 
-def deviations(stored: Mapping[str, Any], settled: Mapping[str, Any]) -> dict[str, Any]:
+def drop_defaults(stored: Mapping[str, Any], settled: Mapping[str, Any]) -> dict[str, Any]:
     """``stored`` after ``settled``: only what deviates from the defaults, in table order."""
     both = {**stored, **settled}
     kept = (row for row in SETTINGS.values() if both.get(row.name) is not None)
@@ -58,28 +60,28 @@ def deviations(stored: Mapping[str, Any], settled: Mapping[str, Any]) -> dict[st
 
 def _require_plan(sent: Mapping[str, Any], plan: Plan) -> None:
     for name, value in sent.items():
-        needed = plan_needed(name, value)
+        needed = required_plan(name, value)
         if needed > plan:
-            raise plan_problem(needed, f"The setting {_above(name, value, plan)}")
+            raise plan_problem(needed, f"The setting {_find_setting_above_plan(name, value, plan)}")
 
 
-def _above(name: str, value: Any, plan: Plan) -> str:
+def _find_setting_above_plan(name: str, value: Any, plan: Plan) -> str:
     """What of the setting ``name`` is above ``plan``: of viewer settings the first block, else the setting itself."""
     if name != "viewerSettings":
         return name
-    return next(f"{name}.{key}" for key, block in value.items() if viewer.normalise({key: block}).plan > plan)
+    return next(f"{name}.{key}" for key, block in value.items() if viewer.normalize({key: block}).plan > plan)
 
 
-def _require_range(pages: Mapping[str, int] | None, file: Standing) -> None:
+def _require_page_range(pages: Mapping[str, int] | None, file: CurrentFile) -> None:
     if pages is None:
         return
     if file.size > RANGE_AND_WATERMARK_BYTES:
-        raise Problem("payload_too_large", f"A page range can be set on files up to {_LARGEST}.", hint=_SMALLER)
+        raise Problem("payload_too_large", f"A page range can be set on files up to {_SIZE_LIMIT}.", hint=_SIZE_HINT)
     if pages["to"] > file.total_pages:
-        raise refusal("pageRange", f"within the {file.total_pages} pages of the document")
+        raise field_problem("pageRange", f"within the {file.total_pages} pages of the document")
 
 
-def _expiry(sent: Mapping[str, Any], *, managed: bool, now: int) -> dict[str, int | None]:
+def _resolve_expiry(sent: Mapping[str, Any], *, managed: bool, now: int) -> dict[str, int | None]:
     """Accounts are uncapped; a manage token ends the link in 7 days at the latest."""
     if sent.get("neverExpire"):
         if managed:
@@ -93,12 +95,12 @@ def _expiry(sent: Mapping[str, Any], *, managed: bool, now: int) -> dict[str, in
     return {}
 
 
-def _require_stampable(settled: Mapping[str, Any], file: Standing) -> None:
+def _require_stampable(settled: Mapping[str, Any], file: CurrentFile) -> None:
     """A watermark is stamped on what is downloaded, which only files up to a size allow. Judged by what the
     write sets, so that other settings of such a file can still be changed."""
     if file.size <= RANGE_AND_WATERMARK_BYTES or not (settled.get("watermark") or settled.get("allowDownload")):
         return
     after = {"watermark": False, "allowDownload": True, **file.settings, **settled}
     if after["watermark"] and after["allowDownload"]:
-        detail = f"A watermark together with downloads can be set on files up to {_LARGEST}."
+        detail = f"A watermark together with downloads can be set on files up to {_SIZE_LIMIT}."
         raise Problem("bad_request", detail, hint="Set allowDownload to false in the same request.")

@@ -10,15 +10,15 @@ def require_password(password: str, email: str) -> str:
     Length is what makes guessing hopeless; rules about signs and digits only make people write passwords down.
     """
     if len(password) < ACCOUNT_PASSWORD_CHARS:
-        raise _refused(f"at least {ACCOUNT_PASSWORD_CHARS} characters long")
+        raise _password_problem(f"at least {ACCOUNT_PASSWORD_CHARS} characters long")
     if len(password.encode("utf-8", "replace")) > PASSWORD_BYTES:
-        raise _refused(f"at most {PASSWORD_BYTES} bytes long")
+        raise _password_problem(f"at most {PASSWORD_BYTES} bytes long")
     if not password.isprintable():
-        raise _refused("one line, without tabs and control characters")
+        raise _password_problem("one line, without tabs and control characters")
     if password.strip().casefold() == email.casefold() or len(set(password)) == 1:
-        raise _refused("something that is not your address, and not one character again and again")
+        raise _password_problem("something that is not your address, and not one character again and again")
     return password
 
 
-def _refused(rule: str) -> Problem:
+def _password_problem(rule: str) -> Problem:
     return Problem("bad_request", f"The password must be {rule}.", hint="Choose another one.")

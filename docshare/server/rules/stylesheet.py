@@ -9,7 +9,7 @@ from typing import Any
 
 from docshare.contract.viewer import CORNERS, PRESETS, VIEWER_BLOCKS
 from docshare.server.rules import colours
-from docshare.server.rules.colours import Colour
+from docshare.server.rules.colours import Color
 
 Settings = Mapping[str, Any]
 
@@ -18,9 +18,9 @@ LOGO_HEIGHTS = {"s": 24, "m": 36, "l": 52, "xl": 76}
 _BUTTON, _BADGE, _BAR, _GAP = 42, 26, 60, 8
 _PHONE, _TABLET = "@media (max-width: 760px)", "@media (max-width: 1080px)"
 # A phone held sideways; in static/viewer/appearance.css too. There is no dock at the bottom of the wider ones.
-_LOW, _LOW_PHONE = "@media (max-height: 479px)", "@media (max-height: 479px) and (max-width: 760px)"
+_SHORT_SCREEN, _SHORT_PHONE = "@media (max-height: 479px)", "@media (max-height: 479px) and (max-width: 760px)"
 _DARK = "@media (prefers-color-scheme: dark)"
-_DOCK = 76  # what the dock takes at the bottom of a phone
+_DOCK_HEIGHT = 76  # what the dock takes at the bottom of a phone
 
 # The colours of the frame in static/design.css, for toolbars whose theme is not the reader's.
 THEMES = {
@@ -50,18 +50,27 @@ _SHADOWS = {
     2: "0 0 0 1px rgb(24 22 18 / 7%), 0 4px 12px rgb(24 22 18 / 12%), 0 24px 48px -10px rgb(24 22 18 / 30%)",
     3: "0 0 0 1px rgb(24 22 18 / 9%), 0 8px 24px rgb(24 22 18 / 18%), 0 44px 84px -12px rgb(24 22 18 / 48%)",
 }
-_ROUNDED = {1: 6, 2: 12, 3: 20}  # pixels
+_CORNER_RADII = {1: 6, 2: 12, 3: 20}  # pixels
 # The modes that show whole pages at a time have spaces of their own (static/viewer/modes.css).
-_TURNED, _MAGAZINE = '.pages:not([data-mode="standard"])', '.pages[data-mode="magazine"]'
+_PAGED_MODES, _MAGAZINE = '.pages:not([data-mode="standard"])', '.pages[data-mode="magazine"]'
 
 
-def css(settings: Settings) -> str:
+def render_stylesheet(settings: Settings) -> str:
     """The style sheet of a file with these ``settings``, every field of every block; empty where all are defaults."""
-    parts = (_room, _theme, _accent, _page, _space, _button, _protect, _badge)
+    parts = (
+        _render_background,
+        _render_theme,
+        _render_accent,
+        _render_page,
+        _render_spacing,
+        _render_cta,
+        _render_protection,
+        _render_badge,
+    )
     return "".join(part(settings) for part in parts)
 
 
-def corners(settings: Settings) -> dict[str, list[str]]:
+def list_corners(settings: Settings) -> dict[str, list[str]]:
     """What stands in each corner of the window, from above: ``logo``, ``cta`` and ``badge``, each at most once."""
     places = {
         "logo": settings["logo"]["position"] if "assetId" in settings["logo"] else None,
@@ -71,196 +80,208 @@ def corners(settings: Settings) -> dict[str, list[str]]:
     return {corner: [piece for piece, place in places.items() if place == corner] for corner in CORNERS}
 
 
-def _rule(selector: str, **declarations: object) -> str:
+def _render_rule(selector: str, **declarations: object) -> str:
     body = "".join(f"{name.replace('_', '-')}:{value};" for name, value in declarations.items())
     return f"{selector}{{{body}}}\n"
 
 
-def _root(**tokens: object) -> str:
-    return _rule(":root", **{f"--{name}": value for name, value in tokens.items()})
+def _render_tokens(**tokens: object) -> str:
+    return _render_rule(":root", **{f"--{name}": value for name, value in tokens.items()})
 
 
-def _within(condition: str, rules: str) -> str:
+def _wrap_rules(condition: str, rules: str) -> str:
     return f"{condition}{{\n{rules}}}\n"
 
 
-def _by_scheme(theme: str, make: Callable[[str], str]) -> str:
+def _render_by_scheme(theme: str, make: Callable[[str], str]) -> str:
     """What ``make`` says for the theme of the toolbar: ``light`` or ``dark``, or both, as the reader has it."""
     if theme != "auto":
         return make(theme)
-    return make("light") + _within(_DARK, make("dark"))
+    return make("light") + _wrap_rules(_DARK, make("dark"))
 
 
-def _room(settings: Settings) -> str:
+def _render_background(settings: Settings) -> str:
     """What is behind the pages."""
     background = settings["background"]
     said = ""
     if background["color"] != VIEWER_BLOCKS["background"]["color"].default:  # type: ignore[index]
-        said = _root(room=colours.parse(background["color"]))
+        said = _render_tokens(room=colours.parse_color(background["color"]))
     if background["type"] == "gradient":
         # A gradient without a preset is the first of them.
-        light, dark = (_gradient(*lights) for lights in _GRADIENTS[background.get("preset", PRESETS[0])])
-        said = _layer(background=light) + _within(_DARK, _rule("body::before", background=dark))
+        light, dark = (_render_gradient(*lights) for lights in _GRADIENTS[background.get("preset", PRESETS[0])])
+        said = _render_layer(background=light) + _wrap_rules(_DARK, _render_rule("body::before", background=dark))
     elif background["type"] == "image" and "assetId" in background:
-        said += _image(background)
+        said += _render_image(background)
     # The arrows beside the pages must be seen on anything.
-    return said and said + _rule(".side .icon", background="var(--raised)", opacity=0.9)
+    return said and said + _render_rule(".side .icon", background="var(--raised)", opacity=0.9)
 
 
-def _gradient(near: str, far: str, start: str, end: str) -> str:
+def _render_gradient(near: str, far: str, start: str, end: str) -> str:
     lights = f"radial-gradient(90% 80% at 12% 0%,{near},transparent),radial-gradient(90% 90% at 92% 100%,{far},"
     return f"{lights}transparent),linear-gradient(160deg,{start},{end})"
 
 
-def _image(background: Settings) -> str:
+def _render_image(background: Settings) -> str:
     blur, dim = background["blur"], background["dim"]
     shade = f"linear-gradient(rgb(0 0 0 / {dim}%) 0 0)," if dim else ""
     where = f'url("assets/{background["assetId"]}") center / {background["fit"]} no-repeat'
-    said = _layer(background=shade + where)
+    said = _render_layer(background=shade + where)
     if blur:
         # Beyond the window, or its edges would fade into the room.
-        said += _rule("body::before", inset=f"-{2 * blur}px", filter=f"blur({blur}px)")
+        said += _render_rule("body::before", inset=f"-{2 * blur}px", filter=f"blur({blur}px)")
     return said
 
 
-def _layer(**declarations: object) -> str:
+def _render_layer(**declarations: object) -> str:
     """A sheet as large as the window behind everything, however long the document is."""
-    return _rule("body::before", content='""', position="fixed", z_index=-1, inset=0, **declarations) + _within(
-        "@media print", _rule("body::before", display="none")
-    )
+    return _render_rule(
+        "body::before", content='""', position="fixed", z_index=-1, inset=0, **declarations
+    ) + _wrap_rules("@media print", _render_rule("body::before", display="none"))
 
 
-def _theme(settings: Settings) -> str:
+def _render_theme(settings: Settings) -> str:
     theme = settings["brand"]["toolbarTheme"]
     if theme == "auto":
         return ""
-    said = _rule(":root", color_scheme=theme) + _root(**THEMES[theme])
-    if _room(settings):
+    said = _render_rule(":root", color_scheme=theme) + _render_tokens(**THEMES[theme])
+    if _render_background(settings):
         return said
     # What is behind the pages stays as the reader has it.
-    return said + _root(room=THEMES["light"]["ground"]) + _within(_DARK, _root(room=THEMES["dark"]["ground"]))
+    return (
+        said
+        + _render_tokens(room=THEMES["light"]["ground"])
+        + _wrap_rules(_DARK, _render_tokens(room=THEMES["dark"]["ground"]))
+    )
 
 
-def _accent(settings: Settings) -> str:
+def _render_accent(settings: Settings) -> str:
     brand = settings["brand"]
     if brand["accentColor"] == VIEWER_BLOCKS["brand"]["accentColor"].default:  # type: ignore[index]
         return ""
-    chosen = colours.parse(brand["accentColor"])
+    chosen = colours.parse_color(brand["accentColor"])
 
     def tokens(scheme: str) -> str:
-        shown = colours.readable(chosen, _grounds(scheme))
-        return _root(accent=shown, **{"accent-ink": colours.ink(shown)})
+        shown = colours.make_readable(chosen, _list_grounds(scheme))
+        return _render_tokens(accent=shown, **{"accent-ink": colours.text_color_on(shown)})
 
     # A button is filled with the very colour; where it stands alone, as a line or a word, it must be seen.
-    fill = _rule(".button.primary", background=chosen, color=colours.ink(chosen))
-    return _by_scheme(brand["toolbarTheme"], tokens) + fill + _rule(".button.primary:hover", filter="none")
+    fill = _render_rule(".button.primary", background=chosen, color=colours.text_color_on(chosen))
+    return (
+        _render_by_scheme(brand["toolbarTheme"], tokens) + fill + _render_rule(".button.primary:hover", filter="none")
+    )
 
 
-def _grounds(scheme: str) -> tuple[Colour, ...]:
-    return tuple(colours.parse(THEMES[scheme][name]) for name in ("surface", "raised", "ground"))
+def _list_grounds(scheme: str) -> tuple[Color, ...]:
+    return tuple(colours.parse_color(THEMES[scheme][name]) for name in ("surface", "raised", "ground"))
 
 
-def _page(settings: Settings) -> str:
+def _render_page(settings: Settings) -> str:
     page = settings["page"]
     tokens: dict[str, object] = {}
     if page["shadow"] in _SHADOWS:
         tokens["shadow-page"] = _SHADOWS[page["shadow"]]
     if page["rounded"]:
-        tokens["page-radius"] = f"{_ROUNDED[page['rounded']]}px"
+        tokens["page-radius"] = f"{_CORNER_RADII[page['rounded']]}px"
     if page["edges"]:
-        tokens |= {"page-edges": _edges(1), "page-edges-left": _edges(-1)}
-    return _root(**tokens) if tokens else ""
+        tokens |= {"page-edges": _render_page_edges(1), "page-edges-left": _render_page_edges(-1)}
+    return _render_tokens(**tokens) if tokens else ""
 
 
-def _edges(side: int) -> str:
+def _render_page_edges(side: int) -> str:
     """The sheets below a page, to the right (1) or to the left (-1): paper and the line where it ends, in turn."""
     colour = {0: "#cbc7be", 1: "#fbfaf8"}
     return ", ".join(f"{side * at}px {at}px 0 {colour[at % 2]}" for at in range(1, 7))
 
 
-def _space(settings: Settings) -> str:
+def _render_spacing(settings: Settings) -> str:
     """Room above the first page and below the last one, so that nothing in a corner covers them for good."""
-    standing = corners(settings)
-    above = max(_height(settings, standing[corner]) for corner in ("tl", "tr"))
-    below = max(_height(settings, standing[corner]) for corner in ("bl", "br"))
+    standing = list_corners(settings)
+    above = max(_stack_height(settings, standing[corner]) for corner in ("tl", "tr"))
+    below = max(_stack_height(settings, standing[corner]) for corner in ("bl", "br"))
     foot = _BAR if settings.get("cta", {}).get("position") == "bar" else 0
     if above == 0 and foot == 0 and below <= _BADGE:
         return ""  # what appearance.css leaves is enough
-    return _space_of_column(above, below, foot) + _space_of_turned(above, below, foot)
+    return _render_scroll_spacing(above, below, foot) + _render_paged_spacing(above, below, foot)
 
 
-def _space_of_column(above: int, below: int, foot: int) -> str:
+def _render_scroll_spacing(above: int, below: int, foot: int) -> str:
     wide: dict[str, object] = {"foot": f"{foot}px", "below": f"{max(56, below + 28) + foot}px"}
-    narrow: dict[str, object] = {"below": f"{_DOCK + below + 14 + foot}px"}
+    narrow: dict[str, object] = {"below": f"{_DOCK_HEIGHT + below + 14 + foot}px"}
     if above:
         wide["above"], narrow["above"] = f"{above + 28}px", f"{above + 20}px"
-    return _root(**wide) + _within(_PHONE, _root(**narrow))
+    return _render_tokens(**wide) + _wrap_rules(_PHONE, _render_tokens(**narrow))
 
 
-def _space_of_turned(above: int, below: int, foot: int) -> str:
+def _render_paged_spacing(above: int, below: int, foot: int) -> str:
     """Pages that are fitted into the window stay clear of the bar, and of the corners where there is nothing beside
     them; in a low window the page needs all of it. The magazine fills the window, corners and all."""
     stack = 0 if below <= _BADGE else below + 14
 
     def room(over: int, under: int, foot: int) -> str:
-        magazine = _rule(_MAGAZINE, **{"--above": "0px", "--below": f"{foot}px"})
-        return _rule(_TURNED, **{"--above": f"{over}px", "--below": f"{under + foot}px"}) + magazine
+        magazine = _render_rule(_MAGAZINE, **{"--above": "0px", "--below": f"{foot}px"})
+        return _render_rule(_PAGED_MODES, **{"--above": f"{over}px", "--below": f"{under + foot}px"}) + magazine
 
     tablet = room(above + 28 if above else 22, stack + 14 if stack else 22, foot)
-    phone = room(above + 20 if above else 12, _DOCK + max(4, stack), foot)
-    usual = room(22, 22, foot) + _within(_TABLET, tablet) + _within(_PHONE, phone)
-    low_phone = _root(foot=f"{foot}px") + room(12, _DOCK + 4, foot)
-    return usual + _within(_LOW, _root(foot="0px") + room(22, 22, 0)) + _within(_LOW_PHONE, low_phone)
+    phone = room(above + 20 if above else 12, _DOCK_HEIGHT + max(4, stack), foot)
+    usual = room(22, 22, foot) + _wrap_rules(_TABLET, tablet) + _wrap_rules(_PHONE, phone)
+    low_phone = _render_tokens(foot=f"{foot}px") + room(12, _DOCK_HEIGHT + 4, foot)
+    return (
+        usual
+        + _wrap_rules(_SHORT_SCREEN, _render_tokens(foot="0px") + room(22, 22, 0))
+        + _wrap_rules(_SHORT_PHONE, low_phone)
+    )
 
 
-def _height(settings: Settings, pieces: list[str]) -> int:
+def _stack_height(settings: Settings, pieces: list[str]) -> int:
     heights = {"logo": LOGO_HEIGHTS[settings["logo"]["size"]], "cta": _BUTTON, "badge": _BADGE}
     return sum(heights[piece] for piece in pieces) + _GAP * max(0, len(pieces) - 1)
 
 
-def _button(settings: Settings) -> str:
+def _render_cta(settings: Settings) -> str:
     if "cta" not in settings:
         return ""
     cta = settings["cta"]
     if "color" not in cta:
-        return _house_button(cta["style"])
-    chosen = colours.parse(cta["color"])
+        return _render_default_cta(cta["style"])
+    chosen = colours.parse_color(cta["color"])
     if cta["style"] == "solid":
-        return _rule(".cta", background=chosen, color=colours.ink(chosen))
+        return _render_rule(".cta", background=chosen, color=colours.text_color_on(chosen))
 
     def outline(scheme: str) -> str:
-        shown = colours.readable(chosen, _grounds(scheme))
-        return _rule(".cta", background=THEMES[scheme]["surface"], color=shown, border_color=shown)
+        shown = colours.make_readable(chosen, _list_grounds(scheme))
+        return _render_rule(".cta", background=THEMES[scheme]["surface"], color=shown, border_color=shown)
 
-    return _by_scheme(settings["brand"]["toolbarTheme"], outline)
+    return _render_by_scheme(settings["brand"]["toolbarTheme"], outline)
 
 
-def _house_button(style: str) -> str:
+def _render_default_cta(style: str) -> str:
     """In the accent of the viewer, which is another for light and for dark readers."""
     if style == "solid":
-        return _rule(".cta", background="var(--accent)", color="var(--accent-ink)")
-    return _rule(".cta", background="var(--surface)", color="var(--accent)", border_color="var(--accent)")
+        return _render_rule(".cta", background="var(--accent)", color="var(--accent-ink)")
+    return _render_rule(".cta", background="var(--surface)", color="var(--accent)", border_color="var(--accent)")
 
 
-def _protect(settings: Settings) -> str:
+def _render_protection(settings: Settings) -> str:
     """Soft deterrents: they stop nobody who means it, and leave screen readers, keys and forms alone."""
     protect = settings["protect"]
     said = ""
     if protect["print"]:
-        hidden = _rule("main, .plain-nav", display="none !important") + _rule(".print-note", display="block")
-        said += _within("@media print", hidden)
+        hidden = _render_rule("main, .plain-nav", display="none !important") + _render_rule(
+            ".print-note", display="block"
+        )
+        said += _wrap_rules("@media print", hidden)
     if protect["select"]:
-        said += _selectable("main", "none") + _rule(".page-text span", cursor="default")
-        said += _selectable("main :is(input, textarea)", "text")  # some browsers would not let anybody type
+        said += _render_user_select("main", "none") + _render_rule(".page-text span", cursor="default")
+        said += _render_user_select("main :is(input, textarea)", "text")  # some browsers would not let anybody type
     if protect["blurOnLeave"]:
-        said += _rule(".is-elsewhere main", filter="blur(18px)")
-        said += _rule(".is-elsewhere .away-note", display="block")
+        said += _render_rule(".is-elsewhere main", filter="blur(18px)")
+        said += _render_rule(".is-elsewhere .away-note", display="block")
     return said
 
 
-def _selectable(selector: str, how: str) -> str:
-    return _rule(selector, user_select=how, **{"-webkit-user-select": how})
+def _render_user_select(selector: str, how: str) -> str:
+    return _render_rule(selector, user_select=how, **{"-webkit-user-select": how})
 
 
-def _badge(settings: Settings) -> str:
-    return _rule(".bar-mark", display="none") if settings["logo"]["hideBadge"] else ""
+def _render_badge(settings: Settings) -> str:
+    return _render_rule(".bar-mark", display="none") if settings["logo"]["hideBadge"] else ""

@@ -9,12 +9,15 @@ from docshare.contract.limits import RANGE_AND_WATERMARK_BYTES, VARIANT_LABEL_CH
 from docshare.contract.plans import MB
 from docshare.contract.problems import Problem
 
-_OVERRIDES: dict[str, fields.Parser[Any]] = {"allowDownload": fields.boolean, "pageRange": fields.page_range}
-_LABEL = fields.text(1, VARIANT_LABEL_CHARS)
+_OVERRIDES: dict[str, fields.Parser[Any]] = {
+    "allowDownload": fields.parse_boolean,
+    "pageRange": fields.parse_page_range,
+}
+_parse_label_text = fields.text_parser(1, VARIANT_LABEL_CHARS)
 
 
 @dataclass(frozen=True)
-class Wish:
+class VariantInput:
     """What a body asks for; None is what it leaves alone. ``label``: ``""`` clears; ``overrides`` the whole set."""
 
     label: str | None = None
@@ -22,19 +25,19 @@ class Wish:
     revoked: bool | None = None
 
 
-def read_create(body: Mapping[str, Any]) -> Wish:
+def parse_create(body: Mapping[str, Any]) -> VariantInput:
     """The body of a create. Raises ``bad_request`` for the first field that is malformed."""
     # A new one is never revoked: a create knows label and overrides only.
-    return Wish(_label(body), _overrides(body))
+    return VariantInput(_parse_label(body), _parse_overrides(body))
 
 
-def read_update(body: Mapping[str, Any]) -> Wish:
+def parse_update(body: Mapping[str, Any]) -> VariantInput:
     """The body of an update. Raises ``bad_request`` for the first field that is malformed."""
-    revoked = fields.boolean("revoked", body["revoked"]) if "revoked" in body else None
-    return Wish(_label(body), _overrides(body), revoked)
+    revoked = fields.parse_boolean("revoked", body["revoked"]) if "revoked" in body else None
+    return VariantInput(_parse_label(body), _parse_overrides(body), revoked)
 
 
-def require_fit(wish: Wish, *, total_pages: int, size: int, watermark: bool) -> None:
+def require_variant_fits(wish: VariantInput, *, total_pages: int, size: int, watermark: bool) -> None:
     """Raise unless the overrides of ``wish`` fit the file: its pages, its ``size`` in bytes and its watermark.
 
     ``bad_request`` for a range beyond the last page and for downloads that cannot be stamped, ``payload_too_large``
@@ -43,7 +46,7 @@ def require_fit(wish: Wish, *, total_pages: int, size: int, watermark: bool) -> 
     overrides = wish.overrides or {}
     last = overrides.get("pageRange", {"to": 0})["to"]
     if last > total_pages:
-        raise fields.refusal("overrides.pageRange", f"within the {total_pages} pages of the document, or both 0")
+        raise fields.field_problem("overrides.pageRange", f"within the {total_pages} pages of the document, or both 0")
     if size <= RANGE_AND_WATERMARK_BYTES:
         return
     limit = f"{RANGE_AND_WATERMARK_BYTES // MB} MB"
@@ -53,7 +56,7 @@ def require_fit(wish: Wish, *, total_pages: int, size: int, watermark: bool) -> 
         raise Problem("bad_request", f"Downloads with a watermark can be allowed on files up to {limit}.")
 
 
-def require_place(variants: int) -> None:
+def require_variant_slot(variants: int) -> None:
     """Raise ``bad_request`` when a file that has ``variants`` can have no more; revoked and redacted ones count."""
     if variants >= VARIANTS_PER_FILE:
         raise Problem(
@@ -63,7 +66,7 @@ def require_place(variants: int) -> None:
         )
 
 
-def require_label(wish: Wish, *, redacted: bool) -> None:
+def require_label_writable(wish: VariantInput, *, redacted: bool) -> None:
     """Raise ``conflict`` when ``wish`` sets the label of a ``redacted`` variant; clearing it is no change."""
     if redacted and wish.label:
         raise Problem(
@@ -73,20 +76,20 @@ def require_label(wish: Wish, *, redacted: bool) -> None:
         )
 
 
-def _label(body: Mapping[str, Any]) -> str | None:
+def _parse_label(body: Mapping[str, Any]) -> str | None:
     if "label" not in body:
         return None
-    return "" if body["label"] == "" else _LABEL("label", body["label"])
+    return "" if body["label"] == "" else _parse_label_text("label", body["label"])
 
 
-def _overrides(body: Mapping[str, Any]) -> dict[str, Any] | None:
+def _parse_overrides(body: Mapping[str, Any]) -> dict[str, Any] | None:
     if "overrides" not in body:
         return None
     sent = body["overrides"]
     if sent == []:
         return {}  # clients of languages that write an empty object so, as for viewerSettings
     if not isinstance(sent, dict):
-        raise fields.refusal("overrides", "an object")
+        raise fields.field_problem("overrides", "an object")
     unknown = sorted(sent.keys() - _OVERRIDES.keys())
     if unknown:
         # Passwords and gates are per file; an override that did nothing would promise one.

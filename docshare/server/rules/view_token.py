@@ -12,11 +12,11 @@ from functools import lru_cache
 from typing import Any
 
 LIFETIME_MS = 7 * 24 * 60 * 60 * 1000  # a tab left open over the weekend is still read from
-LONGEST = 1024  # characters
+MAX_TOKEN_CHARS = 1024  # characters
 
 
 @dataclass(frozen=True)
-class Opening:
+class PageLoad:
     """One load of a share page.
 
     ``public_id`` the id in the address of its beacons; ``content_version`` what was served; ``issued_at`` ms;
@@ -38,7 +38,7 @@ class Opening:
     prefetched: bool = False
 
 
-def sign(secret: bytes, opening: Opening) -> str:
+def sign_token(secret: bytes, opening: PageLoad) -> str:
     """The token of ``opening`` under ``secret``: two base64url parts with a dot between them."""
     fields = [
         opening.public_id,
@@ -46,7 +46,7 @@ def sign(secret: bytes, opening: Opening) -> str:
         opening.issued_at,
         opening.nonce,
         # Where in the document the window lies is nobody's business: how much is hidden could be read from it.
-        opening.pages_before ^ _mask(secret, opening.nonce),
+        opening.pages_before ^ _offset_mask(secret, opening.nonce),
         opening.pages,
         opening.source,
         opening.viewer_mode,
@@ -57,22 +57,22 @@ def sign(secret: bytes, opening: Opening) -> str:
     return f"{payload}.{_encode(_mac(secret, payload))}"
 
 
-def read(secret: bytes, token: str) -> Opening | None:
+def verify_token(secret: bytes, token: str) -> PageLoad | None:
     """What ``token`` says, or None unless it was signed with ``secret``. Its age is for the caller to judge."""
-    return _read(secret, token) if len(token) <= LONGEST and token.isascii() else None
+    return _verify_signed(secret, token) if len(token) <= MAX_TOKEN_CHARS and token.isascii() else None
 
 
 @lru_cache(maxsize=512)  # every beacon of a load brings the same token
-def _read(secret: bytes, token: str) -> Opening | None:
+def _verify_signed(secret: bytes, token: str) -> PageLoad | None:
     payload, _, signature = token.partition(".")
     if not hmac.compare_digest(signature.encode(), _encode(_mac(secret, payload)).encode()):
         return None
     fields: list[Any] = json.loads(_decode(payload))
-    opening = Opening(*fields)
-    return replace(opening, pages_before=opening.pages_before ^ _mask(secret, opening.nonce))
+    opening = PageLoad(*fields)
+    return replace(opening, pages_before=opening.pages_before ^ _offset_mask(secret, opening.nonce))
 
 
-def _mask(secret: bytes, nonce: str) -> int:
+def _offset_mask(secret: bytes, nonce: str) -> int:
     return int.from_bytes(hmac.digest(secret, b"window " + nonce.encode(), "sha256")[:4], "big")
 
 

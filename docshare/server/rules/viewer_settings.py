@@ -6,10 +6,10 @@ from typing import Any
 
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
-from docshare.contract.viewer import VIEWER_BLOCKS, Block, ViewerField, normalise
+from docshare.contract.viewer import VIEWER_BLOCKS, Block, ViewerField, normalize
 
 
-def effective(stored: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
+def effective_settings(stored: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
     """The viewer settings that a reader gets: every field of every block, the defaults filled in.
 
     Parameters: ``stored`` what deviates from the defaults; ``plan`` of the file's owner at this moment.
@@ -17,8 +17,8 @@ def effective(stored: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
     ``cta`` are absent unless they are set, as are fields without a default. Read as a write would read it: what reaches
     a page is harmless, however it came to be stored.
     """
-    stored = _sound(stored)
-    shown = {key: _shown(table, stored.get(key), plan) for key, table in VIEWER_BLOCKS.items()}
+    stored = _drop_invalid(stored)
+    shown = {key: _resolve_block(table, stored.get(key), plan) for key, table in VIEWER_BLOCKS.items()}
     accent = shown["brand"]["accentColor"]
     if shown["cta"] is not None and accent != VIEWER_BLOCKS["brand"]["accentColor"].default:  # type: ignore[index]
         # A button without a colour of its own takes the accent; without either it has that of the viewer.
@@ -26,7 +26,7 @@ def effective(stored: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
     return {key: found for key, found in shown.items() if found is not None}
 
 
-def asset_ids(settings: Mapping[str, Any]) -> frozenset[str]:
+def list_asset_ids(settings: Mapping[str, Any]) -> frozenset[str]:
     """The ids of the assets that ``settings``, a normalised ``viewerSettings`` object, refers to."""
     return frozenset(
         settings[key][name]
@@ -37,23 +37,23 @@ def asset_ids(settings: Mapping[str, Any]) -> frozenset[str]:
     )
 
 
-def _sound(stored: Mapping[str, Any]) -> dict[str, Any]:
+def _drop_invalid(stored: Mapping[str, Any]) -> dict[str, Any]:
     """The blocks of ``stored`` that a settings write would take."""
     sound: dict[str, Any] = {}
     for key, block in stored.items():
         with suppress(Problem):
-            sound |= normalise({key: block}).values
+            sound |= normalize({key: block}).values
     return sound
 
 
-def _shown(table: Block | ViewerField, stored: Any, plan: Plan) -> Any:
+def _resolve_block(table: Block | ViewerField, stored: Any, plan: Plan) -> Any:
     if isinstance(table, ViewerField):
-        return _value(table, stored, plan)
-    values = {name: _value(row, (stored or {}).get(name), plan) for name, row in table.items()}
+        return _resolve_value(table, stored, plan)
+    values = {name: _resolve_value(row, (stored or {}).get(name), plan) for name, row in table.items()}
     block = {name: value for name, value in values.items() if value is not None}
     complete = all(name in block for name, row in table.items() if row.required)
     return block if complete else None
 
 
-def _value(row: ViewerField, stored: object, plan: Plan) -> object:
+def _resolve_value(row: ViewerField, stored: object, plan: Plan) -> object:
     return row.default if stored is None or plan < row.plan else stored

@@ -11,18 +11,18 @@ from dataclasses import dataclass
 
 from docshare.contract import fields
 from docshare.contract.problems import Problem
-from docshare.server.outbound.addresses import Address, Permit, operator_named, public_only
-from docshare.server.outbound.targets import Target, parse_target
+from docshare.server.outbound.addresses import Address, AddressPolicy, is_operator_allowed, is_public
+from docshare.server.outbound.targets import OutboundTarget, parse_target
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-_NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?", re.ASCII)
+_HOST_NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?", re.ASCII)
 # What name services read as a number: 127.1, 0177.0.0.1, 0x7f000001, 2130706433.
-_NUMERIC = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)", re.ASCII)
+_NUMERIC_HOST = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Allowed:
+class AllowedHosts:
     """What the operator lets webhooks call although it is private, over http too: hosts by their ``names``, and
     whatever is found in ``networks``."""
 
@@ -30,49 +30,49 @@ class Allowed:
     networks: tuple[Network, ...]
 
 
-LOOPBACK = Allowed(frozenset(), (ipaddress.IPv4Network("127.0.0.0/8"), ipaddress.IPv6Network("::1/128")))
+LOOPBACK = AllowedHosts(frozenset(), (ipaddress.IPv4Network("127.0.0.0/8"), ipaddress.IPv6Network("::1/128")))
 """All that a listener on this machine may be called at."""
 
 
-def parse_allowed(entries: Iterable[str]) -> Allowed:
+def parse_allowed(entries: Iterable[str]) -> AllowedHosts:
     """Read ``entries``, each a host name in lower case, an IP address or a CIDR. Raises ValueError, which names the
     entry."""
     names, networks = set(), []
     for entry in entries:
-        network = _network(entry)
+        network = _parse_network(entry)
         if network is not None:
             networks.append(network)
         elif _is_name(entry):
             names.add(entry)
         else:
             raise ValueError(f"expected a host name, an IP address or a CIDR, not '{entry}'")
-    return Allowed(frozenset(names), tuple(networks))
+    return AllowedHosts(frozenset(names), tuple(networks))
 
 
-def judge(url: object, allowed: Allowed) -> tuple[Target, Permit]:
+def vet_url(url: object, allowed: AllowedHosts) -> tuple[OutboundTarget, AddressPolicy]:
     """The target of ``url`` and what its host may be found at.
 
     Raises ``bad_request`` for another shape than that of a web address without user name of at most 2048 characters,
     for plain http unless the operator allowed it, and for an IP address that is not permitted.
     """
-    text = fields.web_url("url", url)
+    text = fields.parse_web_url("url", url)
     if "@" in text:  # wherever it stands: to some readers what is before it is a user name
-        raise fields.refusal("url", "an address without @; in a path or a query write %40")
+        raise fields.field_problem("url", "an address without @; in a path or a query write %40")
     try:
         target = parse_target(text)
     except ValueError as error:  # brackets around what is no IPv6 address
-        raise fields.refusal("url", "an address with a host that can exist") from error
+        raise fields.field_problem("url", "an address with a host that can exist") from error
     if target.scheme == "http" and target.host not in allowed.names and not allowed.networks:
-        raise refused(target)
-    permit = _permit(target, allowed)
-    literal = _address(target.host)
+        raise target_problem(target)
+    permit = _make_permit(target, allowed)
+    literal = _parse_address(target.host)
     fits = _is_name(target.host) if literal is None else permit(literal)
     if not fits:
-        raise refused(target)
+        raise target_problem(target)
     return target, permit
 
 
-def refused(target: Target) -> Problem:
+def target_problem(target: OutboundTarget) -> Problem:
     """The refusal of ``target`` for where its host is, or because it is nowhere: one for all, so that nobody learns
     which names the operator's network knows. A host that is not found when it is registered is refused too.
     """
@@ -85,30 +85,30 @@ def refused(target: Target) -> Problem:
     )
 
 
-def _permit(target: Target, allowed: Allowed) -> Permit:
+def _make_permit(target: OutboundTarget, allowed: AllowedHosts) -> AddressPolicy:
     if target.host in allowed.names:
-        return operator_named
+        return is_operator_allowed
 
     def listed(address: Address) -> bool:
-        return operator_named(address) and any(address in network for network in allowed.networks)
+        return is_operator_allowed(address) and any(address in network for network in allowed.networks)
 
     # Plain http goes only where the operator said so, thus to no public address that is not listed.
-    return listed if target.scheme == "http" else lambda address: public_only(address) or listed(address)
+    return listed if target.scheme == "http" else lambda address: is_public(address) or listed(address)
 
 
 def _is_name(host: str) -> bool:
     # A final dot would be a second name of the same host, one that no list and no certificate knows.
-    return _NAME.fullmatch(host) is not None and _NUMERIC.fullmatch(host) is None
+    return _HOST_NAME.fullmatch(host) is not None and _NUMERIC_HOST.fullmatch(host) is None
 
 
-def _address(host: str) -> Address | None:
+def _parse_address(host: str) -> Address | None:
     try:
         return ipaddress.ip_address(host)
     except ValueError:
         return None
 
 
-def _network(entry: str) -> Network | None:
+def _parse_network(entry: str) -> Network | None:
     try:
         return ipaddress.ip_network(entry, strict=False)
     except ValueError:

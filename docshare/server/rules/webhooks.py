@@ -6,15 +6,15 @@ from typing import Any
 
 from docshare.contract import fields, webhooks
 from docshare.contract.problems import Problem
-from docshare.contract.wire import instant
+from docshare.contract.wire import format_instant
 
-_NO_UUID = "00000000-0000-0000-0000-000000000000"
-_NO_FILE = "example.pdf"
-_FORMAT = fields.word(*webhooks.FORMATS)
+_SAMPLE_UUID = "00000000-0000-0000-0000-000000000000"
+_SAMPLE_FILE_NAME = "example.pdf"
+_parse_format = fields.word_parser(*webhooks.FORMATS)
 
 
 @dataclass(frozen=True)
-class Wish:
+class WebhookInput:
     """What a body asks for: the ``url`` as sent, the kinds of ``events`` and the ``format``; ``file`` names the one
     that it is for (empty where the body names none that could exist), None: for all."""
 
@@ -24,19 +24,19 @@ class Wish:
     file: str | None
 
 
-def read_create(body: Mapping[str, Any]) -> Wish:
+def parse_create(body: Mapping[str, Any]) -> WebhookInput:
     """The body of a create. Raises ``bad_request`` for the first field that is malformed."""
     # A malformed fileUuid gets the same 404 as one of nobody.
     file = body.get("fileUuid", "")
-    return Wish(
+    return WebhookInput(
         url=body.get("url"),
-        events=webhooks.event_kinds("events", body.get("events")),
-        format=_FORMAT("format", body["format"]) if "format" in body else webhooks.DEFAULT_FORMAT,
+        events=webhooks.parse_event_kinds("events", body.get("events")),
+        format=_parse_format("format", body["format"]) if "format" in body else webhooks.DEFAULT_FORMAT,
         file=(file if isinstance(file, str) else "") if "fileUuid" in body else None,
     )
 
 
-def require_place(standing: int) -> None:
+def require_webhook_slot(standing: int) -> None:
     """Raise ``bad_request`` when an account with ``standing`` webhooks can have no more; those for one file and those
     that were disabled count too."""
     if standing >= webhooks.WEBHOOKS_PER_ACCOUNT:
@@ -47,11 +47,11 @@ def require_place(standing: int) -> None:
         )
 
 
-def trial(file: tuple[str, str] | None, now: int) -> dict[str, Any]:
+def build_test_event(file: tuple[str, str] | None, now: int) -> dict[str, Any]:
     """The envelope of a test delivery at ``now`` (milliseconds).
 
     Parameters: ``file`` UUID and name of a document that it can tell of; None: there is none, so it makes one up.
     """
     # The data of webhook.test. A real document, so that the link in a Slack message leads somewhere.
-    uuid, name = file or (_NO_UUID, _NO_FILE)
-    return {"event": webhooks.TEST_KIND, "timestamp": instant(now), "data": {"fileUuid": uuid, "fileName": name}}
+    uuid, name = file or (_SAMPLE_UUID, _SAMPLE_FILE_NAME)
+    return {"event": webhooks.TEST_KIND, "timestamp": format_instant(now), "data": {"fileUuid": uuid, "fileName": name}}

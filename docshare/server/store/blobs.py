@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from docshare.server.rules.intake import DISK_FLOOR
+from docshare.server.rules.intake import MIN_FREE_DISK_BYTES
 from docshare.server.store.lock import is_locked
 
 HOLD = "backup.lock"
@@ -122,7 +122,7 @@ class Blobs:
 
     def part(self) -> Part:
         """A new empty partial file, mode 0600."""
-        return Part(self.tmp / f"{self._name()}.part", DISK_FLOOR)
+        return Part(self.tmp / f"{self._name()}.part", MIN_FREE_DISK_BYTES)
 
     def keep(self, part: Part) -> str:
         """Make ``part`` a blob that survives a power cut once this returns; returns its key.

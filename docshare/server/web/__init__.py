@@ -25,7 +25,7 @@ from docshare.server.web import (
 )
 
 
-def prepare(rt: Runtime) -> None:
+def prepare_pages(rt: Runtime) -> None:
     """Make what the pages need of the instance, so that showing the first one stores nothing."""
     for service in (viewing, page_range, watermark, entry, unsubscribe):
         service.prepare(rt)
@@ -33,10 +33,10 @@ def prepare(rt: Runtime) -> None:
 
 def register(app: Flask) -> None:
     """Add the pages and what they load to ``app``."""
-    app.jinja_env.globals["asset"] = assets.url
-    app.jinja_env.globals["oembed_address"] = oembed.discovery_address
+    app.jinja_env.globals["asset"] = assets.asset_url
+    app.jinja_env.globals["oembed_address"] = oembed.oembed_url
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
-    app.after_request(headers.protect)
+    app.after_request(headers.add_security_headers)
     for module in (
         assets,
         beacons,

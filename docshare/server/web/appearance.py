@@ -6,7 +6,7 @@ from docshare.contract.problems import Problem
 from docshare.server.http.views import rt
 from docshare.server.services.files import assets, settings
 from docshare.server.services.links import branding
-from docshare.server.web.public import open_link
+from docshare.server.web.public import require_open_link
 
 # Should a browser ever take one for a document, it must be able to do nothing.
 _POLICY = "default-src 'none'; sandbox; frame-ancestors 'none'"
@@ -22,7 +22,7 @@ def stylesheet(name: str) -> Response:
 
     Another text than the page means is never kept: the settings or the owner's plan changed in between.
     """
-    link = open_link(rt(), name)
+    link = require_open_link(rt(), name)
     made = branding.of(settings.looks(rt(), link).viewer_settings)
     response = Response(made.css, content_type="text/css; charset=utf-8")
     if request.args.get("v") == made.mark:
@@ -33,7 +33,7 @@ def stylesheet(name: str) -> Response:
 @blueprint.get("/<name>/assets/<asset_id>")
 def asset(name: str, asset_id: str) -> Response:
     """One asset of the file behind the link ``name``. Raises what ``open_link`` raises, ``not_found``."""
-    found = assets.shown(rt(), open_link(rt(), name), asset_id)
+    found = assets.shown(rt(), require_open_link(rt(), name), asset_id)
     try:
         if found is None:
             raise FileNotFoundError

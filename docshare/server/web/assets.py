@@ -25,15 +25,15 @@ _TYPES = {
     ".txt": "text/plain; charset=utf-8",
     ".woff2": "font/woff2",
 }
-_PACKED = {".woff2"}  # compressed by its format
-_FOR_GOOD = "public, max-age=31536000, immutable"
-_ASK_AGAIN = "public, max-age=0, must-revalidate"
+_PRECOMPRESSED = {".woff2"}  # compressed by its format
+_CACHE_FOREVER = "public, max-age=31536000, immutable"
+_REVALIDATE = "public, max-age=0, must-revalidate"
 _IMPORT = re.compile(r'^(?:import|}) .*"(\.[^"]+)";$', re.MULTILINE)
 
 blueprint = Blueprint("assets", __name__)
 
 
-def _gather() -> dict[str, Path]:
+def _find_files() -> dict[str, Path]:
     return {
         f"{prefix}{path.relative_to(root).as_posix()}": path
         for prefix, root in _ROOTS.items()
@@ -42,25 +42,25 @@ def _gather() -> dict[str, Path]:
     }
 
 
-def _fingerprint(files: dict[str, Path]) -> str:
+def _compute_fingerprint(files: dict[str, Path]) -> str:
     whole = hashlib.sha256()
     for name, path in files.items():
         whole.update(name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     return whole.hexdigest()[:16]
 
 
-_FILES = _gather()
-_MARK = _fingerprint(_FILES)
+_FILES = _find_files()
+_FINGERPRINT = _compute_fingerprint(_FILES)
 
 
-def url(name: str) -> str:
+def asset_url(name: str) -> str:
     """Address of the static file ``name``, a path below ``static``. Raises KeyError when there is none."""
     _FILES[name]
-    return f"/static/{_MARK}/{name}"
+    return f"/static/{_FINGERPRINT}/{name}"
 
 
 @cache
-def viewer_modules(mode: str, *more: str) -> list[str]:
+def list_viewer_modules(mode: str, *more: str) -> list[str]:
     """Addresses of the modules that every reader of the viewer ``mode`` needs, and of ``more`` and what they need, to
     be loaded at once instead of one import after another. Raises KeyError for a mode that does not exist."""
     found: dict[str, None] = {}
@@ -71,7 +71,7 @@ def viewer_modules(mode: str, *more: str) -> list[str]:
             found[name] = None
             imported = _IMPORT.findall(_FILES[name].read_text(encoding="utf-8"))
             waiting += [posixpath.normpath(posixpath.join(posixpath.dirname(name), path)) for path in imported]
-    return [url(name) for name in sorted(found)]
+    return [asset_url(name) for name in sorted(found)]
 
 
 @blueprint.get("/static/<mark>/<path:name>")
@@ -79,11 +79,11 @@ def static(mark: str, name: str) -> Response:
     """One static file. A page of an earlier version gets today's file, but must not keep it."""
     if name not in _FILES:
         raise Problem("not_found", "There is no such file.")
-    return answers.send(_loaded(name), _FOR_GOOD if mark == _MARK else _ASK_AGAIN)
+    return answers.send_static(_load_file(name), _CACHE_FOREVER if mark == _FINGERPRINT else _REVALIDATE)
 
 
 @cache
-def _loaded(name: str) -> answers.Fixed:
+def _load_file(name: str) -> answers.StaticBody:
     """The static file ``name``, which stays in memory, compressed too; all of them have half a megabyte."""
     path = _FILES[name]
-    return answers.fixed(path.read_bytes(), _TYPES[path.suffix], compress=path.suffix not in _PACKED)
+    return answers.make_static(path.read_bytes(), _TYPES[path.suffix], compress=path.suffix not in _PRECOMPRESSED)

@@ -23,35 +23,35 @@ from docshare.server.web import viewer_cookie
 from docshare.server.web.sign_in import session_cookie
 
 # A reader sends about thirty in a minute, and as many readers as may start behind one address can send them.
-BEACONS = RatePolicy("beacons", 9000, MINUTE, "address")
+BEACON_POLICY = RatePolicy("beacons", 9000, MINUTE, "address")
 
 _TYPES = frozenset({"application/json", "text/plain"})  # the second is what navigator.sendBeacon sends
-_PURPOSES = ("Sec-Purpose", "Purpose", "X-Purpose", "X-Moz")
-_AHEAD = ("prefetch", "prerender", "preview")
-_LONGEST_HOST = 253
+_PURPOSE_HEADERS = ("Sec-Purpose", "Purpose", "X-Purpose", "X-Moz")
+_PREFETCH_PURPOSES = ("prefetch", "prerender", "preview")
+_MAX_HOST_CHARS = 253
 
 blueprint = Blueprint("beacons", __name__)
 
 
-def page_token(link: Link, shown: Sight, viewer_mode: str, *, embedded: bool) -> str:
+def issue_page_token(link: Link, shown: Sight, viewer_mode: str, *, embedded: bool) -> str:
     """The token that the share page of ``link``, asked for by the running request, gives to ``startReading``. What its
     reader sees of the document is ``shown``."""
     facts = PageFacts(
-        source=_source(link, embedded=embedded),
+        source=_find_source(link, embedded=embedded),
         viewer_mode=viewer_mode,
-        referrer=_referrer(),
-        prefetched=loads_ahead(),
+        referrer=_find_referrer_host(),
+        prefetched=is_prefetch(),
     )
     return viewing.token_for(rt(), link, shown.window, facts)
 
 
-def loads_ahead() -> bool:
+def is_prefetch() -> bool:
     """Whether the browser says that it loads this before anybody has asked for it."""
-    said = " ".join(request.headers.get(name, "") for name in _PURPOSES).lower()
-    return any(word in said for word in _AHEAD)
+    said = " ".join(request.headers.get(name, "") for name in _PURPOSE_HEADERS).lower()
+    return any(word in said for word in _PREFETCH_PURPOSES)
 
 
-def _source(link: Link, *, embedded: bool) -> str:
+def _find_source(link: Link, *, embedded: bool) -> str:
     # A variant stays one however its link was opened, or its readers could not be told from others.
     if link.variant is not None:
         return "Variant"
@@ -66,12 +66,12 @@ def take(name: str) -> Response:
     ``unsupported_media_type``."""
     _check_request()
     guessing.require_link_budget(rt(), client_address())
-    viewing.hear(rt(), name, _body(), _sender())
+    viewing.hear(rt(), name, _read_body(), _describe_sender())
     return Response(status=204)
 
 
 def _check_request() -> None:
-    allowance = rt().limits.hit(BEACONS, address_key(client_address()), BEACONS.limit)
+    allowance = rt().limits.hit(BEACON_POLICY, address_key(client_address()), BEACON_POLICY.limit)
     if not allowance.allowed:
         retry = {"Retry-After": str(allowance.reset_s)}
         raise Problem("rate_limited", "Too many beacons from one address.", headers=retry)
@@ -82,27 +82,27 @@ def _check_request() -> None:
         raise Problem("unsupported_media_type", "Send a beacon as JSON.")
 
 
-def _body() -> bytes:
+def _read_body() -> bytes:
     return request.stream.read(viewing.LONGEST_BEACON + 1)
 
 
-def _sender() -> Sender:
+def _describe_sender() -> Sender:
     return Sender(
         user_agent=request.headers.get("User-Agent", ""),
         address=client_address(),
         country=client_country(),
         account_id=sign_in.viewer_account(rt(), session_cookie()),
-        prefetch=loads_ahead(),
-        viewer_token=viewer_cookie.held,
+        prefetch=is_prefetch(),
+        viewer_token=viewer_cookie.read_viewer_token,
     )
 
 
-def _referrer() -> str | None:
+def _find_referrer_host() -> str | None:
     """Host of the page that linked here; None if unknown or this server itself."""
     try:
         host = urlsplit(request.headers.get("Referer", "")).hostname
     except ValueError:
         return None
-    if not host or len(host) > _LONGEST_HOST or host == urlsplit(rt().config.base_url).hostname:
+    if not host or len(host) > _MAX_HOST_CHARS or host == urlsplit(rt().config.base_url).hostname:
         return None
     return host if host.isascii() and host.isprintable() else None

@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from docshare.contract.plans import DAY
-from docshare.contract.wire import instant
+from docshare.contract.wire import format_instant
 from docshare.server.http.views import rt
 from docshare.server.services.files.settings import Looks
 from docshare.server.services.links import branding
@@ -15,7 +15,7 @@ EXPIRY_CORNER = "bl"  # where the pill with the end of the link stands, away fro
 
 
 @dataclass(frozen=True)
-class Face:
+class PageBranding:
     """What the template draws: the address of the ``stylesheet`` or None; ``corners`` that hold anything; ``logo_name``
     for those who do not see the logo, None where it is an ornament; ``last_day``: for readers without scripts, the end
     of a link that ends within a day."""
@@ -26,7 +26,7 @@ class Face:
     last_day: str | None
 
 
-def face(link: Link, looks: Looks) -> Face:
+def page_branding(link: Link, looks: Looks) -> PageBranding:
     """The face of the share page of ``link``, asked for now."""
     made = branding.of(looks.viewer_settings)
     address = f"/{link.public_id}/style.css?v={made.mark}" if made.css else None
@@ -34,8 +34,8 @@ def face(link: Link, looks: Looks) -> Face:
     corners = {corner: [*pieces] for corner, pieces in made.corners.items()}
     if ends is not None:
         corners[EXPIRY_CORNER].insert(0, "expiry")
-    last_day = instant(ends) if ends is not None and ends - rt().clock() < DAY else None
-    return Face(
+    last_day = format_instant(ends) if ends is not None and ends - rt().clock() < DAY else None
+    return PageBranding(
         stylesheet=address,
         corners={corner: pieces for corner, pieces in corners.items() if pieces},
         logo_name=urlsplit(looks.viewer_settings["logo"].get("linkUrl", "")).hostname,
@@ -43,10 +43,10 @@ def face(link: Link, looks: Looks) -> Face:
     )
 
 
-def expiry_facts(link: Link) -> dict[str, Any]:
+def describe_expiry(link: Link) -> dict[str, Any]:
     """What the page's script is told of the end of ``link``: ``expiresAt`` and, since readers' clocks are wrong, what
     time it is; nothing where there is no end that readers may know."""
     ends = branding.told_end(link)
     if ends is None:
         return {}
-    return {"expiresAt": instant(ends), "servedAt": instant(rt().clock())}
+    return {"expiresAt": format_instant(ends), "servedAt": format_instant(rt().clock())}

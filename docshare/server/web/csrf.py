@@ -12,16 +12,16 @@ from flask import request
 from docshare.contract.problems import Problem
 from docshare.server.http.views import own_page, rt
 
-FIELD = "csrf"  # name of the form field, and of nothing else
+CSRF_FIELD = "csrf"  # name of the form field, and of nothing else
 
 
-def require_own_page() -> None:
+def require_same_origin() -> None:
     """Raise ``forbidden`` unless the running request was sent by a page of this server."""
     if not own_page(rt(), request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")):
-        raise _refused()
+        raise _csrf_problem()
 
 
-def require_no_other_site() -> None:
+def require_same_site() -> None:
     """Raise ``forbidden`` for a form that a page of another site sent; for forms where no cookie is worth anything.
 
     Share pages are served with ``Referrer-Policy: no-referrer``, so browsers that send no ``Sec-Fetch-Site`` (old ones,
@@ -31,15 +31,15 @@ def require_no_other_site() -> None:
     origin = request.headers.get("Origin")
     own = origin in (None, "null", rt().config.base_url) if site is None else site in ("same-origin", "none")
     if not own:
-        raise _refused()
+        raise _csrf_problem()
 
 
 def require_token(expected: str) -> None:
     """Raise ``forbidden`` unless the running form post holds the CSRF token ``expected`` of its signed-in session."""
-    given = request.form.get(FIELD, "")
+    given = request.form.get(CSRF_FIELD, "")
     if not hmac.compare_digest(given.encode("utf-8", "replace"), expected.encode()):
-        raise _refused()
+        raise _csrf_problem()
 
 
-def _refused() -> Problem:
+def _csrf_problem() -> Problem:
     return Problem("forbidden", "This was not sent from a page of this server.", hint="Load the page again and repeat.")

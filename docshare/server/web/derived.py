@@ -7,10 +7,10 @@ from pathlib import Path
 from flask import Response, request
 from werkzeug.wsgi import wrap_file
 
-_READ_WHOLE = 128 * 1024  # bytes; of larger files a slow reader must not hold a copy in memory
+_MAX_BUFFERED_BYTES = 128 * 1024  # bytes; of larger files a slow reader must not hold a copy in memory
 
 
-def answer(path: Path, media_type: str) -> Response:
+def send_derived(path: Path, media_type: str) -> Response:
     """The file at ``path`` whole, or 304 where the reader has it. Raises FileNotFoundError.
 
     Flask's ``send_file`` answers ranges besides, which nobody asks of a page, and looking for them is most of what it
@@ -24,7 +24,7 @@ def answer(path: Path, media_type: str) -> Response:
         source.close()
         return Response(status=304, headers={"ETag": tag})
     headers = {"ETag": tag, "Content-Length": str(facts.st_size)}
-    if facts.st_size <= _READ_WHOLE:
+    if facts.st_size <= _MAX_BUFFERED_BYTES:
         with source:
             return Response(source.read(), headers=headers, content_type=media_type)
     body = wrap_file(request.environ, source)

@@ -10,10 +10,10 @@ from docshare.server.http.rate_limits import address_key
 from docshare.server.http.views import client_address, client_country, rt
 from docshare.server.services.links import downloads
 from docshare.server.web import csrf, troubles, viewer_cookie
-from docshare.server.web.public import open_link
+from docshare.server.web.public import require_open_link
 from docshare.server.web.sign_in import session_cookie
 
-DOWNLOADS = RatePolicy("downloads", 60, MINUTE, "address")
+DOWNLOAD_POLICY = RatePolicy("downloads", 60, MINUTE, "address")
 
 blueprint = Blueprint("downloads", __name__)
 
@@ -25,23 +25,25 @@ def download(name: str) -> Response:
     A refusal is a page: the form is sent by a person. Never built from a slug, as all that a page loads.
     """
     try:
-        return _copy(name)
+        return _send_copy(name)
     except Problem as problem:
-        if problem.extra.get("reason") == troubles.ASKS:
+        if problem.extra.get("reason") == troubles.GATE_REASON:
             return make_response(redirect(f"/{name}", 303))  # its page asks; what was given before is worth nothing now
-        return troubles.page(problem)
+        return troubles.render_problem_page(problem)
 
 
-def _copy(name: str) -> Response:
-    csrf.require_no_other_site()
-    allowance = rt().limits.hit(DOWNLOADS, address_key(client_address()), DOWNLOADS.limit)
+def _send_copy(name: str) -> Response:
+    csrf.require_same_site()
+    allowance = rt().limits.hit(DOWNLOAD_POLICY, address_key(client_address()), DOWNLOAD_POLICY.limit)
     if not allowance.allowed:
         retry = {"Retry-After": str(allowance.reset_s)}
         raise Problem("rate_limited", "Too many downloads from one address.", headers=retry, extra={"reason": "busy"})
-    link = open_link(rt(), name)
+    link = require_open_link(rt(), name)
     if link.public_id not in (name, name.lower()):
         raise Problem("not_found", "There is no such link.")
-    copy = downloads.take(rt(), link, session_cookie(), viewer_cookie.held(link), client_country(), client_address())
-    response = answers.from_file(copy.file, copy.size, "application/pdf")
+    copy = downloads.take(
+        rt(), link, session_cookie(), viewer_cookie.read_viewer_token(link), client_country(), client_address()
+    )
+    response = answers.file_response(copy.file, copy.size, "application/pdf")
     response.headers["Content-Disposition"] = content_disposition("attachment", copy.name)
     return response

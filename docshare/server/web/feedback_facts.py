@@ -12,7 +12,7 @@ from docshare.server.services.readership import readers
 from docshare.server.web.sign_in import session_cookie
 
 
-def facts(link: Link, shown: Sight) -> dict[str, Any]:
+def build_feedback_facts(link: Link, shown: Sight) -> dict[str, Any]:
     """The facts ``feedback`` and ``hotspots`` of the page of ``link`` for whoever sees what is ``shown``."""
     offer = readers.offered(rt(), link)
     base = f"/{link.public_id}"
@@ -25,15 +25,15 @@ def facts(link: Link, shown: Sight) -> dict[str, Any]:
             "receipt": offer.receipt,
             "owner": page_range.is_owner(rt(), link, session_cookie()),
         },
-        "hotspots": [feedback.hotspot(base, row) for row in hotspots.shown(rt(), link, shown.window)],
+        "hotspots": [feedback.hotspot_object(base, row) for row in hotspots.shown(rt(), link, shown.window)],
     }
 
 
-def modules(told: Mapping[str, Any]) -> tuple[str, ...]:
+def list_feedback_modules(told: Mapping[str, Any]) -> tuple[str, ...]:
     """The script that a page with the facts ``told`` needs for them; most pages need none."""
-    return ("viewer/feedback/index.js",) if takes_any(told) or told["hotspots"] else ()
+    return ("viewer/feedback/index.js",) if can_leave_feedback(told) or told["hotspots"] else ()
 
 
-def takes_any(told: Mapping[str, Any]) -> bool:
+def can_leave_feedback(told: Mapping[str, Any]) -> bool:
     """Whether anything can be left on a page with the facts ``told``."""
     return any(told["feedback"][name] for name in ("notes", "marks", "annotations", "receipt"))

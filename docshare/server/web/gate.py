@@ -11,15 +11,15 @@ from docshare.server.services.links import entry
 from docshare.server.services.links.entry import Offer
 from docshare.server.services.links.links import Link
 from docshare.server.web import csrf, gate_page, headers, refused, troubles, viewer_cookie
-from docshare.server.web.gate_page import VALUE, Attempt
-from docshare.server.web.public import embedded_link, found_link
+from docshare.server.web.gate_page import FIELD_PREFIX, RejectedForm
+from docshare.server.web.public import find_embedded_link, find_link
 from docshare.server.web.sign_in import session_cookie
 
 # Each may cost a password hash. An office of hundreds behind one address still fits.
-ENTRIES = RatePolicy("entries", 300, 10 * MINUTE, "address")
+ENTRY_POLICY = RatePolicy("entries", 300, 10 * MINUTE, "address")
 
 # What the reader can do something about stands in the form; any other problem is a page of its own.
-_IN_THE_FORM = frozenset({"forbidden", "unprocessable", "conflict", "rate_limited"})
+_FORM_PROBLEM_CODES = frozenset({"forbidden", "unprocessable", "conflict", "rate_limited"})
 
 blueprint = Blueprint("gate", __name__)
 
@@ -33,10 +33,10 @@ def enter(name: str) -> Response:
     """
     try:
         _check_request()
-        return _enter(name, found_link(rt(), name), embed=False)
+        return _submit(name, find_link(rt(), name), embed=False)
     except Problem as problem:
-        refused.tell(name, problem)
-        return troubles.page(problem)
+        refused.record_denial(name, problem)
+        return troubles.render_problem_page(problem)
 
 
 @blueprint.post("/embed/<name>/enter")
@@ -44,10 +44,10 @@ def enter_embedded(name: str) -> Response:
     """The same inside a frame, where more browsers keep no cookies."""
     try:
         _check_request()
-        answer = _enter(name, embedded_link(rt(), name), embed=True)
+        answer = _submit(name, find_embedded_link(rt(), name), embed=True)
     except Problem as problem:
-        refused.tell(name, problem)
-        answer = troubles.page(problem)
+        refused.record_denial(name, problem)
+        answer = troubles.render_problem_page(problem)
     return headers.allow_framing(answer)
 
 
@@ -57,42 +57,42 @@ def back(name: str) -> Response:
     """Whoever loads the address of an answered form again: back to the page, which asks again."""
     try:
         embed = request.path.startswith("/embed/")
-        (embedded_link if embed else found_link)(rt(), name)
-        return _to_page(name, embed=embed)
+        (find_embedded_link if embed else find_link)(rt(), name)
+        return _redirect_to_page(name, embed=embed)
     except Problem as problem:
-        return troubles.page(problem)
+        return troubles.render_problem_page(problem)
 
 
 def _check_request() -> None:
-    csrf.require_no_other_site()
-    allowance = rt().limits.hit(ENTRIES, address_key(client_address()), ENTRIES.limit)
+    csrf.require_same_site()
+    allowance = rt().limits.hit(ENTRY_POLICY, address_key(client_address()), ENTRY_POLICY.limit)
     if not allowance.allowed:
         retry = {"Retry-After": str(allowance.reset_s)}
         raise Problem("rate_limited", "Too many forms from one address.", headers=retry, extra={"reason": "busy"})
 
 
-def _enter(name: str, link: Link, *, embed: bool) -> Response:
-    answer = _to_page(name, embed=embed)
+def _submit(name: str, link: Link, *, embed: bool) -> Response:
+    answer = _redirect_to_page(name, embed=embed)
     if page_range.is_owner(rt(), link, session_cookie()) or not page_range.for_readers(link).size:
         return answer  # to the document, or to the page that says why there is none; nothing is taken for either
     form = request.form
-    values = {key.removeprefix(VALUE): value for key, value in form.items() if key.startswith(VALUE)}
-    ticket, browser = form.get("ticket", ""), viewer_cookie.bound(link) or ""
+    values = {key.removeprefix(FIELD_PREFIX): value for key, value in form.items() if key.startswith(FIELD_PREFIX)}
+    ticket, browser = form.get("ticket", ""), viewer_cookie.read_gate_secret(link) or ""
     offer = Offer(form.get("password", ""), values, ticket, client_address(), browser)
     try:
         _require_cookies(embed=embed)
-        token = entry.enter(rt(), name, link, viewer_cookie.held(link), offer)
+        token = entry.enter(rt(), name, link, viewer_cookie.read_viewer_token(link), offer)
     except Problem as problem:
-        if problem.code not in _IN_THE_FORM:
+        if problem.code not in _FORM_PROBLEM_CODES:
             raise
-        refused.tell(name, problem)
-        return _again(name, link, Attempt(problem, values), embed=embed)
-    viewer_cookie.keep(answer, link, token)
+        refused.record_denial(name, problem)
+        return _render_gate_again(name, link, RejectedForm(problem, values), embed=embed)
+    viewer_cookie.set_viewer_token(answer, link, token)
     return answer
 
 
 def _require_cookies(*, embed: bool) -> None:
-    if viewer_cookie.works():
+    if viewer_cookie.is_accepted():
         return
     if embed:
         said = "Your browser does not let the document open inside another page."
@@ -101,12 +101,12 @@ def _require_cookies(*, embed: bool) -> None:
     raise Problem("forbidden", said)
 
 
-def _again(name: str, link: Link, attempt: Attempt, *, embed: bool) -> Response:
+def _render_gate_again(name: str, link: Link, attempt: RejectedForm, *, embed: bool) -> Response:
     # What the link asks may have just been changed, so it is looked up once more.
-    link = found_link(rt(), name)
-    standing = entry.standing(rt(), link, viewer_cookie.held, opening=True)
-    return gate_page.page(link, standing, name, embed=embed, attempt=attempt)
+    link = find_link(rt(), name)
+    standing = entry.standing(rt(), link, viewer_cookie.read_viewer_token, opening=True)
+    return gate_page.render_gate(link, standing, name, embed=embed, attempt=attempt)
 
 
-def _to_page(name: str, *, embed: bool) -> Response:
-    return make_response(redirect(f"{'/embed' if embed else ''}/{name}{gate_page.query()}", 303))
+def _redirect_to_page(name: str, *, embed: bool) -> Response:
+    return make_response(redirect(f"{'/embed' if embed else ''}/{name}{gate_page.preserve_query()}", 303))

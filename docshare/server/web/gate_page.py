@@ -16,21 +16,23 @@ from docshare.server.services.links.entry import Standing
 from docshare.server.services.links.links import Link
 from docshare.server.web import viewer_cookie
 
-VALUE = "field-"  # before the key of a field in the form's names: a field may be called ``password``
+FIELD_PREFIX = "field-"  # before the key of a field in the form's names: a field may be called ``password``
 NEUTRAL_TITLE = "Shared document"
 
-_PAGE = re.compile(r"[1-9][0-9]{0,5}", re.ASCII)
+_PAGE_NUMBER = re.compile(r"[1-9][0-9]{0,5}", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Attempt:
+class RejectedForm:
     """What was sent before and not taken: ``values`` by key of the form, ``problem`` why."""
 
     problem: Problem
     values: Mapping[str, str] = field(default_factory=dict)
 
 
-def page(link: Link, standing: Standing, name: str, *, embed: bool, attempt: Attempt | None = None) -> Response:
+def render_gate(
+    link: Link, standing: Standing, name: str, *, embed: bool, attempt: RejectedForm | None = None
+) -> Response:
     """The gate of ``link``, to which its reader came by ``name``, with what is owed of ``standing``."""
     problem = attempt.problem if attempt else None
     errors: dict[str, str] = dict(problem.extra.get("errors", {})) if problem else {}
@@ -42,34 +44,34 @@ def page(link: Link, standing: Standing, name: str, *, embed: bool, attempt: Att
         owed=standing.owed,
         form=standing.asked.form,
         custom=standing.asked.custom,
-        values=_known_of(link, standing) | {key: value for key, value in values.items() if value},
+        values=_known_values(link, standing) | {key: value for key, value in values.items() if value},
         errors=errors,
         problem=problem,
-        action=f"{'/embed' if embed else ''}/{name}/enter{query()}",
+        action=f"{'/embed' if embed else ''}/{name}/enter{preserve_query()}",
         base=f"/{link.public_id}",
-        alone=f"/{link.public_id}{query()}",
-        prefix=VALUE,
+        alone=f"/{link.public_id}{preserve_query()}",
+        prefix=FIELD_PREFIX,
         ticket=entry.ticket(rt()),
         embed=embed,
     )
     response = make_response(body, problem.status if problem else 200)
     response.headers.update(problem.headers if problem else {})
-    viewer_cookie.try_out(response)
-    viewer_cookie.bind(response, link)
+    viewer_cookie.set_trial_cookie(response)
+    viewer_cookie.set_gate_secret(response, link)
     return response
 
 
-def query() -> str:
+def preserve_query() -> str:
     """What of the running request's query goes on with its reader: where to open the page, and that a code led here."""
     kept = []
-    if _PAGE.fullmatch(request.args.get("page", "")):
+    if _PAGE_NUMBER.fullmatch(request.args.get("page", "")):
         kept.append(f"page={request.args['page']}")
     if request.args.get("via") == "qr":
         kept.append("via=qr")
     return "?" + "&".join(kept) if kept else ""
 
 
-def _known_of(link: Link, standing: Standing) -> dict[str, str]:
+def _known_values(link: Link, standing: Standing) -> dict[str, str]:
     """An invitee's address, which they need not type again."""
     if link.invite is None:
         return {}

@@ -27,20 +27,20 @@ _WITH_ANALYTICS = _SOURCES | {
 }
 
 
-def _policy(sources: dict[str, str], ancestors: str) -> str:
+def _render_policy(sources: dict[str, str], ancestors: str) -> str:
     whole = {**sources, "frame-ancestors": ancestors}
     return "; ".join(f"{name} {value}" for name, value in whole.items())
 
 
-_NOT_FRAMABLE = _policy(_SOURCES, "'none'")
-_FRAMABLE = _policy(_SOURCES, "*")
-_FRAMABLE_INSTEAD_OF = {
+_NOT_FRAMABLE = _render_policy(_SOURCES, "'none'")
+_FRAMABLE = _render_policy(_SOURCES, "*")
+_FRAMABLE_POLICIES = {
     None: _FRAMABLE,
-    _policy(_WITH_ANALYTICS, "'none'"): _policy(_WITH_ANALYTICS, "*"),
+    _render_policy(_WITH_ANALYTICS, "'none'"): _render_policy(_WITH_ANALYTICS, "*"),
 }
-_ALL_FRAMABLE = frozenset(_FRAMABLE_INSTEAD_OF.values())
+_ALL_FRAMABLE = frozenset(_FRAMABLE_POLICIES.values())
 
-_HEADERS = (
+_SECURITY_HEADERS = (
     ("Content-Security-Policy", _NOT_FRAMABLE),
     ("X-Frame-Options", "DENY"),
     ("Referrer-Policy", "no-referrer"),
@@ -59,7 +59,7 @@ _HEADERS = (
 )
 # What apps in browsers call from pages of their own. Each caller proves itself by what it sends, or asks for what is
 # public; no cookie counts at these addresses, so credentials are never allowed.
-_OPEN_TO_ALL_ORIGINS = frozenset(
+_CORS_PATHS = frozenset(
     {
         "/oauth/token",
         "/oauth/revoke",
@@ -69,19 +69,19 @@ _OPEN_TO_ALL_ORIGINS = frozenset(
     }
 )
 _PREFLIGHT_SECONDS = "7200"  # the longest that Chromium keeps one
-_ALWAYS = tuple((name.lower(), name, value) for name, value in _HEADERS)
+_DEFAULT_HEADERS = tuple((name.lower(), name, value) for name, value in _SECURITY_HEADERS)
 
 
 def allow_analytics(response: Response) -> Response:
     """Let ``response`` load the analytics that the document's owner has set, and nothing else; for the viewer only."""
-    response.headers["Content-Security-Policy"] = _policy(_WITH_ANALYTICS, "'none'")
+    response.headers["Content-Security-Policy"] = _render_policy(_WITH_ANALYTICS, "'none'")
     return response
 
 
 def allow_framing(response: Response) -> Response:
     """Let any site frame ``response``; for the embed page only."""
     policy = response.headers.get("Content-Security-Policy")
-    response.headers["Content-Security-Policy"] = _FRAMABLE_INSTEAD_OF[policy]
+    response.headers["Content-Security-Policy"] = _FRAMABLE_POLICIES[policy]
     # A site that isolates itself may frame only what says so.
     response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
     return response
@@ -91,15 +91,17 @@ def allow_forms_to(response: Response, address: str) -> Response:
     """Let the form of ``response`` lead on to the site of ``address``: browsers hold redirects to the policy too."""
     parts = urlsplit(address)
     place = f"{parts.scheme}://{parts.netloc}" if parts.netloc else f"{parts.scheme}:"
-    response.headers["Content-Security-Policy"] = _policy(_SOURCES | {"form-action": f"'self' {place}"}, "'none'")
+    response.headers["Content-Security-Policy"] = _render_policy(
+        _SOURCES | {"form-action": f"'self' {place}"}, "'none'"
+    )
     return response
 
 
-def protect(response: Response) -> Response:
+def add_security_headers(response: Response) -> Response:
     """Complete the headers of ``response``; those that a view has set stay. ``/api`` has its own."""
     if request.path.startswith("/api/"):
         return response
-    if request.path in _OPEN_TO_ALL_ORIGINS:
+    if request.path in _CORS_PATHS:
         _allow_all_origins(response)
     # Every page image comes through here, so the headers are looked through once and not once for each.
     present = {name.lower(): value for name, value in response.headers}
@@ -107,7 +109,7 @@ def protect(response: Response) -> Response:
         present["x-frame-options"] = ""
     if present.get("cache-control", "").startswith("public"):
         present["vary"] = ""  # the same for everybody
-    for key, name, value in _ALWAYS:
+    for key, name, value in _DEFAULT_HEADERS:
         if key not in present:
             response.headers.add(name, value)
     return response

@@ -8,7 +8,7 @@ from docshare.server.services.operations import unsubscribe
 from docshare.server.services.operations.unsubscribe import Notice
 from docshare.server.web import troubles
 
-_ON = "on"
+_ON_VALUE = "on"
 
 blueprint = Blueprint("notices", __name__)
 
@@ -16,7 +16,7 @@ blueprint = Blueprint("notices", __name__)
 @blueprint.get("/notices/<token>")
 def show(token: str) -> Response:
     """A page with a button. Looking changes nothing: scanners of mail follow every link."""
-    return _page(token, unsubscribe.find(rt(), token))
+    return _render_notice(token, unsubscribe.find(rt(), token))
 
 
 @blueprint.post("/notices/<token>")
@@ -25,11 +25,11 @@ def change(token: str) -> Response:
     (RFC 8058). No cookie counts here, so a form of another site can do no more than one with the link can."""
     notice = unsubscribe.find(rt(), token)
     if notice is not None:
-        (unsubscribe.unmute if request.form.get("notices") == _ON else unsubscribe.mute)(rt(), notice)
-    return _page(token, unsubscribe.find(rt(), token))
+        (unsubscribe.unmute if request.form.get("notices") == _ON_VALUE else unsubscribe.mute)(rt(), notice)
+    return _render_notice(token, unsubscribe.find(rt(), token))
 
 
-def _page(token: str, notice: Notice | None) -> Response:
+def _render_notice(token: str, notice: Notice | None) -> Response:
     if notice is None:
-        return troubles.page(guessing.no_link())
+        return troubles.render_problem_page(guessing.no_link())
     return make_response(render_template("notices.html", notice=notice, action=f"/notices/{token}"))

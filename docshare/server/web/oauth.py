@@ -17,16 +17,16 @@ from docshare.server.web import csrf, headers, returning, troubles
 from docshare.server.web.sign_in import session_cookie
 
 if TYPE_CHECKING:
-    from docshare.server.web.oauth_server import Server
+    from docshare.server.web.oauth_server import DocshareAuthorizationServer
 
 APPROVE, DENY = "approve", "deny"
-_LOOK_AGAIN = "public, max-age=0, must-revalidate"
+_REVALIDATE = "public, max-age=0, must-revalidate"
 
 blueprint = Blueprint("oauth", __name__)
 
 
 @cache
-def _server() -> "Server":
+def _authorization_server() -> "DocshareAuthorizationServer":
     from docshare.server.web.oauth_server import make_server  # here: it would slow every start
 
     return make_server()
@@ -35,7 +35,7 @@ def _server() -> "Server":
 @blueprint.get("/oauth/authorize")
 def ask() -> Response:
     """The consent page, for whoever is signed in. 400 for what cannot be redirected anywhere, 403 while nobody is."""
-    grant = _asked()
+    grant = _parse_authorization()
     if isinstance(grant, Response):
         return grant
     holder = sign_in.signed_in(rt(), session_cookie())
@@ -44,15 +44,15 @@ def ask() -> Response:
         return returning.ask_to_sign_in(request.full_path, f"{client.name} wants to use your docshare.")
     scopes = {scope: SCOPES[scope] for scope in grant.request.scope.split()}
     host = urlsplit(grant.redirect_uri).netloc or grant.redirect_uri.partition(":")[0]
-    facts = {"app": client.name, "host": host, "scopes": scopes, "holder": holder, "csrf_field": csrf.FIELD}
-    return headers.allow_forms_to(_page("oauth_consent.html", 200, **facts), grant.redirect_uri)
+    facts = {"app": client.name, "host": host, "scopes": scopes, "holder": holder, "csrf_field": csrf.CSRF_FIELD}
+    return headers.allow_forms_to(_render_page("oauth_consent.html", 200, **facts), grant.redirect_uri)
 
 
 @blueprint.post("/oauth/authorize")
 def decide() -> Response:
     """What the owner decided on the consent page: leads back to the app with a code, or with ``access_denied``."""
     try:
-        csrf.require_own_page()
+        csrf.require_same_origin()
         holder = sign_in.signed_in(rt(), session_cookie())
         if holder is None:
             raise Problem("forbidden", "You are not signed in any more.", hint="Sign in, and begin again in the app.")
@@ -61,43 +61,45 @@ def decide() -> Response:
         if decision not in (APPROVE, DENY):
             raise Problem("bad_request", "The form says neither yes nor no.", hint="Begin again in the app.")
     except Problem as problem:
-        return troubles.page(problem)
-    grant = _asked()
+        return troubles.render_problem_page(problem)
+    grant = _parse_authorization()
     if isinstance(grant, Response):
         return grant
     granted = holder.account_id if decision == APPROVE else None
-    answer: Response = _server().create_authorization_response(grant.request, grant_user=granted, grant=grant)
+    answer: Response = _authorization_server().create_authorization_response(
+        grant.request, grant_user=granted, grant=grant
+    )
     return answer
 
 
 @blueprint.post("/oauth/token")
 def token() -> Response:
     """Exchanges a code or a refresh token for tokens (RFC 6749)."""
-    return _answered(lambda: _server().create_token_response())
+    return _respond_to_app(lambda: _authorization_server().create_token_response())
 
 
 @blueprint.post("/oauth/revoke")
 def revoke() -> Response:
     """Ends a token (RFC 7009); one that is unknown has ended already."""
-    return _answered(lambda: _server().create_endpoint_response("revocation"))
+    return _respond_to_app(lambda: _authorization_server().create_endpoint_response("revocation"))
 
 
 @blueprint.get("/.well-known/oauth-authorization-server")
 def describe_server() -> Response:
     """Metadata of the authorization server (RFC 8414)."""
-    return answers.send(_server_metadata(rt().config.base_url), _LOOK_AGAIN)
+    return answers.send_static(_server_metadata(rt().config.base_url), _REVALIDATE)
 
 
 @blueprint.get("/.well-known/oauth-protected-resource")
 def describe_resource() -> Response:
     """Metadata of the API as a protected resource (RFC 9728)."""
-    return answers.send(_resource_metadata(rt().config.base_url), _LOOK_AGAIN)
+    return answers.send_static(_resource_metadata(rt().config.base_url), _REVALIDATE)
 
 
 @cache
-def _server_metadata(base_url: str) -> answers.Fixed:
+def _server_metadata(base_url: str) -> answers.StaticBody:
     methods = ["client_secret_basic", "client_secret_post", "none"]
-    return answers.fixed_json(
+    return answers.make_static_json(
         {
             "issuer": base_url,
             "authorization_endpoint": f"{base_url}/oauth/authorize",
@@ -117,8 +119,8 @@ def _server_metadata(base_url: str) -> answers.Fixed:
 
 
 @cache
-def _resource_metadata(base_url: str) -> answers.Fixed:
-    return answers.fixed_json(
+def _resource_metadata(base_url: str) -> answers.StaticBody:
+    return answers.make_static_json(
         {
             "resource": base_url,
             "authorization_servers": [base_url],
@@ -129,27 +131,27 @@ def _resource_metadata(base_url: str) -> answers.Fixed:
     )
 
 
-def _asked() -> Any:
+def _parse_authorization() -> Any:
     """The grant that the address asks for, checked; or the answer to what cannot be granted."""
     from authlib.oauth2 import OAuth2Error
 
-    from docshare.server.web.oauth_server import from_query
+    from docshare.server.web.oauth_server import parse_query_request
 
-    server = _server()
+    server = _authorization_server()
     try:
-        asked = from_query()
+        asked = parse_query_request()
         return server.get_consent_grant(asked)
     except OAuth2Error as error:
         if not error.redirect_uri:
             said = error.get_error_description() or "The app asked for something that cannot be granted."
             hint = "Nothing was granted. Tell whoever made the app."
-            return troubles.page(Problem("bad_request", said, hint=hint, extra={"reason": "oauth"}))
+            return troubles.render_problem_page(Problem("bad_request", said, hint=hint, extra={"reason": "oauth"}))
         answer = server.handle_error_response(asked, error)
         server.execute_hook("after_create_authorization_response", answer)
         return answer
 
 
-def _answered(work: Any) -> Response:
+def _respond_to_app(work: Any) -> Response:
     """The answer to an app; failures count by address, or secrets could be guessed as fast as the server answers."""
     from authlib.oauth2 import OAuth2Error
 
@@ -163,14 +165,14 @@ def _answered(work: Any) -> Response:
     try:
         answer: Response = work()
     except OAuth2Error as error:  # a request that Authlib was not even shown
-        answer = _server().handle_error_response(None, error)
+        answer = _authorization_server().handle_error_response(None, error)
     if answer.status_code >= 400:
         rt().limits.hit(ADDRESS, key, rt().config.address_limit)
     answer.headers["Cache-Control"] = "no-store"
     return answer
 
 
-def _page(template: str, status: int, **facts: object) -> Response:
+def _render_page(template: str, status: int, **facts: object) -> Response:
     answer = make_response(render_template(template, **facts), status)
     # The form is checked by Origin where Sec-Fetch-Site is missing; see ``csrf``.
     answer.headers["Referrer-Policy"] = "same-origin"

@@ -26,7 +26,7 @@ from flask import Request, Response, make_response, request
 from werkzeug.datastructures import MultiDict
 
 from docshare.contract.limits import URL_CHARS
-from docshare.contract.scopes import SCOPES, known_scopes
+from docshare.contract.scopes import SCOPES, normalize_scopes
 from docshare.server.http.views import rt
 from docshare.server.services.oauth import clients
 from docshare.server.services.oauth import grants as oauth
@@ -35,12 +35,12 @@ from docshare.server.services.oauth.grants import Tokens
 _CLIENT_AUTHENTICATION = ["client_secret_basic", "client_secret_post", "none"]
 _GRANT_TYPES = ("authorization_code", "refresh_token")
 # Authlib quotes these in its answers, and fails over what no answer may hold (RFC 6749, 5.2).
-_QUOTED = ("response_type", "redirect_uri", "grant_type", "client_id", "scope", "code_challenge_method")
-_NEVER_QUOTED = frozenset('"\\')
-_AT_MOST_ONCE = "A parameter is sent twice."
+_ECHOED_PARAMETERS = ("response_type", "redirect_uri", "grant_type", "client_id", "scope", "code_challenge_method")
+_FORBIDDEN_CHARS = frozenset('"\\')
+_DUPLICATE_PARAMETER = "A parameter is sent twice."
 
 
-class _Client:
+class _ClientAdapter:
     """A registered client, as Authlib asks about it."""
 
     def __init__(self, row: clients.Client) -> None:
@@ -53,7 +53,7 @@ class _Client:
         """None: a client says where it wants its answer."""
 
     def get_allowed_scope(self, scope: str | None) -> str | None:
-        return known_scopes(scope)
+        return normalize_scopes(scope)
 
     def check_redirect_uri(self, redirect_uri: str) -> bool:
         return self.row.redirects_to(redirect_uri)
@@ -71,7 +71,7 @@ class _Client:
         return grant_type in _GRANT_TYPES
 
 
-class _Code:
+class _CodeAdapter:
     """An authorization code, as Authlib asks about it."""
 
     code_challenge_method = "S256"
@@ -87,13 +87,13 @@ class _Code:
         return self.row.scopes
 
 
-class _Token:
+class _TokenAdapter:
     """A token, as Authlib asks about it."""
 
     def __init__(self, row: oauth.Token) -> None:
         self.row = row
 
-    def check_client(self, client: _Client) -> bool:
+    def check_client(self, client: _ClientAdapter) -> bool:
         return self.row.client_id == client.row.id
 
     def get_scope(self) -> str:
@@ -117,41 +117,41 @@ class _CodeGrant(grants.AuthorizationCodeGrant):  # type: ignore[misc]  # authli
     def save_authorization_code(self, code: str, request: OAuth2Request) -> None:
         """It was kept when it was made."""
 
-    def query_authorization_code(self, code: str, client: _Client) -> _Code | None:
+    def query_authorization_code(self, code: str, client: _ClientAdapter) -> _CodeAdapter | None:
         found = oauth.find_code(rt(), code, client.row)
-        return _Code(found) if found else None
+        return _CodeAdapter(found) if found else None
 
     def create_token_response(self) -> Any:
         tokens = oauth.exchange(rt(), self.request.authorization_code.row)
         if tokens is None:
             raise InvalidGrantError("Invalid 'code' in request.")
-        return 200, _answer(tokens), self.TOKEN_RESPONSE_HEADER
+        return 200, _token_response(tokens), self.TOKEN_RESPONSE_HEADER
 
 
 class _RefreshGrant(grants.RefreshTokenGrant):  # type: ignore[misc]
     TOKEN_ENDPOINT_AUTH_METHODS = _CLIENT_AUTHENTICATION
 
-    def _validate_request_token(self, client: _Client) -> _Token:
+    def _validate_request_token(self, client: _ClientAdapter) -> _TokenAdapter:
         token = self.request.form.get("refresh_token")
         if token is None:
             raise InvalidRequestError("Missing 'refresh_token' in request.")
         found = oauth.find_refresh(rt(), token, client.row)
         if found is None:
             raise InvalidGrantError("Invalid 'refresh_token' in request.")
-        return _Token(found)
+        return _TokenAdapter(found)
 
     def create_token_response(self) -> Any:
         token, asked = self.request.refresh_token, self.request.payload.scope
-        scopes = known_scopes(asked) if asked else token.get_scope()
+        scopes = normalize_scopes(asked) if asked else token.get_scope()
         if scopes is None:
             raise InvalidScopeError()
         tokens = oauth.refresh(rt(), token.row, scopes)
         if tokens is None:
             raise InvalidGrantError("Invalid 'refresh_token' in request.")
-        return 200, _answer(tokens), self.TOKEN_RESPONSE_HEADER
+        return 200, _token_response(tokens), self.TOKEN_RESPONSE_HEADER
 
 
-class _Challenge(CodeChallenge):  # type: ignore[misc]
+class _S256Challenge(CodeChallenge):  # type: ignore[misc]
     """RFC 9700: S256 and nothing else, for clients with a secret too."""
 
     SUPPORTED_CODE_CHALLENGE_METHOD = ("S256",)
@@ -168,17 +168,17 @@ class _Challenge(CodeChallenge):  # type: ignore[misc]
 class _Revocation(RevocationEndpoint):  # type: ignore[misc]
     CLIENT_AUTH_METHODS = _CLIENT_AUTHENTICATION
 
-    def check_params(self, request: OAuth2Request, _client: _Client) -> None:
+    def check_params(self, request: OAuth2Request, _client: _ClientAdapter) -> None:
         """Called by Authlib, whose own check rejects an unknown ``token_type_hint``. RFC 7009, 2.1: the server may
         ignore the hint, and every kind of token is found without it."""
         if not request.form.get("token"):
             raise InvalidRequestError("Missing 'token' in request.")
 
-    def query_token(self, token_string: str, _hint: str | None) -> _Token | None:
+    def query_token(self, token_string: str, _hint: str | None) -> _TokenAdapter | None:
         found = oauth.find_token(rt(), token_string)
-        return _Token(found) if found else None
+        return _TokenAdapter(found) if found else None
 
-    def revoke_token(self, token: _Token, _request: OAuth2Request) -> None:
+    def revoke_token(self, token: _TokenAdapter, _request: OAuth2Request) -> None:
         oauth.revoke_token(rt(), token.row)
 
 
@@ -202,7 +202,7 @@ class _Payload(OAuth2Payload):  # type: ignore[misc]
         return defaultdict(list, self._values.to_dict(flat=False))
 
 
-class _Asked(OAuth2Request):  # type: ignore[misc]
+class _ParsedRequest(OAuth2Request):  # type: ignore[misc]
     def __init__(self, sent: Request, values: MultiDict[str, str]) -> None:
         super().__init__(method=sent.method, uri=sent.base_url, headers=sent.headers)
         self.payload = _Payload(values)
@@ -216,13 +216,13 @@ class _Asked(OAuth2Request):  # type: ignore[misc]
         return self.payload.data
 
 
-class Server(AuthorizationServer):  # type: ignore[misc]
+class DocshareAuthorizationServer(AuthorizationServer):  # type: ignore[misc]
     """The authorization server of the running application. ``asked`` gives the request that Authlib looks at."""
 
-    def query_client(self, client_id: str) -> _Client | None:
+    def query_client(self, client_id: str) -> _ClientAdapter | None:
         """Called by Authlib."""
         found = clients.find(rt(), client_id)
-        return _Client(found) if found else None
+        return _ClientAdapter(found) if found else None
 
     def get_authorization_grant(self, request: OAuth2Request) -> Any:
         """Called by Authlib, which reports a missing ``response_type`` as one that is not supported."""
@@ -245,7 +245,7 @@ class Server(AuthorizationServer):  # type: ignore[misc]
 
     def create_oauth2_request(self, asked: OAuth2Request | None) -> OAuth2Request:
         """Called by Authlib with what its caller was given."""
-        return asked if asked is not None else from_body()
+        return asked if asked is not None else parse_body_request()
 
     def handle_response(self, status: int, body: Any, headers: list[tuple[str, str]]) -> Response:
         """Called by Authlib."""
@@ -259,32 +259,32 @@ class Server(AuthorizationServer):  # type: ignore[misc]
         """Called by Authlib; nobody listens."""
 
 
-def make_server() -> Server:
+def make_server() -> DocshareAuthorizationServer:
     """The authorization server, with everything it answers to."""
-    server = Server(scopes_supported=list(SCOPES))
-    server.register_grant(_CodeGrant, [_Challenge(required=True)])
+    server = DocshareAuthorizationServer(scopes_supported=list(SCOPES))
+    server.register_grant(_CodeGrant, [_S256Challenge(required=True)])
     server.register_grant(_RefreshGrant)
     server.register_endpoint(_Revocation)
     server.register_extension(_Issuer())
     return server
 
 
-def from_query() -> OAuth2Request:
+def parse_query_request() -> OAuth2Request:
     """What the address of the running request asks. Raises InvalidRequestError as ``_checked``."""
-    return _checked(request.args)
+    return _validate_parameters(request.args)
 
 
-def from_body() -> OAuth2Request:
+def parse_body_request() -> OAuth2Request:
     """What the form in the body of the running request asks. Raises InvalidRequestError as ``_checked`` and for whoever
     says in two ways who they are; InvalidClientError for a header that names nobody."""
-    asked = _checked(request.form)
+    asked = _validate_parameters(request.form)
     scheme, *_ = [*request.headers.get("Authorization", "").split(None, 1), ""]
     if scheme.lower() == "basic":
-        _require_one_client(request.form)
+        _require_one_client_authentication(request.form)
     return asked
 
 
-def _require_one_client(form: MultiDict[str, str]) -> None:
+def _require_one_client_authentication(form: MultiDict[str, str]) -> None:
     """RFC 6749, 2.3: one way of authentication in each request. Authlib would take whichever of two fits, and fails
     over a header that is no text."""
     named = request.authorization
@@ -294,20 +294,20 @@ def _require_one_client(form: MultiDict[str, str]) -> None:
         raise InvalidRequestError("The client says who it is in two ways.")
 
 
-def _checked(values: MultiDict[str, str]) -> OAuth2Request:
+def _validate_parameters(values: MultiDict[str, str]) -> OAuth2Request:
     """Raises InvalidRequestError for parameters that are sent twice (RFC 6749, 3.1 and 3.2), or that no answer could
     quote. It is never redirected: the address to redirect to may be the one that is sent twice."""
     if any(len(values.getlist(name)) > 1 for name in values):
-        raise InvalidRequestError(_AT_MOST_ONCE)
-    for name in _QUOTED:
+        raise InvalidRequestError(_DUPLICATE_PARAMETER)
+    for name in _ECHOED_PARAMETERS:
         text = values.get(name, "")
-        plain = text.isascii() and text.isprintable() and not _NEVER_QUOTED & set(text)
+        plain = text.isascii() and text.isprintable() and not _FORBIDDEN_CHARS & set(text)
         if not plain or len(text) > URL_CHARS:
             raise InvalidRequestError(f"Invalid '{name}' in request.")
-    return _Asked(request, values)
+    return _ParsedRequest(request, values)
 
 
-def _answer(tokens: Tokens) -> dict[str, Any]:
+def _token_response(tokens: Tokens) -> dict[str, Any]:
     return {
         "access_token": tokens.access,
         "token_type": "Bearer",

@@ -8,24 +8,24 @@ from flask import Blueprint, Response, render_template, request
 
 from docshare.contract.limits import REQUESTS
 from docshare.contract.problems import Problem
-from docshare.contract.wire import present
+from docshare.contract.wire import drop_none
 from docshare.server.api import answers
 from docshare.server.http.rate_limits import address_key
 from docshare.server.http.views import client_address, rt
-from docshare.server.pdf.pages import WIDTHS
+from docshare.server.pdf.pages import PAGE_WIDTHS
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import page_range
 from docshare.server.services.links import links, public
 from docshare.server.services.links.links import Link
 from docshare.server.services.links.public import Notice
-from docshare.server.web.public import embedded_link, found_link
+from docshare.server.web.public import find_embedded_link, find_link
 
 PROVIDER = "docshare"
 NEUTRAL_TITLE = "Shared document"
 _WIDTH, _HEIGHT = 800, 600  # pixels of the frame, unless the asking site has less room
-_TALLEST = 3200  # pixels of a thumbnail; of a page that is narrower still there is none
+_MAX_HEIGHT = 3200  # pixels of a thumbnail; of a page that is narrower still there is none
 _PIXELS = re.compile(r"[1-9][0-9]{0,5}", re.ASCII)
-_PORTS = {"http": 80, "https": 443}
+_DEFAULT_PORTS = {"http": 80, "https": 443}
 
 blueprint = Blueprint("oembed", __name__)
 
@@ -39,26 +39,26 @@ def oembed() -> Response:
     for other addresses and for links that are unknown, revoked or dead, so that nothing tells these apart.
     """
     runtime = rt()
-    _count(runtime)
+    _require_rate_limit(runtime)
     if request.args.get("format", "json") != "json":
         raise Problem("not_implemented", "Only format=json is answered here.")
     address = request.args.get("url")
     if not address:
         raise Problem("bad_request", "The parameter 'url' is missing: which share link?")
-    link = _link_at(runtime, address)
+    link = _resolve_address(runtime, address)
     told = public.notice(link)
     if not told.alive:
-        raise _unknown()
-    return answers.json(_document(runtime, told, _pixels("maxwidth"), _pixels("maxheight")))
+        raise _unknown_link_problem()
+    return answers.json_response(_build_document(runtime, told, _read_pixels("maxwidth"), _read_pixels("maxheight")))
 
 
-def discovery_address(base: str) -> str:
+def oembed_url(base: str) -> str:
     """Where the oEmbed document of the share page stands whose own addresses begin with ``base`` (never a slug)."""
     base_url = rt().config.base_url
     return f"{base_url}/oembed?format=json&url={quote(base_url + base, safe='')}"
 
 
-def _count(runtime: Runtime) -> None:
+def _require_rate_limit(runtime: Runtime) -> None:
     """At most as many requests of one address as under /api. Raises ``rate_limited``."""
     key = f"oembed {address_key(client_address())}"
     allowance = runtime.limits.hit(REQUESTS, key, runtime.config.rate_limit)
@@ -66,13 +66,13 @@ def _count(runtime: Runtime) -> None:
         raise Problem("rate_limited", "Too many requests.", headers={"Retry-After": str(allowance.reset_s)})
 
 
-def _document(runtime: Runtime, told: Notice, max_width: int | None, max_height: int | None) -> dict[str, Any]:
+def _build_document(runtime: Runtime, told: Notice, max_width: int | None, max_height: int | None) -> dict[str, Any]:
     base_url, link = runtime.config.base_url, told.link
     title = NEUTRAL_TITLE if told.nameless else link.file.original_name
     width, height = min(_WIDTH, max_width or _WIDTH), min(_HEIGHT, max_height or _HEIGHT)
     frame = f"{base_url}/embed/{link.public_id}"
-    thumbnail, wide, tall = _thumbnail(runtime, told, max_width, max_height) or (None, None, None)
-    return present(
+    thumbnail, wide, tall = _find_thumbnail(runtime, told, max_width, max_height) or (None, None, None)
+    return drop_none(
         {
             "version": "1.0",
             "type": "rich",
@@ -89,45 +89,45 @@ def _document(runtime: Runtime, told: Notice, max_width: int | None, max_height:
     )
 
 
-def _thumbnail(
+def _find_thumbnail(
     runtime: Runtime, told: Notice, max_width: int | None, max_height: int | None
 ) -> tuple[str, int, int] | None:
     """Address and size of the first page that readers see; None where it is not for everybody's eyes, or too large."""
-    link, width = told.link, WIDTHS[0]
+    link, width = told.link, PAGE_WIDTHS[0]
     if told.asks or not told.pages or width > (max_width or width):
         return None
     sight = page_range.sight(runtime, link, None)
     _, page_width, page_height = sight.window.runs(links.page_sizes(runtime, link))[0]
-    height = max(1, round(page_height * width / page_width)) if page_width else _TALLEST + 1
-    if height > min(_TALLEST, max_height or _TALLEST):
+    height = max(1, round(page_height * width / page_width)) if page_width else _MAX_HEIGHT + 1
+    if height > min(_MAX_HEIGHT, max_height or _MAX_HEIGHT):
         return None
     return f"{runtime.config.base_url}/{link.public_id}/pages/1-{width}.jpg?v={sight.mark}", width, height
 
 
-def _link_at(runtime: Runtime, address: str) -> Link:
+def _resolve_address(runtime: Runtime, address: str) -> Link:
     """The link that a share page or embed page of this instance shows at ``address``, with or without a trailing slash.
 
     Raises as ``found_link``, and ``not_found`` for any other address.
     """
     try:
         theirs = urlsplit(address)
-        same = _origin(theirs) == _origin(urlsplit(runtime.config.base_url))
+        same = _parse_origin(theirs) == _parse_origin(urlsplit(runtime.config.base_url))
     except ValueError:  # a malformed host or port
-        raise _unknown() from None
+        raise _unknown_link_problem() from None
     folder, _, name = theirs.path.removesuffix("/").rpartition("/")
     if not same or "@" in theirs.netloc or folder not in ("", "/embed"):
-        raise _unknown()
-    return embedded_link(runtime, name) if folder else found_link(runtime, name)
+        raise _unknown_link_problem()
+    return find_embedded_link(runtime, name) if folder else find_link(runtime, name)
 
 
-def _origin(parts: SplitResult) -> tuple[str, str | None, int | None]:
-    return parts.scheme, parts.hostname, parts.port or _PORTS.get(parts.scheme)
+def _parse_origin(parts: SplitResult) -> tuple[str, str | None, int | None]:
+    return parts.scheme, parts.hostname, parts.port or _DEFAULT_PORTS.get(parts.scheme)
 
 
-def _pixels(name: str) -> int | None:
+def _read_pixels(name: str) -> int | None:
     value = request.args.get(name, "")
     return int(value) if _PIXELS.fullmatch(value) else None
 
 
-def _unknown() -> Problem:
+def _unknown_link_problem() -> Problem:
     return Problem("not_found", "There is no such link.")

@@ -3,17 +3,17 @@
 from dataclasses import dataclass
 
 from docshare.contract.problems import Problem
-from docshare.server.pdf.engine import Unrenderable
+from docshare.server.pdf.engine import UnrenderableError
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import page_range
 from docshare.server.services.files.page_range import Sight
 from docshare.server.services.links.links import Link
 
-CHUNK = 10
+CHUNK_PAGES = 10
 
 
 @dataclass(frozen=True)
-class Chunk:
+class PageChunk:
     """The pages ``first`` to ``last`` of ``total`` that are shown together."""
 
     first: int
@@ -21,10 +21,10 @@ class Chunk:
     total: int
 
     @classmethod
-    def around(cls, page: int, total: int) -> "Chunk":
+    def around(cls, page: int, total: int) -> "PageChunk":
         """The chunk that holds ``page`` (1-based) of a document of ``total`` pages."""
-        first = (page - 1) // CHUNK * CHUNK + 1
-        return cls(first, min(first + CHUNK - 1, total), total)
+        first = (page - 1) // CHUNK_PAGES * CHUNK_PAGES + 1
+        return cls(first, min(first + CHUNK_PAGES - 1, total), total)
 
     def __contains__(self, page: int) -> bool:
         return self.first <= page <= self.last
@@ -32,7 +32,7 @@ class Chunk:
     @property
     def previous(self) -> int | None:
         """First page of the chunk before, None at the beginning."""
-        return self.first - CHUNK if self.first > 1 else None
+        return self.first - CHUNK_PAGES if self.first > 1 else None
 
     @property
     def next(self) -> int | None:
@@ -40,14 +40,14 @@ class Chunk:
         return self.last + 1 if self.last < self.total else None
 
 
-def words(rt: Runtime, link: Link, shown: Sight, chunk: Chunk, address: str) -> dict[int, str]:
+def read_page_texts(rt: Runtime, link: Link, shown: Sight, chunk: PageChunk, address: str) -> dict[int, str]:
     """The text of each page of ``chunk``, in the numbers of the reader at ``address`` who sees what is ``shown``. The
     first page that cannot be read ends it: a bad file costs one wait."""
     found = {}
     for page in range(chunk.first, chunk.last + 1):
         try:
             boxes = page_range.page_text(rt, link, shown.window, page, address)["boxes"]
-        except (Unrenderable, Problem, FileNotFoundError):
+        except (UnrenderableError, Problem, FileNotFoundError):
             break
         found[page] = "\n".join(box[4] for box in boxes)
     return found

@@ -13,8 +13,8 @@ from flask import Blueprint, Response, jsonify, make_response, render_template, 
 
 from docshare.contract.problems import Problem
 from docshare.server.http.views import client_address, rt
-from docshare.server.pdf.engine import Unrenderable
-from docshare.server.pdf.pages import WIDTHS
+from docshare.server.pdf.engine import UnrenderableError
+from docshare.server.pdf.pages import PAGE_WIDTHS
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import page_range, settings, tenants
 from docshare.server.services.files.page_range import Sight
@@ -33,19 +33,19 @@ from docshare.server.web import (
     troubles,
     viewer_cookie,
 )
-from docshare.server.web.beacons import page_token
+from docshare.server.web.beacons import issue_page_token
 from docshare.server.web.owner import wording
 from docshare.server.web.sign_in import session_cookie
 
-PLACEHOLDERS = 200  # pages that stand in the HTML itself; of longer documents, scripts make the others
+MAX_PLACEHOLDERS = 200  # pages that stand in the HTML itself; of longer documents, scripts make the others
 _PAGE_CACHE = "private, max-age=600"
-_NUMBER = re.compile(r"[1-9][0-9]{0,5}", re.ASCII)
+_PAGE_NUMBER = re.compile(r"[1-9][0-9]{0,5}", re.ASCII)
 
 blueprint = Blueprint("public", __name__)
 
 
 @dataclass(frozen=True)
-class Leaf:
+class PageElement:
     """One page as the HTML knows it: number, size in points, whether it is part of the plain version's chunk, whether
     its image is in the HTML at once, and its words where they were asked for."""
 
@@ -64,7 +64,7 @@ def home() -> str:
     if not config.anonymous_uploads:
         return render_template("home.html", base_url=config.base_url)
     most = config.anonymous_limit
-    return render_template("share.html", base_url=config.base_url, most=most, most_words=wording.size(most))
+    return render_template("share.html", base_url=config.base_url, most=most, most_words=wording.format_size(most))
 
 
 @blueprint.get("/<name>")
@@ -72,20 +72,20 @@ def share_page(name: str) -> Response:
     """The share page of a short id, a UUID or a slug. ``?page=`` opens it there, and puts the words of the pages around
     into the HTML for those who read without scripts."""
     try:
-        return _page(found_link(rt(), name), name, embed=False)
+        return _render_share_page(find_link(rt(), name), name, embed=False)
     except Problem as problem:
-        refused.tell(name, problem)
-        return troubles.page(problem)
+        refused.record_denial(name, problem)
+        return troubles.render_problem_page(problem)
 
 
 @blueprint.get("/embed/<name>")
 def embed_page(name: str) -> Response:
     """The same page for framing by any site."""
     try:
-        return headers.allow_framing(_page(embedded_link(rt(), name), name, embed=True))
+        return headers.allow_framing(_render_share_page(find_embedded_link(rt(), name), name, embed=True))
     except Problem as problem:
-        refused.tell(name, problem)
-        return headers.allow_framing(troubles.page(problem))
+        refused.record_denial(name, problem)
+        return headers.allow_framing(troubles.render_problem_page(problem))
 
 
 @blueprint.get("/<name>/pages/<page>-<width>.jpg")
@@ -95,57 +95,59 @@ def page_image(name: str, page: str, width: str) -> Response:
     Raises what ``open_link`` and ``_page_of`` raise, ``unavailable``, ``unprocessable`` for one that cannot be drawn.
     """
     runtime = rt()
-    link = open_link(runtime, name)
-    if width not in map(str, WIDTHS):
+    link = require_open_link(runtime, name)
+    if width not in map(str, PAGE_WIDTHS):
         raise guessing.no_link()
-    shown = _sight(link)
-    number = _page_of(shown, page)
+    shown = _find_view(link)
+    number = _resolve_page_number(shown, page)
     file, blob = link.file, runtime.blobs.path(link.file.blob)
     asked = (file.uuid, file.content_version, blob, number, int(width))
     watermark, tenant = shown.watermark, tenants.of_reader(file, client_address())
     if watermark is not None and watermark.personal:
         stamp = partial(runtime.pages.stamped, *asked, watermark.mark, tenant)
-        return _page_answer(lambda: Response(stamp(), content_type="image/jpeg"))
+        return _send_page_part(lambda: Response(stamp(), content_type="image/jpeg"))
     make = partial(runtime.pages.image, *asked, watermark and watermark.mark, tenant)
-    return _page_answer(lambda: derived.answer(make(), "image/jpeg"))
+    return _send_page_part(lambda: derived.send_derived(make(), "image/jpeg"))
 
 
 @blueprint.get("/<name>/text/<page>.json")
 def page_text(name: str, page: str) -> Response:
     """Text and links of one page, for the text layer and for finding. Raises as ``page_image``."""
     runtime = rt()
-    link = open_link(runtime, name)
-    shown = _sight(link)
-    number = _page_of(shown, page)
+    link = require_open_link(runtime, name)
+    shown = _find_view(link)
+    number = _resolve_page_number(shown, page)
     file, blob = link.file, runtime.blobs.path(link.file.blob)
     if shown.window.covers(file.total_pages):
         tenant = tenants.of_reader(file, client_address())
         make = partial(runtime.pages.text, file.uuid, file.content_version, blob, number, tenant)
-        return _page_answer(lambda: derived.answer(make(), "application/json"))
-    return _page_answer(lambda: jsonify(page_range.page_text(runtime, link, shown.window, int(page), client_address())))
+        return _send_page_part(lambda: derived.send_derived(make(), "application/json"))
+    return _send_page_part(
+        lambda: jsonify(page_range.page_text(runtime, link, shown.window, int(page), client_address()))
+    )
 
 
-def open_link(runtime: Runtime, name: str) -> Link:
+def require_open_link(runtime: Runtime, name: str) -> Link:
     """The link ``name``, which the sender of the running request may read. Everything that serves or takes a byte of a
     document comes through here, but for the page itself, which asks for what is owed instead.
 
     Raises as ``found_link``, ``gone`` with its reason, ``not_found`` where the range has no page any more, and
     ``forbidden`` while something is owed.
     """
-    link = found_link(runtime, name)
-    standing = _standing(link, opening=False)
+    link = find_link(runtime, name)
+    standing = _check_entry(link, opening=False)
     page_range.require_pages(runtime, link, session_cookie())
     if standing.owed:
-        raise troubles.asks()
+        raise troubles.gate_problem()
     return link
 
 
-def embedded_link(runtime: Runtime, name: str) -> Link:
+def find_embedded_link(runtime: Runtime, name: str) -> Link:
     """The link ``name`` for a page inside a frame, which is never built from a slug. Raises as ``found_link``."""
     return guessing.find_link(runtime, name, client_address(), ids_only=True)
 
 
-def found_link(runtime: Runtime, name: str) -> Link:
+def find_link(runtime: Runtime, name: str) -> Link:
     """The link ``name``, whatever its state.
 
     Raises as ``guessing.find_link``.
@@ -153,37 +155,37 @@ def found_link(runtime: Runtime, name: str) -> Link:
     return guessing.find_link(runtime, name, client_address())
 
 
-def _standing(link: Link, *, opening: bool) -> Standing:
+def _check_entry(link: Link, *, opening: bool) -> Standing:
     """What the sender of the running request owes ``link``; its owner owes nothing. Raises ``gone``."""
     # Asked where it matters only: every page image comes here.
     owner = link.file.frozen_at is not None and page_range.is_owner(rt(), link, session_cookie())
-    found = entry.standing(rt(), link, viewer_cookie.held, opening=opening, owner=owner)
+    found = entry.standing(rt(), link, viewer_cookie.read_viewer_token, opening=opening, owner=owner)
     if found.owed and page_range.is_owner(rt(), link, session_cookie()):
         return replace(found, owed=frozenset())
     return found
 
 
-def _page(link: Link, name: str, *, embed: bool) -> Response:
+def _render_share_page(link: Link, name: str, *, embed: bool) -> Response:
     """The share page of ``link``, or the page that asks for what is owed before."""
-    standing = _standing(link, opening=True)
+    standing = _check_entry(link, opening=True)
     try:
         # Asked first: nobody is to give a password, an address or a unit of the view limit for no pages.
         page_range.require_pages(rt(), link, session_cookie())
     except Problem as problem:
-        return troubles.page(problem, status=200)
+        return troubles.render_problem_page(problem, status=200)
     if standing.owed:
-        return gate_page.page(link, standing, name, embed=embed)
-    return _viewer(link, embed=embed)
+        return gate_page.render_gate(link, standing, name, embed=embed)
+    return _render_viewer(link, embed=embed)
 
 
-def _sight(link: Link) -> Sight:
-    return page_range.sight(rt(), link, session_cookie(), viewer_cookie.held(link))
+def _find_view(link: Link) -> Sight:
+    return page_range.sight(rt(), link, session_cookie(), viewer_cookie.read_viewer_token(link))
 
 
-def _page_of(shown: Sight, page: str) -> int:
+def _resolve_page_number(shown: Sight, page: str) -> int:
     """The document's number of the page that the reader calls ``page``, of the content and window that ``?v=`` names.
     A hidden page answers as one that the document does not have."""
-    if _NUMBER.fullmatch(page) is None or request.args.get("v") != shown.mark:
+    if _PAGE_NUMBER.fullmatch(page) is None or request.args.get("v") != shown.mark:
         raise guessing.no_link()
     try:
         return shown.window.of_document(int(page))
@@ -191,11 +193,11 @@ def _page_of(shown: Sight, page: str) -> int:
         raise guessing.no_link() from None
 
 
-def _page_answer(make: Callable[[], Response]) -> Response:
+def _send_page_part(make: Callable[[], Response]) -> Response:
     for _ in range(2):
         try:
             response = make()
-        except Unrenderable:
+        except UnrenderableError:
             raise Problem("unprocessable", "This page cannot be shown.") from None
         except FileNotFoundError:
             continue  # newer pages pushed it out since it was found, or the file was destroyed
@@ -204,14 +206,14 @@ def _page_answer(make: Callable[[], Response]) -> Response:
     raise guessing.no_link()
 
 
-def _viewer(link: Link, *, embed: bool) -> Response:
-    file, shown = link.file, _sight(link)
+def _render_viewer(link: Link, *, embed: bool) -> Response:
+    file, shown = link.file, _find_view(link)
     total = shown.window.size
     asked = request.args.get("page", "")
-    start = min(int(asked), total) if _NUMBER.fullmatch(asked) else 1
+    start = min(int(asked), total) if _PAGE_NUMBER.fullmatch(asked) else 1
     runs = shown.window.runs(links.page_sizes(rt(), link))
-    chunk = plain.Chunk.around(start, total)
-    words = plain.words(rt(), link, shown, chunk, client_address()) if asked else {}
+    chunk = plain.PageChunk.around(start, total)
+    words = plain.read_page_texts(rt(), link, shown, chunk, client_address()) if asked else {}
     base = f"/{link.public_id}"
     looks = settings.looks(rt(), link)
     facts = {
@@ -220,40 +222,42 @@ def _viewer(link: Link, *, embed: bool) -> Response:
         "pages": total,
         "sizes": runs,
         "start": start,
-        "token": page_token(link, shown, looks.viewer_mode, embedded=embed),
+        "token": issue_page_token(link, shown, looks.viewer_mode, embedded=embed),
         "beaconUrl": f"{base}/beacon",
         "viewerMode": looks.viewer_mode,
         "viewerSettings": looks.viewer_settings,
-        **branding.expiry_facts(link),
-        **feedback_facts.facts(link, shown),
+        **branding.describe_expiry(link),
+        **feedback_facts.build_feedback_facts(link, shown),
     }
     response = make_response(
         render_template(
             "viewer.html",
             facts=facts,
             name=file.original_name,
-            face=branding.face(link, looks),
+            face=branding.page_branding(link, looks),
             embed=embed,
             download=downloads.offered(rt(), link, session_cookie()),
             chunk=chunk,
-            leaves=_leaves(runs, chunk, start, words),
-            modules=assets.viewer_modules(looks.viewer_mode, *feedback_facts.modules(facts)),
+            leaves=_list_page_elements(runs, chunk, start, words),
+            modules=assets.list_viewer_modules(looks.viewer_mode, *feedback_facts.list_feedback_modules(facts)),
         )
     )
-    if feedback_facts.takes_any(facts):
-        viewer_cookie.try_out(response)
+    if feedback_facts.can_leave_feedback(facts):
+        viewer_cookie.set_trial_cookie(response)
     return headers.allow_analytics(response) if "ga4Id" in looks.viewer_settings else response
 
 
-def _leaves(runs: list[list[float]], chunk: plain.Chunk, start: int, words: dict[int, str]) -> list[Leaf]:
+def _list_page_elements(
+    runs: list[list[float]], chunk: plain.PageChunk, start: int, words: dict[int, str]
+) -> list[PageElement]:
     """The pages that stand in the HTML: all of a short document, of a longer one those of the plain version."""
     leaves = []
     first = 1
     for count, width, height in runs:
         last = first + int(count) - 1
         shown = range(first, last + 1)
-        if chunk.total > PLACEHOLDERS:
+        if chunk.total > MAX_PLACEHOLDERS:
             shown = range(max(first, chunk.first), min(last, chunk.last) + 1)
-        leaves += [Leaf(page, width, height, page in chunk, page == start, words.get(page)) for page in shown]
+        leaves += [PageElement(page, width, height, page in chunk, page == start, words.get(page)) for page in shown]
         first = last + 1
     return leaves

@@ -6,14 +6,14 @@ from typing import Any
 
 from flask import Blueprint, Response, jsonify, make_response, render_template, request
 
-from docshare.contract.features import operation_plan
+from docshare.contract.features import required_plan
 from docshare.contract.problems import Problem
-from docshare.contract.wire import present
-from docshare.report import Material, Picture, draw, pictured_pages
+from docshare.contract.wire import drop_none
+from docshare.report import ReportInput, Thumbnail, list_thumbnail_pages, render_report
 from docshare.server.api.represent import feedback as represent_feedback
 from docshare.server.api.represent import readership
 from docshare.server.http.views import rt
-from docshare.server.pdf.pages import WIDTHS
+from docshare.server.pdf.pages import PAGE_WIDTHS
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import sign_in
 from docshare.server.services.accounts.callers import Caller
@@ -23,8 +23,8 @@ from docshare.server.services.readership import report
 from docshare.server.web import returning, troubles
 from docshare.server.web.sign_in import session_cookie
 
-_ENDED = ("expired", "burned")
-_WIDTH = min(WIDTHS)  # pixels
+_ENDED_STATES = ("expired", "burned")
+_WIDTH = min(PAGE_WIDTHS)  # pixels
 
 blueprint = Blueprint("report", __name__)
 
@@ -36,11 +36,11 @@ def page(name: str) -> Response:
     if caller is None:
         return returning.ask_to_sign_in(request.path, "Who has read a document is for its owner.")
     try:
-        material = _material(rt(), caller, name)
+        material = _gather_report_input(rt(), caller, name)
     except Problem:
-        return troubles.page(_unknown())
+        return troubles.render_problem_page(_unknown_link_problem())
     return make_response(
-        render_template("readership.html", name=material.name, made=material.made, content=draw(material))
+        render_template("readership.html", name=material.name, made=material.made, content=render_report(material))
     )
 
 
@@ -52,52 +52,52 @@ def now(name: str) -> Response:
     """
     caller = sign_in.caller(rt(), session_cookie())
     if caller is None:
-        raise _unknown()
+        raise _unknown_link_problem()
     try:
-        found = _report(rt(), caller, name)
+        found = _load_report(rt(), caller, name)
     except Problem:
-        raise _unknown() from None
-    return jsonify(present({"activeReaders": found["summary"].get("activeReaders")}))
+        raise _unknown_link_problem() from None
+    return jsonify(drop_none({"activeReaders": found["summary"].get("activeReaders")}))
 
 
-def _material(runtime: Runtime, caller: Caller, name: str) -> Material:
+def _gather_report_input(runtime: Runtime, caller: Caller, name: str) -> ReportInput:
     """Everything that the caller's plan shows of the file. Raises what ``readership.report`` raises."""
-    found = _report(runtime, caller, name)
+    found = _load_report(runtime, caller, name)
     file = found["file"]
-    material = Material(found, runtime.clock(), code=f"/api/files/{file['shortId']}/qr-code")
-    if _may(caller, "readership.pages"):
-        material = replace(material, pages=readership.pages(report.pages(runtime, caller, name)))
-    if _may(caller, "readership.marks"):
+    material = ReportInput(found, runtime.clock(), code=f"/api/files/{file['shortId']}/qr-code")
+    if _is_on_plan(caller, "readership.pages"):
+        material = replace(material, pages=readership.pages_object(report.pages(runtime, caller, name)))
+    if _is_on_plan(caller, "readership.marks"):
         material = replace(
             material,
-            marks=represent_feedback.page_marks(feedback.marks_of(runtime, caller, name)),
-            annotations=represent_feedback.annotations(feedback.annotations_of(runtime, caller, name)),
-            feedback=represent_feedback.feedback(feedback.told(runtime, caller, name)),
+            marks=represent_feedback.page_marks_object(feedback.marks_of(runtime, caller, name)),
+            annotations=represent_feedback.annotations_object(feedback.annotations_of(runtime, caller, name)),
+            feedback=represent_feedback.feedback_object(feedback.told(runtime, caller, name)),
         )
-    return replace(material, pictures=_pictures(runtime, file, pictured_pages(material)))
+    return replace(material, pictures=_list_thumbnails(runtime, file, list_thumbnail_pages(material)))
 
 
-def _report(runtime: Runtime, caller: Caller, name: str) -> dict[str, Any]:
-    return readership.report(runtime.config.base_url, report.report(runtime, caller, name))
+def _load_report(runtime: Runtime, caller: Caller, name: str) -> dict[str, Any]:
+    return readership.report_object(runtime.config.base_url, report.report(runtime, caller, name))
 
 
-def _may(caller: Caller, operation: str) -> bool:
-    return caller.plan >= operation_plan(operation)
+def _is_on_plan(caller: Caller, operation: str) -> bool:
+    return caller.plan >= required_plan(operation)
 
 
-def _pictures(runtime: Runtime, file: dict[str, Any], numbers: list[int]) -> dict[int, Picture]:
+def _list_thumbnails(runtime: Runtime, file: dict[str, Any], numbers: list[int]) -> dict[int, Thumbnail]:
     """The page images that the owner's share page shows, small; none of a link that has ended, which serves none."""
     link = links.resolve(runtime, file["uuid"])
-    if link is None or link.state in _ENDED:
+    if link is None or link.state in _ENDED_STATES:
         return {}
-    shapes = _shapes(links.page_sizes(runtime, link), numbers)
+    shapes = _page_sizes(links.page_sizes(runtime, link), numbers)
     return {
-        number: Picture(f"/{file['shortId']}/pages/{number}-{_WIDTH}.jpg?v={file['contentVersion']}", *shape)
+        number: Thumbnail(f"/{file['shortId']}/pages/{number}-{_WIDTH}.jpg?v={file['contentVersion']}", *shape)
         for number, shape in shapes.items()
     }
 
 
-def _shapes(runs: list[list[float]], numbers: list[int]) -> dict[int, tuple[int, int]]:
+def _page_sizes(runs: list[list[float]], numbers: list[int]) -> dict[int, tuple[int, int]]:
     """Width and height in points of those pages that the document has; ``numbers`` ascending."""
     found: dict[int, tuple[int, int]] = {}
     last = 0
@@ -108,5 +108,5 @@ def _shapes(runs: list[list[float]], numbers: list[int]) -> dict[int, tuple[int,
     return found
 
 
-def _unknown() -> Problem:
+def _unknown_link_problem() -> Problem:
     return Problem("not_found", "There is no such link.")

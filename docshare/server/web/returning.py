@@ -10,33 +10,35 @@ from docshare.server.http.views import rt
 _COOKIE = "docshare_next"
 _SECONDS = 15 * 60  # a sign-in link works for ten minutes
 # Pages that send people away to sign in. One slash: two would begin the name of another host.
-_PLACES = re.compile(r"/(oauth/authorize\?|readership/|(?:account|files|trash|webhooks|dashboard)(?![^/?]))[!-~]*")
-_LONGEST = 4_000
+_RETURN_PATHS = re.compile(
+    r"/(oauth/authorize\?|readership/|(?:account|files|trash|webhooks|dashboard)(?![^/?]))[!-~]*"
+)
+_MAX_PATH_CHARS = 4_000
 
 
 def ask_to_sign_in(path: str, why: str) -> Response:
     """The page for whoever has to sign in before they see ``path`` (with its query), which they come back to; ``why``
     is a sentence."""
     answer = make_response(render_template("sign_in_first.html", why=why), 403)
-    if fits(path):
+    if is_return_path(path):
         answer.set_cookie(
             _COOKIE, path, max_age=_SECONDS, path="/login", secure=rt().config.secure, httponly=True, samesite="Lax"
         )
     return answer
 
 
-def wanted(otherwise: str) -> str:
+def return_path(otherwise: str) -> str:
     """The path to go on to in the running request, ``otherwise`` when nobody wanted anything."""
     path = request.cookies.get(_COOKIE, "")
-    return path if fits(path) else otherwise
+    return path if is_return_path(path) else otherwise
 
 
-def forget(answer: AnyResponse) -> None:
+def clear_return_path(answer: AnyResponse) -> None:
     """Lead there once."""
     if _COOKIE in request.cookies:
         answer.delete_cookie(_COOKIE, path="/login", secure=rt().config.secure, httponly=True, samesite="Lax")
 
 
-def fits(path: str) -> bool:
+def is_return_path(path: str) -> bool:
     """Whether ``path`` is a page of this site that asks to sign in."""
-    return len(path) <= _LONGEST and "\\" not in path and _PLACES.fullmatch(path) is not None
+    return len(path) <= _MAX_PATH_CHARS and "\\" not in path and _RETURN_PATHS.fullmatch(path) is not None

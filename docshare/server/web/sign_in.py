@@ -12,13 +12,13 @@ from docshare.server.web import csrf, returning
 
 blueprint = Blueprint("sign_in", __name__)
 
-_LONGEST = 254  # characters of an address that are shown again
+_MAX_EMAIL_CHARS = 254  # characters of an address that are shown again
 
 
 @blueprint.get("/login")
 def holder() -> Response:
     """Who is signed in here, with a button to sign out; else how to sign in."""
-    return _page(holder=sign_in.signed_in(rt(), session_cookie()))
+    return _render_page(holder=sign_in.signed_in(rt(), session_cookie()))
 
 
 @blueprint.post("/login")
@@ -27,29 +27,29 @@ def enter_by_password() -> AnyResponse:
     wrong ones."""
     email, password = request.form.get("email", ""), request.form.get("password", "")
     try:
-        csrf.require_own_page()
-        return _entered(passwords.enter(rt(), email, password, client_address()))
+        csrf.require_same_origin()
+        return _start_session(passwords.enter(rt(), email, password, client_address()))
     except Problem as problem:
-        return _page(refusal=problem, email_typed=email[:_LONGEST])
+        return _render_page(refusal=problem, email_typed=email[:_MAX_EMAIL_CHARS])
 
 
 @blueprint.get("/login/<token>")
 def link(token: str) -> Response:
     """The page of a sign-in link; opening it changes nothing. 410 for a link that is spent."""
     try:
-        return _page(email=sign_in.link_email(rt(), token))
+        return _render_page(email=sign_in.link_email(rt(), token))
     except Problem as problem:
-        return _page(problem=problem)
+        return _render_page(problem=problem)
 
 
 @blueprint.post("/login/<token>")
 def enter(token: str) -> AnyResponse:
     """Use the link up and sign in. 410 for a link that is spent, 403 when another site posted the form."""
     try:
-        csrf.require_own_page()
-        return _entered(sign_in.sign_in(rt(), token))
+        csrf.require_same_origin()
+        return _start_session(sign_in.sign_in(rt(), token))
     except Problem as problem:
-        return _page(problem=problem)
+        return _render_page(problem=problem)
 
 
 @blueprint.post("/logout")
@@ -58,12 +58,12 @@ def leave() -> AnyResponse:
     cookie = session_cookie()
     found = sign_in.signed_in(rt(), cookie)
     try:
-        csrf.require_own_page()
+        csrf.require_same_origin()
         if found is not None and cookie is not None:
             csrf.require_token(found.csrf)
             sign_in.sign_out(rt(), cookie)
     except Problem as problem:
-        return _page(problem=problem)
+        return _render_page(problem=problem)
     answer = redirect("/login", 303)
     answer.delete_cookie(_cookie_name(), path="/", secure=rt().config.secure, httponly=True, samesite="Lax")
     return answer
@@ -74,10 +74,10 @@ def session_cookie() -> str | None:
     return request.cookies.get(_cookie_name())
 
 
-def _entered(cookie: str) -> AnyResponse:
+def _start_session(cookie: str) -> AnyResponse:
     """On to what was wanted before, with the cookie of the session that has begun."""
-    answer = redirect(returning.wanted("/files"), 303)
-    returning.forget(answer)
+    answer = redirect(returning.return_path("/files"), 303)
+    returning.clear_return_path(answer)
     lifetime = sign_in.SESSION_MS // SECOND
     answer.set_cookie(
         _cookie_name(), cookie, max_age=lifetime, path="/", secure=rt().config.secure, httponly=True, samesite="Lax"
@@ -89,9 +89,9 @@ def _cookie_name() -> str:
     return sign_in.cookie_name(rt())
 
 
-def _page(**facts: object) -> Response:
+def _render_page(**facts: object) -> Response:
     problem = facts.get("problem") or facts.get("refusal")
-    answer = make_response(render_template("sign_in.html", csrf_field=csrf.FIELD, **facts))
+    answer = make_response(render_template("sign_in.html", csrf_field=csrf.CSRF_FIELD, **facts))
     if isinstance(problem, Problem):
         answer.status_code = problem.status
         answer.headers.update(problem.headers)

@@ -6,10 +6,10 @@ from flask import Response, make_response, render_template
 
 from docshare.contract.problems import Problem
 
-ASKS = "asks"
+GATE_REASON = "asks"
 
 
-def page(problem: Problem, status: int | None = None) -> Response:
+def render_problem_page(problem: Problem, status: int | None = None) -> Response:
     """A page that says ``problem``, with its own status or ``status``. Its ``extra`` may hold ``reason`` (such as
     ``burned``) and ``ended`` (ms)."""
     ended = problem.extra.get("ended")
@@ -17,18 +17,18 @@ def page(problem: Problem, status: int | None = None) -> Response:
         "trouble.html",
         reason=problem.extra.get("reason", problem.code),
         problem=problem,
-        ended=None if ended is None else _moment(ended),
+        ended=None if ended is None else _format_time(ended),
     )
     response = make_response(body, status or problem.status)
     response.headers.update(problem.headers)
     return response
 
 
-def asks() -> Problem:
+def gate_problem() -> Problem:
     """The refusal of a document that asks for something before it opens: nothing of it is served unasked."""
-    return Problem("forbidden", "This document asks for something before it opens.", extra={"reason": ASKS})
+    return Problem("forbidden", "This document asks for something before it opens.", extra={"reason": GATE_REASON})
 
 
-def _moment(millis: int) -> dict[str, str]:
+def _format_time(millis: int) -> dict[str, str]:
     moment = datetime.fromtimestamp(millis / 1000, UTC)
     return {"machine": moment.isoformat(), "human": f"{moment.day} {moment:%B %Y} at {moment:%H:%M} UTC"}

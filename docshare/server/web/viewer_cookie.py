@@ -20,43 +20,43 @@ from docshare.server.services.links.links import Link
 
 LIFETIME_MS = 180 * DAY
 
-_TRIAL = "viewer-cookies"
+_TRIAL_COOKIE = "viewer-cookies"
 
 
-def held(link: Link) -> str | None:
+def read_viewer_token(link: Link) -> str | None:
     """The token that the running request brought for ``link``."""
-    return request.cookies.get(_name(link))
+    return request.cookies.get(_viewer_cookie_name(link))
 
 
-def keep(response: Response, link: Link, token: str | None) -> None:
+def set_viewer_token(response: Response, link: Link, token: str | None) -> None:
     """Hand ``token`` to the browser; None changes nothing."""
     if token is not None:
-        _set(response, _name(link), token, LIFETIME_MS)
+        _set_cookie(response, _viewer_cookie_name(link), token, LIFETIME_MS)
 
 
-def bind(response: Response, link: Link) -> None:
+def set_gate_secret(response: Response, link: Link) -> None:
     """Hand the browser the secret to which the tickets of the gate of ``link`` are bound, for an hour from now."""
-    _set(response, _gate_name(link), entry.browser_secret(rt(), bound(link)), entry.TICKET_MS)
+    _set_cookie(response, _gate_cookie_name(link), entry.browser_secret(rt(), read_gate_secret(link)), entry.TICKET_MS)
 
 
-def bound(link: Link) -> str | None:
+def read_gate_secret(link: Link) -> str | None:
     """Return the secret of the gate of ``link`` that the running request brought."""
-    return request.cookies.get(_gate_name(link))
+    return request.cookies.get(_gate_cookie_name(link))
 
 
-def try_out(response: Response) -> None:
+def set_trial_cookie(response: Response) -> None:
     """Find out with the next request whether the browser keeps such cookies here. Until the browser is closed: a page
     may stand open for days before its reader says something."""
-    if not works():
-        _set(response, _cookie(_TRIAL), "1", None)
+    if not is_accepted():
+        _set_cookie(response, _prefix_name(_TRIAL_COOKIE), "1", None)
 
 
-def works() -> bool:
+def is_accepted() -> bool:
     """Whether the browser kept the cookie that ``try_out`` gave it."""
-    return _cookie(_TRIAL) in request.cookies
+    return _prefix_name(_TRIAL_COOKIE) in request.cookies
 
 
-def _set(response: Response, name: str, value: str, lifetime_ms: int | None) -> None:
+def _set_cookie(response: Response, name: str, value: str, lifetime_ms: int | None) -> None:
     secure = rt().config.secure
     response.set_cookie(
         name,
@@ -70,14 +70,14 @@ def _set(response: Response, name: str, value: str, lifetime_ms: int | None) -> 
     )
 
 
-def _name(link: Link) -> str:
-    return _cookie(f"viewer-{link.short_id}")
+def _viewer_cookie_name(link: Link) -> str:
+    return _prefix_name(f"viewer-{link.short_id}")
 
 
-def _gate_name(link: Link) -> str:
-    return _cookie(f"gate-{link.short_id}")
+def _gate_cookie_name(link: Link) -> str:
+    return _prefix_name(f"gate-{link.short_id}")
 
 
-def _cookie(name: str) -> str:
+def _prefix_name(name: str) -> str:
     # Browsers take a name that begins so from this very host alone, and from no neighbour of its domain.
     return f"__Host-{name}" if rt().config.secure else name

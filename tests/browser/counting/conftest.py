@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser
 
-from docshare.server.pdf.engine import Engine
+from docshare.server.pdf.engine import PdfEngine
 from tests.support.browser import CHROMIUM, DESKTOP
 from tests.support.cast import World, make_runtime, make_world
 from tests.support.in_process_server import RunningClock, serve_world
@@ -14,7 +14,7 @@ from tests.support.pdfs import A4, simple_pdf
 
 
 @pytest.fixture(scope="module")
-def room(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Iterator[tuple[World, str]]:
+def room(tmp_path_factory: pytest.TempPathFactory, engine: PdfEngine) -> Iterator[tuple[World, str]]:
     """An instance with a clock that can leap, and the address where it listens."""
     clock = RunningClock()
     world = make_world(make_runtime(tmp_path_factory.mktemp("counting"), clock, engine, rate_limit=100_000), clock)

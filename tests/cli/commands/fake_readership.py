@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from docshare.contract.wire import instant
+from docshare.contract.wire import format_instant
 from tests.support.fake_api import BASE, UUID, FakeApi, RecordedRequest
 
 FILE = "aB3dE5fG7hJ9"
@@ -20,7 +20,7 @@ def make_session(number: int, pages: dict[int, int] | None = None, **more: Any) 
     row = {
         "id": number,
         "sessionId": UUID.format(1000 + number),
-        "startedAt": instant(int((BASE + number) * 1000)),
+        "startedAt": format_instant(int((BASE + number) * 1000)),
         "totalTimeMs": sum(spent.values()) * 1000,
         "pagesViewed": len(spent),
         "country": "DE",

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from docshare.contract.wire import instant
+from docshare.contract.wire import format_instant
 from tests.support.fake_api import UUID, FakeApi, FakeResponse, RecordedRequest
 
 FILE = "aB3dE5fG7hJ9"
@@ -48,7 +48,7 @@ class FakeVariants:
             "url": variant_url(number),
         }
         row |= {} if label is None else {"label": label.strip()}
-        moment = instant(_BASE + number * 1000)
+        moment = format_instant(_BASE + number * 1000)
         row |= {"overrides": {}, "revoked": False, "redacted": False, "createdAt": moment, **more}
         self.rows.insert(0, row)
         path = f"/files/{self.file}/variants/{row['uuid']}"

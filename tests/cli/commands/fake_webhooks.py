@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from docshare.contract.wire import instant
+from docshare.contract.wire import format_instant
 from tests.support.fake_api import BASE, UUID, FakeApi, FakeResponse, RecordedRequest, problem
 
 URL = "https://hooks.example.com/docshare"
@@ -24,7 +24,7 @@ def webhook_uuid(number: int) -> str:
 
 def format_moment(seconds: float) -> str:
     """The moment ``seconds`` after fake time began, as the API writes it."""
-    return instant(int((BASE + seconds) * 1000))
+    return format_instant(int((BASE + seconds) * 1000))
 
 
 def make_attempt(seconds: float, status: int, **more: Any) -> dict[str, Any]:

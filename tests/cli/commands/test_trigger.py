@@ -235,7 +235,7 @@ def test_what_destroys_something_needs_consent(desk: TriggerShell) -> None:
         (("webhook.test",), "There is no event kind 'webhook.test'."),
         (("file.viewed", "--set", "pages=3"), "Keys: pagesViewed, timeMs, email, fields.NAME."),
         (("file.viewed", "--set", "timeMs=long"), "timeMs: 'long' is not a whole number"),
-        (("file.viewed", "--set", "timeMs"), "write key=value"),
+        (("file.viewed", "--set", "timeMs"), "must have the form KEY=VALUE"),
         (("file.viewed", "--count", "0"), "--count"),
         (("file.viewed", "--every", "soon"), "soon"),
         (("file.viewed", "--raw", "missing.json"), "cannot read"),

@@ -326,7 +326,7 @@ def test_json_is_the_session_as_it_was_sent(room: FakeReadership, shell: Shell) 
 def test_a_person_reads_who_it_was(room: FakeReadership, shell: Shell) -> None:
     shell.tty = True
     done = run_on_one_session(room, shell, "--no-color")
-    assert done.lines == ["link of Ann · read 2 pages in 30s · D\\x1bE · Desktop  00000000-0000-4000-8000-000000001001"]
+    assert done.lines == ["variant Ann · read 2 pages in 30s · D\\x1bE · Desktop  00000000-0000-4000-8000-000000001001"]
 
 
 def test_it_says_what_it_waits_for(room: FakeReadership, shell: Shell) -> None:

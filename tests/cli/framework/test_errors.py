@@ -194,7 +194,7 @@ def test_a_lost_answer_to_a_write_is_14_and_shows_what_it_may_have_made(
     def lost(*_: object) -> None:
         raise UnknownOutcome("the answer was lost", method="POST", path="/api/v1/files", candidates=[made])
 
-    monkeypatch.setattr("docshare.client.files.Files.list", lost)
+    monkeypatch.setattr("docshare.client.files.FilesApi.list", lost)
     done = shell("files", "list")
     assert done.code == 14
     assert done.err.splitlines()[-1] == f"{ID}  de\\x1bck.pdf  2026-09-21T12:00:00.000Z  https://x/y"
@@ -209,7 +209,7 @@ def broken(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
     def explode(*_: object) -> None:
         raise ZeroDivisionError(f"with {TOKEN} in the message")
 
-    monkeypatch.setattr("docshare.client.files.Files.list", explode)
+    monkeypatch.setattr("docshare.client.files.FilesApi.list", explode)
 
 
 @pytest.mark.usefixtures("broken")

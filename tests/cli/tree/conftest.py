@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from docshare.server.pdf.engine import Engine
+from docshare.server.pdf.engine import PdfEngine
 from tests.cli.tree.instance import PopulatedInstance, open_populated_instance
 
 
 @pytest.fixture(scope="session")
-def town(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Iterator[PopulatedInstance]:
+def town(tmp_path_factory: pytest.TempPathFactory, engine: PdfEngine) -> Iterator[PopulatedInstance]:
     with open_populated_instance(tmp_path_factory.mktemp("town"), engine) as town:
         yield town

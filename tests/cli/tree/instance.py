@@ -20,10 +20,10 @@ import yaml
 
 from docshare.contract.signing import sign
 from docshare.server.api.early import make_judge
-from docshare.server.api.problems import draw_error
+from docshare.server.api.problems import build_error_refusal
 from docshare.server.http.listener import make_server
 from docshare.server.http.verdicts import Head, Verdict
-from docshare.server.pdf.engine import Engine
+from docshare.server.pdf.engine import PdfEngine
 from tests.support.cast import World, close_world, make_runtime, make_world
 from tests.support.clock import START, FakeClock
 from tests.support.design_tool import DesignTool, open_design_tool
@@ -290,7 +290,7 @@ class PopulatedInstance:
 
 
 @contextmanager
-def open_populated_instance(folder: Path, engine: Engine) -> Iterator[PopulatedInstance]:
+def open_populated_instance(folder: Path, engine: PdfEngine) -> Iterator[PopulatedInstance]:
     """A town whose server runs for the length of the block."""
     with ExitStack() as held:
         towns: list[PopulatedInstance] = []
@@ -331,7 +331,7 @@ def _serve_before_instance(towns: list[PopulatedInstance]) -> Iterator[str]:
         0,
         judge=judge,
         parts=lambda: towns[0].world.rt.blobs.part(),
-        draw_error=lambda status, path, detail: draw_error(towns[0].world.rt, status, path, detail),
+        draw_error=lambda status, path, detail: build_error_refusal(towns[0].world.rt, status, path, detail),
     )
     with run_in_thread(server) as address:
         yield address

@@ -76,7 +76,7 @@ def test_a_crash_says_nothing_of_a_secret(shell: Shell, monkeypatch: pytest.Monk
     def explode(*_: object) -> None:
         raise ZeroDivisionError(f"with {TOKEN}")
 
-    monkeypatch.setattr("docshare.client.files.Files.list", explode)
+    monkeypatch.setattr("docshare.client.files.FilesApi.list", explode)
     done = shell("files", "list", env={"DOCSHARE_DEBUG": "1"})
     assert done.code == 1
     report = (shell.home / "state" / "crash.log").read_text()

@@ -15,7 +15,7 @@ import pytest
 
 from docshare.server.backup import restoring
 from docshare.server.backup.manifest import START, VERSION
-from docshare.server.pdf.engine import Engine
+from docshare.server.pdf.engine import PdfEngine
 from docshare.server.store.blobs import HOLD
 from docshare.server.store.lock import DirectoryLock
 from tests.api import webhooks
@@ -38,7 +38,7 @@ BLOB_PATH = f"blobs/{BLOB[:2]}/{BLOB}"
 
 
 @pytest.fixture(scope="module")
-def archive(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> bytes:
+def archive(tmp_path_factory: pytest.TempPathFactory, engine: PdfEngine) -> bytes:
     """A backup with a member of each kind, made once for all who only read it."""
     place, clock = tmp_path_factory.mktemp("archive"), FakeClock()
     operator = Operator(make_world(make_runtime(place / "data", clock, engine), clock), place)

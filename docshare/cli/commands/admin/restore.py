@@ -155,6 +155,6 @@ def _restore_backup(
 
 
 def _describe_origin(manifest: "Manifest") -> dict[str, Any]:
-    from docshare.contract.wire import instant
+    from docshare.contract.wire import format_instant
 
-    return {"createdAt": instant(manifest.created_at), "schema": manifest.schema, "program": manifest.program}
+    return {"createdAt": format_instant(manifest.created_at), "schema": manifest.schema, "program": manifest.program}

@@ -19,7 +19,7 @@ from docshare.client.errors import Refused
 if TYPE_CHECKING:
     from docshare.cli.commands.api.request import ApiRequest
     from docshare.client import Client
-    from docshare.client.raw import Answer
+    from docshare.client.raw import RawResponse
 
 app = App()
 
@@ -122,7 +122,7 @@ def api(
     return ExitCode.OK
 
 
-def _send(client: "Client", request: "ApiRequest", held: ExitStack) -> "Answer":
+def _send(client: "Client", request: "ApiRequest", held: ExitStack) -> "RawResponse":
     try:
         return client.raw.request(
             request.method, request.path, params=request.params, body=request.body(held), headers=request.headers
@@ -161,16 +161,16 @@ def _print_feed(ctx: Context, client: "Client", request: "ApiRequest") -> None:
 # --- responses -------------------------------------------------------------------------------------------------------
 
 
-def _write_response(ctx: Context, answer: "Answer", output: str | None) -> None:
+def _write_response(ctx: Context, answer: "RawResponse", output: str | None) -> None:
     kind = _find_header(answer.headers, "content-type").lower()
     if output is not None:
         from docshare.cli.commands.files.download import store
-        from docshare.client.files import Content
+        from docshare.client.files import DownloadedContent
 
         length = _find_header(answer.headers, "content-length")
         encoded = bool(_find_header(answer.headers, "content-encoding"))
         known = int(length) if length.isdigit() and not encoded else None
-        store(ctx, Content(answer.blocks, Path(output).name, known, kind), Path(output))
+        store(ctx, DownloadedContent(answer.blocks, Path(output).name, known, kind), Path(output))
     elif _is_reshaped(ctx):
         _print_json(ctx, _parse_json(b"".join(answer.blocks), kind))
     elif ctx.stdout_tty:

@@ -12,7 +12,7 @@ from docshare.cli.framework.connection import is_secret_name, keep_secret
 from docshare.cli.framework.dry_run import HIDDEN, format_json
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import STDIN, read_bytes
-from docshare.client.address import origin_of, parse_address
+from docshare.client.address import parse_address, parse_origin
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
@@ -160,7 +160,7 @@ def _resolve_address(context: "Context", path: str, stranger: bool) -> tuple[str
         raise Stop(ExitCode.USAGE, f"{path!r} is not a valid path", hint="Example: /files?limit=3")
     if "://" not in path:
         return None, _add_api_prefix("/" + path.lstrip("/"))
-    origin = origin_of(path)
+    origin = parse_origin(path)
     if not origin or "@" in urlsplit(path).netloc:
         raise Stop(ExitCode.USAGE, f"{path!r} is not an http or https URL")
     base = parse_address(str(context.connection.url.value), with_token=False, allow_http=True).base

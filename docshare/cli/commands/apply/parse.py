@@ -19,8 +19,8 @@ from docshare.cli.terminal.text import parse_duration
 from docshare.contract import fields
 from docshare.contract.limits import VARIANT_LABEL_CHARS, VARIANTS_PER_FILE
 from docshare.contract.settings import SETTINGS
-from docshare.contract.webhooks import DEFAULT_FORMAT, FORMATS, KINDS, WEBHOOKS_PER_ACCOUNT, event_kinds
-from docshare.contract.wire import instant
+from docshare.contract.webhooks import DEFAULT_FORMAT, FORMATS, KINDS, WEBHOOKS_PER_ACCOUNT, parse_event_kinds
+from docshare.contract.wire import format_instant
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
@@ -32,7 +32,7 @@ _VARIANT_KEYS = ("label", "allowDownload", "pageRange", "revoked")
 _WEBHOOK_KEYS = ("url", "events", "format", "file", "secretFile", "private")
 _PASSWORD_KEY = "passwordFile"  # noqa: S105 - the key of a path
 _NATIVE_KINDS = ("boolean", "integer", "number", "form")  # kinds of settings that YAML has types for
-_check_label = fields.text(1, VARIANT_LABEL_CHARS)
+_check_label = fields.text_parser(1, VARIANT_LABEL_CHARS)
 
 
 def read_desired_state(context: "Context", path: Path) -> DesiredState:
@@ -91,7 +91,7 @@ class _Parser:
         uuid = self._mistakes.text(told.get("uuid"), "uuid")
         if uuid is not None:
             with self._mistakes.at(told["uuid"].line):
-                uuid = fields.uuid("uuid", uuid)
+                uuid = fields.parse_uuid("uuid", uuid)
         return DesiredFile(
             key=self._mistakes.text(told.get("key"), "key") or os.path.normpath(path),
             item=item,
@@ -162,7 +162,7 @@ class _Parser:
         if row.kind in _NATIVE_KINDS or isinstance(node.value, dict | list):
             return node.plain()
         if row.kind == "datetime":
-            return instant(parse_time(self._ctx, node.text, key))
+            return format_instant(parse_time(self._ctx, node.text, key))
         if row.kind == "pages":
             return parse_page_range(node.text, key)
         return [each.strip() for each in node.text.split(",")] if row.kind == "domains" else node.text
@@ -228,7 +228,7 @@ class _Parser:
         kinds: list[str] = []
         with self._mistakes.at(told["events"].line if "events" in told else node.line):
             events = told["events"].plain() if "events" in told else None
-            kinds = list(KINDS) if events == "all" else event_kinds("events", events)
+            kinds = list(KINDS) if events == "all" else parse_event_kinds("events", events)
         secret = self._mistakes.text(told.get("secretFile"), "secretFile")
         return DesiredWebhook(
             url=url,

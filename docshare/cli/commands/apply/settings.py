@@ -8,7 +8,7 @@ from docshare.cli.commands.apply.state import is_hash_of
 from docshare.cli.commands.settings.changes import SettingChanges
 from docshare.cli.commands.settings.describe import find_differences, get_viewer_settings
 from docshare.contract.settings import SETTINGS
-from docshare.contract.wire import instant, parse_instant
+from docshare.contract.wire import format_instant, parse_instant
 
 Row = dict[str, Any]
 
@@ -32,7 +32,7 @@ def build_settings_body(
     """
     body = _merge_changes(wish, gone).body(get_viewer_settings(row))
     if wish.lifetime is not None:
-        body["deleteAt"] = instant(resolve_end(wish, row, entry, now) or now)
+        body["deleteAt"] = format_instant(resolve_end(wish, row, entry, now) or now)
     found = {name: value for name, value in body.items() if find_differences(row, {name: value})}
     secret = "" if wish.password is None and "password" in gone else wish.password
     if secret is not None and not _has_password(row, entry, secret):

@@ -17,12 +17,12 @@ from docshare.cli.local.config import check_profile_name, save_profile
 from docshare.cli.local.credentials import Credential
 from docshare.cli.local.settings import BUILT_IN_URL, resolve_profile_name
 from docshare.cli.terminal.output import Column, Spec
-from docshare.client.address import origin_of, parse_address
-from docshare.contract.scopes import SCOPES, known_scopes
+from docshare.client.address import parse_address, parse_origin
+from docshare.contract.scopes import SCOPES, normalize_scopes
 
 if TYPE_CHECKING:
     from docshare.client import Client
-    from docshare.client.oauth import Server, Tokens
+    from docshare.client.oauth import AuthorizationServer, IssuedTokens
 
 app = App(
     """Log in and out, and show the active credential.
@@ -101,7 +101,7 @@ def login(
             ctx, *asked, ("WRITE", str(ctx.config.path), {"profile": name, **kept}), _describe_save(ctx, name)
         )
     if with_token:
-        credential = Credential(origin_of(url), _require_key(ctx, ctx.stdin.readline()))
+        credential = Credential(parse_origin(url), _require_key(ctx, ctx.stdin.readline()))
     else:
         credential = _obtain_credential(ctx, url, _client_id(ctx, name, client_id), wanted, callback_port, no_browser)
     account = _fetch_account(make_token_client(ctx, url, credential.token))
@@ -142,9 +142,9 @@ def _choose_profile(ctx: Context) -> tuple[str, str]:
     url = given or (known.get(named, {}).get("url") if named else None) or BUILT_IN_URL
     base = parse_address(str(url), with_token=True, allow_http=bool(ctx.options.allow_http)).base
     explicit = bool(ctx.options.profile or ctx.env.get("DOCSHARE_PROFILE"))
-    if named and (explicit or origin_of(str(known.get(named, {}).get("url", ""))) == origin_of(base)):
+    if named and (explicit or parse_origin(str(known.get(named, {}).get("url", ""))) == parse_origin(base)):
         return check_profile_name(named), base
-    of_server = [name for name, row in known.items() if origin_of(str(row.get("url", ""))) == origin_of(base)]
+    of_server = [name for name, row in known.items() if parse_origin(str(row.get("url", ""))) == parse_origin(base)]
     return (of_server[0] if of_server else _suggest_profile_name(base, known)), base
 
 
@@ -168,7 +168,7 @@ def _suggest_profile_name(base: str, known: Any) -> str:
 def _parse_scopes(asked: str | None) -> str:
     if asked is None:
         return " ".join(SCOPES)
-    found = known_scopes(asked.replace(",", " "))
+    found = normalize_scopes(asked.replace(",", " "))
     if found is None:
         raise Stop(ExitCode.USAGE, f"--scope: unknown scope in {asked!r}", hint=f"Scopes: {', '.join(SCOPES)}.")
     return found
@@ -206,8 +206,8 @@ def _obtain_credential(ctx: Context, url: str, client_id: str, scopes: str, port
 
 
 def _log_in_by_browser(
-    ctx: Context, client: Any, server: "Server", client_id: str, scopes: str, port: int, no_browser: bool
-) -> "Tokens":
+    ctx: Context, client: Any, server: "AuthorizationServer", client_id: str, scopes: str, port: int, no_browser: bool
+) -> "IssuedTokens":
     import secrets
 
     from docshare.cli.commands.auth.loopback import ConsentListener
@@ -236,7 +236,7 @@ def _log_in_by_browser(
         denied = answer["error"] == "access_denied"
         raise Stop(ExitCode.CREDENTIAL, f"login failed: {'access was denied' if denied else said}")
     code = keep_secret(ctx, answer["code"])
-    tokens: Tokens = client.oauth.exchange(server, client_id, code, waiting.redirect_uri, verifier)
+    tokens: IssuedTokens = client.oauth.exchange(server, client_id, code, waiting.redirect_uri, verifier)
     return tokens
 
 
@@ -278,9 +278,9 @@ def status() -> None:
     account = _fetch_account(client).get("email")
     row |= {"account": account} if account else {}
     if saved and saved.renewable and saved.expires_at is not None:
-        from docshare.contract.wire import instant
+        from docshare.contract.wire import format_instant
 
-        row |= {"scopes": (saved.scopes or "").split(), "expiresAt": instant(saved.expires_at)}
+        row |= {"scopes": (saved.scopes or "").split(), "expiresAt": format_instant(saved.expires_at)}
     ctx.emit(row, _STATUS)
 
 

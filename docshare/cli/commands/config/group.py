@@ -219,8 +219,8 @@ def _warn_if_overridden(ctx: Context, key: str) -> None:
 def _warn_about_credential(ctx: Context, name: str, url: str) -> None:
     """Warn that the credential, which is bound to its server, is not sent to a new URL."""
     from docshare.cli.local import credentials
-    from docshare.client.address import origin_of
+    from docshare.client.address import parse_origin
 
     saved = credentials.load(ctx.config_dir, name)
-    if saved is not None and saved.origin != origin_of(url):
+    if saved is not None and saved.origin != parse_origin(url):
         ctx.warn(f"the credential of profile {name} belongs to {saved.origin}; run: docshare auth login")

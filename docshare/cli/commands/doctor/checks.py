@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from docshare.contract.findings import ERROR, Finding, absent, found_within
+from docshare.contract.findings import ERROR, DiagnosticFinding, run_check, skipped_finding
 
 if TYPE_CHECKING:
     import requests
@@ -75,7 +75,7 @@ class CheckContext:
         from docshare.cli.local.settings import resolve_setting
         from docshare.client.address import parse_address
         from docshare.client.errors import TimedOut
-        from docshare.client.failures import translated
+        from docshare.client.failures import translate_error
         from docshare.client.retries import Call
         from docshare.client.transport import Bearer
 
@@ -89,7 +89,7 @@ class CheckContext:
                 with http.get(url, timeout=TIMEOUT_S, allow_redirects=False, verify=http.verify, stream=True) as answer:
                     return ProbeResponse(answer.status_code, answer.headers, _read_body(answer))
             except requests.RequestException as error:
-                failure = translated(error, Call("GET", ""), connection.origin)
+                failure = translate_error(error, Call("GET", ""), connection.origin)
                 if isinstance(failure, TimedOut):
                     failure.hint = "The server is stopped or overloaded, or a proxy delays requests."
                 raise failure from error
@@ -123,12 +123,12 @@ class DoctorCheck(NamedTuple):
     """A check. ``needs`` are the checks that must pass before it, ``fix`` is the advice if it times out."""
 
     name: str
-    run: Callable[[CheckContext], Finding]
+    run: Callable[[CheckContext], DiagnosticFinding]
     needs: tuple[str, ...] = ()
     fix: str = ""
 
 
-NamedFindings = Iterator[tuple[str, Finding]]
+NamedFindings = Iterator[tuple[str, DiagnosticFinding]]
 
 
 def run_checks(checks: Sequence[DoctorCheck], scene: CheckContext) -> NamedFindings:
@@ -136,15 +136,17 @@ def run_checks(checks: Sequence[DoctorCheck], scene: CheckContext) -> NamedFindi
     unusable: set[str] = set()
     for check in checks:
         hurdle = next((need for need in check.needs if need in unusable), None)
-        finding = absent(f"skipped; requires {hurdle} to pass") if hurdle else _run_within_deadline(check, scene)
+        finding = (
+            skipped_finding(f"skipped; requires {hurdle} to pass") if hurdle else _run_within_deadline(check, scene)
+        )
         if hurdle is not None or finding.level == ERROR:
             unusable.add(check.name)
         yield check.name, finding
 
 
-def _run_within_deadline(check: DoctorCheck, scene: CheckContext) -> Finding:
+def _run_within_deadline(check: DoctorCheck, scene: CheckContext) -> DiagnosticFinding:
     # Twice the timeout, because a check may wait for two responses.
-    return found_within(2 * TIMEOUT_S, lambda: check.run(scene), check.fix)
+    return run_check(2 * TIMEOUT_S, lambda: check.run(scene), check.fix)
 
 
 def mask_row(row: dict[str, Any], private: dict[str, str]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from docshare.cli.commands.doctor.checks import TIMEOUT_S, CheckContext, NamedFi
 from docshare.cli.commands.doctor.server import hide_host, parse_endpoint
 from docshare.cli.framework.admin_channel import RunningServer, find_local_data_dir, has_data, run_on_directory
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.contract.findings import Finding, absent, broken, fine, found_within
+from docshare.contract.findings import DiagnosticFinding, error_finding, passed_finding, run_check, skipped_finding
 
 _REPORT_SECONDS = 30.0
 _LOG_HINT = "See the log of the server."
@@ -21,14 +21,17 @@ def check_instance(scene: CheckContext) -> NamedFindings:
     """Check the data directory and the server that owns it."""
     directory, trouble = _get_within_deadline(TIMEOUT_S, lambda: _find_directory(scene))
     if trouble is not None or directory is None:
-        yield "directory", trouble or absent("the current server is not on this machine; --data DIR selects one")
+        yield (
+            "directory",
+            trouble or skipped_finding("the current server is not on this machine; --data DIR selects one"),
+        )
         return
     server, trouble = _get_within_deadline(TIMEOUT_S, lambda: _find_server(directory))
     if trouble is not None:
         yield "process", trouble
         return
     if server is None:
-        yield "process", absent(f"no server is running on {directory}")
+        yield "process", skipped_finding(f"no server is running on {directory}")
     else:
         answers = _check_process(scene, server)
         yield "process", answers
@@ -40,7 +43,7 @@ def check_instance(scene: CheckContext) -> NamedFindings:
     if trouble is not None:
         yield "report", trouble
     for row in rows or []:
-        yield row["check"], Finding(row["ok"], row["detail"], row["fix"], row["level"])
+        yield row["check"], DiagnosticFinding(row["ok"], row["detail"], row["fix"], row["level"])
 
 
 def check_public(scene: CheckContext) -> NamedFindings:
@@ -52,11 +55,11 @@ def check_public(scene: CheckContext) -> NamedFindings:
     hide_host(scene, parse_endpoint(server.owner.base_url))
     yield "address", doctor_public.check_address(server.owner)
     if not _check_process(scene, server).ok:
-        yield "reach", absent("the server does not respond")
+        yield "reach", skipped_finding("the server does not respond")
         return
     yield (
         "certificate",
-        found_within(2 * TIMEOUT_S, lambda: doctor_public.check_public_certificate(scene, server.owner)),
+        run_check(2 * TIMEOUT_S, lambda: doctor_public.check_public_certificate(scene, server.owner)),
     )
     seen, trouble = _get_within_deadline(
         doctor_public.estimate_probe_seconds(scene.body), lambda: doctor_public.send_probe(scene, server)
@@ -84,21 +87,21 @@ def _find_server(directory: Path | None) -> RunningServer | None:
         raise
 
 
-def _check_process(scene: CheckContext, server: RunningServer) -> Finding:
+def _check_process(scene: CheckContext, server: RunningServer) -> DiagnosticFinding:
     """Check that the server that owns the data directory responds."""
     owner = server.owner
 
-    def ask_health() -> Finding:
+    def ask_health() -> DiagnosticFinding:
         with scene.session() as http:
             http.trust_env = False
             http.get(f"{owner.url}/healthz", timeout=TIMEOUT_S, stream=True).close()
-        return fine(f"process {owner.pid} responds at {owner.url}")
+        return passed_finding(f"process {owner.pid} responds at {owner.url}")
 
-    found = found_within(TIMEOUT_S, ask_health)
+    found = run_check(TIMEOUT_S, ask_health)
     if found.ok:
         return found
     detail = f"process {owner.pid} owns the data directory but does not respond at {owner.url}"
-    return broken(detail, "See its log, then restart it.")
+    return error_finding(detail, "See its log, then restart it.")
 
 
 def _fetch_report(directory: Path, server: RunningServer | None, wish: dict[str, str]) -> list[dict[str, Any]]:
@@ -106,13 +109,13 @@ def _fetch_report(directory: Path, server: RunningServer | None, wish: dict[str,
     return found
 
 
-def _get_within_deadline(seconds: float, get: Callable[[], Any], fix: str = "") -> tuple[Any, Finding | None]:
+def _get_within_deadline(seconds: float, get: Callable[[], Any], fix: str = "") -> tuple[Any, DiagnosticFinding | None]:
     """Return the result of ``get``, or the finding that it failed."""
     values: list[Any] = []
 
-    def check() -> Finding:
+    def check() -> DiagnosticFinding:
         values.append(get())
-        return fine("")
+        return passed_finding("")
 
-    finding = found_within(seconds, check, fix)
+    finding = run_check(seconds, check, fix)
     return (values[0], None) if finding.ok else (None, finding)

@@ -10,7 +10,13 @@ from docshare.cli.commands.doctor.checks import CheckContext, DoctorCheck
 from docshare.cli.local import credentials
 from docshare.cli.terminal.capabilities import is_enabled
 from docshare.client.address import is_loopback
-from docshare.contract.findings import Finding, absent, broken, doubtful, fine
+from docshare.contract.findings import (
+    DiagnosticFinding,
+    error_finding,
+    passed_finding,
+    skipped_finding,
+    warning_finding,
+)
 
 _MIN_PYTHON = (3, 11)
 _REQUIREMENT = re.compile(r"([A-Za-z0-9_.-]+)([<>=!~,\d.]*)")
@@ -36,22 +42,22 @@ _PREFIXES = (Path(sys.prefix), Path("/usr/local"), Path("/usr"))
 _PROXIES = ("http", "https", "all")
 
 
-def _check_python(scene: CheckContext) -> Finding:  # noqa: ARG001 - the signature of every check
+def _check_python(scene: CheckContext) -> DiagnosticFinding:  # noqa: ARG001 - the signature of every check
     from docshare import __version__
 
     words = f"docshare {__version__} on Python {sys.version.split()[0]}, {sys.platform}"
     if sys.version_info < _MIN_PYTHON:
-        return broken(words, "Install docshare with Python 3.11 or later.")
-    return fine(words)
+        return error_finding(words, "Install docshare with Python 3.11 or later.")
+    return passed_finding(words)
 
 
-def _check_libraries(scene: CheckContext) -> Finding:  # noqa: ARG001 - the signature of every check
+def _check_libraries(scene: CheckContext) -> DiagnosticFinding:  # noqa: ARG001 - the signature of every check
     from importlib import metadata
 
     try:
         required = [_REQUIREMENT.match(line) for line in metadata.requires("docshare") or [] if "extra ==" not in line]
     except metadata.PackageNotFoundError:
-        return absent("docshare runs from source, not as an installed package")
+        return skipped_finding("docshare runs from source, not as an installed package")
     wrong = []
     for match in filter(None, required):
         try:
@@ -62,9 +68,9 @@ def _check_libraries(scene: CheckContext) -> Finding:  # noqa: ARG001 - the sign
         if not _is_compatible(version, match[2]):
             wrong.append(f"{match[1]} {version} does not match {match[2]}")
     if wrong:
-        return broken("; ".join(wrong), "Reinstall docshare in a separate environment.")
+        return error_finding("; ".join(wrong), "Reinstall docshare in a separate environment.")
     shown = ", ".join(f"{name} {metadata.version(name)}" for name in ("typer", "rich", "requests"))
-    return fine(f"{shown} and {len(required) - 3} others are compatible")
+    return passed_finding(f"{shown} and {len(required) - 3} others are compatible")
 
 
 def _is_compatible(version: str, bounds: str) -> bool:
@@ -77,33 +83,33 @@ def _parse_version(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
 
 
-def _check_output(scene: CheckContext) -> Finding:
+def _check_output(scene: CheckContext) -> DiagnosticFinding:
     encoding = getattr(scene.ctx.stdout, "encoding", None) or "unknown"
     if scene.ctx.out_screen.unicode:
-        return fine(f"standard output is {encoding}")
-    return doubtful(f"standard output is {encoding}; file names may show as ?", "Set PYTHONIOENCODING=utf-8.")
+        return passed_finding(f"standard output is {encoding}")
+    return warning_finding(f"standard output is {encoding}; file names may show as ?", "Set PYTHONIOENCODING=utf-8.")
 
 
-def _check_completion(scene: CheckContext) -> Finding:
+def _check_completion(scene: CheckContext) -> DiagnosticFinding:
     shell = Path(scene.ctx.env.get("SHELL", "")).name
     if shell not in _COMPLETIONS:
-        return absent(f"completion is not checked for {shell or 'an unknown shell'}")
+        return skipped_finding(f"completion is not checked for {shell or 'an unknown shell'}")
     shared, own = _COMPLETIONS[shell]
     home = Path(scene.ctx.env.get("HOME", "~")).expanduser()
     said = _read_start_file(home / _START_FILES[shell])
     if "docshare completion" in said:
-        return fine(f"completion for {shell} is loaded by {_START_FILES[shell]}")
+        return passed_finding(f"completion for {shell} is loaded by {_START_FILES[shell]}")
     # A shell searches the data directories of the system, not the prefix of a virtual environment.
     folders = [Path(folder) for folder in (scene.ctx.env.get("XDG_DATA_DIRS") or _DATA_DIRS).split(os.pathsep)]
     mine = (home / own).is_file()
     if mine or any((folder / shared.removeprefix("share/")).is_file() for folder in folders):
         missing = _find_missing_loader(shell, said, mine=mine)
         return (
-            doubtful(f"completion for {shell} is installed, but {missing}", _LOADER_FIXES[shell])
+            warning_finding(f"completion for {shell} is installed, but {missing}", _LOADER_FIXES[shell])
             if missing
-            else fine(f"completion for {shell} is installed")
+            else passed_finding(f"completion for {shell} is installed")
         )
-    return absent(f"completion for {shell} is not installed; run: docshare completion {shell} > ~/{own}")
+    return skipped_finding(f"completion for {shell} is not installed; run: docshare completion {shell} > ~/{own}")
 
 
 def _read_start_file(path: Path) -> str:
@@ -124,45 +130,53 @@ def _find_missing_loader(shell: str, said: str, *, mine: bool) -> str:
     return ".zshrc does not add ~/.zfunc to fpath" if shell == "zsh" and mine and ".zfunc" not in said else ""
 
 
-def _check_manual(scene: CheckContext) -> Finding:
+def _check_manual(scene: CheckContext) -> DiagnosticFinding:
     paths = [Path(folder) for folder in scene.ctx.env.get("MANPATH", "").split(os.pathsep) if folder]
     folders = [*paths, *(prefix / "share/man" for prefix in _PREFIXES)]
     found = next((folder for folder in folders if (folder / "man1/docshare.1").is_file()), None)
-    return fine(f"manual pages are in {found}") if found else absent("no manual pages; docshare help has the same text")
+    return (
+        passed_finding(f"manual pages are in {found}")
+        if found
+        else skipped_finding("no manual pages; docshare help has the same text")
+    )
 
 
-def _check_file(scene: CheckContext) -> Finding:
+def _check_file(scene: CheckContext) -> DiagnosticFinding:
     for folder in (scene.ctx.config_dir, scene.ctx.env.get("HOME")):
         scene.hide(folder, "<path>")
     config = scene.ctx.config  # raises Stop with a hint if it cannot be read
     for name in config.profiles:
         scene.hide(name, "<profile>")
     if config.strange:
-        return doubtful(f"{config.path}: unknown keys {', '.join(config.strange)}", "Correct or remove them.")
-    return fine(f"{config.path} is valid") if config.path.exists() else absent(f"{config.path} does not exist")
+        return warning_finding(f"{config.path}: unknown keys {', '.join(config.strange)}", "Correct or remove them.")
+    return (
+        passed_finding(f"{config.path} is valid")
+        if config.path.exists()
+        else skipped_finding(f"{config.path} does not exist")
+    )
 
 
-def _check_permissions(scene: CheckContext) -> Finding:
+def _check_permissions(scene: CheckContext) -> DiagnosticFinding:
     folder = scene.ctx.config_dir
     secret = folder / credentials.FILE_NAME
     if os.name != "posix" or not folder.exists():
-        return absent("no credentials are stored")
+        return skipped_finding("no credentials are stored")
     if credentials.is_readable_by_others(folder):
-        return broken(f"others on this machine can read {secret}", f"chmod 600 {secret}")
+        return error_finding(f"others on this machine can read {secret}", f"chmod 600 {secret}")
     if stat.S_IMODE(folder.stat().st_mode) & 0o022:
-        return broken(f"others on this machine can change {folder}", f"chmod 700 {folder}")
-    return fine(f"only you can read {secret}" if secret.exists() else "no credential is stored")
+        return error_finding(f"others on this machine can change {folder}", f"chmod 700 {folder}")
+    return passed_finding(f"only you can read {secret}" if secret.exists() else "no credential is stored")
 
 
-def _check_address(scene: CheckContext) -> Finding:
+def _check_address(scene: CheckContext) -> DiagnosticFinding:
     connection = scene.ctx.connection
     name = connection.profile.value
     scene.hide(name, "<profile>")
     of_profile = f" (profile {name} by {connection.profile.origin})" if name else ""
     words = f"{connection.url.value} from {connection.url.origin}{of_profile}"
     if connection.origin.startswith("http://") and not is_loopback(_host_of(connection.origin)):
-        return doubtful(f"{words}; requests are not encrypted", "Use the https address of the server.")
-    return fine(words)
+        return warning_finding(f"{words}; requests are not encrypted", "Use the https address of the server.")
+    return passed_finding(words)
 
 
 def _host_of(origin: str) -> str:
@@ -171,11 +185,11 @@ def _host_of(origin: str) -> str:
     return urlsplit(origin).hostname or ""
 
 
-def _check_credential(scene: CheckContext) -> Finding:
+def _check_credential(scene: CheckContext) -> DiagnosticFinding:
     connection = scene.ctx.connection
     if connection.token is None:
-        return broken(f"no credential: {connection.source}", "Set DOCSHARE_TOKEN, or run: docshare auth login")
-    return fine(f"from {connection.source}")
+        return error_finding(f"no credential: {connection.source}", "Set DOCSHARE_TOKEN, or run: docshare auth login")
+    return passed_finding(f"from {connection.source}")
 
 
 def find_proxy(scene: CheckContext) -> str | None:
@@ -186,26 +200,26 @@ def find_proxy(scene: CheckContext) -> str | None:
     return select_proxy(url, get_environ_proxies(url))
 
 
-def _check_proxy(scene: CheckContext) -> Finding:
+def _check_proxy(scene: CheckContext) -> DiagnosticFinding:
     proxy = find_proxy(scene)
     if proxy:
-        return fine(f"requests use the proxy {_strip_login(proxy)}")
+        return passed_finding(f"requests use the proxy {_strip_login(proxy)}")
     names = [f"{kind}_proxy" for kind in _PROXIES]
     if any(is_enabled(scene.ctx.env, name) or is_enabled(scene.ctx.env, name.upper()) for name in names):
-        return fine("a proxy is set, but not for this server")
-    return fine("requests go directly to the server")
+        return passed_finding("a proxy is set, but not for this server")
+    return passed_finding("requests go directly to the server")
 
 
 def _strip_login(url: str) -> str:
     return re.sub(r"//[^/@]*@", "//", url)
 
 
-def _check_netrc(scene: CheckContext) -> Finding:
+def _check_netrc(scene: CheckContext) -> DiagnosticFinding:
     from requests.utils import get_netrc_auth
 
     if get_netrc_auth(str(scene.ctx.connection.url.value)) is None:
-        return absent("~/.netrc has no login for this server")
-    return fine("~/.netrc has a login for this server, which is never used")
+        return skipped_finding("~/.netrc has no login for this server")
+    return passed_finding("~/.netrc has a login for this server, which is never used")
 
 
 PROGRAM_CHECKS = (

@@ -10,8 +10,14 @@ from urllib.parse import urlsplit
 from docshare.cli.commands.doctor.checks import TIMEOUT_S, CheckContext, NamedFindings
 from docshare.cli.commands.doctor.server import compare_clocks, inspect_certificate, parse_endpoint
 from docshare.cli.terminal.text import format_size
-from docshare.client.address import is_loopback, origin_of
-from docshare.contract.findings import Finding, absent, broken, doubtful, fine
+from docshare.client.address import is_loopback, parse_origin
+from docshare.contract.findings import (
+    DiagnosticFinding,
+    error_finding,
+    passed_finding,
+    skipped_finding,
+    warning_finding,
+)
 
 if TYPE_CHECKING:
     import requests
@@ -73,14 +79,14 @@ def estimate_probe_seconds(body: int) -> float:
 def _get(http: "requests.Session", address: str, origin: str) -> "requests.Response":
     import requests
 
-    from docshare.client.failures import translated
+    from docshare.client.failures import translate_error
     from docshare.client.retries import Call
 
     try:
         with http.get(address, headers=_PROBE_HEADERS, timeout=TIMEOUT_S, allow_redirects=False, stream=True) as answer:
             return answer  # the body is not needed
     except requests.RequestException as error:
-        raise translated(error, Call("GET", ""), origin) from error
+        raise translate_error(error, Call("GET", ""), origin) from error
 
 
 def _find_refused_size(http: "requests.Session", address: str, most: int) -> tuple[int, str] | None:
@@ -129,46 +135,48 @@ def evaluate_probe(seen: ProbeResult) -> NamedFindings:
         )
 
 
-def check_address(owner: "Owner") -> Finding:
+def check_address(owner: "Owner") -> DiagnosticFinding:
     """Check the public address itself."""
     base = parse_endpoint(owner.base_url)
     if is_loopback(base.host):
         if owner.host and not is_loopback(owner.host):
-            return doubtful(
+            return warning_finding(
                 f"the server listens on {owner.host}, but its links start with {owner.base_url}",
                 "Set DOCSHARE_BASE_URL to the address that readers use.",
             )
-        return fine(f"links start with {owner.base_url} and work only on this machine")
+        return passed_finding(f"links start with {owner.base_url} and work only on this machine")
     if base.scheme == "http":
-        return doubtful(
+        return warning_finding(
             f"links start with {owner.base_url}: documents are sent unencrypted",
             "Put a TLS proxy in front of the server and set DOCSHARE_BASE_URL=https://...",
         )
-    return fine(f"links start with {owner.base_url}")
+    return passed_finding(f"links start with {owner.base_url}")
 
 
-def check_public_certificate(scene: CheckContext, owner: "Owner") -> Finding:
+def check_public_certificate(scene: CheckContext, owner: "Owner") -> DiagnosticFinding:
     """Check the certificate of the public address."""
     return inspect_certificate(scene, parse_endpoint(owner.base_url))
 
 
-def _check_reach(seen: ProbeResult) -> Finding:
+def _check_reach(seen: ProbeResult) -> DiagnosticFinding:
     owner, status = seen.owner, seen.answer.status_code
     if seen.arrived is not None:
-        return fine(f"{owner.base_url} leads to this server")
+        return passed_finding(f"{owner.base_url} leads to this server")
     if 300 <= status < 400:
-        target = origin_of(seen.answer.headers.get("Location", ""))
-        return broken(f"{owner.base_url} redirects to {target or 'elsewhere'}", f"Set DOCSHARE_BASE_URL={target}")
+        target = parse_origin(seen.answer.headers.get("Location", ""))
+        return error_finding(
+            f"{owner.base_url} redirects to {target or 'elsewhere'}", f"Set DOCSHARE_BASE_URL={target}"
+        )
     if status >= 500:
         detail = f"the proxy responds with {status}; it does not reach this server"
-        return broken(detail, f"Forward requests to {owner.url}")
-    return broken(
+        return error_finding(detail, f"Forward requests to {owner.url}")
+    return error_finding(
         f"another server responds at {owner.base_url} (status {status})",
         f"Forward that address to {owner.url}, or set DOCSHARE_BASE_URL to the address of this server.",
     )
 
 
-def _check_readers(owner: "Owner", arrived: dict[str, Any]) -> Finding:
+def _check_readers(owner: "Owner", arrived: dict[str, Any]) -> DiagnosticFinding:
     """Check that the server sees the addresses of readers, which rate limits and the readership need."""
     peer, claimed, trusted = arrived["peer"], arrived["forwardedFor"], arrived["trusted"]
     trust = f"DOCSHARE_TRUSTED_PROXIES={peer}/{128 if ':' in peer else 32}"
@@ -176,19 +184,19 @@ def _check_readers(owner: "Owner", arrived: dict[str, Any]) -> Finding:
     if untouched and _has_no_proxy(owner):
         if trusted:
             detail = f"{peer} is trusted but is not a proxy: requests from it can claim any address"
-            return doubtful(detail, "Unset DOCSHARE_TRUSTED_PROXIES.")
-        return fine(f"no proxy in between; the server sees this machine as {arrived['client']}")
+            return warning_finding(detail, "Unset DOCSHARE_TRUSTED_PROXIES.")
+        return passed_finding(f"no proxy in between; the server sees this machine as {arrived['client']}")
     if untouched and trusted:
-        return broken(
+        return error_finding(
             f"readers can claim any address: the proxy at {peer} forwards their X-Forwarded-For", _FORWARDED_FOR_FIX
         )
     if untouched or claimed is None:
         fix = _FORWARDED_FOR_FIX if trusted else f"{_FORWARDED_FOR_FIX} then set {trust}"
-        return broken(f"all readers appear as {peer}: the proxy there does not send X-Forwarded-For", fix)
+        return error_finding(f"all readers appear as {peer}: the proxy there does not send X-Forwarded-For", fix)
     if not trusted:
         detail = f"all readers appear as {peer}: the proxy there is not trusted"
-        return broken(detail, f"Set {trust} (plus existing values), then restart the server.")
-    return fine(f"addresses of readers arrive; the server sees this machine as {arrived['client']}")
+        return error_finding(detail, f"Set {trust} (plus existing values), then restart the server.")
+    return passed_finding(f"addresses of readers arrive; the server sees this machine as {arrived['client']}")
 
 
 def _has_no_proxy(owner: "Owner") -> bool:
@@ -197,29 +205,31 @@ def _has_no_proxy(owner: "Owner") -> bool:
     return (base.scheme, base.port) == (own.scheme, own.port)
 
 
-def _check_host(owner: "Owner", arrived: dict[str, Any]) -> Finding:
+def _check_host(owner: "Owner", arrived: dict[str, Any]) -> DiagnosticFinding:
     wanted = urlsplit(owner.base_url).netloc
     if str(arrived["host"]).lower() != wanted:
-        return doubtful(f"the proxy sends the host {arrived['host']} instead of {wanted}", _HOST_FIX)
-    return fine("the host name arrives")
+        return warning_finding(f"the proxy sends the host {arrived['host']} instead of {wanted}", _HOST_FIX)
+    return passed_finding("the host name arrives")
 
 
-def _check_headers(arrived: dict[str, Any]) -> Finding:
+def _check_headers(arrived: dict[str, Any]) -> DiagnosticFinding:
     lost = [name for name in _WATCHED_HEADERS if name not in arrived["arrived"]]
     words = f"the proxy removes {', '.join(lost)} from requests"
     fix = f"Configure it to forward {', '.join(lost)}."
     if "Authorization" in lost or "Cookie" in lost:
-        return broken(f"{words}; nobody can sign in", fix)
-    return doubtful(f"{words}; downloads cannot resume", fix) if lost else fine("request headers arrive")
+        return error_finding(f"{words}; nobody can sign in", fix)
+    return (
+        warning_finding(f"{words}; downloads cannot resume", fix) if lost else passed_finding("request headers arrive")
+    )
 
 
-def _check_body(seen: ProbeResult) -> Finding:
+def _check_body(seen: ProbeResult) -> DiagnosticFinding:
     if seen.refused is None:
-        return fine(f"uploads of {format_size(seen.passed)} succeed")
+        return passed_finding(f"uploads of {format_size(seen.passed)} succeed")
     size, said = seen.refused
-    return broken(f"an upload of {format_size(size)} fails ({said})", _BODY_SIZE_FIX)
+    return error_finding(f"an upload of {format_size(size)} fails ({said})", _BODY_SIZE_FIX)
 
 
 def report_no_server() -> NamedFindings:
     """Report that no server is running on this machine."""
-    yield "address", absent("no server is running on this machine; --data DIR selects one")
+    yield "address", skipped_finding("no server is running on this machine; --data DIR selects one")

@@ -9,7 +9,13 @@ from urllib.parse import urlsplit
 from docshare.cli.commands.doctor.checks import TIMEOUT_S, CheckContext, DoctorCheck, ProbeResponse
 from docshare.cli.commands.doctor.program import find_proxy
 from docshare.client.address import is_loopback
-from docshare.contract.findings import Finding, absent, broken, doubtful, fine
+from docshare.contract.findings import (
+    DiagnosticFinding,
+    error_finding,
+    passed_finding,
+    skipped_finding,
+    warning_finding,
+)
 from docshare.contract.scopes import FILES_READ, PROFILE, READERSHIP_READ, WEBHOOKS_MANAGE
 
 _DAY_S = 86_400
@@ -54,44 +60,44 @@ def hide_host(scene: CheckContext, place: Endpoint) -> None:
         scene.hide(place.host, "<host>")
 
 
-def _check_name(scene: CheckContext) -> Finding:
+def _check_name(scene: CheckContext) -> DiagnosticFinding:
     host = _find_endpoint(scene).host
     if find_proxy(scene):
-        return absent("the proxy resolves the name")
+        return skipped_finding("the proxy resolves the name")
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except OSError as error:
-        return broken(f"{host} cannot be resolved: {error.strerror or error}", "Check the address and DNS.")
+        return error_finding(f"{host} cannot be resolved: {error.strerror or error}", "Check the address and DNS.")
     addresses = dict.fromkeys(str(address[0]) for *_, address in found)
-    return fine(f"{host} resolves to {', '.join(addresses)}")
+    return passed_finding(f"{host} resolves to {', '.join(addresses)}")
 
 
-def _check_connection(scene: CheckContext) -> Finding:
+def _check_connection(scene: CheckContext) -> DiagnosticFinding:
     place = _find_endpoint(scene)
     if find_proxy(scene):
-        return absent("the proxy connects")
+        return skipped_finding("the proxy connects")
     began = scene.ctx.monotonic()
     try:
         socket.create_connection((place.host, place.port), TIMEOUT_S).close()
     except OSError as error:
         why = error.strerror or str(error) or "no response"
-        return broken(
+        return error_finding(
             f"port {place.port} of {place.host}: {why}", "Check that the server is running and the port is correct."
         )
-    return fine(f"port {place.port} responds after {(scene.ctx.monotonic() - began) * 1000:.0f} ms")
+    return passed_finding(f"port {place.port} responds after {(scene.ctx.monotonic() - began) * 1000:.0f} ms")
 
 
-def _check_certificate(scene: CheckContext) -> Finding:
+def _check_certificate(scene: CheckContext) -> DiagnosticFinding:
     place = _find_endpoint(scene)
     if find_proxy(scene):
-        return absent("the proxy connects")
+        return skipped_finding("the proxy connects")
     return inspect_certificate(scene, place)
 
 
-def inspect_certificate(scene: CheckContext, place: Endpoint) -> Finding:
+def inspect_certificate(scene: CheckContext, place: Endpoint) -> DiagnosticFinding:
     """Check the validity of the certificate at ``place`` with the trust settings of the API client."""
     if place.scheme != "https":
-        return absent("plain http has no certificate")
+        return skipped_finding("plain http has no certificate")
     from certifi import where
 
     from docshare.cli.local.settings import resolve_setting
@@ -104,79 +110,83 @@ def inspect_certificate(scene: CheckContext, place: Endpoint) -> Finding:
         ):
             shown = secured.getpeercert() or {}
     except ssl.SSLCertVerificationError as error:
-        return broken(f"not trusted: {error.verify_message}", "Renew it, or trust its authority with --ca-bundle.")
+        return error_finding(
+            f"not trusted: {error.verify_message}", "Renew it, or trust its authority with --ca-bundle."
+        )
     except OSError as error:
-        return broken(f"no TLS: {error.strerror or error}", "Check that this port serves https.")
+        return error_finding(f"no TLS: {error.strerror or error}", "Check that this port serves https.")
     return _check_expiry(ssl.cert_time_to_seconds(str(shown["notAfter"])) - scene.ctx.now() / 1000)
 
 
-def _check_expiry(left_s: float) -> Finding:
+def _check_expiry(left_s: float) -> DiagnosticFinding:
     words = f"valid for {left_s / _DAY_S:.0f} days"
     fix = "Renew it, and check why automatic renewal failed."
     if left_s < _FAIL_DAYS * _DAY_S:
-        return broken(words, fix)
-    return doubtful(words, fix) if left_s < _WARN_DAYS * _DAY_S else fine(words)
+        return error_finding(words, fix)
+    return warning_finding(words, fix) if left_s < _WARN_DAYS * _DAY_S else passed_finding(words)
 
 
-def _check_api(scene: CheckContext) -> Finding:
+def _check_api(scene: CheckContext) -> DiagnosticFinding:
     answer = scene.get(_build_url(scene, ""))
     fix = "Check that the URL is the base URL of a docshare server."
     if 300 <= answer.status_code < 400:
-        return broken(f"redirects to {answer.headers.get('Location')}", "Use that address, preferably with https.")
+        return error_finding(
+            f"redirects to {answer.headers.get('Location')}", "Use that address, preferably with https."
+        )
     about = _parse_object(answer)
     if answer.status_code != 200 or not about:
-        return broken(f"responded with status {answer.status_code}, which is not a docshare API", fix)
+        return error_finding(f"responded with status {answer.status_code}, which is not a docshare API", fix)
     words = f"{about.get('name', 'a server')} {about.get('version', '')}".strip()
     if "X-Docshare-Dev" in answer.headers:
-        return doubtful(f"{words}, running in development mode", "Do not use --dev on a public server.")
-    return fine(words)
+        return warning_finding(f"{words}, running in development mode", "Do not use --dev on a public server.")
+    return passed_finding(words)
 
 
-def _check_clock(scene: CheckContext) -> Finding:
+def _check_clock(scene: CheckContext) -> DiagnosticFinding:
     answer = scene.get(_build_url(scene, ""))
     return compare_clocks(answer.headers, scene.ctx.now(), _CLOCK_FIX)
 
 
-def compare_clocks(headers: Mapping[str, str], at: int, fix: str) -> Finding:
+def compare_clocks(headers: Mapping[str, str], at: int, fix: str) -> DiagnosticFinding:
     """Compare the date in ``headers`` to ``at``, the time of this machine in ms."""
     from docshare.client.pacing import read_date
 
     date = read_date(headers)
     if date is None:
-        return absent("the response has no date")
+        return skipped_finding("the response has no date")
     apart = abs(date - at / 1000)
     words = f"the clocks differ by {apart:.0f} s"
     if apart > _FAIL_SKEW_S:
-        return broken(f"{words}; webhook signatures look too old", fix)
-    return doubtful(words, fix) if apart > _WARN_SKEW_S else fine(words)
+        return error_finding(f"{words}; webhook signatures look too old", fix)
+    return warning_finding(words, fix) if apart > _WARN_SKEW_S else passed_finding(words)
 
 
-def _check_credential(scene: CheckContext) -> Finding:
+def _check_credential(scene: CheckContext) -> DiagnosticFinding:
     connection = scene.ctx.connection
     if connection.token is None:
-        return absent("no credential")
+        return skipped_finding("no credential")
     answer = scene.get(_build_url(scene, "/user"), with_token=True)
     problem, account = _read_problem(answer), _parse_object(answer)
     if answer.status_code == 200 and "tier" in account:
         for key, mask in _MASK_BY_KEY.items():
             scene.hide(account.get(key), mask)
-        return fine(f"{account.get('email')}, plan {account.get('tier')}")
+        return passed_finding(f"{account.get('email')}, plan {account.get('tier')}")
     if problem.get("code") == "insufficient_scope":
-        return fine("the credential is valid but lacks the profile scope")
+        return passed_finding("the credential is valid but lacks the profile scope")
     if answer.status_code == 401:
-        return broken(f"rejected, from {connection.source}", "Log in again: docshare auth login")
+        return error_finding(f"rejected, from {connection.source}", "Log in again: docshare auth login")
     if answer.status_code == 200:
-        return broken(
+        return error_finding(
             "the server accepts the credential but returns no account",
             "Check that the URL is the base URL of a docshare server.",
         )
     words = f"responded with status {answer.status_code}: {problem.get('detail', '')}"
-    return broken(words, str(problem.get("hint") or "Try again, and see the log of the server."))
+    return error_finding(words, str(problem.get("hint") or "Try again, and see the log of the server."))
 
 
-def _check_scopes(scene: CheckContext) -> Finding:
+def _check_scopes(scene: CheckContext) -> DiagnosticFinding:
     if scene.ctx.connection.token is None:
-        return absent("no credential")
+        return skipped_finding("no credential")
     held: list[str] = []
     lacking: list[str] = []
     untold: list[str] = []
@@ -188,26 +198,28 @@ def _check_scopes(scene: CheckContext) -> Finding:
             # A request that is rejected for another reason, such as the plan, has passed the scope check.
             (held if answer.status_code in (200, 403) else untold).append(scope)
     if untold:
-        return doubtful(f"the server does not report {', '.join(untold)}", "Try again, and see its log.")
+        return warning_finding(f"the server does not report {', '.join(untold)}", "Try again, and see its log.")
     words = f"{', '.join(held) or 'none'}; write scopes were not tested"
-    return fine(f"{words}; lacks {', '.join(lacking)}" if lacking else words)
+    return passed_finding(f"{words}; lacks {', '.join(lacking)}" if lacking else words)
 
 
-def _check_rate_limit(scene: CheckContext) -> Finding:
+def _check_rate_limit(scene: CheckContext) -> DiagnosticFinding:
     if scene.ctx.connection.token is None:
-        return absent("no credential")
+        return skipped_finding("no credential")
     from docshare.client.pacing import read_budget
 
     answer = scene.get(_build_url(scene, "/user"), with_token=True)
     budget = read_budget(answer.headers, scene.ctx.now() / 1000)
     if budget is None:
-        return doubtful(
+        return warning_finding(
             "the response has no rate limit", "A proxy may remove the RateLimit headers; configure it to forward them."
         )
     words = f"{budget.remaining} of {budget.limit} requests left"
     if budget.remaining * 5 < budget.limit:
-        return doubtful(words, "Another program uses the same credential; create a separate one for each program.")
-    return fine(words)
+        return warning_finding(
+            words, "Another program uses the same credential; create a separate one for each program."
+        )
+    return passed_finding(words)
 
 
 def _build_url(scene: CheckContext, path: str) -> str:

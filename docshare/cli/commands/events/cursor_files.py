@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local.storage import hold_lock, replace_file
 from docshare.contract.streams import ACTIVITY, STREAMS
-from docshare.contract.wire import instant
+from docshare.contract.wire import format_instant
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
@@ -124,7 +124,7 @@ class CursorFile:
 
     def save(self, cursor: Cursor, now: int) -> None:
         """Replace the file atomically. ``now`` is in milliseconds since 1970."""
-        values = cursor._replace(updated=instant(now)).to_json()
+        values = cursor._replace(updated=format_instant(now)).to_json()
         replace_file(self.path, json.dumps(values) + "\n", private=True)
 
     def remove(self) -> None:

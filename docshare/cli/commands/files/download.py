@@ -15,7 +15,7 @@ from docshare.cli.terminal.output import Spec
 from docshare.cli.terminal.text import clean, format_size
 
 if TYPE_CHECKING:
-    from docshare.client.files import Content
+    from docshare.client.files import DownloadedContent
 
 _MAX_NAME_BYTES = 200  # bytes; file systems allow 255, and a suffix may follow
 _FORBIDDEN_CHARS = set('<>:"/\\|?*')
@@ -69,7 +69,7 @@ def _refuse_existing(output: str | None, force: bool) -> None:
         raise Stop(ExitCode.USAGE, f"{output} already exists", hint="Use --force to overwrite it.")
 
 
-def _choose_name(content: "Content") -> str:
+def _choose_name(content: "DownloadedContent") -> str:
     """Return the name to save under, with .pdf appended for a converted document, whose name the server keeps."""
     from docshare.contract.media import STORED_TYPE
 
@@ -100,7 +100,7 @@ def sanitize_name(offered: str) -> str:
     return (stem + suffix) or "document.pdf"
 
 
-def store(ctx: Context, content: "Content", path: Path) -> int:
+def store(ctx: Context, content: "DownloadedContent", path: Path) -> int:
     """Write to a temporary file next to ``path`` and rename it, so that ``path`` is complete or untouched.
 
     Return the size.
@@ -124,7 +124,7 @@ def store(ctx: Context, content: "Content", path: Path) -> int:
     return size
 
 
-def _track_progress(ctx: Context, content: "Content") -> Iterator[bytes]:
+def _track_progress(ctx: Context, content: "DownloadedContent") -> Iterator[bytes]:
     """Yield the blocks and show progress. The client checks that all announced bytes arrive."""
     from docshare.cli.terminal import progress
 

@@ -24,12 +24,12 @@ from docshare.cli.framework.exits import ExitCode, Stop, exit_code, problem_exit
 from docshare.cli.framework.inputs import STDIN
 from docshare.cli.framework.sources import Item, build_items, check_item, fetch_plan
 from docshare.cli.local.storage import write_error
-from docshare.contract.lint import CHECKS, Finding, at_least
+from docshare.contract.lint import CHECKS, LintFinding, is_at_least
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 
 if TYPE_CHECKING:
-    from docshare.server.pdf.linter import Linter
+    from docshare.server.pdf.linter import PdfLinter
 
 app = App()
 
@@ -144,9 +144,9 @@ def require_clean(ctx: Context, items: Sequence[Item], fail_on: str | None, igno
                 continue
             with _spool_to_disk(item) as path:
                 found = [each for each in _run_linter(linter, path, item.path) if each.check in wanted]
-            grave = [each for each in found if fail_on != NEVER and at_least(each.level, fail_on)]
+            grave = [each for each in found if fail_on != NEVER and is_at_least(each.level, fail_on)]
             for each in found:
-                if not at_least(each.level, _WARNING):
+                if not is_at_least(each.level, _WARNING):
                     continue
                 place = "" if each.page is None else f", page {each.page}"
                 ctx.err(f"{each.level}: {item.name}{place}: {each.message} ({each.check})", _ROLES[each.level])
@@ -197,7 +197,7 @@ def _fetch_plan(ctx: Context) -> Plan | None:
         return fetch_plan(client)
 
 
-def _lint_file(report: LintReport, linter: "Linter", item: Item, cleaning: _CleanCopy | None) -> None:
+def _lint_file(report: LintReport, linter: "PdfLinter", item: Item, cleaning: _CleanCopy | None) -> None:
     if item.refusal is not None:
         raise item.refusal
     found = _run_linter(linter, Path(item.path), item.path)
@@ -252,13 +252,13 @@ def _spool_to_disk(item: Item) -> Iterator[Path]:
         yield Path(file.name)
 
 
-def _make_linter() -> "Linter":
-    from docshare.server.pdf.linter import Linter
+def _make_linter() -> "PdfLinter":
+    from docshare.server.pdf.linter import PdfLinter
 
-    return Linter(required=current_context().env.get("DOCSHARE_CONFINEMENT") == "required")
+    return PdfLinter(required=current_context().env.get("DOCSHARE_CONFINEMENT") == "required")
 
 
-def _run_linter(linter: "Linter", path: Path, label: str) -> list[Finding]:
+def _run_linter(linter: "PdfLinter", path: Path, label: str) -> list[LintFinding]:
     try:
         return linter.findings(path)
     except Problem as problem:

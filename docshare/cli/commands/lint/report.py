@@ -10,7 +10,7 @@ from docshare.cli.framework import errors
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean, format_distinct_sizes, format_size
-from docshare.contract.lint import CHECKS, LEVELS, Finding, at_least
+from docshare.contract.lint import CHECKS, LEVELS, LintFinding, is_at_least
 from docshare.contract.plans import PLAN_LIMITS, Plan
 
 if TYPE_CHECKING:
@@ -73,18 +73,20 @@ def choose_checks(only: Sequence[str], ignore: Sequence[str]) -> frozenset[str]:
     return frozenset(only or CHECKS) - frozenset(ignore)
 
 
-def check_size(size: int, plan: Plan | None) -> Finding | None:
+def check_size(size: int, plan: Plan | None) -> LintFinding | None:
     """Return a finding if ``size`` bytes exceed ``plan``, or, without one, if they need a paid plan."""
     if plan is not None:
         cap = PLAN_LIMITS[plan].stored_bytes
         if size <= cap:
             return None
         shown, most = format_distinct_sizes(size, cap)
-        return Finding("size", "error", None, f"The file is {shown}; the {plan.tier} plan allows up to {most}.")
+        return LintFinding("size", "error", None, f"The file is {shown}; the {plan.tier} plan allows up to {most}.")
     fitting = next((plan for plan in Plan if size <= PLAN_LIMITS[plan].stored_bytes), None)
     if fitting is None or fitting is Plan.FREE:  # larger than every plan: refused earlier
         return None
-    return Finding("size", "note", None, f"The file is {format_size(size)}, which requires the {fitting.tier} plan.")
+    return LintFinding(
+        "size", "note", None, f"The file is {format_size(size)}, which requires the {fitting.tier} plan."
+    )
 
 
 class LintReport:
@@ -98,11 +100,13 @@ class LintReport:
         self._counts: Counter[str] = Counter()
         self._files = 0
 
-    def take(self, path: str, size: int, found: Sequence[Finding]) -> None:
+    def take(self, path: str, size: int, found: Sequence[LintFinding]) -> None:
         """Report the findings in the file at ``path``, which has ``size`` bytes."""
         self._told(path, [{"path": path, **each.row()} for each in self._asked_for(found, size)])
 
-    def take_clean(self, path: str, size: int, found: Sequence[Finding], left: Sequence[Finding], new: int) -> None:
+    def take_clean(
+        self, path: str, size: int, found: Sequence[LintFinding], left: Sequence[LintFinding], new: int
+    ) -> None:
         """Report a file with a clean copy of ``new`` bytes, in which the findings ``left`` remain."""
         before, after = self._asked_for(found, size), self._asked_for(left, new)
         staying = {(each.check, each.page) for each in after}
@@ -136,10 +140,12 @@ class LintReport:
     def ending(self) -> ExitCode:
         """Return 13 if a remaining finding reaches the level that fails the command, else the other code."""
         fail_on = self._verdict.fail_on
-        failed = fail_on != NEVER and any(count and at_least(level, fail_on) for level, count in self._counts.items())
+        failed = fail_on != NEVER and any(
+            count and is_at_least(level, fail_on) for level, count in self._counts.items()
+        )
         return ExitCode.CHECK_FAILED if failed else ExitCode.OK
 
-    def _asked_for(self, found: Sequence[Finding], size: int) -> list[Finding]:
+    def _asked_for(self, found: Sequence[LintFinding], size: int) -> list[LintFinding]:
         measured = check_size(size, self._verdict.plan)
         every = [*([] if measured is None else [measured]), *found]
         return [each for each in every if each.check in self._verdict.checks]

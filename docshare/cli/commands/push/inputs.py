@@ -38,7 +38,7 @@ def parse_slug(slug: str | None) -> str | None:
     if slug is None:
         return None
     try:
-        found = fields.slug("slug", slug)
+        found = fields.parse_slug("slug", slug)
     except Problem as problem:
         raise Stop(ExitCode.USAGE, problem.detail) from None
     if not found:

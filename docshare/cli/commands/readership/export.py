@@ -14,7 +14,8 @@ from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FILE_HELP, FileResolver
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.terminal.output import Column, Spec, format_csv_line
+from docshare.cli.terminal.csv_line import format_csv_line
+from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean
 from docshare.client.errors import Refused
 

@@ -19,7 +19,7 @@ from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Emitter, Spec
 from docshare.cli.terminal.text import clean
-from docshare.contract.rounding import half_up
+from docshare.contract.rounding import round_half_up
 
 app = App()
 
@@ -156,7 +156,7 @@ def _format_rect(rect: Any) -> str:
     if not isinstance(rect, Mapping):
         return ""
     left, top, width, height = (
-        format_number(half_up(read_number(rect, side) * 100)) for side in ("x", "y", "width", "height")
+        format_number(round_half_up(read_number(rect, side) * 100)) for side in ("x", "y", "width", "height")
     )
     return f"{left},{top} {width}x{height} %"
 

@@ -17,12 +17,12 @@ from docshare.cli.framework.arguments import FILE_HELP, FileResolver
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.client.errors import Refused
-from docshare.contract.features import operation_plan
+from docshare.contract.features import required_plan
 from docshare.contract.plans import MB, Plan
 
 if TYPE_CHECKING:
     from docshare.client import Client
-    from docshare.report import Material, Picture
+    from docshare.report import ReportInput, Thumbnail
 
 app = App()
 
@@ -63,9 +63,9 @@ def write_report(
     material = _fetch_material(ctx, client, name)
     if not no_thumbnails:
         material = replace(material, pictures=_render_pictures(ctx, client, name, material))
-    from docshare.report.standalone import document
+    from docshare.report.standalone import render_standalone
 
-    text = document(material, client.base_url)
+    text = render_standalone(material, client.base_url)
     if output == _STDOUT:
         ctx.write(text)
         return
@@ -90,9 +90,9 @@ def _check_target(ctx: Context, output: str, *, force: bool, shown: bool) -> Non
         raise Stop(ExitCode.USAGE, f"{output} already exists", hint="Use --force to overwrite it.")
 
 
-def _fetch_material(ctx: Context, client: "Client", name: str) -> "Material":
+def _fetch_material(ctx: Context, client: "Client", name: str) -> "ReportInput":
     """Fetch everything that the plan includes. Raise ``Refused`` if the report itself is rejected."""
-    from docshare.report import Material, is_empty
+    from docshare.report import ReportInput, is_empty
 
     reading = client.readership
     with explain_forbidden():
@@ -100,7 +100,7 @@ def _fetch_material(ctx: Context, client: "Client", name: str) -> "Material":
     tier = str(answer.get("tier", ""))
 
     def asked(operation: str, ask: Callable[[str], dict[str, Any]]) -> dict[str, Any] | None:
-        if tier in _TIERS and _TIERS[tier] < operation_plan(operation):
+        if tier in _TIERS and _TIERS[tier] < required_plan(operation):
             return None
         try:
             return ask(name)
@@ -110,7 +110,7 @@ def _fetch_material(ctx: Context, client: "Client", name: str) -> "Material":
             ctx.note(f"skipped: {refusal.detail}")
             return None
 
-    return Material(
+    return ReportInput(
         answer,
         ctx.now(),
         pages=asked("readership.pages", reading.pages),
@@ -128,13 +128,13 @@ def _fetch_qr_code(client: "Client", name: str) -> str | None:
     return None
 
 
-def _render_pictures(ctx: Context, client: "Client", name: str, material: "Material") -> "dict[int, Picture]":
+def _render_pictures(ctx: Context, client: "Client", name: str, material: "ReportInput") -> "dict[int, Thumbnail]":
     """Render thumbnails of the pages in the report from the stored PDF, via a private temporary directory."""
     from docshare.cli.commands.readership.thumbnails import render_thumbnails
     from docshare.cli.terminal import progress
-    from docshare.report import pictured_pages
+    from docshare.report import list_thumbnail_pages
 
-    wanted = pictured_pages(material)
+    wanted = list_thumbnail_pages(material)
     if not wanted or not _is_small_enough(ctx, material):
         return {}
     with tempfile.TemporaryDirectory(prefix="docshare-") as folder:
@@ -151,7 +151,7 @@ def _render_pictures(ctx: Context, client: "Client", name: str, material: "Mater
     return found
 
 
-def _is_small_enough(ctx: Context, material: "Material") -> bool:
+def _is_small_enough(ctx: Context, material: "ReportInput") -> bool:
     file = material.report.get("file")
     size = file.get("size") if isinstance(file, dict) else None
     small = isinstance(size, int) and size <= MAX_DOCUMENT_BYTES

@@ -10,7 +10,7 @@ from docshare.cli.framework.arguments import FILE_HELP
 from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean, format_duration
 from docshare.client.errors import Refused
-from docshare.contract.rounding import half_up
+from docshare.contract.rounding import round_half_up
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
@@ -56,7 +56,7 @@ def read_objects(answer: Row, key: str) -> list[Row]:
 
 def format_number(value: float) -> str:
     """Format a number with at most one decimal: ``12``, ``66.7``."""
-    return str(int(value)) if value == int(value) else f"{half_up(value, 1):.1f}".removesuffix(".0")
+    return str(int(value)) if value == int(value) else f"{round_half_up(value, 1):.1f}".removesuffix(".0")
 
 
 def describe_reader(row: Row, labels: Labels) -> str:

@@ -23,7 +23,7 @@ from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Emitter, Spec
 from docshare.cli.terminal.text import parse_duration
 from docshare.contract.features import REPORT_SECTIONS
-from docshare.contract.wire import instant
+from docshare.contract.wire import format_instant
 
 if TYPE_CHECKING:
     from docshare.client import Client
@@ -88,7 +88,7 @@ def _parse_first_day(ctx: Context, since: str | None) -> str:
     at = parse_since(since, ctx.now()).at
     if at is None:
         raise Stop(ExitCode.USAGE, f"--since: {since!r} is not a time", hint="Use 7d or a date such as 2026-11-20.")
-    return instant(at)[:10]
+    return format_instant(at)[:10]
 
 
 class _ReportPrinter:

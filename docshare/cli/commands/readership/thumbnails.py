@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from docshare.report import Picture
+    from docshare.report import Thumbnail
 
 _WIDTH, _HEIGHT = 280, 560  # maximum pixels
 _QUALITY = 62
 
 
-def render_thumbnails(path: Path, pages: Sequence[int], done: Callable[[int], None]) -> "dict[int, Picture]":
+def render_thumbnails(path: Path, pages: Sequence[int], done: Callable[[int], None]) -> "dict[int, Thumbnail]":
     """Render ``pages`` of the PDF at ``path`` as ``data:`` URLs of JPEGs, by page number.
 
     ``done`` is called with the number of finished pages. Pages that cannot be rendered are missing from the result; if
@@ -22,7 +22,7 @@ def render_thumbnails(path: Path, pages: Sequence[int], done: Callable[[int], No
     """
     import pypdfium2
 
-    found: dict[int, Picture] = {}
+    found: dict[int, Thumbnail] = {}
     try:
         document = pypdfium2.PdfDocument(path)
     except pypdfium2.PdfiumError:
@@ -38,11 +38,11 @@ def render_thumbnails(path: Path, pages: Sequence[int], done: Callable[[int], No
     return found
 
 
-def _render_page(page: Any) -> "Picture":
-    from docshare.report import Picture
+def _render_page(page: Any) -> "Thumbnail":
+    from docshare.report import Thumbnail
 
     wide, tall = page.get_size()
     image = page.render(scale=min(_WIDTH / max(wide, 1), _HEIGHT / max(tall, 1))).to_pil().convert("RGB")
     target = io.BytesIO()
     image.save(target, "JPEG", quality=_QUALITY, optimize=True)
-    return Picture(f"data:image/jpeg;base64,{base64.b64encode(target.getvalue()).decode()}", *image.size)
+    return Thumbnail(f"data:image/jpeg;base64,{base64.b64encode(target.getvalue()).decode()}", *image.size)

@@ -197,7 +197,7 @@ def _find_owner(data_dir: Path) -> "Owner | None":
 
 @contextmanager
 def _start_server(ctx: Context, plan: ServeOptions) -> "Iterator[Running]":
-    from docshare.server.pdf.probe import Unconfined
+    from docshare.server.pdf.probe import UnconfinedError
     from docshare.server.serve import Door, PortTaken, running
     from docshare.server.services.operations import surroundings
     from docshare.server.store.instance import open_instance
@@ -220,7 +220,7 @@ def _start_server(ctx: Context, plan: ServeOptions) -> "Iterator[Running]":
             raise Stop(ExitCode.CONFLICT, f"another docshare process is using {config.data_dir}") from None
         except TooNew as error:
             raise Stop(ExitCode.USAGE, str(error)) from None
-        except Unconfined as error:
+        except UnconfinedError as error:
             raise Stop(ExitCode.USAGE, str(error), hint=error.hint) from None
         yield server
 

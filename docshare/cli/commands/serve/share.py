@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from docshare.cli.framework.arguments import sha256_of
 from docshare.cli.local import cache
-from docshare.client.address import origin_of
+from docshare.client.address import parse_origin
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
@@ -78,7 +78,7 @@ def _store_last_upload(ctx: "Context", file: Mapping[str, Any]) -> None:
     """Make ``file`` the ``@last`` of the current profile, unless the profile is for another server."""
     ours = {key: value for key, value in ctx.env.items() if key not in ("DOCSHARE_URL", "DOCSHARE_TOKEN")}
     home = ctx.beside(env=ours, sleep=ctx.sleep)
-    if home.connection.origin in (ctx.connection.origin, origin_of(str(file["shareUrl"]))):
+    if home.connection.origin in (ctx.connection.origin, parse_origin(str(file["shareUrl"]))):
         cache.remember_last_upload(home, file)
 
 
@@ -108,12 +108,12 @@ def set_up_profile(ctx: "Context", instance: "Instance", first: "FirstRun") -> N
             ctx.err(f'profile "{LOCAL_PROFILE}" is in use; API key of the new owner (shown once): {api_key}')
         return
     save_profile(ctx.config_dir, LOCAL_PROFILE, {"url": url})
-    save(ctx.config_dir, LOCAL_PROFILE, Credential(origin_of(url), api_key, account=owner))
+    save(ctx.config_dir, LOCAL_PROFILE, Credential(parse_origin(url), api_key, account=owner))
     cache.forget_home(ctx, LOCAL_PROFILE)
     if saved is None:
         ctx.note(f'first run: data in {instance.rt.config.data_dir}, profile "{LOCAL_PROFILE}" set up')
     else:
-        cache.move_last_upload(ctx, owner, saved.origin, origin_of(url))
+        cache.move_last_upload(ctx, owner, saved.origin, parse_origin(url))
 
 
 def _program_name() -> str:

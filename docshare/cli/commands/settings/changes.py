@@ -10,7 +10,7 @@ from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.contract import viewer
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
-from docshare.contract.settings import SETTINGS, parse_value, plan_needed
+from docshare.contract.settings import SETTINGS, parse_value, required_plan
 
 ViewerSettings = dict[str, Any]
 
@@ -127,7 +127,7 @@ class SettingChanges:
         if body.get("neverExpire") and "deleteAt" in body:
             raise Stop(ExitCode.USAGE, "deleteAt and neverExpire exclude each other")
         try:
-            viewer.normalise(body.get(VIEWER, {}))
+            viewer.normalize(body.get(VIEWER, {}))
         except Problem as problem:
             button = body.get(VIEWER, {}).get("cta")
             half = isinstance(button, Mapping) and not {"label", "url"} <= button.keys()
@@ -192,6 +192,6 @@ def find_needed_plans(body: Mapping[str, Any]) -> dict[Plan, list[str]]:
 
 def _find_plan(name: str, value: Any) -> Plan:
     try:
-        return plan_needed(name, parse_value(name, value))
+        return required_plan(name, parse_value(name, value))
     except Problem:  # an invalid value sent with --no-validate is valid on no plan
         return Plan.FREE

@@ -16,13 +16,13 @@ VIEWER = "viewerSettings"
 
 # Parsers of the contract and their type names here; those with their own bounds are in ``_BOUNDED``.
 _KINDS: dict[Any, str] = {
-    fields.boolean: "boolean",
-    fields.password: "password",
-    fields.instant: "datetime",
-    fields.page_range: "pages",
-    fields.gate_form: "form",
-    fields.domains: "domains",
-    fields.slug: "slug",
+    fields.parse_boolean: "boolean",
+    fields.parse_password: "password",
+    fields.parse_instant: "datetime",
+    fields.parse_page_range: "pages",
+    fields.parse_gate_fields: "form",
+    fields.parse_domains: "domains",
+    fields.parse_slug: "slug",
 }
 
 

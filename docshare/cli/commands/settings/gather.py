@@ -19,7 +19,7 @@ from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import STDIN, read_text
 from docshare.contract.limits import GATE_FIELDS
 from docshare.contract.viewer import PRESETS
-from docshare.contract.wire import instant
+from docshare.contract.wire import format_instant
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
@@ -90,7 +90,7 @@ def _put_times_and_pages(context: "Context", given: SharingOptions, changes: Set
     if given.expires == "never":
         changes.put("neverExpire", True)
     elif given.expires is not None:
-        changes.put("deleteAt", instant(_parse_future(context, given.expires)))
+        changes.put("deleteAt", format_instant(_parse_future(context, given.expires)))
 
 
 def _parse_future(context: "Context", text: str) -> int:

@@ -46,7 +46,7 @@ def _validate(key: str, value: object, name: str) -> Any:
     from docshare.contract import fields  # not at the top: commands that only print do not need it
 
     try:
-        return fields.boolean(name, value) if key == "allowDownload" else fields.page_range(name, value)
+        return fields.parse_boolean(name, value) if key == "allowDownload" else fields.parse_page_range(name, value)
     except Problem as problem:
         raise Stop(ExitCode.USAGE, problem.detail) from None
 

@@ -12,7 +12,7 @@ from docshare.cli.terminal.text import parse_duration
 from docshare.contract import fields, limits
 from docshare.contract.patterns import Pattern
 from docshare.contract.problems import Problem
-from docshare.contract.wire import instant, parse_instant
+from docshare.contract.wire import format_instant, parse_instant
 
 if TYPE_CHECKING:
     from docshare.cli.commands.settings.declarations import SettingRow
@@ -86,7 +86,7 @@ def _parse_number(_: "Context", row: "SettingRow", text: str) -> float:
 
 
 def _parse_datetime(context: "Context", row: "SettingRow", text: str) -> str:
-    return instant(parse_time(context, text, row.key))
+    return format_instant(parse_time(context, text, row.key))
 
 
 def _parse_pages(_: "Context", row: "SettingRow", text: str) -> dict[str, int] | None:
@@ -131,7 +131,7 @@ def parse_time(context: "Context", text: str, name: str) -> int:
     try:
         if is_duration(text):
             found: int | None = context.now() + int(parse_duration(text) * 1000)
-            instant(found or 0)  # raises for a year beyond 9999
+            format_instant(found or 0)  # raises for a year beyond 9999
         else:
             found = parse_instant(text) if not _LOCAL_TIME.fullmatch(text) else _parse_local_time(text)
     except (ValueError, OverflowError, OSError):
@@ -172,7 +172,10 @@ def _convert_values(context: "Context", found: Mapping[str, Any]) -> Iterator[tu
     """Yield the values in API form. TOML dates and times mean the same as on the command line."""
     for key, value in found.items():
         text = value.isoformat() if isinstance(value, date | datetime) else value
-        yield key, instant(parse_time(context, text, key)) if key == "deleteAt" and isinstance(text, str) else text
+        yield (
+            key,
+            format_instant(parse_time(context, text, key)) if key == "deleteAt" and isinstance(text, str) else text,
+        )
 
 
 def validate_value(row: "SettingRow", value: Any) -> None:
@@ -202,29 +205,31 @@ def _describe_page_problem(value: object) -> str:
 def _choose_parser(row: "SettingRow") -> fields.Parser[Any]:
     match row.kind:
         case "boolean":
-            return fields.boolean
+            return fields.parse_boolean
         case "word":
-            return fields.word(*row.words)
+            return fields.word_parser(*row.words)
         case "integer":
-            return fields.integer(int(row.low), int(row.high))
+            return fields.integer_parser(int(row.low), int(row.high))
         case "number":
             return _make_range_parser(row)
         case "label":
-            return fields.text(int(row.low), int(row.high))
+            return fields.text_parser(int(row.low), int(row.high))
     return _PARSERS[row.kind]
 
 
 _PARSERS: dict[str, fields.Parser[Any]] = {
-    "password": fields.password, "datetime": fields.instant, "pages": fields.page_range, "form": fields.gate_form,
-    "domains": fields.domains, "slug": fields.slug, "colour": fields.colour, "url": fields.https_url,
-    "asset": fields.asset_id, "measurement": fields.measurement,
+    "password": fields.parse_password, "datetime": fields.parse_instant, "pages": fields.parse_page_range,
+    "form": fields.parse_gate_fields,
+    "domains": fields.parse_domains, "slug": fields.parse_slug, "colour": fields.parse_color,
+    "url": fields.parse_https_url,
+    "asset": fields.parse_asset_id, "measurement": fields.parse_measurement_id,
 }  # fmt: skip
 
 
 def _make_range_parser(row: "SettingRow") -> fields.Parser[float]:
     def parse(name: str, value: object) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float) or not row.low <= value <= row.high:
-            raise fields.refusal(name, f"a number from {row.low} to {row.high}")
+            raise fields.field_problem(name, f"a number from {row.low} to {row.high}")
         return value
 
     return parse

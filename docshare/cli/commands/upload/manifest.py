@@ -9,7 +9,7 @@ from typing import Any
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.sources import Item
 from docshare.cli.local.storage import write_error
-from docshare.contract.wire import instant
+from docshare.contract.wire import format_instant
 
 Entry = dict[str, Any]
 
@@ -54,7 +54,7 @@ class UploadManifest:
 
     def add(self, row: Mapping[str, Any], now: int) -> None:
         """Append a successful upload and flush it to disk. ``now`` in milliseconds since 1970."""
-        entry = {key: row[key] for key in _STORED_KEYS if key in row} | {"at": instant(now)}
+        entry = {key: row[key] for key in _STORED_KEYS if key in row} | {"at": format_instant(now)}
         try:
             descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             with open(descriptor, "ab") as file:

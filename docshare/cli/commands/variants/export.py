@@ -11,7 +11,8 @@ from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FILE_HELP, FileResolver
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.terminal.output import Spec, format_csv_line
+from docshare.cli.terminal.csv_line import format_csv_line
+from docshare.cli.terminal.output import Spec
 from docshare.cli.terminal.text import clean
 
 if TYPE_CHECKING:

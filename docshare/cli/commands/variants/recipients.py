@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from docshare.cli.commands.settings.overrides import Overrides, build_overrides
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import STDIN, read_bytes
-from docshare.contract.fields import text
+from docshare.contract.fields import text_parser
 from docshare.contract.limits import VARIANT_LABEL_CHARS, VARIANTS_PER_FILE
 from docshare.contract.problems import Problem
 
@@ -24,7 +24,7 @@ PICTURE_COLUMN = "qr"
 _MAX_REPORTED_ROWS = 20  # number of bad rows to print
 _MAX_ROWS = 50 * VARIANTS_PER_FILE  # a longer file is probably the wrong one
 _BOM = "\ufeff"
-_parse_label = text(1, VARIANT_LABEL_CHARS)
+_parse_label = text_parser(1, VARIANT_LABEL_CHARS)
 _YES, _NO = ("true", "yes", "1"), ("false", "no", "0")
 _NUMBER_PLACEHOLDER = re.compile(r"\{n(?::0?([0-9]{1,2}))?\}", re.ASCII)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from docshare.cli.commands.variants.recipients import PICTURE_COLUMN, RESULT_COLUMNS, RecipientRow, RecipientSheet
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local.storage import hold_lock, replace_file
-from docshare.cli.terminal.output import escape_formula
+from docshare.cli.terminal.csv_line import escape_formula
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context

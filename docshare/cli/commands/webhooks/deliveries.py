@@ -12,7 +12,7 @@ from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Spec
 from docshare.contract.streams import LIMIT_MAX
-from docshare.contract.webhooks import ATTEMPT_KEYS, ATTEMPTS, DELIVERY_KEYS, DELIVERY_STATES
+from docshare.contract.webhooks import ATTEMPT_KEYS, DELIVERY_KEYS, DELIVERY_STATES, MAX_ATTEMPTS
 
 if TYPE_CHECKING:
     from docshare.cli.terminal.capabilities import Screen
@@ -69,7 +69,7 @@ def draw_attempts(row: Row, marks: Mapping[str, str]) -> str:
     drawn = "".join(marks["delivered" if _is_delivered(attempt) else "failed"] for attempt in tries)
     if row.get("state") != QUEUED:
         return drawn
-    return drawn + marks["to come"] * max(ATTEMPTS - len(tries), 1)  # a redelivery adds to the earlier attempts
+    return drawn + marks["to come"] * max(MAX_ATTEMPTS - len(tries), 1)  # a redelivery adds to the earlier attempts
 
 
 def describe_last_response(row: Row) -> str:

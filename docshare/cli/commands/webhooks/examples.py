@@ -96,7 +96,7 @@ def sample(
     if format_ != DEFAULT_FORMAT:
         from docshare.contract import slack
 
-        found = slack.message(found, str(resolve_setting(ctx, "url").value).rstrip("/"))
+        found = slack.render_message(found, str(resolve_setting(ctx, "url").value).rstrip("/"))
     if printer.natural:
         ctx.print(format_json(found, ascii_only=ctx.stdout_tty))
     else:

@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.contract import event_values
-from docshare.contract.event_values import Reader
+from docshare.contract.event_values import ValueParser
 from docshare.contract.plans import Plan
 from docshare.contract.webhooks import (
     DATA_KEYS,
-    DENIED_ALWAYS,
     DENIED_KIND,
+    DENIED_OPTIONAL_KEYS,
     DENIED_REASONS,
-    DENIED_WHEN,
+    DENIED_REQUIRED_KEYS,
     GATE_SOURCES,
     KINDS,
     PROOFING_KINDS,
@@ -48,8 +48,8 @@ ROWS: tuple[SampleKind, ...] = (
     SampleKind(
         DENIED_KIND,
         "a reader is denied access; only in the activity feed",
-        (*DATA_KEYS, *DENIED_ALWAYS),
-        DENIED_WHEN,
+        (*DATA_KEYS, *DENIED_REQUIRED_KEYS),
+        DENIED_OPTIONAL_KEYS,
         subscribable=False,
     ),
 )
@@ -61,29 +61,29 @@ SENT_KINDS: dict[str, SampleKind] = {row.kind: row for row in ROWS if row.kind !
 
 class _Key(NamedTuple):
     example: Any
-    read: Reader = event_values.text
+    read: ValueParser = event_values.parse_text
 
 
 _KEYS: dict[str, _Key] = {
-    "fileUuid": _Key("0b8e7d5c-3f0e-4f4f-9d0c-2a7b1f6c8e11", event_values.uuid),
+    "fileUuid": _Key("0b8e7d5c-3f0e-4f4f-9d0c-2a7b1f6c8e11", event_values.parse_uuid),
     "fileName": _Key("Q3 report.pdf"),
-    "pagesViewed": _Key(7, event_values.whole(0)),
-    "timeMs": _Key(102_000, event_values.whole(0)),
-    "sessionId": _Key("3f2b8c1e-6c51-4d0b-9a53-0d4f8f1f2a77", event_values.uuid),
-    "variantUuid": _Key("6f1c2e9a-3b0d-4d53-9a51-0c8d3f5f8f10", event_values.uuid),
+    "pagesViewed": _Key(7, event_values.whole_number_parser(0)),
+    "timeMs": _Key(102_000, event_values.whole_number_parser(0)),
+    "sessionId": _Key("3f2b8c1e-6c51-4d0b-9a53-0d4f8f1f2a77", event_values.parse_uuid),
+    "variantUuid": _Key("6f1c2e9a-3b0d-4d53-9a51-0c8d3f5f8f10", event_values.parse_uuid),
     "variantLabel": _Key("Acme"),
-    "source": _Key("form", event_values.word(*GATE_SOURCES)),
+    "source": _Key("form", event_values.word_parser(*GATE_SOURCES)),
     "email": _Key("ada@example.com"),
     "fields": _Key({"email": "ada@example.com", "company": "Analytical Engines"}),
     "author": _Key("Ada"),
     "body": _Key("Is this the final figure?"),
-    "pageNumber": _Key(3, event_values.whole(1)),
+    "pageNumber": _Key(3, event_values.whole_number_parser(1)),
     "name": _Key("Ada Lovelace"),
-    "contentVersion": _Key(2, event_values.whole(1)),
-    "kind": _Key("mark", event_values.word(*PROOFING_KINDS)),
+    "contentVersion": _Key(2, event_values.whole_number_parser(1)),
+    "kind": _Key("mark", event_values.word_parser(*PROOFING_KINDS)),
     "viewer": _Key("Reader 7F3A"),
-    "reason": _Key("password", event_values.word(*DENIED_REASONS)),
-    "count": _Key(1, event_values.whole(1)),
+    "reason": _Key("password", event_values.word_parser(*DENIED_REASONS)),
+    "count": _Key(1, event_values.whole_number_parser(1)),
 }
 _EXAMPLE_TIME = "2026-11-21T09:00:00.000Z"
 
@@ -123,7 +123,7 @@ def _parse_values(row: SampleKind, values: Mapping[str, str]) -> Iterable[tuple[
         if dot and name == _FORM_KEY and name in row.keys and _GATE_KEY.fullmatch(inner):
             form[inner] = text
         elif key == _TIMESTAMP:
-            yield key, _parse_value(key, event_values.moment, text)
+            yield key, _parse_value(key, event_values.parse_time_text, text)
         elif key in row.keys and key != _FORM_KEY:
             yield key, _parse_value(key, _KEYS[key].read, text)
         else:
@@ -132,7 +132,7 @@ def _parse_values(row: SampleKind, values: Mapping[str, str]) -> Iterable[tuple[
         yield _FORM_KEY, form
 
 
-def _parse_value(key: str, read: Reader, text: str) -> Any:
+def _parse_value(key: str, read: ValueParser, text: str) -> Any:
     try:
         return read(text)
     except ValueError as error:

@@ -14,9 +14,9 @@ from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import STDIN, read_bytes, read_text
 from docshare.cli.terminal.output import Spec
 from docshare.cli.terminal.text import clean, parse_duration
-from docshare.contract.signing import REPLAY_WINDOW_MS, Verdict, sign
+from docshare.contract.signing import REPLAY_WINDOW_MS, SignatureVerdict, sign
 from docshare.contract.webhooks import SIGNATURE_HEADER
-from docshare.contract.wire import instant, parse_instant
+from docshare.contract.wire import format_instant, parse_instant
 
 if TYPE_CHECKING:
     from docshare.cli.commands.webhooks import verify
@@ -167,10 +167,10 @@ def _examine_request(
     if len(values) == 1:
         return verify.examine(secret, saved.body, values[0], *times)
     if values:
-        return verify.SignatureFinding(Verdict.MALFORMED, f"The request has {len(values)} {header} headers.")
+        return verify.SignatureFinding(SignatureVerdict.MALFORMED, f"The request has {len(values)} {header} headers.")
     others = [name for name, value in saved.headers if re.match(r"\s*t=\d+\s*,\s*v1=", value)]
     hint = f"{others[0]} may be it: --header-name {others[0]}" if others else "Slack deliveries are not signed."
-    return verify.SignatureFinding(Verdict.MALFORMED, f"The request has no {header} header.", hint)
+    return verify.SignatureFinding(SignatureVerdict.MALFORMED, f"The request has no {header} header.", hint)
 
 
 def _build_row(found: "verify.SignatureFinding") -> dict[str, Any]:
@@ -184,7 +184,7 @@ def _build_row(found: "verify.SignatureFinding") -> dict[str, Any]:
     }
     if found.signed_at is None:
         return row
-    drawn = {} if found.signed_at >= _YEAR_10000 else {"signedAt": instant(found.signed_at * 1000)}
+    drawn = {} if found.signed_at >= _YEAR_10000 else {"signedAt": format_instant(found.signed_at * 1000)}
     return {**row, **drawn, "ageSeconds": found.age}
 
 

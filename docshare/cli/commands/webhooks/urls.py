@@ -57,7 +57,9 @@ def check_format(url: str, format: str | None) -> None:
 
 def _check_syntax(url: str, scheme: str) -> None:
     try:
-        fields.https_url("URL", "https" + url[len(scheme) :], URL_CHARS + 1)  # an http URL is one character shorter
+        fields.parse_https_url(
+            "URL", "https" + url[len(scheme) :], URL_CHARS + 1
+        )  # an http URL is one character shorter
     except Problem as problem:
         raise _address_error(problem.detail) from None
 

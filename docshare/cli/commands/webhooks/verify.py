@@ -13,15 +13,15 @@ from typing import NamedTuple
 
 from docshare.cli.commands.webhooks.signing_mistakes import Candidate, list_bodies, list_keys, list_messages
 from docshare.contract.limits import SECOND
-from docshare.contract.signing import Verdict, verify
-from docshare.contract.wire import spoken
+from docshare.contract.signing import SignatureVerdict, verify
+from docshare.contract.wire import format_seconds
 
-VERDICT_NAMES: dict[Verdict, str] = {
-    Verdict.GENUINE: "genuine",
-    Verdict.MALFORMED: "malformed",
-    Verdict.MISMATCH: "mismatch",
-    Verdict.TOO_OLD: "stale",
-    Verdict.FROM_THE_FUTURE: "future",
+VERDICT_NAMES: dict[SignatureVerdict, str] = {
+    SignatureVerdict.GENUINE: "genuine",
+    SignatureVerdict.MALFORMED: "malformed",
+    SignatureVerdict.MISMATCH: "mismatch",
+    SignatureVerdict.TOO_OLD: "stale",
+    SignatureVerdict.FROM_THE_FUTURE: "future",
 }
 """The names of the verdicts in the output for scripts."""
 
@@ -45,7 +45,7 @@ class SignatureFinding(NamedTuple):
     ``signed_at`` the time in the header in seconds since 1970, and ``age`` the seconds since then (negative in the
     future)."""
 
-    verdict: Verdict
+    verdict: SignatureVerdict
     detail: str
     mistake: str = ""
     signed_at: int | None = None
@@ -58,15 +58,15 @@ def examine(secret: str, body: bytes, header: str, now: int, tolerance: int) -> 
     ``secret`` is the whole secret with its prefix; ``now`` and ``tolerance`` are in milliseconds.
     """
     verdict = verify(secret, body, header, now, tolerance)
-    if verdict is Verdict.MALFORMED:
+    if verdict is SignatureVerdict.MALFORMED:
         return SignatureFinding(verdict, describe_flaw(header), _check_numbers(secret, body, header))
     (said,) = _T.findall(header)
     seconds = int(said)
     age = now // SECOND - seconds
-    if verdict is Verdict.MISMATCH:
+    if verdict is SignatureVerdict.MISMATCH:
         mistake = explain_mismatch(secret, body, said, header[-_HEX_CHARS:])
         return SignatureFinding(verdict, _describe_mismatch(body, mistake), mistake, seconds, age)
-    mistake = _describe_unit_mistake(seconds) if verdict is Verdict.FROM_THE_FUTURE else ""
+    mistake = _describe_unit_mistake(seconds) if verdict is SignatureVerdict.FROM_THE_FUTURE else ""
     return SignatureFinding(verdict, _describe_age(verdict, age, tolerance), mistake, seconds, age)
 
 
@@ -159,13 +159,15 @@ def _describe_mismatch(body: bytes, mistake: str) -> str:
     return f"The signature does not match{why}."
 
 
-def _describe_age(verdict: Verdict, age: int, tolerance: int) -> str:
-    allowed = spoken(tolerance // SECOND)
-    if verdict is Verdict.TOO_OLD:
-        return f"The signature is genuine but {spoken(age)} old; the limit is {allowed}. Replayed, or a clock is wrong."
-    if verdict is Verdict.FROM_THE_FUTURE:
-        return f"The signature is genuine but {spoken(-age)} in the future; the limit is {allowed}. A clock is wrong."
-    when = f"{spoken(age)} ago" if age >= 0 else f"{spoken(-age)} from now"
+def _describe_age(verdict: SignatureVerdict, age: int, tolerance: int) -> str:
+    allowed = format_seconds(tolerance // SECOND)
+    if verdict is SignatureVerdict.TOO_OLD:
+        old = format_seconds(age)
+        return f"The signature is genuine but {old} old; the limit is {allowed}. Replayed, or a clock is wrong."
+    if verdict is SignatureVerdict.FROM_THE_FUTURE:
+        early = format_seconds(-age)
+        return f"The signature is genuine but {early} in the future; the limit is {allowed}. A clock is wrong."
+    when = f"{format_seconds(age)} ago" if age >= 0 else f"{format_seconds(-age)} from now"
     return f"The signature is genuine and was created {when}."
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from docshare.contract.wire import present
+from docshare.contract.wire import drop_none
 from docshare.server.api.represent.resources import share_url
 from docshare.server.services.designs.publish import Status
 
@@ -12,7 +12,7 @@ def qr_url(base_url: str, short_id: str) -> str:
     return f"{base_url}/api/files/{short_id}/qr-code"
 
 
-def status(base_url: str, told: Status) -> dict[str, Any]:
+def design_status(base_url: str, told: Status) -> dict[str, Any]:
     """The design status. Its names; of a design without a link those of the link are absent."""
     link, owner = told.link, told.owner
     known: dict[str, Any] = {
@@ -30,4 +30,4 @@ def status(base_url: str, told: Status) -> dict[str, Any]:
             "qrUrl": qr_url(base_url, link.short_id),
             "claimToken": told.claim_token,
         }
-    return present(known)
+    return drop_none(known)

@@ -3,28 +3,28 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from docshare.contract.features import REPORT_SECTIONS, REPORT_SUMMARY, keys_for
+from docshare.contract.features import REPORT_SECTIONS, REPORT_SUMMARY, visible_keys
 from docshare.contract.plans import Plan
-from docshare.contract.wire import instant, present
+from docshare.contract.wire import drop_none, format_instant
 from docshare.server.api.represent import resources
 from docshare.server.services.readership.report import Breakdown, PageReaders, People, Report, Summary
 from docshare.server.services.readership.sessions import Account, BeaconRow, PageRow, SessionRow
 
 
-def report(base_url: str, found: Report) -> dict[str, Any]:
+def report_object(base_url: str, found: Report) -> dict[str, Any]:
     """The report; what is above its plan is absent, and so is ``effectivePages`` without a page range."""
     sections = {
         "tier": found.plan.tier,
-        "summary": _only(REPORT_SUMMARY, found, _summary(found.summary)),
-        "file": resources.file(base_url, found.file),
+        "summary": _filter_by_plan(REPORT_SUMMARY, found, _summary_section(found.summary)),
+        "file": resources.file_object(base_url, found.file),
         "effectivePages": found.shown,
-        **(_breakdown(found.breakdown) if found.breakdown else {}),
-        **(_people(found.people) if found.people else {}),
+        **(_breakdown_section(found.breakdown) if found.breakdown else {}),
+        **(_people_section(found.people) if found.people else {}),
     }
-    return present(_only(REPORT_SECTIONS, found, sections))
+    return drop_none(_filter_by_plan(REPORT_SECTIONS, found, sections))
 
 
-def pages(rows: Sequence[PageReaders]) -> dict[str, Any]:
+def pages_object(rows: Sequence[PageReaders]) -> dict[str, Any]:
     """Per-page readership; every page is listed."""
     return {
         "totalPages": len(rows),
@@ -35,23 +35,23 @@ def pages(rows: Sequence[PageReaders]) -> dict[str, Any]:
     }
 
 
-def stream_row(row: SessionRow, seen: Sequence[PageRow]) -> dict[str, Any]:
+def session_stream_row(row: SessionRow, seen: Sequence[PageRow]) -> dict[str, Any]:
     """One row of the stream of sessions."""
     times = [{"page": page.page, "timeMs": page.time_ms} for page in seen]
-    return {"id": row.id, **session(row), "pages": times}
+    return {"id": row.id, **session_object(row), "pages": times}
 
 
 def uncounted_row(row: SessionRow, klass: str, reason: str) -> dict[str, Any]:
     """One session that was not counted, and why."""
-    return {**session(row), "class": klass, "reason": reason}
+    return {**session_object(row), "class": klass, "reason": reason}
 
 
-def session(row: SessionRow) -> dict[str, Any]:
+def session_object(row: SessionRow) -> dict[str, Any]:
     """A session as in the report."""
-    return present(
+    return drop_none(
         {
             "sessionId": row.uuid,
-            "startedAt": instant(row.started_at),
+            "startedAt": format_instant(row.started_at),
             "totalTimeMs": row.time_ms,
             "pagesViewed": row.pages_viewed,
             "country": row.country,
@@ -69,18 +69,18 @@ def session(row: SessionRow) -> dict[str, Any]:
     )
 
 
-def account(found: Account) -> dict[str, Any]:
+def explained_session(found: Account) -> dict[str, Any]:
     """One session with everything it was computed from."""
     judged = found.judged
-    return present(
+    return drop_none(
         {
             "id": found.row.id,
-            **session(found.row),
+            **session_object(found.row),
             "class": judged.klass,
             "reason": judged.reason,
-            "countedAt": resources.when(judged.counted_at),
-            "lastHeardAt": instant(judged.heard_at),
-            "endedAt": resources.when(judged.ended_at),
+            "countedAt": resources.format_optional_instant(judged.counted_at),
+            "lastHeardAt": format_instant(judged.heard_at),
+            "endedAt": resources.format_optional_instant(judged.ended_at),
             "visibleMs": judged.visible_ms,
             "turns": judged.turns,
             "backTurns": judged.back_turns,
@@ -92,20 +92,20 @@ def account(found: Account) -> dict[str, Any]:
                 {"page": page.page, "timeMs": page.time_ms, "views": page.views, "backTurns": page.back}
                 for page in found.pages
             ],
-            "beacons": [_beacon(beacon) for beacon in found.beacons],
+            "beacons": [_beacon_object(beacon) for beacon in found.beacons],
         }
     )
 
 
-def _beacon(row: BeaconRow) -> dict[str, Any]:
+def _beacon_object(row: BeaconRow) -> dict[str, Any]:
     # Its body has the names under which it was sent; ``seq`` is one of them.
     accepted = [
         {"page": page.page, "ms": page.time_ms, "views": page.views, "back": page.back} for page in row.accepted
     ]
-    return {"seq": row.seq, "receivedAt": instant(row.received_at), **row.body, "accepted": accepted}
+    return {"seq": row.seq, "receivedAt": format_instant(row.received_at), **row.body, "accepted": accepted}
 
 
-def _summary(found: Summary) -> dict[str, Any]:
+def _summary_section(found: Summary) -> dict[str, Any]:
     return {
         "totalViews": found.views,
         "totalSessions": found.sessions,
@@ -125,30 +125,30 @@ def _summary(found: Summary) -> dict[str, Any]:
     }
 
 
-def _breakdown(found: Breakdown) -> dict[str, Any]:
+def _breakdown_section(found: Breakdown) -> dict[str, Any]:
     return {
         "viewsOverTime": [{"day": day, "count": count} for day, count in found.days],
         "funnel": [{"page": step.page, "reached": step.reached, "pct": step.share} for step in found.funnel],
-        "referrers": _counts(found.referrers),
-        "browsers": _counts(found.browsers),
-        "sources": _counts(found.sources),
-        "viewerModes": _counts(found.viewer_modes),
+        "referrers": _count_rows(found.referrers),
+        "browsers": _count_rows(found.browsers),
+        "sources": _count_rows(found.sources),
+        "viewerModes": _count_rows(found.viewer_modes),
         "peakTimes": [{"dow": dow, "hour": hour, "count": count} for (dow, hour), count in found.hours.items()],
-        "devices": _counts(found.devices),
-        "countries": _counts(found.countries),
-        "uncounted": _counts(found.uncounted),
+        "devices": _count_rows(found.devices),
+        "countries": _count_rows(found.countries),
+        "uncounted": _count_rows(found.uncounted),
     }
 
 
-def _people(found: People) -> dict[str, Any]:
+def _people_section(found: People) -> dict[str, Any]:
     return {
-        "sessions": [session(row) for row in found.sessions],
+        "sessions": [session_object(row) for row in found.sessions],
         "hotspotTaps": [
             {"hotspotUuid": row.uuid, "page": row.page, "label": row.label, "count": row.taps} for row in found.hotspots
         ],
         "ctaTaps": found.cta_taps,
         "variants": [
-            present(
+            drop_none(
                 {
                     "uuid": row.uuid,
                     "label": row.label,
@@ -161,16 +161,21 @@ def _people(found: People) -> dict[str, Any]:
             for row in found.variants
         ],
         "contacts": [
-            present({"fields": resources.gate_fields(row.fields), "createdAt": resources.when(row.created_at)})
+            drop_none(
+                {
+                    "fields": resources.parse_gate_fields(row.fields),
+                    "createdAt": resources.format_optional_instant(row.created_at),
+                }
+            )
             for row in found.contacts
         ],
     }
 
 
-def _counts(counts: Mapping[str, int]) -> list[dict[str, Any]]:
+def _count_rows(counts: Mapping[str, int]) -> list[dict[str, Any]]:
     return [{"label": label, "count": count} for label, count in counts.items()]
 
 
-def _only(table: dict[str, Plan], found: Report, values: Mapping[str, Any]) -> dict[str, Any]:
+def _filter_by_plan(table: dict[str, Plan], found: Report, values: Mapping[str, Any]) -> dict[str, Any]:
     """Of ``values``, what ``table`` lets the report's plan see, in its order."""
-    return {key: values[key] for key in keys_for(table, found.plan)}
+    return {key: values[key] for key in visible_keys(table, found.plan)}

@@ -6,7 +6,7 @@ from typing import Any
 
 from docshare.contract.plans import PLAN_LIMITS
 from docshare.contract.settings import SETTINGS
-from docshare.contract.wire import instant, present
+from docshare.contract.wire import drop_none, format_instant
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.events.activity_feed import ActivityRow
 from docshare.server.services.events.feed import Row
@@ -20,9 +20,9 @@ from docshare.server.services.links.variants import VariantRow
 
 _DEFAULTS: dict[str, Any] = {name: row.default for name, row in SETTINGS.items()}
 # Of pictures that were left out: named in a message, and listed.
-_NAMED, _LISTED = 3, 100
+_MAX_NAMED_PICTURES, _MAX_LISTED_PICTURES = 3, 100
 _NAME_CHARS, _ADDRESS_CHARS = 60, 500
-_WHY = {
+_END_REASONS = {
     "expired": "The owner set a date for this link to end, and that date has passed.",
     "burned": "This link could be opened a limited number of times, and all of them have been taken.",
 }
@@ -33,24 +33,26 @@ def share_url(base_url: str, short_id: str) -> str:
     return f"{base_url}/{short_id}"
 
 
-def remarks(message: str, warning: str | None, pictures: Sequence[str]) -> dict[str, Any]:
+def result_message(message: str, warning: str | None, pictures: Sequence[str]) -> dict[str, Any]:
     """Return the ``message`` of a result, the ``warning`` about its document, and the linked pictures that its
     conversion left out, if there are any."""
-    said = present({"message": message, "warning": warning})
-    return {**said, **_left_out(message, pictures)} if pictures else said
+    said = drop_none({"message": message, "warning": warning})
+    return {**said, **_describe_omitted(message, pictures)} if pictures else said
 
 
-def _left_out(message: str, pictures: Sequence[str]) -> dict[str, Any]:
-    named = ", ".join(address.replace("\\", "/").rpartition("/")[2][:_NAME_CHARS] for address in pictures[:_NAMED])
-    more = f" and {len(pictures) - _NAMED} more" if len(pictures) > _NAMED else ""
+def _describe_omitted(message: str, pictures: Sequence[str]) -> dict[str, Any]:
+    named = ", ".join(
+        address.replace("\\", "/").rpartition("/")[2][:_NAME_CHARS] for address in pictures[:_MAX_NAMED_PICTURES]
+    )
+    more = f" and {len(pictures) - _MAX_NAMED_PICTURES} more" if len(pictures) > _MAX_NAMED_PICTURES else ""
     said = f"{message} Linked pictures were left out: {named}{more}."
-    return {"message": said, "leftOut": [address[:_ADDRESS_CHARS] for address in pictures[:_LISTED]]}
+    return {"message": said, "leftOut": [address[:_ADDRESS_CHARS] for address in pictures[:_MAX_LISTED_PICTURES]]}
 
 
-def file(base_url: str, row: FileRow, revisions: Sequence[RevisionRow] | None = None) -> dict[str, Any]:
+def file_object(base_url: str, row: FileRow, revisions: Sequence[RevisionRow] | None = None) -> dict[str, Any]:
     """The File object; ``revisions`` stand on the detail only."""
     settings = _DEFAULTS if row.settings == "{}" else {**_DEFAULTS, **json.loads(row.settings)}
-    return present(
+    return drop_none(
         {
             "uuid": row.uuid,
             "shortId": row.short_id,
@@ -58,8 +60,8 @@ def file(base_url: str, row: FileRow, revisions: Sequence[RevisionRow] | None = 
             "originalName": row.original_name,
             "size": row.size,
             "mimeType": row.mime_type,
-            "createdAt": instant(row.created_at),
-            "deleteAt": when(row.delete_at),
+            "createdAt": format_instant(row.created_at),
+            "deleteAt": format_optional_instant(row.delete_at),
             "viewCount": row.view_count,
             "viewerMode": settings["viewerMode"],
             "protected": bool(row.protected),
@@ -67,10 +69,10 @@ def file(base_url: str, row: FileRow, revisions: Sequence[RevisionRow] | None = 
             "requireEmail": settings["requireEmail"],
             "notifyOnView": settings["notifyOnView"],
             "contentVersion": row.content_version,
-            "revisions": None if revisions is None else [revision(entry) for entry in revisions],
+            "revisions": None if revisions is None else [revision_object(entry) for entry in revisions],
             #
             "totalPages": row.total_pages,
-            "updatedAt": instant(row.updated_at),
+            "updatedAt": format_instant(row.updated_at),
             "viewsConsumed": row.views_consumed,
             "viewerSettings": settings["viewerSettings"],
             "askReceipt": settings["askReceipt"],
@@ -83,7 +85,7 @@ def file(base_url: str, row: FileRow, revisions: Sequence[RevisionRow] | None = 
             "annotationsEnabled": settings["annotationsEnabled"],
             "designToolUpdatesEnabled": settings["designToolUpdatesEnabled"],
             "viewLimit": row.view_limit,
-            "burnedAt": when(row.burned_at),
+            "burnedAt": format_optional_instant(row.burned_at),
             "gateFields": settings["gateFields"],
             "gateDomains": settings["gateDomains"],
             "pageRange": settings["pageRange"],
@@ -95,7 +97,7 @@ def file(base_url: str, row: FileRow, revisions: Sequence[RevisionRow] | None = 
     )
 
 
-def revision(row: RevisionRow) -> dict[str, Any]:
+def revision_object(row: RevisionRow) -> dict[str, Any]:
     """One entry of ``revisions``."""
     return {
         "contentVersion": row.content_version,
@@ -103,14 +105,14 @@ def revision(row: RevisionRow) -> dict[str, Any]:
         "size": row.size,
         "totalPages": row.total_pages,
         "sha256": row.sha256,
-        "createdAt": instant(row.created_at),
+        "createdAt": format_instant(row.created_at),
     }
 
 
-def variant(base_url: str, row: VariantRow) -> dict[str, Any]:
+def variant_object(base_url: str, row: VariantRow) -> dict[str, Any]:
     """The Variant object."""
     overrides = json.loads(row.overrides)
-    return present(
+    return drop_none(
         {
             "uuid": row.uuid,
             "shortId": row.short_id,
@@ -120,22 +122,22 @@ def variant(base_url: str, row: VariantRow) -> dict[str, Any]:
             "revoked": row.revoked_at is not None,
             "redacted": row.redacted_at is not None,
             "pageRangeEmpty": page_range.has_no_page(row.total_pages, overrides.get("pageRange")) or None,
-            "createdAt": instant(row.created_at),
+            "createdAt": format_instant(row.created_at),
             "downloadWarning": warning(row.download_warning),
         }
     )
 
 
-def invite(base_url: str, row: InviteRow) -> dict[str, Any]:
+def invite_object(base_url: str, row: InviteRow) -> dict[str, Any]:
     """An invitation with its personal link."""
-    return present(
+    return drop_none(
         {
             "uuid": row.uuid,
             "email": row.email,
             "name": row.name,
             "url": share_url(base_url, row.short_id),
-            "createdAt": instant(row.created_at),
-            "viewedAt": when(row.viewed_at),
+            "createdAt": format_instant(row.created_at),
+            "viewedAt": format_optional_instant(row.viewed_at),
         }
     )
 
@@ -143,7 +145,7 @@ def invite(base_url: str, row: InviteRow) -> dict[str, Any]:
 def public_metadata(base_url: str, told: Notice) -> dict[str, Any]:
     """What anybody may know of a living link."""
     file, short_id, settings = told.link.file, told.link.short_id, told.settings
-    return present(
+    return drop_none(
         {
             "shortId": short_id,
             "originalName": None if told.nameless else file.original_name,
@@ -153,30 +155,30 @@ def public_metadata(base_url: str, told: Notice) -> dict[str, Any]:
             "allowDownload": settings["allowDownload"],
             "protected": bool(file.protected),
             "requireEmail": settings["requireEmail"],
-            "deleteAt": when(file.delete_at) if settings["showExpiry"] else None,
+            "deleteAt": format_optional_instant(file.delete_at) if settings["showExpiry"] else None,
             "shareUrl": share_url(base_url, short_id),
         }
     )
 
 
-def dead_link(told: Notice) -> dict[str, Any]:
+def ended_link(told: Notice) -> dict[str, Any]:
     """What is left of a link that has ended."""
-    return present(
+    return drop_none(
         {
             "reason": told.link.state,
-            "why": _WHY[told.link.state],
-            "endedAt": when(told.ended_at),
+            "why": _END_REASONS[told.link.state],
+            "endedAt": format_optional_instant(told.ended_at),
             "originalName": None if told.nameless else told.link.file.original_name,
         }
     )
 
 
-def asset(row: AssetRow) -> dict[str, Any]:
+def asset_object(row: AssetRow) -> dict[str, Any]:
     """The result of an asset upload."""
     return {"assetId": row.uuid, "kind": row.kind, "mimeType": row.mime_type, "size": row.size}
 
 
-def account(caller: Caller, active_files: int) -> dict[str, Any]:
+def account_record(caller: Caller, active_files: int) -> dict[str, Any]:
     """The account record. ``subscription`` and ``tier`` say the same."""
     limits = PLAN_LIMITS[caller.plan]
     return {
@@ -186,8 +188,8 @@ def account(caller: Caller, active_files: int) -> dict[str, Any]:
         "subscription": caller.plan.tier,
         "tier": caller.plan.tier,
         "isAdmin": False,  # nobody administers an instance through the API; 'docshare admin' does
-        "created_at": instant(caller.created_at),
-        "limits": present(
+        "created_at": format_instant(caller.created_at),
+        "limits": drop_none(
             {
                 "maxActiveFiles": limits.file_slots,
                 "maxUploadBytes": limits.stored_bytes,
@@ -204,20 +206,32 @@ def feed_row(stream: str, row: Row) -> dict[str, Any]:
 
 def _view_row(row: Row) -> dict[str, Any]:
     ident, uuid, name, read_at, country, pages_viewed, time_ms = row
-    keys = {"id": ident, "fileUuid": uuid, "fileName": name, "readAt": when(read_at), "country": country}
-    return present({**keys, "pagesViewed": pages_viewed, "timeMs": time_ms, "type": "view"})
+    keys = {
+        "id": ident,
+        "fileUuid": uuid,
+        "fileName": name,
+        "readAt": format_optional_instant(read_at),
+        "country": country,
+    }
+    return drop_none({**keys, "pagesViewed": pages_viewed, "timeMs": time_ms, "type": "view"})
 
 
 def _download_row(row: Row) -> dict[str, Any]:
     ident, uuid, name, read_at, country = row
-    keys = {"id": ident, "fileUuid": uuid, "fileName": name, "readAt": when(read_at), "country": country}
-    return present({**keys, "type": "download"})
+    keys = {
+        "id": ident,
+        "fileUuid": uuid,
+        "fileName": name,
+        "readAt": format_optional_instant(read_at),
+        "country": country,
+    }
+    return drop_none({**keys, "type": "download"})
 
 
 def _gate_row(row: Row) -> dict[str, Any]:
     ident, uuid, name, read_at, fields = row
-    keys = {"id": ident, "fileUuid": uuid, "fileName": name, "readAt": when(read_at), "type": "gate"}
-    return present({**keys, "fields": gate_fields(fields)})
+    keys = {"id": ident, "fileUuid": uuid, "fileName": name, "readAt": format_optional_instant(read_at), "type": "gate"}
+    return drop_none({**keys, "fields": parse_gate_fields(fields)})
 
 
 def activity_row(row: ActivityRow) -> dict[str, Any]:
@@ -225,7 +239,7 @@ def activity_row(row: ActivityRow) -> dict[str, Any]:
     return {
         "id": row.id,
         "event": row.event,
-        "timestamp": instant(row.happened_at),
+        "timestamp": format_instant(row.happened_at),
         "data": json.loads(row.data),
     }
 
@@ -233,7 +247,7 @@ def activity_row(row: ActivityRow) -> dict[str, Any]:
 _FEED_ROWS = {"view": _view_row, "download": _download_row, "gate": _gate_row}
 
 
-def gate_fields(stored: str | None) -> dict[str, str] | None:
+def parse_gate_fields(stored: str | None) -> dict[str, str] | None:
     """The captured values, None when there are none or they cannot be read."""
     try:
         fields = json.loads(stored or "{}")
@@ -244,6 +258,6 @@ def gate_fields(stored: str | None) -> dict[str, str] | None:
     return fields or None
 
 
-def when(millis: int | None) -> str | None:
+def format_optional_instant(millis: int | None) -> str | None:
     """``millis`` on the wire, None as it is."""
-    return None if millis is None else instant(millis)
+    return None if millis is None else format_instant(millis)

@@ -3,36 +3,36 @@
 import json
 from typing import Any
 
-from docshare.contract.wire import instant, present
-from docshare.server.api.represent.resources import when
+from docshare.contract.wire import drop_none, format_instant
+from docshare.server.api.represent.resources import format_optional_instant
 from docshare.server.services.webhooks.send import Outcome
 from docshare.server.services.webhooks.webhooks import WebhookRow
 
 
-def webhook(row: WebhookRow) -> dict[str, Any]:
+def webhook_object(row: WebhookRow) -> dict[str, Any]:
     """The Webhook object as its creation answers it."""
-    return present(
+    return drop_none(
         {
             "uuid": row.uuid,
             "url": row.url,
             "events": json.loads(row.events),
             "format": row.format,
             "active": row.disabled_at is None,
-            "createdAt": instant(row.created_at),
+            "createdAt": format_instant(row.created_at),
             "fileUuid": row.file_uuid,
         }
     )
 
 
-def with_health(row: WebhookRow) -> dict[str, Any]:
+def webhook_with_health(row: WebhookRow) -> dict[str, Any]:
     """The Webhook object with how its deliveries go."""
     health = {
         "failureCount": row.failure_count,
-        "lastDeliveryAt": when(row.last_delivery_at),
+        "lastDeliveryAt": format_optional_instant(row.last_delivery_at),
         "lastStatus": row.last_status,
-        "disabledAt": when(row.disabled_at),
+        "disabledAt": format_optional_instant(row.disabled_at),
     }
-    return webhook(row) | present(health)
+    return webhook_object(row) | drop_none(health)
 
 
 def test_result(outcome: Outcome) -> dict[str, Any]:

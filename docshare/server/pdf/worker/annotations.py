@@ -11,23 +11,23 @@ from typing import Any, NamedTuple
 import pikepdf
 from pikepdf import Array, Dictionary, Name, Object, Stream, String
 
-from docshare.server.pdf.worker.resources import Reducer
+from docshare.server.pdf.worker.resources import ResourceReducer
 
 _SAFE_URL = re.compile(rb"(?:https?://|mailto:)[^\x00-\x20\x7f]+", re.IGNORECASE)
-_LOOKS = ("/Rect", "/F", "/C", "/Border", "/BS", "/CA", "/OC")
+_APPEARANCE_KEYS = ("/Rect", "/F", "/C", "/Border", "/BS", "/CA", "/OC")
 # Subtypes that a reader's program can draw by itself, and what it needs for that.
-_DRAWN = frozenset({
+_DRAWN_SUBTYPES = frozenset({
     "/Text", "/FreeText", "/Line", "/Square", "/Circle", "/Polygon", "/PolyLine", "/Highlight", "/Underline",
     "/Squiggly", "/StrikeOut", "/Stamp", "/Caret", "/Ink", "/Redact",
 })  # fmt: skip
-_SHAPES = (
+_SHAPE_KEYS = (
     "/QuadPoints", "/InkList", "/L", "/Vertices", "/IC", "/LE", "/Contents", "/Name", "/DA", "/Q", "/RD", "/BE",
 )  # fmt: skip
-_MOST = 5_000
+_MAX_ANNOTATIONS = 5_000
 _NAME_TREE_DEPTH = 30
 
 
-class Jump(NamedTuple):
+class InternalLink(NamedTuple):
     """A link of kept page ``page`` (0-based), its annotation number ``annotation``, to kept page ``target``; ``place``
     the rest of its destination."""
 
@@ -37,20 +37,20 @@ class Jump(NamedTuple):
     place: tuple[Any, ...]
 
 
-class Annotations:
+class AnnotationBuilder:
     """Rebuilds the annotations of the kept pages. ``targets``: their places in the window, by object number."""
 
-    def __init__(self, pdf: pikepdf.Pdf, targets: dict[tuple[int, int], int], reducer: Reducer) -> None:
-        self.jumps: list[Jump] = []
+    def __init__(self, pdf: pikepdf.Pdf, targets: dict[tuple[int, int], int], reducer: ResourceReducer) -> None:
+        self.jumps: list[InternalLink] = []
         self._targets = targets
         self._reducer = reducer
-        self._named = _named_destinations(pdf)
+        self._named = _make_destination_lookup(pdf)
 
     def of(self, page: Any, number: int, resources: Any) -> Array:
         """New annotations of ``page``, the ``number``-th kept one (0-based), which has ``resources``."""
         kept = Array()
         old = page.get("/Annots")
-        for annotation in list(old)[:_MOST] if isinstance(old, Array) else ():
+        for annotation in list(old)[:_MAX_ANNOTATIONS] if isinstance(old, Array) else ():
             if isinstance(annotation, Dictionary):
                 made = self._made(annotation, number, len(kept), resources)
                 if made is not None:
@@ -62,18 +62,18 @@ class Annotations:
         if kind == "/Popup":
             return None
         new = Dictionary(Type=Name.Annot, Subtype=Name.Stamp)
-        _take(old, new, _LOOKS)
+        _copy_keys(old, new, _APPEARANCE_KEYS)
         self._reducer.layer_of(new)
         look = self._look(old)
         if kind == "/Link":
             if self._leads(old, new, page, place):
                 new.Subtype = Name.Link
-                _take(old, new, ("/QuadPoints", "/H"))
+                _copy_keys(old, new, ("/QuadPoints", "/H"))
             elif look is None:
                 return None
-        elif kind in _DRAWN:
+        elif kind in _DRAWN_SUBTYPES:
             new.Subtype = Name(kind)
-            _take(old, new, _SHAPES)
+            _copy_keys(old, new, _SHAPE_KEYS)
         elif look is None:
             return None  # there is nothing to see, and what it did is not kept
         if look is not None:
@@ -105,7 +105,7 @@ class Annotations:
         if destination is None or target is None:
             return False
         rest = [value for value in destination if isinstance(value, Name) or not isinstance(value, Object)]
-        self.jumps.append(Jump(page, place, target, tuple(rest)))
+        self.jumps.append(InternalLink(page, place, target, tuple(rest)))
         return True
 
     def _resolved(self, destination: Any) -> Any:
@@ -118,13 +118,13 @@ class Annotations:
         return destination if explicit else None
 
 
-def _take(old: Any, new: Dictionary, keys: tuple[str, ...]) -> None:
+def _copy_keys(old: Any, new: Dictionary, keys: tuple[str, ...]) -> None:
     for key in keys:
         if key in old:
             new[key] = old[key]
 
 
-def _named_destinations(pdf: pikepdf.Pdf) -> Callable[[Any], Any]:
+def _make_destination_lookup(pdf: pikepdf.Pdf) -> Callable[[Any], Any]:
     """Looks names of destinations up: in the old dictionary, and in the name tree."""
     names = pdf.Root.get("/Names")
     tree = names.get("/Dests") if isinstance(names, Dictionary) else None
@@ -133,12 +133,12 @@ def _named_destinations(pdf: pikepdf.Pdf) -> Callable[[Any], Any]:
     def found(name: Any) -> Any:
         if isinstance(name, Name):
             return old.get(str(name)) if isinstance(old, Dictionary) else None
-        return _in_tree(tree, bytes(name), 0)
+        return _find_in_tree(tree, bytes(name), 0)
 
     return found
 
 
-def _in_tree(node: Any, name: bytes, depth: int) -> Any:
+def _find_in_tree(node: Any, name: bytes, depth: int) -> Any:
     if not isinstance(node, Dictionary) or depth > _NAME_TREE_DEPTH:
         return None
     limits = node.get("/Limits")
@@ -151,7 +151,7 @@ def _in_tree(node: Any, name: bytes, depth: int) -> Any:
                 return pairs[at + 1]
     kids = node.get("/Kids")
     for kid in kids if isinstance(kids, Array) else ():
-        found = _in_tree(kid, name, depth + 1)
+        found = _find_in_tree(kid, name, depth + 1)
         if found is not None:
             return found
     return None

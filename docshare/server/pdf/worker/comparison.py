@@ -17,18 +17,18 @@ import PIL.ImageFilter
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from docshare.server.pdf.worker.documents import Document, Refused
+from docshare.server.pdf.worker.documents import OpenPdfDocument, PdfRefused
 from docshare.server.pdf.worker.render import pixel_size
 
 _BUDGET_S = 2.0
-_WIDTH = 100  # pixels; a word that is gone is a few of them
-_DIFFERENT = 32  # of 255
-_MOST_DIFFERENT = 3  # pixels
+_IMAGE_WIDTH = 100  # pixels; a word that is gone is a few of them
+_DIFFERENCE_THRESHOLD = 32  # of 255
+_MAX_DIFFERENT_PIXELS = 3  # pixels
 _WHITE = 0xFFFFFFFF
-_PAUSE = dict(pdfium.IFSDK_PAUSE._fields_)["NeedToPauseNow"]
+_PauseCallback = dict(pdfium.IFSDK_PAUSE._fields_)["NeedToPauseNow"]
 
 
-def require_alike(source: Document, made: bytes, first: int, *, stamped: bool) -> None:
+def require_same_looks(source: OpenPdfDocument, made: bytes, first: int, *, stamped: bool) -> None:
     """Compare the pages of ``made`` with those of ``source`` from page ``first`` (1-based) on.
 
     Parameters: ``stamped`` whether each page of ``made`` ends with a mark, which is left out of its picture. Raises
@@ -38,19 +38,19 @@ def require_alike(source: Document, made: bytes, first: int, *, stamped: bool) -
     try:
         copy = pypdfium2.PdfDocument(made)
     except pypdfium2.PdfiumError as error:
-        raise Refused("looks") from error
+        raise PdfRefused("looks") from error
     with closing(copy):
         copy.init_forms()
-        for index in _spread(len(copy)):
+        for index in _spread_indexes(len(copy)):
             # Twice: the engine does not always draw a font that it substitutes as it did the first time.
-            alike = (_is_alike(source, first + index, copy, index, ends, stamped) for _ in range(2))
+            alike = (_is_page_alike(source, first + index, copy, index, ends, stamped) for _ in range(2))
             if not any(alike):
-                raise Refused("looks")
+                raise PdfRefused("looks")
             if time.monotonic() > ends:
                 return
 
 
-def _spread(count: int) -> Iterator[int]:
+def _spread_indexes(count: int) -> Iterator[int]:
     """The numbers below ``count``, each once, and as far apart as possible wherever one stops."""
     step = 1 << max(0, count - 1).bit_length()
     yield 0
@@ -59,14 +59,14 @@ def _spread(count: int) -> Iterator[int]:
         step //= 2
 
 
-def _is_alike(
-    source: Document, number: int, copy: pypdfium2.PdfDocument, index: int, ends: float, stamped: bool
+def _is_page_alike(
+    source: OpenPdfDocument, number: int, copy: pypdfium2.PdfDocument, index: int, ends: float, stamped: bool
 ) -> bool:
     """Whether page ``number`` of ``source`` and that at ``index`` of ``copy`` look alike, as far as there is time."""
     try:
         with source.page(number) as page:
-            before = _picture(page, ends)
-    except Refused:
+            before = _render_small(page, ends)
+    except PdfRefused:
         return True
     if before is None:
         return True
@@ -74,8 +74,8 @@ def _is_alike(
         with closing(copy[index]) as page:
             if stamped and not _hide_mark(page):
                 return False
-            after = _picture(page, ends)
-    except (pypdfium2.PdfiumError, Refused):
+            after = _render_small(page, ends)
+    except (pypdfium2.PdfiumError, PdfRefused):
         return False
     if after is None:
         return True
@@ -83,7 +83,7 @@ def _is_alike(
         return False
     red, green, blue = PIL.ImageChops.difference(before, after).split()
     strongest = PIL.ImageChops.lighter(PIL.ImageChops.lighter(red, green), blue)
-    return sum(strongest.histogram()[_DIFFERENT:]) <= _MOST_DIFFERENT
+    return sum(strongest.histogram()[_DIFFERENCE_THRESHOLD:]) <= _MAX_DIFFERENT_PIXELS
 
 
 def _hide_mark(page: pypdfium2.PdfPage) -> bool:
@@ -94,11 +94,11 @@ def _hide_mark(page: pypdfium2.PdfPage) -> bool:
     return bool(pdfium.FPDFPageObj_SetIsActive(last, False))
 
 
-def _picture(page: pypdfium2.PdfPage, ends: float) -> PIL.Image.Image | None:
+def _render_small(page: pypdfium2.PdfPage, ends: float) -> PIL.Image.Image | None:
     """The page as the share page shows it, small; None if it is not finished when the time ``ends``."""
     width, height = page.get_size()
-    wide, tall = pixel_size(width, height, _WIDTH)
-    pause = pdfium.IFSDK_PAUSE(version=1, NeedToPauseNow=_PAUSE(lambda _: time.monotonic() > ends), user=None)
+    wide, tall = pixel_size(width, height, _IMAGE_WIDTH)
+    pause = pdfium.IFSDK_PAUSE(version=1, NeedToPauseNow=_PauseCallback(lambda _: time.monotonic() > ends), user=None)
     with closing(pypdfium2.PdfBitmap.new_native(wide, tall, pdfium.FPDFBitmap_BGRx)) as bitmap:
         pdfium.FPDFBitmap_FillRect(bitmap, 0, 0, wide, tall, _WHITE)
         state = pdfium.FPDF_RenderPageBitmap_Start(

@@ -29,20 +29,20 @@ LAYERS = {
 }
 """Name of each layer, in the order in which they are put on, and what gets it where it is missing."""
 
-READABLE = tuple(map(Path, (
+READABLE_PATHS = tuple(map(Path, (
     "/usr/share/fonts", "/usr/local/share/fonts", "/usr/share/X11/fonts/Type1", "/usr/share/X11/fonts/TTF",
     "/dev/urandom",
 )))  # fmt: skip
 """The only files of the host that stay readable: where pdfium looks for fonts that a document does not bring, and where
 qpdf takes random numbers for encrypted documents."""
 
-_OPEN_FILES = 48
-_LIMITS = {"FSIZE": 0, "CORE": 0, "NOFILE": _OPEN_FILES, "NPROC": 0, "MEMLOCK": 0, "MSGQUEUE": 0}
+_MAX_OPEN_FILES = 48
+_LIMITS = {"FSIZE": 0, "CORE": 0, "NOFILE": _MAX_OPEN_FILES, "NPROC": 0, "MEMLOCK": 0, "MSGQUEUE": 0}
 # Ids that nobody has: one for each process, so that not even two of them can meet. A container may have few ids.
-_FIRST_ID, _NOBODY = 1_900_000_000, 65534
+_MIN_UID, _NOBODY_UID = 1_900_000_000, 65534
 
 
-class Status(NamedTuple):
+class ConfinementStatus(NamedTuple):
     """What became of the layers: the reason why it is missing by the name of each, None where it is active; and the
     version of Landlock (0 without it)."""
 
@@ -54,7 +54,7 @@ class Status(NamedTuple):
         return {"layers": self.missing, "landlock": self.landlock}
 
 
-class Place(NamedTuple):
+class ProcessPlace(NamedTuple):
     """Where a process runs: its ``number`` as the host sees it, and why it has no process namespace of its own (None
     where it has one)."""
 
@@ -62,55 +62,55 @@ class Place(NamedTuple):
     refusal: str | None
 
 
-def enter_process_namespace() -> Place:
+def enter_process_namespace() -> ProcessPlace:
     """Go on as the first process of a process namespace; this one waits for it and ends as it does.
 
     Call it before anything large is imported. The number of the new process goes to standard output as a line of JSON.
     """
     if not kernel.LINUX:
-        return Place(os.getpid(), _not_linux())
+        return ProcessPlace(os.getpid(), _describe_unsupported())
     try:
         if kernel.is_filtered():
-            _require_survival(_begin_process_namespace)
+            _try_in_child(_begin_process_namespace)
         _begin_process_namespace()
         reader, writer = os.pipe()
         child = os.fork()
     except OSError as error:
-        return Place(os.getpid(), _words(error))
+        return ProcessPlace(os.getpid(), _describe_error(error))
     if child == 0:
         os.close(writer)
-        kernel.control(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
+        kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
         number = os.read(reader, 20)
         os.close(reader)
         if not number:
             os._exit(1)  # the parent is gone already
-        return Place(int(number), None)
+        return ProcessPlace(int(number), None)
     os.write(1, b'{"pid": %d}\n' % child)
     null = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(null, stream)
     os.write(writer, b"%d" % child)
-    return _end_like(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    return _exit_like(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 
 def _begin_process_namespace() -> None:
     """Let the next child be the first process of a namespace."""
-    kernel.control(kernel.PR_GET_NO_NEW_PRIVS)  # without prctl, that child would not end with this process
+    kernel.prctl(kernel.PR_GET_NO_NEW_PRIVS)  # without prctl, that child would not end with this process
     if os.geteuid() == 0:
         namespaces.unshare(namespaces.PROCESSES)
     else:
-        itself = namespaces.Self()
+        itself = namespaces.OwnProcDirectory()
         namespaces.unshare(namespaces.PROCESSES | namespaces.USER)
         itself.map_own_ids()
         itself.close()
 
 
-def confine(memory_bytes: int, place: Place) -> Status:
+def confine(memory_bytes: int, place: ProcessPlace) -> ConfinementStatus:
     """Put all layers on this process, which has one thread, for good, and find out which of them hold.
 
     Parameters: ``memory_bytes`` of address space; ``place`` what ``enter_process_namespace`` returned.
     """
-    status = Status({"processes": place.refusal}, 0)
+    status = ConfinementStatus({"processes": place.refusal}, 0)
     missing = status.missing
 
     filtered = kernel.LINUX and kernel.is_filtered()
@@ -118,32 +118,32 @@ def confine(memory_bytes: int, place: Place) -> Status:
     def put_on(name: str, layer: Callable[[], None]) -> None:
         try:
             if filtered:
-                _require_survival(layer)
+                _try_in_child(layer)
             layer()
             missing[name] = None
         except OSError as error:
-            missing[name] = _words(error)
+            missing[name] = _describe_error(error)
 
     os.chdir("/")
-    _end_when_out_of_time()
+    _exit_on_cpu_limit()
     if kernel.LINUX:
-        _take_apart(put_on, missing, place.number)
+        _leave_host(put_on, missing, place.number)
         put_on("capabilities", _drop_rights)
         with contextlib.suppress(OSError):
             if filtered:
-                _require_survival(landlock.version)
-            status = status._replace(landlock=landlock.version())
-        put_on("landlock", lambda: _lock_files(missing["root"] is None))
+                _try_in_child(landlock.landlock_version)
+            status = status._replace(landlock=landlock.landlock_version())
+        put_on("landlock", lambda: _restrict_files(missing["root"] is None))
         readable = missing["root"] is None or missing["landlock"] is None
-        put_on("seccomp", lambda: _filter_calls(may_read=readable))
+        put_on("seccomp", lambda: _filter_syscalls(may_read=readable))
         filtered = False  # from here on, nothing can be tried in a child
-    put_on("limits", lambda: _limit_all(memory_bytes))
+    put_on("limits", lambda: _set_limits(memory_bytes))
     if not kernel.LINUX:
-        missing.update({name: _not_linux() for name in LAYERS if name not in missing})
+        missing.update({name: _describe_unsupported() for name in LAYERS if name not in missing})
     return status._replace(missing={name: missing[name] for name in LAYERS})
 
 
-def allow_seconds(seconds: float) -> None:
+def extend_cpu_limit(seconds: float) -> None:
     """Let the process use ``seconds`` more of processor time; past that the kernel ends it (SIGXCPU).
 
     The parent watches the wall clock; this ends a stalled worker whose parent is gone.
@@ -155,7 +155,7 @@ def allow_seconds(seconds: float) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
 
 
-def _end_when_out_of_time() -> None:
+def _exit_on_cpu_limit() -> None:
     """Let SIGXCPU end this process even as the first of its namespace, which signals do not end by default."""
     libc = ctypes.CDLL(None)
     libc.signal.restype = ctypes.c_void_p
@@ -168,33 +168,33 @@ def release_memory() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def _take_apart(put_on: Callable[[str, Callable[[], None]], None], missing: dict[str, str | None], number: int) -> None:
+def _leave_host(put_on: Callable[[str, Callable[[], None]], None], missing: dict[str, str | None], number: int) -> None:
     """Leave the namespaces of the host, its files, and root's ids.
 
     Root leaves directly and changes its user then; others need a user namespace, and so does root in a container.
     """
     try:
-        itself = namespaces.Self()
+        itself = namespaces.OwnProcDirectory()
     except OSError as error:
-        missing["namespaces"] = missing["root"] = _words(error)
-        put_on("user", lambda: _become_nobody(number))
+        missing["namespaces"] = missing["root"] = _describe_error(error)
+        put_on("user", lambda: _change_user(number))
         return
     before = itself.namespaces()
     if os.geteuid() == 0:
-        put_on("namespaces", lambda: _leave(itself, before, 0))
+        put_on("namespaces", lambda: _leave_namespaces(itself, before, 0))
         if missing["namespaces"] is None:
-            put_on("root", lambda: namespaces.show_only(READABLE))
-    put_on("user", lambda: _become_nobody(number))
+            put_on("root", lambda: namespaces.mount_only(READABLE_PATHS))
+    put_on("user", lambda: _change_user(number))
     if missing.get("namespaces", "") is not None:
         itself.remember_ids()
-        put_on("namespaces", lambda: _leave(itself, before, namespaces.USER))
+        put_on("namespaces", lambda: _leave_namespaces(itself, before, namespaces.USER))
         missing["root"] = missing["namespaces"]
         if missing["namespaces"] is None:
-            put_on("root", lambda: namespaces.show_only(READABLE))
+            put_on("root", lambda: namespaces.mount_only(READABLE_PATHS))
     itself.close()
 
 
-def _require_survival(layer: Callable[[], object]) -> None:
+def _try_in_child(layer: Callable[[], object]) -> None:
     """Try ``layer`` in a child first: the filter that a service or container has may kill who asks for it."""
     child = os.fork()
     if child == 0:
@@ -205,43 +205,43 @@ def _require_survival(layer: Callable[[], object]) -> None:
         raise OSError("the system call filter of the service forbids it")
 
 
-def _leave(itself: namespaces.Self, before: dict[int, str], user: int) -> None:
-    namespaces.unshare(namespaces.APART | user)
+def _leave_namespaces(itself: namespaces.OwnProcDirectory, before: dict[int, str], user: int) -> None:
+    namespaces.unshare(namespaces.ISOLATED_NAMESPACES | user)
     if user:
         itself.map_own_ids()
     if set(itself.namespaces().values()) & set(before.values()):
         raise OSError("a namespace is still that of the host")
 
 
-def _become_nobody(number: int) -> None:
+def _change_user(number: int) -> None:
     if os.geteuid() == 0:
-        kernel.become_nobody((_FIRST_ID + number, _NOBODY))
+        kernel.switch_user((_MIN_UID + number, _NOBODY_UID))
 
 
 def _drop_rights() -> None:
     kernel.drop_capabilities()
-    kernel.control(kernel.PR_SET_NO_NEW_PRIVS, 1)
-    kernel.control(kernel.PR_SET_DUMPABLE, 0)  # nobody reads its memory, and its files in /proc are root's
-    kernel.control(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)  # forgotten by the kernel when the user changed
-    if kernel.control(kernel.PR_GET_NO_NEW_PRIVS) != 1:
+    kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
+    kernel.prctl(kernel.PR_SET_DUMPABLE, 0)  # nobody reads its memory, and its files in /proc are root's
+    kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)  # forgotten by the kernel when the user changed
+    if kernel.prctl(kernel.PR_GET_NO_NEW_PRIVS) != 1:
         raise OSError("no_new_privs was not set")
 
 
-def _lock_files(own_root: bool) -> None:
-    landlock.restrict([(path, landlock.READ) for path in READABLE])
+def _restrict_files(own_root: bool) -> None:
+    landlock.restrict_thread([(path, landlock.READ_RIGHTS) for path in READABLE_PATHS])
     with contextlib.suppress(PermissionError):
         os.close(os.open("/" if own_root else sys.executable, os.O_RDONLY | os.O_CLOEXEC))
         raise OSError("files can still be opened")
 
 
-def _filter_calls(*, may_read: bool) -> None:
-    seccomp.install(seccomp.worker_rules(may_read=may_read))
+def _filter_syscalls(*, may_read: bool) -> None:
+    seccomp.install_filter(seccomp.build_worker_rules(may_read=may_read))
     with contextlib.suppress(PermissionError):
-        kernel.control(kernel.PR_GET_NO_NEW_PRIVS)
+        kernel.prctl(kernel.PR_GET_NO_NEW_PRIVS)
         raise OSError("the filter lets everything pass")
 
 
-def _limit_all(memory_bytes: int) -> None:
+def _set_limits(memory_bytes: int) -> None:
     for name, value in {**_LIMITS, "AS": memory_bytes}.items():
         which = getattr(resource, f"RLIMIT_{name}", None)
         if which is None:
@@ -254,7 +254,7 @@ def _limit_all(memory_bytes: int) -> None:
             raise OSError(f"RLIMIT_{name}: {error}") from error
 
 
-def _end_like(status: int) -> NoReturn:
+def _exit_like(status: int) -> NoReturn:
     """End as the process ended that has exited with ``status`` (negative: by a signal)."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if status < 0 and -status != signal.SIGSTOP:
@@ -263,9 +263,9 @@ def _end_like(status: int) -> NoReturn:
     os._exit(status if status >= 0 else 1)
 
 
-def _words(error: OSError) -> str:
+def _describe_error(error: OSError) -> str:
     return str(error.strerror or error) if error.filename is None else f"{error.filename}: {error.strerror}"
 
 
-def _not_linux() -> str:
+def _describe_unsupported() -> str:
     return f"{sys.platform} does not have it"

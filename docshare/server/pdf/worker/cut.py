@@ -15,29 +15,29 @@ from typing import Any
 import pikepdf
 from pikepdf import Array, Dictionary, Name
 
-from docshare.server.pdf.worker.annotations import Annotations
-from docshare.server.pdf.worker.resources import STREAM_KEYS, Reducer, keep_only
+from docshare.server.pdf.worker.annotations import AnnotationBuilder
+from docshare.server.pdf.worker.resources import STREAM_KEYS, ResourceReducer, keep_only
 
-INHERITED = ("/MediaBox", "/CropBox", "/Rotate")
+INHERITED_KEYS = ("/MediaBox", "/CropBox", "/Rotate")
 PAGE_KEYS = frozenset({
     "/Type", "/MediaBox", "/CropBox", "/BleedBox", "/TrimBox", "/ArtBox", "/Rotate", "/UserUnit", "/Contents", "/Group",
 })  # fmt: skip
-_MOST_PARENTS = 100
+_MAX_PARENTS = 100
 
 
-def cut(source: pikepdf.Pdf, first: int, last: int) -> pikepdf.Pdf:
+def extract_pages(source: pikepdf.Pdf, first: int, last: int) -> pikepdf.Pdf:
     """A new document of the pages ``first`` to ``last`` (1-based) of ``source``, which is used up by it.
 
     Raises Refused ``contents`` when what a page draws cannot be read.
     """
-    draw_fields(source)
-    states = _layer_states(source)
+    generate_field_appearances(source)
+    states = _find_layer_states(source)
     pages = [source.pages[number - 1].obj for number in range(first, last + 1)]
-    reducer = Reducer()
-    annotations = Annotations(source, {page.objgen: number for number, page in enumerate(pages)}, reducer)
+    reducer = ResourceReducer()
+    annotations = AnnotationBuilder(source, {page.objgen: number for number, page in enumerate(pages)}, reducer)
     for number, page in enumerate(pages):
-        resources = inherited(page, "/Resources")
-        _reduce(page, reducer.page(page, resources), annotations.of(page, number, resources))
+        resources = find_inherited(page, "/Resources")
+        _reduce_page(page, reducer.page(page, resources), annotations.of(page, number, resources))
     reducer.finish()
     made = pikepdf.new()
     for page in pages:
@@ -45,13 +45,13 @@ def cut(source: pikepdf.Pdf, first: int, last: int) -> pikepdf.Pdf:
     for jump in annotations.jumps:
         link = made.pages[jump.page].obj.Annots[jump.annotation]
         link.Dest = Array([made.pages[jump.target].obj, *jump.place])
-    _take_layers(made, reducer, states)
+    _copy_layers(made, reducer, states)
     return made
 
 
-def inherited(page: Any, key: str) -> Any:
+def find_inherited(page: Any, key: str) -> Any:
     """The entry ``key`` of ``page``, or that of the nearest folder of the page tree that has one."""
-    for _ in range(_MOST_PARENTS):
+    for _ in range(_MAX_PARENTS):
         if not isinstance(page, Dictionary):
             return None
         if key in page:
@@ -60,7 +60,7 @@ def inherited(page: Any, key: str) -> Any:
     return None
 
 
-def draw_fields(source: pikepdf.Pdf) -> None:
+def generate_field_appearances(source: pikepdf.Pdf) -> None:
     """Fields that leave their looks to the reader's program get looks, for they are no fields afterwards."""
     form = source.Root.get("/AcroForm")
     needed: Any = form.get("/NeedAppearances") if isinstance(form, Dictionary) else None
@@ -68,8 +68,8 @@ def draw_fields(source: pikepdf.Pdf) -> None:
         source.generate_appearance_streams()
 
 
-def _reduce(page: Any, resources: Dictionary, annotations: Array) -> None:
-    values = {key: inherited(page, key) for key in INHERITED}
+def _reduce_page(page: Any, resources: Dictionary, annotations: Array) -> None:
+    values = {key: find_inherited(page, key) for key in INHERITED_KEYS}
     keep_only(page, PAGE_KEYS)
     contents = page.get("/Contents")
     for stream in contents if isinstance(contents, Array) else (contents,):
@@ -83,14 +83,14 @@ def _reduce(page: Any, resources: Dictionary, annotations: Array) -> None:
         page.Annots = annotations
 
 
-def _layer_states(source: pikepdf.Pdf) -> Any:
+def _find_layer_states(source: pikepdf.Pdf) -> Any:
     """The default configuration of the layers, or None."""
     layers = source.Root.get("/OCProperties")
     states = layers.get("/D") if isinstance(layers, Dictionary) else None
     return states if isinstance(states, Dictionary) else None
 
 
-def _take_layers(made: pikepdf.Pdf, reducer: Reducer, states: Any) -> None:
+def _copy_layers(made: pikepdf.Pdf, reducer: ResourceReducer, states: Any) -> None:
     if not reducer.layers:
         return
     copies = {number: made.copy_foreign(layer) for number, layer in reducer.layers.items()}
@@ -106,11 +106,11 @@ def _take_layers(made: pikepdf.Pdf, reducer: Reducer, states: Any) -> None:
             shown.BaseState = base
         for key in ("/ON", "/OFF"):
             shown[key] = kept(states.get(key))
-        shown.AS = Array(_usages(states.get("/AS"), kept))
+        shown.AS = Array(_list_layer_usages(states.get("/AS"), kept))
     made.Root.OCProperties = made.make_indirect(Dictionary(OCGs=Array(list(copies.values())), D=shown))
 
 
-def _usages(listed: Any, kept: Any) -> list[Dictionary]:
+def _list_layer_usages(listed: Any, kept: Any) -> list[Dictionary]:
     """When which layers follow their own usage."""
     usages = []
     for usage in listed if isinstance(listed, Array) else ():

@@ -11,10 +11,10 @@ import pypdfium2
 
 from docshare.server.pdf.worker import repair
 
-_KEPT = 4
+_MAX_OPEN = 4
 
 
-class Refused(Exception):
+class PdfRefused(Exception):
     """The job cannot be done. ``reason``: password, protection, pages, page, missing, broken, or repair, which only the
     process for jobs that edit can try."""
 
@@ -23,7 +23,7 @@ class Refused(Exception):
         self.reason = reason
 
 
-class _View(io.RawIOBase):
+class _SharedFileReader(io.RawIOBase):
     """A second reader of ``file``. Nothing else may read it at the same moment."""
 
     def __init__(self, file: BinaryIO) -> None:
@@ -51,7 +51,7 @@ class _View(io.RawIOBase):
         return count
 
 
-class Document:
+class OpenPdfDocument:
     """One open PDF. The file is read where needed and closed with the document; it is never loaded whole (it may have
     2 GB)."""
 
@@ -59,14 +59,14 @@ class Document:
         """Open the PDF in ``file``, an open file. Raises Refused."""
         self.file = file
         self._repaired = False
-        repair.forget_error()
+        repair.reset_last_error()
         try:
             self.pdf = pypdfium2.PdfDocument(self.file)
         except pypdfium2.PdfiumError as error:
             opened = repair.open_repaired(self.file, error.err_code or 0) if repair.is_possible() else "repair"
             if isinstance(opened, str):
                 self.file.close()
-                raise Refused(opened) from error
+                raise PdfRefused(opened) from error
             self.pdf = opened
         self._init_forms()
         self.count: int = len(self.pdf)
@@ -75,7 +75,7 @@ class Document:
     def page(self, number: int) -> Iterator[pypdfium2.PdfPage]:
         """Page ``number`` (1-based), closed afterwards. What pdfium cannot do inside becomes Refused ``page``."""
         if not 1 <= number <= self.count:
-            raise Refused("page")
+            raise PdfRefused("page")
         try:
             page = self._load(number)
             try:
@@ -83,7 +83,7 @@ class Document:
             finally:
                 page.close()
         except pypdfium2.PdfiumError as error:
-            raise Refused("page") from error
+            raise PdfRefused("page") from error
 
     def _load(self, number: int) -> pypdfium2.PdfPage:
         try:
@@ -92,7 +92,7 @@ class Document:
             if self._repaired:
                 raise
             if not repair.is_possible():
-                raise Refused("repair") from None
+                raise PdfRefused("repair") from None
             self._repaired = True
             opened = repair.open_repaired(self.file, 0)
             if isinstance(opened, str) or len(opened) != self.count:
@@ -108,7 +108,7 @@ class Document:
 
     def reader(self) -> io.BufferedReader:
         """Return a reader of the file with a position of its own, for another library."""
-        return io.BufferedReader(_View(self.file))
+        return io.BufferedReader(_SharedFileReader(self.file))
 
     def stale(self) -> bool:
         """Whether the file was deleted meanwhile: keeping it open would keep its bytes on the disk."""
@@ -120,25 +120,25 @@ class Document:
         self.file.close()
 
 
-class Documents:
+class DocumentCache:
     """The documents used last, by the identity of their files."""
 
     def __init__(self) -> None:
-        self._open: OrderedDict[tuple[int, int, int, int], Document] = OrderedDict()
+        self._open: OrderedDict[tuple[int, int, int, int], OpenPdfDocument] = OrderedDict()
 
-    def open(self, file: BinaryIO) -> Document:
+    def open(self, file: BinaryIO) -> OpenPdfDocument:
         """The document in ``file``, from memory or opened now; ``file`` is closed with it. Raises Refused."""
         self._drop_stale()
         status = os.fstat(file.fileno())
         key = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
         document = self._open.get(key)
         if document is None:
-            document = Document(file)
+            document = OpenPdfDocument(file)
         elif document.file is not file:
             file.close()
         self._open[key] = document
         self._open.move_to_end(key)
-        if len(self._open) > _KEPT:
+        if len(self._open) > _MAX_OPEN:
             self._open.popitem(last=False)[1].close()
         return document
 

@@ -6,25 +6,25 @@ import io
 import pikepdf
 
 from docshare.server.pdf.worker import derive, resave
-from docshare.server.pdf.worker.documents import Document
+from docshare.server.pdf.worker.documents import OpenPdfDocument
 from docshare.server.pdf.worker.lint import clean, report
-from docshare.server.pdf.worker.lint.findings import Findings
-from docshare.server.pdf.worker.warmup import MARK
+from docshare.server.pdf.worker.lint.findings import FindingCollector
+from docshare.server.pdf.worker.warmup import SAMPLE_MARK
 
 
-def edit() -> None:
+def warm_up_editing() -> None:
     """Make every kind of answer about a document of two empty pages."""
     codecs.lookup("pdfdoc")
-    document = Document(_blank_pages())
-    report.structure(document, Findings(1.0))
-    derive.document(document, {"total": 2, "first": 1, "last": 1, "mark": MARK})
-    for _ in resave.rewrite(document):
+    document = OpenPdfDocument(_make_blank_pdf())
+    report.lint_structure(document, FindingCollector(1.0))
+    derive.derive_document(document, {"total": 2, "first": 1, "last": 1, "mark": SAMPLE_MARK})
+    for _ in resave.resave(document):
         pass
     document.close()
-    clean.copy(_blank_pages(), keep_title=True)
+    clean.make_clean_copy(_make_blank_pdf(), keep_title=True)
 
 
-def _blank_pages() -> io.BytesIO:
+def _make_blank_pdf() -> io.BytesIO:
     made = io.BytesIO()
     with pikepdf.new() as pdf:
         pdf.add_blank_page(page_size=(72, 72))

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import pypdfium2
 
-Rect = tuple[float, float, float, float]
+PdfRect = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True)
-class View:
+class PageView:
     """How a page is shown: its visible box in PDF coordinates (origin bottom left) and its quarter turns clockwise."""
 
     left: float
@@ -19,7 +19,7 @@ class View:
     turn: int
 
     @classmethod
-    def of(cls, page: pypdfium2.PdfPage) -> "View":
+    def of(cls, page: pypdfium2.PdfPage) -> "PageView":
         """The view of ``page``."""
         left, bottom, right, top = page.get_bbox()
         return cls(left, bottom, right, top, page.get_rotation())
@@ -30,7 +30,7 @@ class View:
         flat = (self.right - self.left, self.top - self.bottom)
         return flat if self.turn in (0, 180) else (flat[1], flat[0])
 
-    def shown(self, left: float, bottom: float, right: float, top: float) -> Rect:
+    def shown(self, left: float, bottom: float, right: float, top: float) -> PdfRect:
         """A rectangle of the page as (x0, y0, x1, y1) in points as shown, origin top left."""
         match self.turn:
             case 90:
@@ -42,17 +42,17 @@ class View:
             case _:
                 return (left - self.left, self.top - top, right - self.left, self.top - bottom)
 
-    def fractions(self, rect: Rect) -> tuple[float, float, float, float] | None:
+    def fractions(self, rect: PdfRect) -> tuple[float, float, float, float] | None:
         """A shown rectangle as (x, y, w, h), each 0 to 1 of the page and cut to it; None if nothing is left of it."""
         width, height = self.size
         if not all(map(math.isfinite, rect)):
             return None
-        x0, x1 = _clamped(rect[0] / width), _clamped(rect[2] / width)
-        y0, y1 = _clamped(rect[1] / height), _clamped(rect[3] / height)
+        x0, x1 = _clamp(rect[0] / width), _clamp(rect[2] / width)
+        y0, y1 = _clamp(rect[1] / height), _clamp(rect[3] / height)
         if x1 <= x0 or y1 <= y0:
             return None
         return (round(x0, 5), round(y0, 5), round(x1 - x0, 5), round(y1 - y0, 5))
 
 
-def _clamped(value: float) -> float:
+def _clamp(value: float) -> float:
     return min(1.0, max(0.0, value))

@@ -9,26 +9,26 @@ import PIL.ImageDraw
 import PIL.ImageFont
 import PIL.JpegImagePlugin
 
-from docshare.server.pdf.worker.documents import Refused
-from docshare.server.pdf.worker.mark_layout import SLANT, layout
+from docshare.server.pdf.worker.documents import PdfRefused
+from docshare.server.pdf.worker.mark_layout import SLANT_DEGREES, lay_out_mark
 
-_GREY = 115  # seen on white and on black
+_GRAY_LEVEL = 115  # seen on white and on black
 
 
-def draw(image: PIL.Image.Image, text: str, opacity: float, density: str) -> None:
+def draw_image_mark(image: PIL.Image.Image, text: str, opacity: float, density: str) -> None:
     """Draw ``text`` all over ``image``, in place.
 
     Parameters: ``text`` in ASCII; ``opacity`` 0 to 1; ``density`` ``sparse``, ``normal`` or ``dense``.
     """
     wide, tall = image.size
-    lines = layout(wide, tall, text, density, SLANT)
-    sheet = _line(lines.text, max(1, round(lines.size)), opacity)
+    lines = lay_out_mark(wide, tall, text, density, SLANT_DEGREES)
+    sheet = _render_line(lines.text, max(1, round(lines.size)), opacity)
     for x, y in lines.middles:
         place = (round(wide / 2 + x - sheet.width / 2), round(tall / 2 - y - sheet.height / 2))
-        image.paste((_GREY,) * len(image.getbands()), place, sheet)
+        image.paste((_GRAY_LEVEL,) * len(image.getbands()), place, sheet)
 
 
-def stamped(file: BinaryIO, mark: dict[str, Any]) -> bytes:
+def stamp_image(file: BinaryIO, mark: dict[str, Any]) -> bytes:
     """The JPEG in ``file`` with ``mark`` (what ``draw`` takes) over it, compressed as it was.
 
     Raises Refused ``page``.
@@ -37,18 +37,18 @@ def stamped(file: BinaryIO, mark: dict[str, Any]) -> bytes:
     try:
         with PIL.Image.open(file, formats=("JPEG",)) as image:
             image.load()
-            draw(image, **mark)
+            draw_image_mark(image, **mark)
             image.save(out, "JPEG", quality="keep")
     except OSError as error:
-        raise Refused("page") from error
+        raise PdfRefused("page") from error
     return out.getvalue()
 
 
 @lru_cache(maxsize=8)  # pages of one size follow each other
-def _line(text: str, size: int, opacity: float) -> PIL.Image.Image:
+def _render_line(text: str, size: int, opacity: float) -> PIL.Image.Image:
     """One line of text on the slant, as the mask through which colour goes onto the page."""
     font = PIL.ImageFont.load_default(size)
     left, top, right, bottom = font.getbbox(text)
     level = PIL.Image.new("L", (max(1, round(right - left)), max(1, round(bottom - top))), 0)
     PIL.ImageDraw.Draw(level).text((-left, -top), text, round(255 * opacity), font)
-    return level.rotate(SLANT, PIL.Image.Resampling.BILINEAR, expand=True)
+    return level.rotate(SLANT_DEGREES, PIL.Image.Resampling.BILINEAR, expand=True)

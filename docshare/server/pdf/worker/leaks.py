@@ -16,40 +16,40 @@ import pikepdf
 from pikepdf import Array, Dictionary, Name, Object, Stream, String
 
 from docshare.server.pdf.worker.contents import CATEGORIES
-from docshare.server.pdf.worker.cut import INHERITED, PAGE_KEYS, draw_fields, inherited
-from docshare.server.pdf.worker.documents import Refused
+from docshare.server.pdf.worker.cut import INHERITED_KEYS, PAGE_KEYS, find_inherited, generate_field_appearances
+from docshare.server.pdf.worker.documents import PdfRefused
 
 # Ways from a page to other pages or to the document as a whole. Of a link only its address counts, see ``_note``.
-_LEADS_AWAY = frozenset({
+_OUTWARD_KEYS = frozenset({
     "/A", "/AA", "/AF", "/Alternates", "/B", "/DPart", "/Dest", "/IRT", "/Metadata", "/OPI", "/Parent", "/PieceInfo",
     "/Popup", "/Ref", "/StructParent", "/StructParents", "/StructTreeRoot", "/Thumb",
 })  # fmt: skip
-_NEVER = _LEADS_AWAY - {"/A", "/Dest", "/Parent"} | {
+_FORBIDDEN_KEYS = _OUTWARD_KEYS - {"/A", "/Dest", "/Parent"} | {
     "/AcroForm", "/Dests", "/EmbeddedFiles", "/FT", "/JS", "/JavaScript", "/Names", "/OpenAction", "/Outlines",
     "/PageLabels", "/RichMediaContent", "/V", "/Kids",
 }  # fmt: skip
-_NEVER_TYPES = frozenset({
+_FORBIDDEN_TYPES = frozenset({
     "/Action", "/Bead", "/EmbeddedFile", "/Filespec", "/Metadata", "/OBJR", "/Outlines", "/StructElem",
     "/StructTreeRoot", "/Template",
 })  # fmt: skip
-_CATALOG = frozenset({"/Type", "/Pages", "/OCProperties", "/Version", "/Extensions"})
-_TRAILER = frozenset({
+_CATALOG_KEYS = frozenset({"/Type", "/Pages", "/OCProperties", "/Version", "/Extensions"})
+_TRAILER_KEYS = frozenset({
     "/Root", "/Size", "/ID", "/Type", "/W", "/Index", "/Length", "/Filter", "/DecodeParms", "/Prev", "/XRefStm",
 })  # fmt: skip
-_OWN_NAMES = frozenset({
+_STRUCTURAL_NAMES = frozenset({
     "/Type", "/Catalog", "/Pages", "/Page", "/Kids", "/Count", "/Parent", "/Resources", "/MediaBox", "/CropBox",
     "/Rotate", "/Contents", "/Annots", "/Annot", "/Subtype", "/Stamp", "/Link", "/AP", "/N", "/A", "/S", "/URI",
     "/Dest", "/OCProperties", "/OCGs", "/D", "/ON", "/OFF", "/AS", "/BaseState", "/Event", "/Category",
     "/Unchanged", "/View", "/Print", "/Export", "/Zoom", "/XYZ", "/Fit", "/FitH", "/FitV", "/FitR", "/FitB", "/FitBH",
     "/FitBV", "/Length", "/Filter", "/DecodeParms", *CATEGORIES, *PAGE_KEYS,
 })  # fmt: skip
-_CHOSEN = frozenset({*CATEGORIES, "/CharProcs", "/Colorants"})  # their keys are names the document's author chose
-_NAME = re.compile(rb"/([^\x00\t\n\f\r ()<>\[\]{}/%]*)")
-_ESCAPE = re.compile(rb"#([0-9A-Fa-f]{2})")
+_NAME_KEYED = frozenset({*CATEGORIES, "/CharProcs", "/Colorants"})  # their keys are names the document's author chose
+_NAME_TOKEN = re.compile(rb"/([^\x00\t\n\f\r ()<>\[\]{}/%]*)")
+_NAME_ESCAPE = re.compile(rb"#([0-9A-Fa-f]{2})")
 
 
 @dataclass
-class Material:
+class DocumentContents:
     """Everything in a document that could tell something: ``streams`` by digest of their stored bytes."""
 
     streams: set[bytes] = field(default_factory=set)
@@ -59,7 +59,7 @@ class Material:
     def take(self, value: Any) -> None:
         """Add what ``value`` itself holds, not what hangs on it."""
         if isinstance(value, Stream):
-            self.streams.add(stream_print(value))
+            self.streams.add(hash_stream(value))
         elif isinstance(value, String):
             self.strings.add(bytes(value))
         elif isinstance(value, Name):
@@ -75,43 +75,45 @@ class Material:
                 self.take_all(inside)
 
 
-def stream_print(stream: Any) -> bytes:
+def hash_stream(stream: Any) -> bytes:
     """What tells the stored bytes of ``stream`` from others."""
     return hashlib.sha256(stream.read_raw_bytes()).digest()
 
 
-def require_clean(opened: Callable[[], pikepdf.Pdf], first: int, last: int, made: bytes, own: Material) -> None:
+def require_no_leak(
+    opened: Callable[[], pikepdf.Pdf], first: int, last: int, made: bytes, own: DocumentContents
+) -> None:
     """Compare ``made``, the finished document, with the pages ``first`` to ``last`` of the one that ``opened`` opens.
 
     Parameters: ``own`` what was drawn onto the pages. Raises Refused ``leak``.
     """
     with opened() as before:
-        draw_fields(before)  # what a kept page shows of a form is not in the source as it stands
-        allowed = _allowed([page.obj for page in before.pages[first - 1 : last]])
+        generate_field_appearances(before)  # what a kept page shows of a form is not in the source as it stands
+        allowed = _collect_allowed([page.obj for page in before.pages[first - 1 : last]])
     with pikepdf.open(io.BytesIO(made)) as after:
-        found = _structure(after, last - first + 1)
+        found = _collect_structure(after, last - first + 1)
     if (
         found.streams - allowed.streams - own.streams
         or found.strings - allowed.strings - own.strings
-        or found.names - allowed.names - own.names - _OWN_NAMES
+        or found.names - allowed.names - own.names - _STRUCTURAL_NAMES
     ):
-        raise Refused("leak")
+        raise PdfRefused("leak")
 
 
-def _allowed(pages: list[Any]) -> Material:
+def _collect_allowed(pages: list[Any]) -> DocumentContents:
     """What may come from ``pages``."""
-    walk = _Walk()
+    walk = _PageWalk()
     for page in pages:
         walk.page(page)
     return walk.found
 
 
-class _Walk:
+class _PageWalk:
     """One walk from the kept pages. Contents name resources, and those may have contents: a resource waits for its name
     to be said somewhere in what was reached."""
 
     def __init__(self) -> None:
-        self.found = Material()
+        self.found = DocumentContents()
         self._said: set[str] = {f"/Default{model}" for model in ("Gray", "RGB", "CMYK")}
         self._unsaid: dict[str, list[Any]] = {}
         self._seen: set[tuple[int, int]] = set()
@@ -119,8 +121,8 @@ class _Walk:
 
     def page(self, page: Any) -> None:
         """Take in what ``page`` may bring."""
-        for key in (*INHERITED, "/Resources"):
-            self._go(inherited(page, key))
+        for key in (*INHERITED_KEYS, "/Resources"):
+            self._go(find_inherited(page, key))
         contents = page.get("/Contents")
         for stream in contents if isinstance(contents, Array) else (contents,):
             self._listen(stream)
@@ -139,7 +141,7 @@ class _Walk:
         self._waiting.append((start, False))
         while self._waiting:
             value, names = self._waiting.pop()
-            if not isinstance(value, Object) or _is_elsewhere(value):
+            if not isinstance(value, Object) or _is_outside_page(value):
                 continue
             if isinstance(value, Dictionary | Stream):
                 if self._is_new(value):
@@ -173,7 +175,7 @@ class _Walk:
                     self._waiting.append((entry, False))
                 else:
                     self._unsaid.setdefault(key, []).append(entry)
-            elif key not in _LEADS_AWAY:
+            elif key not in _OUTWARD_KEYS:
                 self.found.names.add(key)
                 if key == "/CharProcs":
                     for glyph in entry.values() if isinstance(entry, Dictionary) else ():
@@ -188,8 +190,8 @@ class _Walk:
             text = stream.read_bytes()
         except pikepdf.PdfError:
             return
-        for name in set(_NAME.findall(text)):
-            plain = _ESCAPE.sub(lambda found: bytes([int(found[1], 16)]), name)
+        for name in set(_NAME_TOKEN.findall(text)):
+            plain = _NAME_ESCAPE.sub(lambda found: bytes([int(found[1], 16)]), name)
             self._say("/" + plain.decode("utf-8", "surrogateescape"))
 
     def _say(self, name: str) -> None:
@@ -200,13 +202,13 @@ class _Walk:
             self._waiting += [(entry, False) for entry in entries]
 
 
-def _is_elsewhere(value: Any) -> bool:
+def _is_outside_page(value: Any) -> bool:
     """Whether ``value`` is another page, or a part of what describes the document as a whole."""
     kind = str(value.get("/Type")) if isinstance(value, Dictionary | Stream) else ""
-    return kind in _NEVER_TYPES or kind in ("/Page", "/Pages", "/Catalog")
+    return kind in _FORBIDDEN_TYPES or kind in ("/Page", "/Pages", "/Catalog")
 
 
-def _everything(pdf: pikepdf.Pdf) -> Iterator[tuple[Any, bool]]:
+def _iterate_objects(pdf: pikepdf.Pdf) -> Iterator[tuple[Any, bool]]:
     """All objects of the file and what stands inside them, each with whether its keys are freely chosen names."""
     objects = [value for value in pdf.objects if isinstance(value, Object)]
     chosen = {
@@ -214,7 +216,7 @@ def _everything(pdf: pikepdf.Pdf) -> Iterator[tuple[Any, bool]]:
         for value in objects
         if isinstance(value, Dictionary | Stream)
         for key, entry in value.items()
-        if key in _CHOSEN and isinstance(entry, Object) and entry.is_indirect
+        if key in _NAME_KEYED and isinstance(entry, Object) and entry.is_indirect
     }
     waiting: list[tuple[Any, bool]] = [(value, value.objgen in chosen) for value in objects]
     while waiting:
@@ -223,29 +225,29 @@ def _everything(pdf: pikepdf.Pdf) -> Iterator[tuple[Any, bool]]:
             continue
         yield value, names
         if isinstance(value, Array):
-            waiting += [(item, False) for item in value if not _stands_alone(item)]
+            waiting += [(item, False) for item in value if not _is_indirect(item)]
         elif isinstance(value, Dictionary | Stream):
-            waiting += [(item, key in _CHOSEN) for key, item in value.items() if not _stands_alone(item)]
+            waiting += [(item, key in _NAME_KEYED) for key, item in value.items() if not _is_indirect(item)]
 
 
-def _stands_alone(value: Any) -> bool:
+def _is_indirect(value: Any) -> bool:
     return isinstance(value, Object) and value.is_indirect
 
 
-def _structure(pdf: pikepdf.Pdf, size: int) -> Material:
+def _collect_structure(pdf: pikepdf.Pdf, size: int) -> DocumentContents:
     """Return all that is in ``pdf``, which must have ``size`` pages, and none of the places where documents keep what
     is about all of them. Raises Refused ``leak``.
     """
-    found = Material()
+    found = DocumentContents()
     sheets = 0
-    for value, names in _everything(pdf):
+    for value, names in _iterate_objects(pdf):
         found.take(value)
         if not names and isinstance(value, Dictionary | Stream):
             kind = value.get("/Type")
             sheets += kind == Name.Page
-            if str(kind) in _NEVER_TYPES or (kind != Name.Pages and not _NEVER.isdisjoint(value.keys())):
-                raise Refused("leak")
+            if str(kind) in _FORBIDDEN_TYPES or (kind != Name.Pages and not _FORBIDDEN_KEYS.isdisjoint(value.keys())):
+                raise PdfRefused("leak")
     catalog, trailer = set(pdf.Root.keys()), set(pdf.trailer.keys())
-    if len(pdf.pages) != size or sheets != size or catalog - _CATALOG or trailer - _TRAILER:
-        raise Refused("leak")
+    if len(pdf.pages) != size or sheets != size or catalog - _CATALOG_KEYS or trailer - _TRAILER_KEYS:
+        raise PdfRefused("leak")
     return found

@@ -8,8 +8,8 @@ from typing import Any
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from docshare.server.pdf.worker.documents import Document
-from docshare.server.pdf.worker.geometry import View
+from docshare.server.pdf.worker.documents import OpenPdfDocument
+from docshare.server.pdf.worker.geometry import PageView
 
 _MAX_LINKS = 2_000
 _MAX_URL = 2_048
@@ -19,43 +19,47 @@ _SAFE_URL = re.compile(r"(?:https?://|mailto:)[^\x00-\x20\x7f<>\"\\^`{|}]+", re.
 Corners = tuple[float, float, float, float]
 
 
-def page_links(document: Document, page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, view: View) -> list[list[Any]]:
+def list_page_links(
+    document: OpenPdfDocument, page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, view: PageView
+) -> list[list[Any]]:
     """Rows of [x, y, w, h, target]: fractions of the page as shown, and {"url": str} or {"page": 1-based}.
 
     Only http, https and mailto addresses and pages of this document; a written address under an annotation of the
     author is left to the annotation.
     """
     rows: list[list[Any]] = []
-    for corners, target in _annotated(document, page):
+    for corners, target in _list_annotation_links(document, page):
         if len(rows) < _MAX_LINKS and (place := view.fractions(view.shown(*corners))):
             rows.append([*place, target])
     authored = list(rows)
-    for corners, target in _written(text):
+    for corners, target in _list_text_links(text):
         place = view.fractions(view.shown(*corners))
-        if place and len(rows) < _MAX_LINKS and not any(_covers(row, place) for row in authored):
+        if place and len(rows) < _MAX_LINKS and not any(_is_covered_by(row, place) for row in authored):
             rows.append([*place, target])
     return rows
 
 
-def _annotated(document: Document, page: pypdfium2.PdfPage) -> Iterator[tuple[Corners, dict[str, str | int]]]:
+def _list_annotation_links(
+    document: OpenPdfDocument, page: pypdfium2.PdfPage
+) -> Iterator[tuple[Corners, dict[str, str | int]]]:
     position = ctypes.c_int(0)
     link = pdfium.FPDF_LINK()
     for _ in range(_MAX_LINKS):
         if not pdfium.FPDFLink_Enumerate(page, ctypes.byref(position), ctypes.byref(link)):
             return
-        target = _target(document, link)
+        target = _resolve_target(document, link)
         if target is not None:
-            for corners in _areas(link):
+            for corners in _list_link_areas(link):
                 yield corners, target
 
 
-def _target(document: Document, link: Any) -> dict[str, str | int] | None:
+def _resolve_target(document: OpenPdfDocument, link: Any) -> dict[str, str | int] | None:
     destination = pdfium.FPDFLink_GetDest(document.pdf, link)
     if not destination:
         action = pdfium.FPDFLink_GetAction(link)
         kind = pdfium.FPDFAction_GetType(action) if action else pdfium.PDFACTION_UNSUPPORTED
         if kind == pdfium.PDFACTION_URI:
-            url = _safe(_address(document, action))
+            url = _sanitize_url(_read_uri(document, action))
             return {"url": url} if url else None
         if kind != pdfium.PDFACTION_GOTO:
             return None
@@ -64,7 +68,7 @@ def _target(document: Document, link: Any) -> dict[str, str | int] | None:
     return {"page": index + 1} if 0 <= index < document.count else None
 
 
-def _address(document: Document, action: Any) -> str:
+def _read_uri(document: OpenPdfDocument, action: Any) -> str:
     size = pdfium.FPDFAction_GetURIPath(document.pdf, action, None, 0)
     if not 1 < size <= _MAX_URL * 4:
         return ""
@@ -73,7 +77,7 @@ def _address(document: Document, action: Any) -> str:
     return buffer.value.decode("utf-8", "replace")
 
 
-def _areas(link: Any) -> Iterator[Corners]:
+def _list_link_areas(link: Any) -> Iterator[Corners]:
     """The quadrilaterals of a link that runs over several lines, else its rectangle."""
     quad = pdfium.FS_QUADPOINTSF()
     count = min(pdfium.FPDFLink_CountQuadPoints(link), _MAX_QUADS)
@@ -86,19 +90,19 @@ def _areas(link: Any) -> Iterator[Corners]:
         yield rect.left, rect.bottom, rect.right, rect.top
 
 
-def _written(text: pypdfium2.PdfTextPage) -> Iterator[tuple[Corners, dict[str, str | int]]]:
+def _list_text_links(text: pypdfium2.PdfTextPage) -> Iterator[tuple[Corners, dict[str, str | int]]]:
     """Addresses pdfium recognises in the text itself."""
     found = pdfium.FPDFLink_LoadWebLinks(text)
     try:
         for index in range(min(pdfium.FPDFLink_CountWebLinks(found), _MAX_LINKS)):
-            url = _safe(_web_address(found, index))
-            for corners in _web_areas(found, index) if url else ():
+            url = _sanitize_url(_read_web_url(found, index))
+            for corners in _list_web_areas(found, index) if url else ():
                 yield corners, {"url": url}
     finally:
         pdfium.FPDFLink_CloseWebLinks(found)
 
 
-def _web_address(found: Any, index: int) -> str:
+def _read_web_url(found: Any, index: int) -> str:
     units = pdfium.FPDFLink_GetURL(found, index, None, 0)
     if not 1 < units <= _MAX_URL + 1:
         return ""
@@ -107,7 +111,7 @@ def _web_address(found: Any, index: int) -> str:
     return bytes(buffer).decode("utf-16-le", "replace").rstrip("\0")
 
 
-def _web_areas(found: Any, index: int) -> Iterator[Corners]:
+def _list_web_areas(found: Any, index: int) -> Iterator[Corners]:
     left, top, right, bottom = (ctypes.c_double() for _ in range(4))
     for part in range(min(pdfium.FPDFLink_CountRects(found, index), _MAX_QUADS)):
         corners = (ctypes.byref(side) for side in (left, top, right, bottom))
@@ -115,7 +119,7 @@ def _web_areas(found: Any, index: int) -> Iterator[Corners]:
             yield left.value, bottom.value, right.value, top.value
 
 
-def _safe(url: str) -> str:
+def _sanitize_url(url: str) -> str:
     """``url`` if it may be offered to a reader, else ""."""
     url = url.strip()
     if url[:4].lower() == "www.":
@@ -123,7 +127,7 @@ def _safe(url: str) -> str:
     return url if len(url) <= _MAX_URL and _SAFE_URL.fullmatch(url) else ""
 
 
-def _covers(row: list[Any], place: tuple[float, float, float, float]) -> bool:
+def _is_covered_by(row: list[Any], place: tuple[float, float, float, float]) -> bool:
     """Whether the centre of ``place`` lies in the link ``row``."""
     x, y = place[0] + place[2] / 2, place[1] + place[3] / 2
     left, top, width, height = row[:4]

@@ -15,34 +15,34 @@ from typing import TYPE_CHECKING, Any
 from docshare.server.pdf.worker import confine
 
 if TYPE_CHECKING:
-    from docshare.server.pdf.worker.documents import Documents
+    from docshare.server.pdf.worker.documents import DocumentCache
 
-MAX_JSON = 4 << 20
+MAX_JSON_BYTES = 4 << 20
 """Bytes of an answer in JSON; the text of a dense newspaper page takes half of it."""
 
-_IDLE_S = 15.0
-_BLOCK = 1 << 16
+_IDLE_TIMEOUT_S = 15.0
+_BLOCK_BYTES = 1 << 16
 
 
 def main(memory_bytes: int, timeout_s: float, *, edits: bool) -> None:
     """Serve jobs until the input ends."""
     place = confine.enter_process_namespace()
-    source, sink = _private_pipes()
+    source, sink = _move_pipes()
     try:
-        documents = _load(edits=edits)
+        documents = _load_libraries(edits=edits)
         status = confine.confine(memory_bytes, place)
     except Exception as error:  # noqa: BLE001 - whatever it is, the parent reports it
         _send(sink, {"error": f"{type(error).__name__}: {error}"})
         return
     _send(sink, {"ready": True, **status.row()})
-    for line, file in _jobs(source, documents):
-        confine.allow_seconds(timeout_s)
-        header, body = _answer(documents, json.loads(line), file)
+    for line, file in _receive_jobs(source, documents):
+        confine.extend_cpu_limit(timeout_s)
+        header, body = _run_job(documents, json.loads(line), file)
         _send(sink, header, body)
     os._exit(0)  # nothing here needs an orderly end, and the parent waits
 
 
-def _private_pipes() -> tuple[socket.socket, int]:
+def _move_pipes() -> tuple[socket.socket, int]:
     """Move the protocol away from descriptors 0 and 1, so that no library can write into it."""
     source, sink = socket.socket(fileno=os.dup(0)), os.dup(1)
     null = os.open(os.devnull, os.O_RDWR)
@@ -53,33 +53,33 @@ def _private_pipes() -> tuple[socket.socket, int]:
     return source, sink
 
 
-def _load(*, edits: bool) -> "Documents":
+def _load_libraries(*, edits: bool) -> "DocumentCache":
     """Import whatever a job may need and use it once, for a confined process finds no library any more."""
     from docshare.server.pdf.worker import warmup
-    from docshare.server.pdf.worker.documents import Documents
+    from docshare.server.pdf.worker.documents import DocumentCache
 
-    warmup.draw()
+    warmup.warm_up_drawing()
     if edits:
         from docshare.server.pdf.worker import editing
 
-        editing.edit()
-    return Documents()
+        editing.warm_up_editing()
+    return DocumentCache()
 
 
-def _jobs(source: socket.socket, documents: "Documents") -> Iterator[tuple[bytes, io.FileIO]]:
+def _receive_jobs(source: socket.socket, documents: "DocumentCache") -> Iterator[tuple[bytes, io.FileIO]]:
     """The jobs as they come: a line, and the file it is about. While none comes, documents are closed and memory is
     given back."""
     rest = b""
     files: list[int] = []
-    idle_s: float | None = _IDLE_S
+    idle_s: float | None = _IDLE_TIMEOUT_S
     while True:
         if not select.select([source], [], [], idle_s)[0]:
             documents.close()
             confine.release_memory()
             idle_s = None
             continue
-        idle_s = _IDLE_S
-        block, received, _, _ = socket.recv_fds(source, _BLOCK, 1)
+        idle_s = _IDLE_TIMEOUT_S
+        block, received, _, _ = socket.recv_fds(source, _BLOCK_BYTES, 1)
         if not block:
             return
         files += received
@@ -95,9 +95,9 @@ def _send(sink: int, header: dict[str, Any], body: bytes = b"") -> None:
             view = view[os.write(sink, view) :]
 
 
-def _answer(documents: "Documents", job: dict[str, Any], file: io.FileIO) -> tuple[dict[str, Any], bytes]:
+def _run_job(documents: "DocumentCache", job: dict[str, Any], file: io.FileIO) -> tuple[dict[str, Any], bytes]:
     from docshare.server.pdf.worker import image_mark, inspect, palette, picture, render, text
-    from docshare.server.pdf.worker.documents import Refused
+    from docshare.server.pdf.worker.documents import PdfRefused
 
     kind = job["do"]
     try:
@@ -105,42 +105,42 @@ def _answer(documents: "Documents", job: dict[str, Any], file: io.FileIO) -> tup
             with io.BufferedReader(file) as whole:
                 match kind:
                     case "picture":
-                        return {}, picture.redrawn(whole, job["type"])
+                        return {}, picture.reencode_image(whole, job["type"])
                     case "stamp":
-                        return {}, image_mark.stamped(whole, job["mark"])
+                        return {}, image_mark.stamp_image(whole, job["mark"])
                     case _:
                         from docshare.server.pdf.worker.lint import clean
 
-                        return {}, clean.copy(whole, keep_title=job["keep_title"])
+                        return {}, clean.make_clean_copy(whole, keep_title=job["keep_title"])
         if kind == "lint":
             from docshare.server.pdf.worker.lint import report
 
-            return {}, report.report(documents, {**job, "file": file})
+            return {}, report.lint_document(documents, {**job, "file": file})
         document = documents.open(file)
         match kind:
             case "derive":
                 from docshare.server.pdf.worker import derive
 
-                return {}, derive.document(document, job)
+                return {}, derive.derive_document(document, job)
             case "inspect":
-                return {}, inspect.page_sizes(document, job["max_pages"])
+                return {}, inspect.measure_pages(document, job["max_pages"])
             case "render":
-                return {}, render.jpeg(document, job["page"], job["width"], job.get("mark"))
+                return {}, render.render_jpeg(document, job["page"], job["width"], job.get("mark"))
             case "palette":
-                return {}, json.dumps(palette.colours(document, job["budget_s"])).encode("ascii")
+                return {}, json.dumps(palette.find_palette(document, job["budget_s"])).encode("ascii")
             case _:
-                return {}, _shortened(text.page_text(document, job["page"]))
-    except Refused as refused:
+                return {}, _truncate_text(text.extract_page_text(document, job["page"]))
+    except PdfRefused as refused:
         return {"error": refused.reason}, b""
     # Anything else, MemoryError first, ends the process: the parent then starts from a clean one.
 
 
-def _shortened(page: dict[str, Any]) -> bytes:
+def _truncate_text(page: dict[str, Any]) -> bytes:
     """The text of a page as JSON, without what comes last on it where that is too much for an answer."""
     told = json.dumps(page).encode("ascii")
-    while len(told) > MAX_JSON:
+    while len(told) > MAX_JSON_BYTES:
         for rows in (page["boxes"], page["links"]):
-            del rows[len(rows) * MAX_JSON // (len(told) + 1) :]
+            del rows[len(rows) * MAX_JSON_BYTES // (len(told) + 1) :]
         told = json.dumps(page).encode("ascii")
     return told
 

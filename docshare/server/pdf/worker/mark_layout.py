@@ -3,14 +3,14 @@
 import math
 from typing import NamedTuple
 
-SLANT = 40  # degrees, counterclockwise as the page is shown
-_LINES = {"sparse": 3, "normal": 5, "dense": 8}  # over the shorter side
-_CHARACTER = 0.56  # width in font sizes, on average
-_LONGEST = 120  # characters
-_MOST_LINES = 60
+SLANT_DEGREES = 40  # degrees, counterclockwise as the page is shown
+_LINES_BY_DENSITY = {"sparse": 3, "normal": 5, "dense": 8}  # over the shorter side
+_CHARACTER_WIDTH = 0.56  # width in font sizes, on average
+_MAX_TEXT_CHARS = 120  # characters
+_MAX_LINES = 60
 
 
-class Layout(NamedTuple):
+class MarkLayout(NamedTuple):
     """``text`` as it is drawn, ``size`` of its letters, ``length`` of a line of it, and the ``middles`` of the lines
     counted from the middle of the page, y upward. All in the units of the page."""
 
@@ -20,24 +20,24 @@ class Layout(NamedTuple):
     middles: list[tuple[float, float]]
 
 
-def layout(wide: float, tall: float, text: str, density: str, angle: float) -> Layout:
+def lay_out_mark(wide: float, tall: float, text: str, density: str, angle: float) -> MarkLayout:
     """Lines of ``text`` all over a page ``wide`` x ``tall``, drawn at ``angle`` degrees counterclockwise."""
-    text = text[:_LONGEST]
+    text = text[:_MAX_TEXT_CHARS]
     short, reach = min(wide, tall), math.hypot(wide, tall)
-    step = max(short / _LINES[density], reach / _MOST_LINES)
-    size = max(short / 200, min(step * 0.3, 0.7 * short / (len(text) * _CHARACTER)))
-    length = len(text) * size * _CHARACTER
+    step = max(short / _LINES_BY_DENSITY[density], reach / _MAX_LINES)
+    size = max(short / 200, min(step * 0.3, 0.7 * short / (len(text) * _CHARACTER_WIDTH)))
+    length = len(text) * size * _CHARACTER_WIDTH
     cos, sin = math.cos(math.radians(angle)), math.sin(math.radians(angle))
     middles = []
-    for across in _steps(reach, step):
-        for along in _steps(reach, max(length + 2 * size, reach / _MOST_LINES)):
+    for across in _spread_steps(reach, step):
+        for along in _spread_steps(reach, max(length + 2 * size, reach / _MAX_LINES)):
             x, y = along * cos - across * sin, along * sin + across * cos
             if abs(x) < (wide + length) / 2 and abs(y) < (tall + length) / 2:
                 middles.append((x, y))
-    return Layout(text, size, length, middles)
+    return MarkLayout(text, size, length, middles)
 
 
-def _steps(reach: float, step: float) -> list[float]:
+def _spread_steps(reach: float, step: float) -> list[float]:
     """Places from -reach/2 to reach/2, ``step`` apart, the middle among them."""
     most = math.floor(reach / 2 / step) + 1
     return [step * number for number in range(-most, most + 1)]

@@ -10,15 +10,15 @@ import PIL.JpegImagePlugin
 import pypdfium2.raw as pdfium
 
 from docshare.server.pdf.worker import image_mark
-from docshare.server.pdf.worker.documents import Document, Refused
+from docshare.server.pdf.worker.documents import OpenPdfDocument, PdfRefused
 
 MAX_PIXELS = 16_000_000
 _MAX_SIDE = 16_384  # JPEG ends at 65,535; browsers and graphics cards much earlier
-_QUALITY = 80
+_JPEG_QUALITY = 80
 _WHITE = 0xFFFFFFFF
 
 
-def jpeg(document: Document, number: int, width: int, mark: dict[str, Any] | None = None) -> bytes:
+def render_jpeg(document: OpenPdfDocument, number: int, width: int, mark: dict[str, Any] | None = None) -> bytes:
     """Page ``number`` (1-based) as JPEG, ``width`` pixels wide or less where the page is extremely tall.
 
     ``mark``: None, or what ``imagemark.draw`` takes.
@@ -33,7 +33,7 @@ def jpeg(document: Document, number: int, width: int, mark: dict[str, Any] | Non
         buffer = (ctypes.c_char * len(pixels)).from_buffer(pixels)
         bitmap = pdfium.FPDFBitmap_CreateEx(wide, tall, pdfium.FPDFBitmap_BGRx, buffer, wide * 4)
         if not bitmap:
-            raise Refused("page")
+            raise PdfRefused("page")
         try:
             flags = pdfium.FPDF_ANNOT | pdfium.FPDF_REVERSE_BYTE_ORDER
             pdfium.FPDFBitmap_FillRect(bitmap, 0, 0, wide, tall, _WHITE)
@@ -45,15 +45,15 @@ def jpeg(document: Document, number: int, width: int, mark: dict[str, Any] | Non
     out = io.BytesIO()
     image = PIL.Image.frombuffer("RGBX", (wide, tall), pixels, "raw", "RGBX", 0, 1)
     if mark is not None:
-        image_mark.draw(image, **mark)
-    image.save(out, "JPEG", quality=_QUALITY)
+        image_mark.draw_image_mark(image, **mark)
+    image.save(out, "JPEG", quality=_JPEG_QUALITY)
     return out.getvalue()
 
 
 def pixel_size(width_pt: float, height_pt: float, width: int) -> tuple[int, int]:
     """Pixels for a page of ``width_pt`` x ``height_pt`` points at ``width`` pixels, within 16 MP and 16,384 a side."""
     if not (math.isfinite(width_pt) and math.isfinite(height_pt) and width_pt > 0 and height_pt > 0):
-        raise Refused("page")
+        raise PdfRefused("page")
     scale = width / width_pt
     area = width_pt * height_pt * scale * scale
     if area > MAX_PIXELS:

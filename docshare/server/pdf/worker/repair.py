@@ -8,7 +8,7 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 _MAX_BYTES = 64 << 20  # the copy is held in memory
-_NOTHING = b""
+_EMPTY_FILE = b""
 
 
 def is_possible() -> bool:
@@ -16,9 +16,9 @@ def is_possible() -> bool:
     return "pikepdf" in sys.modules
 
 
-def forget_error() -> None:
+def reset_last_error() -> None:
     """Set the error that pdfium remembers to that of an empty file: it keeps the last one, also of other files."""
-    pdfium.FPDF_LoadMemDocument(_NOTHING, 0, None)
+    pdfium.FPDF_LoadMemDocument(_EMPTY_FILE, 0, None)
 
 
 def open_repaired(file: BinaryIO, error: int) -> pypdfium2.PdfDocument | str:

@@ -10,22 +10,22 @@ from contextlib import closing, suppress
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from docshare.server.pdf.worker.documents import Document
+from docshare.server.pdf.worker.documents import OpenPdfDocument
 
 
-def rewrite(source: Document) -> Iterator[bytes]:
+def resave(source: OpenPdfDocument) -> Iterator[bytes]:
     """Return ``source`` written anew: first as a whole; then its pages alone, in a new document.
 
     The second knows neither outline nor form. Whether it shows the same is for the caller to find out.
     """
     with suppress(pypdfium2.PdfiumError):
-        yield _bytes(source.pdf)
+        yield _serialize(source.pdf)
     with suppress(pypdfium2.PdfiumError), closing(pypdfium2.PdfDocument.new()) as pages:
         pages.import_pages(source.pdf)
-        yield _bytes(pages)
+        yield _serialize(pages)
 
 
-def _bytes(pdf: pypdfium2.PdfDocument) -> bytes:
+def _serialize(pdf: pypdfium2.PdfDocument) -> bytes:
     out = io.BytesIO()
     pdf.save(out, flags=pdfium.FPDF_REMOVE_SECURITY)
     return out.getvalue()

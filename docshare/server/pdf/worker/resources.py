@@ -11,8 +11,8 @@ from typing import Any
 
 from pikepdf import Array, Dictionary, Name, Object, Stream
 
-from docshare.server.pdf.worker.contents import Use, codes, used
-from docshare.server.pdf.worker.documents import Refused
+from docshare.server.pdf.worker.contents import ResourceUse, find_text_codes, find_used_resources
+from docshare.server.pdf.worker.documents import PdfRefused
 
 STREAM_KEYS = frozenset({"/Length", "/Filter", "/DecodeParms", "/DL"})
 _FORM_KEYS = STREAM_KEYS | {"/Type", "/Subtype", "/FormType", "/BBox", "/Matrix", "/Resources", "/Group", "/OC"}
@@ -55,9 +55,9 @@ _GSTATE_KEYS = frozenset({
     "/TR", "/TR2", "/HT", "/FL", "/SM", "/SA", "/BM", "/SMask", "/CA", "/ca", "/AIS", "/TK",
 })  # fmt: skip
 # Color spaces that stand for the device's own ones wherever resources name them.
-_DEFAULTS = frozenset(Use("/ColorSpace", f"/Default{model}") for model in ("Gray", "RGB", "CMYK"))
-_MOST_DEPTH = 50
-_DATA_DEPTH = 6
+_DEFAULT_COLOR_SPACES = frozenset(ResourceUse("/ColorSpace", f"/Default{model}") for model in ("Gray", "RGB", "CMYK"))
+_MAX_DEPTH = 50
+_MAX_DATA_DEPTH = 6
 
 
 def keep_only(holder: Any, keys: Collection[str]) -> None:
@@ -68,7 +68,7 @@ def keep_only(holder: Any, keys: Collection[str]) -> None:
 
 
 @dataclass(eq=False)
-class Drawing:
+class DrawnContent:
     """A form, pattern or drawn font: it takes the resources that it uses and does not bring from whoever draws it.
 
     ``missing``: those resources; ``inside``: what it draws that misses something too; ``contents``: the instructions
@@ -78,11 +78,11 @@ class Drawing:
     holder: Any
     had_resources: bool
     contents: dict[tuple[int, int], Any] = field(default_factory=dict)
-    missing: frozenset[Use] = frozenset()
-    inside: list["Drawing"] = field(default_factory=list)
-    given: dict[Use, Any] = field(default_factory=dict)
+    missing: frozenset[ResourceUse] = frozenset()
+    inside: list["DrawnContent"] = field(default_factory=list)
+    given: dict[ResourceUse, Any] = field(default_factory=dict)
 
-    def add(self, missing: Collection[Use], inside: Iterable["Drawing"]) -> None:
+    def add(self, missing: Collection[ResourceUse], inside: Iterable["DrawnContent"]) -> None:
         """Note what else it misses and draws."""
         self.missing |= frozenset(missing)
         for drawing in inside:
@@ -90,9 +90,9 @@ class Drawing:
                 self.inside.append(drawing)
                 self.contents |= drawing.contents
 
-    def give(self, use: Use, value: Any) -> None:
+    def give(self, use: ResourceUse, value: Any) -> None:
         """Note that whoever draws this has ``value`` for ``use``."""
-        if use not in self.missing or (self.had_resources and use in _DEFAULTS):
+        if use not in self.missing or (self.had_resources and use in _DEFAULT_COLOR_SPACES):
             return  # default color spaces are not inherited by a form that has resources
         known = self.given.get(use, value)
         if use in self.given and (known is None or _is_same(known, value)):
@@ -105,17 +105,17 @@ class Drawing:
         """Write down what it was given: readers differ in where they look for what a form or font does not bring."""
         for use, value in self.given.items():
             if value is not None:
-                _put(self.holder.Resources, use, value)
+                _set_resource(self.holder.Resources, use, value)
         if not self.had_resources and None in self.given.values():
             del self.holder["/Resources"]  # it looks different on different pages, which keep what it takes
 
 
 @dataclass
-class _DrawnFont:
+class _Type3Font:
     """A Type 3 font: ``resources`` as found; ``codes`` of all text that may be set in it; ``done``: its glyphs that are
     reduced."""
 
-    drawing: Drawing
+    drawing: DrawnContent
     glyphs: Any
     resources: Any
     codes: set[int] = field(default_factory=set)
@@ -123,29 +123,29 @@ class _DrawnFont:
 
 
 @dataclass
-class _Part:
+class _ReducedResources:
     """What is left of some resources: ``kept`` of them, ``missing`` in them, and what is drawn ``inside`` that misses
     something itself."""
 
     kept: Dictionary = field(default_factory=Dictionary)
-    missing: set[Use] = field(default_factory=set)
-    inside: list[Drawing] = field(default_factory=list)
+    missing: set[ResourceUse] = field(default_factory=set)
+    inside: list[DrawnContent] = field(default_factory=list)
 
 
-class Reducer:
+class ResourceReducer:
     """Reduces resources in place, each object once, however many pages share it. ``layers``: optional content groups
     met on the way, by object number."""
 
     def __init__(self) -> None:
         self.layers: dict[tuple[int, int], Any] = {}
-        self._drawings: dict[tuple[int, int], Drawing] = {}
-        self._fonts: dict[tuple[int, int], _DrawnFont] = {}
+        self._drawings: dict[tuple[int, int], DrawnContent] = {}
+        self._fonts: dict[tuple[int, int], _Type3Font] = {}
         self._codes: dict[tuple[int, int], frozenset[int]] = {}
         self._depth = 0
 
     def page(self, page: Any, resources: Any) -> Dictionary:
         """Return new resources of ``page``: the part of ``resources`` that it uses."""
-        return self._reduced(resources, page, used(page)).kept
+        return self._reduced(resources, page, find_used_resources(page)).kept
 
     def look(self, form: Any, resources: Any) -> None:
         """Reduce the form XObject of an annotation, on a page with ``resources``."""
@@ -157,42 +157,44 @@ class Reducer:
         for drawing in self._drawings.values():
             drawing.settle()
         for font in self._fonts.values():
-            shown = _glyph_names(font.drawing.holder, font.codes)
+            shown = _find_glyph_names(font.drawing.holder, font.codes)
             if shown is not None:
                 keep_only(font.glyphs, shown)
 
-    def _form(self, form: Any) -> Drawing:
+    def _form(self, form: Any) -> DrawnContent:
         keep_only(form, _FORM_KEYS)
         self.layer_of(form)
         return self._drawing(form)
 
-    def _drawing(self, stream: Any) -> Drawing:
+    def _drawing(self, stream: Any) -> DrawnContent:
         known = self._drawings.get(stream.objgen)
         if known is not None:  # perhaps one that draws itself
             return known
-        drawing = self._drawings[stream.objgen] = Drawing(stream, "/Resources" in stream, {stream.objgen: stream})
+        drawing = self._drawings[stream.objgen] = DrawnContent(stream, "/Resources" in stream, {stream.objgen: stream})
         self._depth += 1
-        if self._depth > _MOST_DEPTH:
-            raise Refused("contents")
-        part = self._reduced(stream.get("/Resources"), stream, used(stream))
+        if self._depth > _MAX_DEPTH:
+            raise PdfRefused("contents")
+        part = self._reduced(stream.get("/Resources"), stream, find_used_resources(stream))
         self._depth -= 1
         stream.Resources = part.kept
         drawing.add(part.missing, part.inside)
         return drawing
 
-    def _reduced(self, resources: Any, content: Any, names: Iterable[Use]) -> _Part:
+    def _reduced(self, resources: Any, content: Any, names: Iterable[ResourceUse]) -> _ReducedResources:
         """What ``content``, which says ``names``, uses of ``resources``."""
-        return self._resolve(resources, {(use, None) for use in {*names, *_DEFAULTS}}, content)
+        return self._resolve(resources, {(use, None) for use in {*names, *_DEFAULT_COLOR_SPACES}}, content)
 
-    def _resolve(self, resources: Any, wanted: set[tuple[Use, Drawing | None]], content: Any = None) -> _Part:
+    def _resolve(
+        self, resources: Any, wanted: set[tuple[ResourceUse, DrawnContent | None]], content: Any = None
+    ) -> _ReducedResources:
         """Look up ``wanted``: resources, each with the drawing that does not bring it, None where ``content`` itself
         names it. Drawings that are met on the way add to it."""
-        part = _Part()
-        done: set[tuple[Use, Drawing | None]] = set()
+        part = _ReducedResources()
+        done: set[tuple[ResourceUse, DrawnContent | None]] = set()
         while wanted:
             use, drawing = wanted.pop()
             done.add((use, drawing))
-            found = _found(resources, use)
+            found = _find_resource(resources, use)
             if found is None:
                 part.missing.add(use)
                 continue
@@ -202,10 +204,10 @@ class Reducer:
                 wanted |= {(name, met) for name in met.missing} - done
                 if met.missing and met not in part.inside:
                     part.inside.append(met)
-            _put(part.kept, use, found)
+            _set_resource(part.kept, use, found)
         return part
 
-    def _descend(self, category: str, found: Any, contents: Iterable[Any]) -> list[Drawing]:
+    def _descend(self, category: str, found: Any, contents: Iterable[Any]) -> list[DrawnContent]:
         """Reduce what a resource brings along; returns the drawings in it, which may take something from whoever draws
         them. ``contents``: the instructions that name it."""
         match category:
@@ -223,7 +225,7 @@ class Reducer:
                 _reduce_data(found)
         return []
 
-    def _xobject(self, found: Any) -> list[Drawing]:
+    def _xobject(self, found: Any) -> list[DrawnContent]:
         if not isinstance(found, Stream):
             return []
         if found.get("/Subtype") == Name.Form:
@@ -235,7 +237,7 @@ class Reducer:
                 _reduce_data(image.get("/ColorSpace"))
         return []
 
-    def _font(self, font: Any, contents: Iterable[Any]) -> list[Drawing]:
+    def _font(self, font: Any, contents: Iterable[Any]) -> list[DrawnContent]:
         """Glyphs of a drawn (Type 3) font are streams like any other; those of other fonts stay in their program.
 
         Only glyphs that ``contents`` may show are followed: the others may use what is on hidden pages.
@@ -245,38 +247,40 @@ class Reducer:
         if not isinstance(glyphs, Dictionary):
             return []
         if not font.is_indirect:
-            raise Refused("contents")  # nobody writes such a font, and which of its glyphs are shared is hard to tell
+            raise PdfRefused(
+                "contents"
+            )  # nobody writes such a font, and which of its glyphs are shared is hard to tell
         drawn = self._fonts.get(font.objgen)
         if drawn is None:
-            drawing = self._drawings[font.objgen] = Drawing(font, "/Resources" in font)
-            drawn = self._fonts[font.objgen] = _DrawnFont(drawing, glyphs, font.get("/Resources"))
+            drawing = self._drawings[font.objgen] = DrawnContent(font, "/Resources" in font)
+            drawn = self._fonts[font.objgen] = _Type3Font(drawing, glyphs, font.get("/Resources"))
             font.Resources = Dictionary()
         drawn.codes.update(*map(self._codes_of, contents))
-        shown = _glyph_names(font, drawn.codes)
+        shown = _find_glyph_names(font, drawn.codes)
         for name, glyph in list(glyphs.items()):
             if isinstance(glyph, Stream) and name not in drawn.done and (shown is None or name in shown):
                 drawn.done.add(name)
                 self._glyph(drawn, glyph)
         return [drawn.drawing]
 
-    def _glyph(self, drawn: _DrawnFont, glyph: Any) -> None:
+    def _glyph(self, drawn: _Type3Font, glyph: Any) -> None:
         keep_only(glyph, STREAM_KEYS)
-        part = self._reduced(drawn.resources, glyph, used(glyph))
+        part = self._reduced(drawn.resources, glyph, find_used_resources(glyph))
         for category in part.kept.keys():  # noqa: SIM118 - no mapping
             for key, value in part.kept[category].items():
-                _put(drawn.drawing.holder.Resources, Use(category, key), value)
+                _set_resource(drawn.drawing.holder.Resources, ResourceUse(category, key), value)
         drawn.drawing.contents[glyph.objgen] = glyph
         drawn.drawing.add(part.missing, part.inside)
 
     def _codes_of(self, content: Any) -> frozenset[int]:
         if content.objgen not in self._codes:
-            self._codes[content.objgen] = codes(content)
+            self._codes[content.objgen] = find_text_codes(content)
         return self._codes[content.objgen]
 
-    def _state(self, state: Any, contents: Iterable[Any]) -> list[Drawing]:
+    def _state(self, state: Any, contents: Iterable[Any]) -> list[DrawnContent]:
         keep_only(state, _GSTATE_KEYS)
         font, mask = state.get("/Font"), state.get("/SMask")
-        drawings: list[Drawing] = []
+        drawings: list[DrawnContent] = []
         if isinstance(font, Array) and len(font) and isinstance(font[0], Dictionary):
             drawings += self._font(font[0], contents)
         if isinstance(mask, Dictionary):
@@ -285,7 +289,7 @@ class Reducer:
                 drawings.append(self._form(mask.G))
         return drawings
 
-    def _pattern(self, pattern: Any, contents: Iterable[Any]) -> list[Drawing]:
+    def _pattern(self, pattern: Any, contents: Iterable[Any]) -> list[DrawnContent]:
         keep_only(pattern, _PATTERN_KEYS)
         if isinstance(pattern, Stream):
             return [self._drawing(pattern)]
@@ -310,7 +314,7 @@ class Reducer:
                 self.layers[mark.objgen] = mark
         elif kind == Name.OCMD:
             keep_only(mark, _LAYERS_KEYS)
-            for layer in _flat(mark.get("/OCGs"), mark.get("/VE")):
+            for layer in _flatten_layers(mark.get("/OCGs"), mark.get("/VE")):
                 self._mark(layer)
         else:
             keep_only(mark, _MARK_KEYS)
@@ -335,7 +339,7 @@ def _reduce_font(font: Any) -> None:
 
 def _reduce_data(value: Any, depth: int = 0) -> None:
     """Reduce a colour space, function or shading, and those inside it."""
-    if depth > _DATA_DEPTH:
+    if depth > _MAX_DATA_DEPTH:
         return
     if isinstance(value, Dictionary | Stream):
         keep_only(value, _DATA_KEYS)
@@ -346,7 +350,7 @@ def _reduce_data(value: Any, depth: int = 0) -> None:
             _reduce_data(item, depth + 1)
 
 
-def _found(resources: Any, use: Use) -> Any:
+def _find_resource(resources: Any, use: ResourceUse) -> Any:
     part = resources.get(use.category) if isinstance(resources, Dictionary) else None
     return part.get(use.key) if isinstance(part, Dictionary) else None
 
@@ -360,22 +364,22 @@ def _is_same(one: Any, other: Any) -> bool:
     return bool(one.unparse() == other.unparse())
 
 
-def _put(resources: Dictionary, use: Use, value: Any) -> None:
+def _set_resource(resources: Dictionary, use: ResourceUse, value: Any) -> None:
     if use.category not in resources:
         resources[use.category] = Dictionary()
     resources[use.category][use.key] = value
 
 
-def _flat(*values: Any, depth: int = 0) -> Iterable[Any]:
+def _flatten_layers(*values: Any, depth: int = 0) -> Iterable[Any]:
     """The layers in ``values``: dictionaries, and arrays (expressions) of them."""
     for value in values:
-        if isinstance(value, Array) and depth < _MOST_DEPTH:
-            yield from _flat(*value, depth=depth + 1)
+        if isinstance(value, Array) and depth < _MAX_DEPTH:
+            yield from _flatten_layers(*value, depth=depth + 1)
         elif isinstance(value, Dictionary) and value.get("/Type") == Name.OCG:
             yield value
 
 
-def _glyph_names(font: Any, codes: Collection[int]) -> set[str] | None:
+def _find_glyph_names(font: Any, codes: Collection[int]) -> set[str] | None:
     """The glyphs that ``font`` draws for ``codes``; None if it does not name them all itself, as drawn fonts should."""
     encoding = font.get("/Encoding")
     differences = encoding.get("/Differences") if isinstance(encoding, Dictionary) else None

@@ -9,42 +9,44 @@ from typing import Any
 import pikepdf
 from pikepdf import Array, Dictionary, Name, Stream
 
-from docshare.server.pdf.worker.cut import inherited
-from docshare.server.pdf.worker.leaks import Material
-from docshare.server.pdf.worker.mark_layout import SLANT, layout
+from docshare.server.pdf.worker.cut import find_inherited
+from docshare.server.pdf.worker.leaks import DocumentContents
+from docshare.server.pdf.worker.mark_layout import SLANT_DEGREES, lay_out_mark
 
-Box = tuple[float, float, float, float]  # left, bottom, right, top in points
+PageBox = tuple[float, float, float, float]  # left, bottom, right, top in points
 
-_LETTER: Box = (0.0, 0.0, 612.0, 792.0)
-_BEFORE, _AFTER = b"q\n", b"\nQ\n"
+_LETTER_SIZE: PageBox = (0.0, 0.0, 612.0, 792.0)
+_SAVE_STATE, _RESTORE_STATE = b"q\n", b"\nQ\n"
 
 
-def draw(pdf: pikepdf.Pdf, text: str, opacity: float, density: str, *, wrapped: bool = False) -> Material:
+def draw_watermark(
+    pdf: pikepdf.Pdf, text: str, opacity: float, density: str, *, wrapped: bool = False
+) -> DocumentContents:
     """Draw ``text`` over every page of ``pdf``; returns what that has added to it.
 
     Parameters: ``text`` in ASCII; ``opacity`` 0 to 1; ``density`` ``sparse``, ``normal`` or ``dense``; ``wrapped`` to
     put what pages draw into forms first: instructions that break off in the middle would swallow the mark.
     """
-    added = Material()
+    added = DocumentContents()
     forms: dict[tuple[float, ...], Any] = {}
     for page in pdf.pages:
         if wrapped:
-            added.take(_wrap(pdf, page))
-        box, turn = _box(page.obj), _turn(page.obj)
+            added.take(_wrap_contents(pdf, page))
+        box, turn = _visible_box(page.obj), _rotation(page.obj)
         key = (*box, turn)
         if key not in forms:
-            forms[key] = _form(pdf, box, opacity, _instructions(box, turn, text, density))
+            forms[key] = _make_mark_form(pdf, box, opacity, _build_instructions(box, turn, text, density))
             added.take_all(forms[key])
         name = page.add_resource(forms[key], Name.XObject, prefix="Mark")
         added.names.add(str(name))
-        for instructions, first in ((_BEFORE, True), (_AFTER + str(name).encode() + b" Do\n", False)):
+        for instructions, first in ((_SAVE_STATE, True), (_RESTORE_STATE + str(name).encode() + b" Do\n", False)):
             stream = Stream(pdf, instructions)
             added.take(stream)
             page.contents_add(stream, prepend=first)
     return added
 
 
-def _wrap(pdf: pikepdf.Pdf, page: pikepdf.Page) -> Any:
+def _wrap_contents(pdf: pikepdf.Pdf, page: pikepdf.Page) -> Any:
     """Let ``page`` draw nothing but a form that draws what it drew; returns the form."""
     contents = page.obj.get("/Contents")
     parts = []
@@ -53,14 +55,14 @@ def _wrap(pdf: pikepdf.Pdf, page: pikepdf.Page) -> Any:
             with suppress(pikepdf.PdfError):  # what cannot be decoded draws nothing
                 parts.append(stream.read_bytes())
     form = Stream(pdf, zlib.compress(b"\n".join(parts)), Filter=Name.FlateDecode, Type=Name.XObject, Subtype=Name.Form)
-    form.BBox = Array([round(side, 3) for side in _box(page.obj)])
-    form.Resources = inherited(page.obj, "/Resources") or Dictionary()
+    form.BBox = Array([round(side, 3) for side in _visible_box(page.obj)])
+    form.Resources = find_inherited(page.obj, "/Resources") or Dictionary()
     page.obj.Resources = Dictionary(XObject=Dictionary(Page=pdf.make_indirect(form)))
     page.obj.Contents = pdf.make_stream(b"/Page Do")
     return form
 
 
-def _form(pdf: pikepdf.Pdf, box: Box, opacity: float, instructions: bytes) -> Any:
+def _make_mark_form(pdf: pikepdf.Pdf, box: PageBox, opacity: float, instructions: bytes) -> Any:
     """One sheet of marks as large as ``box``."""
     font = Dictionary(Type=Name.Font, Subtype=Name.Type1, BaseFont=Name.Helvetica, Encoding=Name.WinAnsiEncoding)
     state = Dictionary(Type=Name.ExtGState, ca=round(opacity, 3))
@@ -70,12 +72,12 @@ def _form(pdf: pikepdf.Pdf, box: Box, opacity: float, instructions: bytes) -> An
     return form
 
 
-def _instructions(box: Box, turn: int, text: str, density: str) -> bytes:
+def _build_instructions(box: PageBox, turn: int, text: str, density: str) -> bytes:
     """What draws ``text`` all over ``box``, for pages that are shown turned by ``turn`` degrees clockwise."""
     left, bottom, right, top = box
-    angle = math.radians(SLANT + turn)
+    angle = math.radians(SLANT_DEGREES + turn)
     cos, sin = math.cos(angle), math.sin(angle)
-    sheet = layout(right - left, top - bottom, text, density, SLANT + turn)
+    sheet = lay_out_mark(right - left, top - bottom, text, density, SLANT_DEGREES + turn)
     shown = sheet.text.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)").encode("ascii", "replace")
     lines = [b"/G gs 0.45 g BT /F %.2f Tf" % sheet.size]
     for x, y in sheet.middles:
@@ -85,17 +87,17 @@ def _instructions(box: Box, turn: int, text: str, density: str) -> bytes:
     return b"\n".join([*lines, b"ET"])
 
 
-def _box(page: Any) -> Box:
+def _visible_box(page: Any) -> PageBox:
     """The visible part of the page, in its own coordinates."""
     for key in ("/CropBox", "/MediaBox"):
-        values = inherited(page, key)
+        values = find_inherited(page, key)
         if isinstance(values, Array) and len(values) == 4 and all(isinstance(side, int | Decimal) for side in values):
             x0, y0, x1, y1 = (float(side) for side in values)
             if x0 != x1 and y0 != y1:
                 return min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)
-    return _LETTER
+    return _LETTER_SIZE
 
 
-def _turn(page: Any) -> int:
-    turn = inherited(page, "/Rotate")
+def _rotation(page: Any) -> int:
+    turn = find_inherited(page, "/Rotate")
     return turn % 360 if isinstance(turn, int) else 0

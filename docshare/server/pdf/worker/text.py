@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from docshare.server.pdf.worker.documents import Document, Refused
-from docshare.server.pdf.worker.geometry import Rect, View
-from docshare.server.pdf.worker.links import page_links
+from docshare.server.pdf.worker.documents import OpenPdfDocument, PdfRefused
+from docshare.server.pdf.worker.geometry import PageView, PdfRect
+from docshare.server.pdf.worker.links import list_page_links
 
 _MAX_CHARS = 100_000  # a dense newspaper page has about 20,000
 _COLUMN_GAP = 1.5  # in line heights: wider than the spaces of justified text, narrower than between columns
-_PDFIUM_HYPHEN = 0x02  # what pdfium reports for a hyphen at the end of a line
+_HYPHEN_CODE = 0x02  # what pdfium reports for a hyphen at the end of a line
 _SYMBOL_BULLETS = (0xF0A7, 0xF0B7)  # squares and dots of symbol fonts, in the private use area
 
 
@@ -32,11 +32,11 @@ class Glyph(NamedTuple):
     """One character as shown: ``rect`` in points from the top left, ``angle`` in degrees clockwise."""
 
     text: str
-    rect: Rect
+    rect: PdfRect
     angle: int
 
 
-class Run:
+class TextRun:
     """Text that goes in one box: the characters of one line up to its end or a column gap.
 
     ``start``/``end`` is its extent in the direction of the text, ``low``/``high`` its extent across.
@@ -61,7 +61,7 @@ class Run:
                 return False
             height = max(height, other)
         ahead = along[0] - self.end
-        if glyph.text > "\u0590" and _right_to_left(glyph.text):
+        if glyph.text > "\u0590" and _is_right_to_left(glyph.text):
             ahead = max(ahead, self.start - along[1])
         return glyph.angle == self.angle and -height < ahead < _COLUMN_GAP * height
 
@@ -72,35 +72,35 @@ class Run:
         self.start, self.end = min(self.start, along[0]), max(self.end, along[1])
         self.low, self.high = min(self.low, across[0]), max(self.high, across[1])
 
-    def rect(self) -> Rect:
+    def rect(self) -> PdfRect:
         """The box around all its characters."""
         x0, y0, x1, y1 = zip(*self.rects, strict=True)
         return min(x0), min(y0), max(x1), max(y1)
 
 
-def page_text(document: Document, number: int) -> dict[str, Any]:
+def extract_page_text(document: OpenPdfDocument, number: int) -> dict[str, Any]:
     """Width, height, boxes and links of page ``number`` (1-based), JSON-ready. Raises Refused ``page``.
 
     ``boxes`` rows are [x, y, w, h, text, angle], ``links`` rows [x, y, w, h, target], all places as fractions.
     """
     with document.page(number) as page:
-        view = View.of(page)
+        view = PageView.of(page)
         if not all(math.isfinite(side) and side > 0 for side in view.size):
-            raise Refused("page")
+            raise PdfRefused("page")
         with closing(page.get_textpage()) as source:
-            boxes = [row for run in _runs(_glyphs(source, view)) if (row := _row(run, view))]
-            links = page_links(document, page, source, view)
+            boxes = [row for run in _group_runs(_iterate_glyphs(source, view)) if (row := _build_row(run, view))]
+            links = list_page_links(document, page, source, view)
         width, height = view.size
         return {"width": width, "height": height, "boxes": boxes, "links": links}
 
 
-def _glyphs(source: pypdfium2.PdfTextPage, view: View) -> Iterator[Glyph | str]:
+def _iterate_glyphs(source: pypdfium2.PdfTextPage, view: PageView) -> Iterator[Glyph | str]:
     """The characters of the page; a plain " " or line feed stands for white space."""
     handle = source.raw
     box = pdfium.FS_RECTF()
     pointer = ctypes.byref(box)
     for index in range(min(pdfium.FPDFText_CountChars(handle), _MAX_CHARS)):
-        text = _character(pdfium.FPDFText_GetUnicode(handle, index))
+        text = _decode_character(pdfium.FPDFText_GetUnicode(handle, index))
         if text in ("", " ", "\n"):
             yield text
         elif pdfium.FPDFText_GetLooseCharBox(handle, index, pointer):
@@ -110,13 +110,13 @@ def _glyphs(source: pypdfium2.PdfTextPage, view: View) -> Iterator[Glyph | str]:
 
 
 @lru_cache(4096)
-def _character(code: int) -> str:
+def _decode_character(code: int) -> str:
     """The text of one pdfium character: "" to leave out, " " for any white space. Ligatures arrive spelled out."""
     if 0x20 < code < 0x7F:
         return chr(code)
     if code in (0x0A, 0x0D):
         return "\n"
-    if code == _PDFIUM_HYPHEN:
+    if code == _HYPHEN_CODE:
         return "-"
     if code in _SYMBOL_BULLETS:
         return "\u2022"
@@ -130,8 +130,8 @@ def _character(code: int) -> str:
     return text
 
 
-def _runs(glyphs: Iterator[Glyph | str]) -> Iterator[Run]:
-    run: Run | None = None
+def _group_runs(glyphs: Iterator[Glyph | str]) -> Iterator[TextRun]:
+    run: TextRun | None = None
     space = ""
     for glyph in glyphs:
         if isinstance(glyph, str):
@@ -140,19 +140,19 @@ def _runs(glyphs: Iterator[Glyph | str]) -> Iterator[Run]:
                 run = None
             space = " " if glyph else space
             continue
-        along, across = _axes(glyph)
+        along, across = _glyph_extents(glyph)
         if run is not None and run.takes(glyph, along, across):
             run.add(space, glyph, along, across)
         else:
             if run is not None:
                 yield run
-            run = Run(glyph, along, across)
+            run = TextRun(glyph, along, across)
         space = ""
     if run is not None:
         yield run
 
 
-def _axes(glyph: Glyph) -> tuple[Span, Span]:
+def _glyph_extents(glyph: Glyph) -> tuple[Span, Span]:
     """The glyph's extent along its line and across it, both growing in reading direction."""
     x0, y0, x1, y1 = glyph.rect
     match glyph.angle:
@@ -171,7 +171,7 @@ def _axes(glyph: Glyph) -> tuple[Span, Span]:
     return (along - half, along + half), (across - half, across + half)
 
 
-def _row(run: Run, view: View) -> list[Any] | None:
+def _build_row(run: TextRun, view: PageView) -> list[Any] | None:
     """A run as [x, y, w, h, text, angle]; None if it lies outside the page.
 
     Text at an odd angle (a stamp across the page) gets a level box through its middle, so that it can be found and
@@ -186,5 +186,5 @@ def _row(run: Run, view: View) -> list[Any] | None:
 
 
 @lru_cache(4096)
-def _right_to_left(text: str) -> bool:
+def _is_right_to_left(text: str) -> bool:
     return unicodedata.bidirectional(text[0]) in ("R", "AL", "AN")

@@ -8,7 +8,7 @@ from typing import Any
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 from docshare.contract.scopes import CREDENTIAL_CHARS, LANES, Lane
-from docshare.contract.wire import instant, present
+from docshare.contract.wire import drop_none, format_instant
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import digest
 from docshare.server.services.files import purge
@@ -187,9 +187,9 @@ def stored_bytes(rt: Runtime, account_id: int) -> int:
 
 
 def _describe_key(row: ApiKey) -> dict[str, Any]:
-    revoked = None if row.revoked_at is None else instant(row.revoked_at)
-    created = instant(row.created_at)
-    return present({"uuid": row.uuid, "name": row.name, "tail": row.tail, "createdAt": created, "revokedAt": revoked})
+    revoked = None if row.revoked_at is None else format_instant(row.revoked_at)
+    created = format_instant(row.created_at)
+    return drop_none({"uuid": row.uuid, "name": row.name, "tail": row.tail, "createdAt": created, "revokedAt": revoked})
 
 
 def by_email(email: str) -> Account:

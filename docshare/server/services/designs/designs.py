@@ -2,11 +2,11 @@
 
 from docshare.contract.limits import DESIGN_UPLOADS
 from docshare.server.rules import designs as rules
-from docshare.server.rules.designs import Bound
+from docshare.server.rules.designs import DesignFile
 from docshare.server.runtime import Runtime
 from docshare.server.services.designs.tokens import Design
 
-_FILE = ", ".join(f"f.{column}" for column in Bound._fields[:-2])
+_FILE = ", ".join(f"f.{column}" for column in DesignFile._fields[:-2])
 _BOUND = (
     f"SELECT {_FILE}, d.design_user, d.expires_at FROM designs d JOIN files f ON f.id = d.file_id "  # noqa: S608 - columns
     "WHERE d.design = ? AND f.trashed_at IS NULL"
@@ -30,17 +30,17 @@ _FORGET = "DELETE FROM design_uploads WHERE uploaded_at <= ?"
 _SPEND = "INSERT INTO design_uploads (design_user, uploaded_at) VALUES (?, ?)"
 
 
-def of_user(rt: Runtime, design: Design) -> list[Bound]:
+def of_user(rt: Runtime, design: Design) -> list[DesignFile]:
     """The files that the user of ``design`` has published it to, newest first, without those in the trash."""
-    return [Bound._make(row) for row in rt.db.rows(_OF_USER, (design.design, design.user))]
+    return [DesignFile._make(row) for row in rt.db.rows(_OF_USER, (design.design, design.user))]
 
 
-def of_owner(rt: Runtime, account_id: int, design: str) -> list[Bound]:
+def of_owner(rt: Runtime, account_id: int, design: str) -> list[DesignFile]:
     """The files of the account that show ``design``, whoever published them, as ``of_user``."""
-    return [Bound._make(row) for row in rt.db.rows(_OF_OWNER, (design, account_id))]
+    return [DesignFile._make(row) for row in rt.db.rows(_OF_OWNER, (design, account_id))]
 
 
-def by_others(rt: Runtime, design: Design, shown: Bound | None) -> bool:
+def by_others(rt: Runtime, design: Design, shown: DesignFile | None) -> bool:
     """Whether a living link shows the design that another user has published, besides the one that is ``shown``."""
     file_id = 0 if shown is None else shown.id
     return rt.db.row(_OTHERS, (design.design, design.user, file_id, rt.clock())) is not None
@@ -56,12 +56,12 @@ def bind(rt: Runtime, file_id: int, design: Design, expires_at: int | None) -> N
     if expires_at is not None:
         rt.db.execute(_GIVE_WAY, (design.design, design.user))
     rt.db.execute(_BIND, (file_id, design.user, design.design, rt.clock(), expires_at))
-    rt.db.execute(_ENABLE, (f"$.{rules.UPDATES}", file_id))
+    rt.db.execute(_ENABLE, (f"$.{rules.UPDATES_SETTING}", file_id))
 
 
-def rebase(rt: Runtime, bound: Bound) -> None:
+def rebase(rt: Runtime, bound: DesignFile) -> None:
     """Move the expiry of ``bound``, which was published again, in the caller's transaction."""
-    delete_at = rules.expiry_after(bound, rt.clock())
+    delete_at = rules.renew_expiry(bound, rt.clock())
     if delete_at != bound.delete_at:
         rt.db.execute("UPDATE files SET delete_at = ? WHERE id = ?", (delete_at, bound.id))
         rt.db.execute("UPDATE designs SET expires_at = ? WHERE file_id = ?", (delete_at, bound.id))
@@ -76,7 +76,7 @@ def require_budget(rt: Runtime, user: str) -> None:
     """Raise ``rate_limited`` when ``user`` has shared as many new designs in a day as the operator allows."""
     now, window_ms = rt.clock(), DESIGN_UPLOADS.window_ms
     taken, oldest = rt.db.rows(_BUDGET, (user, now - window_ms))[0]
-    rules.require_budget(taken, oldest, most=rt.config.design_uploads, window_ms=window_ms, now=now)
+    rules.require_daily_quota(taken, oldest, most=rt.config.design_uploads, window_ms=window_ms, now=now)
 
 
 def spend(rt: Runtime, user: str) -> None:

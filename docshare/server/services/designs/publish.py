@@ -14,7 +14,7 @@ from docshare.server.pdf.budget import Tenant
 from docshare.server.rules import designs as rules
 from docshare.server.rules import imports as import_rules
 from docshare.server.rules import intake as intake_rules
-from docshare.server.rules.designs import Bound
+from docshare.server.rules.designs import DesignFile
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller, authenticate, invalid
 from docshare.server.services.designs import designs
@@ -43,7 +43,7 @@ class Status:
     whether its UUID and views may be told; ``claim_token``: a fresh one for a living link that nobody has claimed.
     """
 
-    link: Bound | None
+    link: DesignFile | None
     owner: bool | None
     by_other: bool
     whole: bool
@@ -65,7 +65,7 @@ def publish(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> Publishe
     bound = _open_link(rt, design)
     if bound is None:
         designs.require_budget(rt, user)
-    intake_rules.require_room(rt.blobs.free_bytes(), 0)
+    intake_rules.require_disk_space(rt.blobs.free_bytes(), 0)
     ceiling = Ceiling(anonymous.limit(rt), anonymous.plan(rt), lambda: anonymous.too_large(rt))
     document = imports.fetched(rt, order, ceiling, f"design user {user}")
     with imports.kept(rt, document, bound):
@@ -81,9 +81,9 @@ def status(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> Status:
 
     Raises ``bad_request`` (no design token), ``unauthorized`` (a bad design token or access token), ``unavailable``.
     """
-    token = import_rules.text(body, "designToken")
+    token = import_rules.read_text(body, "designToken")
     if not token:
-        raise fields.refusal("designToken", "the token of a design")
+        raise fields.field_problem("designToken", "the token of a design")
     design = Design(caller.design_user, design_tokens.design_of(rt, token))
     account = _account(rt, body)
     with rt.db.write():  # one moment for all of it: nobody claims the file between the look and the token
@@ -98,16 +98,16 @@ def status(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> Status:
         )
 
 
-def _open_link(rt: Runtime, design: Design | None) -> Bound | None:
+def _open_link(rt: Runtime, design: Design | None) -> DesignFile | None:
     """The link that a publishing of ``design`` changes, None where it makes one. Raises ``forbidden``."""
-    bound = None if design is None else rules.unclaimed(designs.of_user(rt, design), rt.clock())
+    bound = None if design is None else rules.select_unclaimed(designs.of_user(rt, design), rt.clock())
     if bound is not None:
         rules.require_unclaimed(bound)
-        rules.require_open(bound)
+        rules.require_updates_allowed(bound)
     return bound
 
 
-def _again(rt: Runtime, document: Document, bound: Bound) -> tuple[int, Put]:
+def _again(rt: Runtime, document: Document, bound: DesignFile) -> tuple[int, Put]:
     file = imports.put(rt, document, bound)
     designs.rebase(rt, bound)
     return bound.id, file
@@ -126,7 +126,7 @@ def _account(rt: Runtime, body: Mapping[str, object]) -> Caller | None:
     """The account whose token ``body`` holds. Raises ``unauthorized`` for one that is not valid, ``bad_request``."""
     if "accessToken" not in body:
         return None
-    token = import_rules.text(body, "accessToken")
+    token = import_rules.read_text(body, "accessToken")
     try:
         account = authenticate(rt, f"Bearer {token}")
     except Problem:
@@ -136,16 +136,16 @@ def _account(rt: Runtime, body: Mapping[str, object]) -> Caller | None:
     return account
 
 
-def _shown(rt: Runtime, design: Design, account: Caller | None) -> Bound | None:
+def _shown(rt: Runtime, design: Design, account: Caller | None) -> DesignFile | None:
     """The link that ``design`` is told of: the account's own, then the one that its user would publish to."""
     mine = designs.of_owner(rt, account.account_id, design.design) if account else []
-    return next(iter(mine), None) or rules.unclaimed(designs.of_user(rt, design), rt.clock())
+    return next(iter(mine), None) or rules.select_unclaimed(designs.of_user(rt, design), rt.clock())
 
 
-def _owns(account: Caller, link: Bound | None) -> bool:
+def _owns(account: Caller, link: DesignFile | None) -> bool:
     return link is not None and link.owner_id == account.account_id
 
 
-def _may_read(account: Caller | None, link: Bound) -> bool:
+def _may_read(account: Caller | None, link: DesignFile) -> bool:
     # An access token that may not read files proves whose they are, and is told no more.
     return account is not None and _owns(account, link) and FILES_READ in account.scopes

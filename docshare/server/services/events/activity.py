@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from docshare.contract.webhooks import KINDS
-from docshare.contract.wire import instant
+from docshare.contract.wire import format_instant
 from docshare.server.runtime import Runtime
 from docshare.server.services.webhooks import queue
 
@@ -36,7 +36,7 @@ def record(
     data = {"fileUuid": found[0], "fileName": found[1], **(extras or {})}
     rt.db.execute(_APPEND, (variant_id, event, at, _compact(data), file_id))
     if event in KINDS:
-        envelope = _compact({"event": event, "timestamp": instant(at), "data": data})
+        envelope = _compact({"event": event, "timestamp": format_instant(at), "data": data})
         queue.queue(rt, file_id, event, envelope, variant_id=variant_id, now=rt.clock())
 
 

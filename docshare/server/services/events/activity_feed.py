@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from docshare.contract.fields import is_short_id, is_uuid
-from docshare.contract.limits import ACTIVITY_KEPT_MS
+from docshare.contract.limits import ACTIVITY_RETENTION_MS
 from docshare.contract.webhooks import KINDS
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller
@@ -51,7 +51,7 @@ def page(
             return []
         whose, key = (_BY_FILE["uuid"], (file.lower(),)) if is_uuid(file) else (_BY_FILE["short_id"], (file,))
     sql = _statement(whose + _of_kinds(shown, withheld), newest=since == 0)
-    kept_since = rt.clock() - ACTIVITY_KEPT_MS  # the job that deletes older ones comes once an hour
+    kept_since = rt.clock() - ACTIVITY_RETENTION_MS  # the job that deletes older ones comes once an hour
     found = rt.db.rows(sql, (caller.account_id, *key, *(shown or withheld), since, kept_since, limit))
     return [ActivityRow._make(row) for row in found]
 
@@ -77,5 +77,5 @@ def _statement(condition: str, *, newest: bool) -> str:
 
 def forget_old(rt: Runtime) -> int:
     """Delete what happened 90 days ago; returns how many events that were."""
-    until = rt.clock() - ACTIVITY_KEPT_MS
+    until = rt.clock() - ACTIVITY_RETENTION_MS
     return in_batches(rt, _BATCH, lambda: rt.db.execute(_FORGET, (until, _BATCH)))

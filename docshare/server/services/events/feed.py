@@ -5,7 +5,7 @@ from typing import Any
 
 from docshare.contract.fields import is_short_id, is_uuid
 from docshare.contract.problems import Problem
-from docshare.contract.streams import GATE_REFUSAL, STREAMS
+from docshare.contract.streams import GATE_PLAN_MESSAGE, STREAMS
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller
 
@@ -57,7 +57,7 @@ def page(rt: Runtime, caller: Caller, stream: str, *, since: int, limit: int, fi
     ``plan_required`` for the gate stream below Pro.
     """
     if caller.plan < STREAMS[stream].plan:
-        raise Problem("plan_required", GATE_REFUSAL)
+        raise Problem("plan_required", GATE_PLAN_MESSAGE)
     key: tuple[int | str, ...] = (caller.account_id,)
     way = "owner"
     if file is not None:

@@ -11,9 +11,9 @@ from typing import Any
 
 from docshare.contract.limits import SECOND
 from docshare.contract.problems import Problem
-from docshare.contract.webhooks import DEFAULT_FORMAT, KINDS, SECRET_HEX_CHARS, SECRET_PREFIX, event_kinds
-from docshare.contract.wire import instant
-from docshare.server.outbound.targets import Target, parse_target
+from docshare.contract.webhooks import DEFAULT_FORMAT, KINDS, SECRET_HEX_CHARS, SECRET_PREFIX, parse_event_kinds
+from docshare.contract.wire import format_instant
+from docshare.server.outbound.targets import OutboundTarget, parse_target
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import accounts
 from docshare.server.services.files import files, purge
@@ -52,7 +52,7 @@ def start(rt: Runtime, wish: Wish) -> dict[str, Any]:
     for an unknown account, or a file that is not the account's.
     """
     target = _loopback(wish.url)
-    kinds = event_kinds("events", wish.events.split(",") if wish.events else list(KINDS))
+    kinds = parse_event_kinds("events", wish.events.split(",") if wish.events else list(KINDS))
     secret = _secret(rt, wish.secret)
     account = _account(rt, wish.account)
     uuid, now = rt.uuid(), rt.clock()
@@ -70,7 +70,13 @@ def start(rt: Runtime, wish: Wish) -> dict[str, Any]:
             created_at=now,
             listens_until=now + KEPT_MS,
         )
-    return {"uuid": uuid, "secret": secret, "account": account.email, "events": kinds, "until": instant(now + KEPT_MS)}
+    return {
+        "uuid": uuid,
+        "secret": secret,
+        "account": account.email,
+        "events": kinds,
+        "until": format_instant(now + KEPT_MS),
+    }
 
 
 def keep(rt: Runtime, uuid: str) -> dict[str, Any]:
@@ -82,7 +88,7 @@ def keep(rt: Runtime, uuid: str) -> dict[str, Any]:
         )
     if not changed:
         raise _gone()
-    return {"uuid": uuid, "until": instant(now + KEPT_MS)}
+    return {"uuid": uuid, "until": format_instant(now + KEPT_MS)}
 
 
 def test(rt: Runtime, uuid: str) -> Outcome:
@@ -118,7 +124,7 @@ def _gone() -> Problem:
     return Problem("not_found", "There is no such listener any more.")
 
 
-def _loopback(url: str) -> Target:
+def _loopback(url: str) -> OutboundTarget:
     """``url`` taken apart. Only this machine may be named, and by its number: a name could come to mean another."""
     refusal = Problem("bad_request", "A listener has an http address of this machine, such as http://127.0.0.1:4000/.")
     try:

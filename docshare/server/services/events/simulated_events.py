@@ -12,12 +12,12 @@ from docshare.contract.problems import Problem
 from docshare.contract.proofing import MARKS
 from docshare.contract.scopes import Lane, held_scopes
 from docshare.contract.settings import SETTINGS
-from docshare.contract.triggers import FORM
-from docshare.contract.wire import present
+from docshare.contract.triggers import FORM_KEY
+from docshare.contract.wire import drop_none
 from docshare.server.http.multipart import ReceivedFile
 from docshare.server.rules import acting, gates, lifecycle, reading
 from docshare.server.rules import downloads as download_rules
-from docshare.server.rules.gates import GATE, PASSWORD, Asked
+from docshare.server.rules.gates import GATE, PASSWORD, LinkRequirements
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.events import simulated_visits as visits
@@ -80,7 +80,7 @@ def _require_settings(rt: Runtime, link: Link, *names: str) -> None:
 
 def _filled_in(rt: Runtime, scene: Scene) -> dict[str, str]:
     """The answers to the form on the way to the document; empty where none are given, because none are asked for."""
-    if scene.given.keys() & {"email", FORM}:
+    if scene.given.keys() & {"email", FORM_KEY}:
         return _passing(rt, scene)
     visits.require_open(rt, scene.link, consent=scene.consent)
     return {}
@@ -93,12 +93,12 @@ def _viewed(rt: Runtime, scene: Scene) -> Values:
         hint = f"Change it: docshare settings set {scene.link.file.short_id} --pages FROM-TO"
         raise Problem("conflict", "The document has no page of the page range, so nobody can view it.", hint=hint)
     time_ms = scene.given.get("timeMs")
-    pages = scene.given.get("pagesViewed") or min(_PAGES, size, (time_ms or _PAGE_MS) // acting.LEAST_PAGE_MS)
+    pages = scene.given.get("pagesViewed") or min(_PAGES, size, (time_ms or _PAGE_MS) // acting.MIN_PAGE_MS)
     if pages > size:
         raise Problem("bad_request", f"Readers of this link see {size} pages, so {pages} cannot be viewed.", hint="")
     time_ms = time_ms or pages * _PAGE_MS
-    if time_ms < pages * acting.LEAST_PAGE_MS:
-        said = f"{pages} pages take at least {pages * acting.LEAST_PAGE_MS} ms: a page counts as viewed after a second."
+    if time_ms < pages * acting.MIN_PAGE_MS:
+        said = f"{pages} pages take at least {pages * acting.MIN_PAGE_MS} ms: a page counts as viewed after a second."
         raise Problem("bad_request", said, hint="Set a larger timeMs, or fewer pagesViewed.")
     return {"pagesViewed": pages, "timeMs": time_ms}
 
@@ -106,7 +106,7 @@ def _viewed(rt: Runtime, scene: Scene) -> Values:
 def _view(rt: Runtime, scene: Scene, values: Values) -> None:
     """Read, and be gone for as long as it takes to end: all of it lies in the past, so that it ends now."""
     token = visits.let_in(rt, scene.link, _filled_in(rt, scene))
-    began = rt.clock() - acting.OPEN_MS - values["timeMs"] - reading.HIDDEN_ENDS_MS
+    began = rt.clock() - acting.FIRST_BEACON_MS - values["timeMs"] - reading.HIDDEN_TIMEOUT_MS
     visits.read(rt, scene.link, token, began, values["pagesViewed"], values["timeMs"])
     viewing.end_due(rt)
 
@@ -124,7 +124,7 @@ def _invitee(rt: Runtime, scene: Scene) -> Values:
     wish = invites.read_wish({"email": email, "name": name})
     somebody = SharedInvite(0, "", "", wish.email, wish.name)
     visits.require_open(rt, replace(scene.link, invite=somebody), consent=scene.consent)
-    return present({"email": wish.email, "name": wish.name})
+    return drop_none({"email": wish.email, "name": wish.name})
 
 
 def _next_invitee(known: Mapping[str, Any]) -> str:
@@ -142,7 +142,7 @@ def _open_invitation(rt: Runtime, scene: Scene, values: Values) -> None:
     if link is None:
         raise Problem("not_found", "The file is gone.")
     token = visits.let_in(rt, link)
-    visits.read(rt, link, token, rt.clock() - acting.OPEN_MS - _GLANCE_MS, 1, _GLANCE_MS)
+    visits.read(rt, link, token, rt.clock() - acting.FIRST_BEACON_MS - _GLANCE_MS, 1, _GLANCE_MS)
 
 
 # --- taking, and leaving something -----------------------------------------------------------------------------------
@@ -154,7 +154,7 @@ def _downloaded(rt: Runtime, scene: Scene) -> Values:
     if link.variant is not None and link.overrides.get("allowDownload") is False:
         hint = f"Switch it on: docshare variants update {link.variant.uuid} --download"
         raise Problem("conflict", "The variant does not allow downloads.", hint=hint)
-    if not download_rules.allowed(json.loads(link.file.settings), link.overrides):
+    if not download_rules.is_download_allowed(json.loads(link.file.settings), link.overrides):
         _require_settings(rt, link, "allowDownload")
     return {}
 
@@ -177,16 +177,16 @@ def _passing(rt: Runtime, scene: Scene) -> Values:
         raise Problem("conflict", "The link asks its readers for no address and no form.", hint=hint)
     if gates.VIEW in what.kinds and not scene.consent:
         raise visits.takes_a_view()
-    return gates.filled_in(what, _answers(what, scene.given))
+    return gates.validate_form(what, _answers(what, scene.given))
 
 
-def _answers(what: Asked, given: Mapping[str, Any]) -> dict[str, str]:
+def _answers(what: LinkRequirements, given: Mapping[str, Any]) -> dict[str, str]:
     """What is filled in: ``given``, where ``email`` is the address whatever its field is called, and examples."""
-    key, _ = gates.email_in(what, {field.key: "" for field in what.form})
-    said = {**given.get(FORM, {}), **({key: given["email"]} if "email" in given else {})}
+    key, _ = gates.find_email(what, {field.key: "" for field in what.form})
+    said = {**given.get(FORM_KEY, {}), **({key: given["email"]} if "email" in given else {})}
     strange = sorted(said.keys() - {field.key for field in what.form})
     if strange:
-        keys = ", ".join(("email", *(f"{FORM}.{field.key}" for field in what.form)))
+        keys = ", ".join(("email", *(f"{FORM_KEY}.{field.key}" for field in what.form)))
         raise Problem("bad_request", f"The form of the link has no field {strange[0]}.", hint=f"Keys: {keys}.")
     domain = what.domains[0] if what.domains else _DOMAIN
     examples = {**_ANSWERS, "email": f"{_ANSWERS['email']}@{domain}"}

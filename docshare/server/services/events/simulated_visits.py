@@ -63,7 +63,7 @@ def read(rt: Runtime, link: Link, token: str | None, began: int, pages: int, tim
     sender = Sender(_BROWSER, ADDRESS, None, None, prefetch=False, viewer_token=lambda _: token)
     facts = PageFacts(source, mode, None, prefetched=False)
     page = viewing.token_for(at(rt, began), link, page_range.for_readers(link), facts)
-    for report in acting.reports(pages, time_ms):
+    for report in acting.plan_beacons(pages, time_ms):
         body = json.dumps({"token": page, **report.body}).encode()
         viewing.hear(at(rt, began + report.after_ms), link.public_id, body, sender)
 

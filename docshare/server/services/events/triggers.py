@@ -12,7 +12,7 @@ from typing import Any
 from docshare.contract import triggers as contract
 from docshare.contract.fields import is_uuid
 from docshare.contract.problems import Problem
-from docshare.contract.wire import instant
+from docshare.contract.wire import format_instant
 from docshare.server.runtime import Runtime
 from docshare.server.services.events.simulated_events import ACTS, Scene
 from docshare.server.services.files import files
@@ -52,7 +52,7 @@ def cause(rt: Runtime, wish: Wish) -> dict[str, Any]:
     ``bad_request`` (kind, key, value), ``not_found`` (file, variant, page), ``gone``, ``conflict`` for what the
     settings do not allow, whose hint names the setting, and ``plan_required``.
     """
-    values = contract.read_values(wish.kind, wish.values)
+    values = contract.parse_values(wish.kind, wish.values)
     act = ACTS[wish.kind]
     link = _link(rt, wish)
     if link.variant is not None and not act.by_a_reader:
@@ -107,7 +107,7 @@ def _caused(rt: Runtime, kind: str, link: Link, before: tuple[int, int]) -> dict
     if found is None:
         raise Problem("conflict", "The event did not happen: the file was changed meanwhile.")
     ident, at, data = found
-    told = {"event": kind, "timestamp": instant(at), "data": json.loads(data)}
+    told = {"event": kind, "timestamp": format_instant(at), "data": json.loads(data)}
     body = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
     queued = rt.db.rows(_QUEUED, (before[1], link.file.id, kind, body))
     return {"id": ident, **told, "deliveries": [row[0] for row in queued]}

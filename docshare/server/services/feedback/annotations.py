@@ -40,7 +40,7 @@ def add(rt: Runtime, reader: Reader, body: Mapping[str, Any]) -> tuple[Annotatio
     document changed, or no room).
     """
     readers.require(rt, reader, "annotations")
-    sent = rules.read_annotation(body)
+    sent = rules.parse_annotation(body)
     page = readers.document_page(reader, sent.page)
     now, link = rt.clock(), reader.link
     with rt.db.write():
@@ -74,4 +74,4 @@ def of_file(rt: Runtime, file_id: int) -> list[AnnotationRow]:
 
 def _row(found: tuple[Any, ...]) -> AnnotationRow:
     row = AnnotationRow._make(found)
-    return row._replace(rect=rects.restored(found[2]))
+    return row._replace(rect=rects.parse_stored_rect(found[2]))

@@ -37,7 +37,7 @@ def put(rt: Runtime, reader: Reader, page: int, body: Mapping[str, Any]) -> str 
     ``conflict`` (the document changed, or no room).
     """
     readers.require(rt, reader, "marks")
-    mark, number = rules.read_mark(body), readers.document_page(reader, page)
+    mark, number = rules.parse_mark(body), readers.document_page(reader, page)
     if mark is None:
         _clear(rt, reader, number)
         return None

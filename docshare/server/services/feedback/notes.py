@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from docshare.contract.problems import Problem
-from docshare.contract.wire import present
+from docshare.contract.wire import drop_none
 from docshare.server.rules import feedback as rules
 from docshare.server.runtime import Runtime
 from docshare.server.services.events import activity
@@ -52,7 +52,7 @@ def add(rt: Runtime, reader: Reader, body: Mapping[str, Any]) -> tuple[NoteRow, 
     ``conflict`` (the document changed, or no room).
     """
     offer = readers.require(rt, reader, "notes")
-    note = rules.read_note(body)
+    note = rules.parse_note(body)
     if note.public and not offer.public_notes:
         raise Problem("forbidden", "Notes here are for the owner of the document alone.")
     page = None if note.page is None else readers.document_page(reader, note.page)
@@ -63,7 +63,7 @@ def add(rt: Runtime, reader: Reader, body: Mapping[str, Any]) -> tuple[NoteRow, 
         readers.require_room(rt, reader, viewer, "notes")
         rt.db.execute(_ADD, (row.uuid, link.file.id, page, row.author, row.body, row.public, viewer.id, row.created_at))
         if note.public:  # A private one is nobody's business but the owner's.
-            data = present({"author": row.author, "body": row.body, "pageNumber": page})
+            data = drop_none({"author": row.author, "body": row.body, "pageNumber": page})
             variant_id = link.variant and link.variant.id
             activity.record(rt, link.file.id, "note.created", data, at=now, variant_id=variant_id)
         told = Told(note.author, viewers.identity(viewer, link), note.body, page, note.public)

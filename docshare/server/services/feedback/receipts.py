@@ -44,7 +44,7 @@ def confirm(rt: Runtime, reader: Reader, body: Mapping[str, Any]) -> Confirmed:
     room).
     """
     readers.require(rt, reader, "receipt")
-    name = rules.read_receipt(body)
+    name = rules.parse_receipt(body)
     now, link = rt.clock(), reader.link
     with rt.db.write():
         viewer, token = readers.enter(rt, reader)

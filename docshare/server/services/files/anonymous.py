@@ -36,10 +36,12 @@ def admit(rt: Runtime, length: int | None) -> int:
     if not rt.config.anonymous_uploads:
         raise Problem("not_found", "There is no such route.")
     # An office document may be larger than the PDF that is made of it, as on every plan.
-    largest = max(media.input_cap(kind, plan(rt)) if row.cap else limit(rt) for kind, row in media.DOCUMENTS.items())
+    largest = max(
+        media.input_size_limit(kind, plan(rt)) if row.cap else limit(rt) for kind, row in media.DOCUMENTS.items()
+    )
     if length is not None and length > largest:
         raise too_large(rt)
-    rules.require_room(rt.blobs.free_bytes(), length or 0)
+    rules.require_disk_space(rt.blobs.free_bytes(), length or 0)
     return largest
 
 
@@ -49,7 +51,7 @@ def take(rt: Runtime, received: ReceivedFile, address: str) -> Shared:
     Raises as ``admit`` and ``intake.store``.
     """
     admit(rt, received.part.size)
-    if media.detect_document(received.part.head) == "pdf" and received.part.size > limit(rt):
+    if media.detect_document_type(received.part.head) == "pdf" and received.part.size > limit(rt):
         raise too_large(rt)
     document = intake.store(rt, plan(rt), received, tenants.of_address(address))
     try:

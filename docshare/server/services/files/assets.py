@@ -50,9 +50,9 @@ def admit(rt: Runtime, caller: Caller, name: str, length: int | None) -> int:
     """
     require_plan(caller.plan, "assets.create", "An asset")
     files.owned(rt, caller, name)
-    rules.require_size(length or 0, rules.LARGEST)
-    intake_rules.require_room(rt.blobs.free_bytes(), length or 0)
-    return rules.LARGEST
+    rules.require_size(length or 0, rules.MAX_ASSET_BYTES)
+    intake_rules.require_disk_space(rt.blobs.free_bytes(), length or 0)
+    return rules.MAX_ASSET_BYTES
 
 
 def add(rt: Runtime, caller: Caller, name: str, kind: str | None, received: ReceivedFile) -> AssetRow:
@@ -72,7 +72,7 @@ def add(rt: Runtime, caller: Caller, name: str, kind: str | None, received: Rece
         _clean(rt, part, media_type, made, tenants.of_account(caller.account_id))
         size, blob = made.size, rt.blobs.keep(made)
     except OSError as error:
-        raise intake_rules.no_room() from error
+        raise intake_rules.disk_space_problem() from error
     finally:
         made.discard()
     row = AssetRow(rt.uuid(), kind, media_type, size)
@@ -105,10 +105,10 @@ def _clean(rt: Runtime, source: Part, media_type: str, made: Part, owner: str) -
         made.write(rt.engine.picture(source.path, media_type, Tenant(owner, source.sha256())))
         return
     with source.path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        for start, end in mp3.frames(data):
+        for start, end in mp3.find_frames(data):
             made.write(data[start:end])
     if not made.size:
-        raise rules.no_sound()
+        raise rules.mp3_problem()
 
 
 def _insert(rt: Runtime, caller: Caller, name: str, row: AssetRow, blob: str) -> list[str]:
@@ -121,13 +121,15 @@ def _insert(rt: Runtime, caller: Caller, name: str, row: AssetRow, blob: str) ->
         file = files.owned(rt, caller, name)
         standing = rt.db.rows(_OF_FILE, (file.id,))
         replaced = [each for each in standing if ASSET_KINDS[row.kind].singleton and each[2] == row.kind]
-        rules.require_place(len(standing) - len(replaced))
+        rules.require_asset_slot(len(standing) - len(replaced))
         Asset.create(**row._asdict(), file=file.id, blob=blob, created_at=now)
         if replaced:
             rt.db.execute(
                 "DELETE FROM assets WHERE file_id = ? AND kind = ? AND uuid <> ?", (file.id, row.kind, row.uuid)
             )
-            settings = rules.moved(json.loads(file.settings), frozenset(each[1] for each in replaced), row.uuid)
+            settings = rules.replace_asset_ids(
+                json.loads(file.settings), frozenset(each[1] for each in replaced), row.uuid
+            )
             text = json.dumps(settings, separators=(",", ":"))
             rt.db.execute("UPDATE files SET settings = ?, updated_at = ? WHERE id = ?", (text, now, file.id))
     return [each[3] for each in replaced]

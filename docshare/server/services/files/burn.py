@@ -27,10 +27,10 @@ def take_view(rt: Runtime, file_id: int) -> bool:
         if found is None:
             return False
         limit, consumed, trashed_at, burned_at, delete_at = found
-        state = lifecycle.state(trashed_at=trashed_at, burned_at=burned_at, delete_at=delete_at, now=now)
+        state = lifecycle.file_state(trashed_at=trashed_at, burned_at=burned_at, delete_at=delete_at, now=now)
         if state != lifecycle.LIVE or limit is None:
             return state == lifecycle.LIVE
-        taken = rules.take(limit, consumed, burned_at)
+        taken = rules.consume_view(limit, consumed, burned_at)
         if taken is None:
             return False
         rt.db.execute(_TAKE, (taken.consumed, now if taken.burns else None, file_id))
@@ -39,7 +39,7 @@ def take_view(rt: Runtime, file_id: int) -> bool:
 
 def burn_due(rt: Runtime) -> int:
     """Destroy the bytes of the files that burned half an hour ago; returns how many."""
-    due = rt.db.rows(_DUE, (rules.due_by(rt.clock()),))
+    due = rt.db.rows(_DUE, (rules.latest_due_burn(rt.clock()),))
     return sum(_destroy(rt, file_id) for file_id, *_ in due)
 
 
@@ -47,7 +47,7 @@ def _destroy(rt: Runtime, file_id: int) -> bool:
     """Destroy the bytes of one file, unless its content was replaced since it was found."""
     now = rt.clock()
     with rt.db.write():
-        found = rt.db.row(_STILL_DUE, (rules.due_by(now), file_id))
+        found = rt.db.row(_STILL_DUE, (rules.latest_due_burn(now), file_id))
         if found is None:
             return False
         _, uuid, blob = found

@@ -9,7 +9,7 @@ from docshare.contract.fields import is_short_id, is_uuid
 from docshare.contract.problems import Problem
 from docshare.contract.scopes import Lane
 from docshare.server.rules import lifecycle
-from docshare.server.rules.lifecycle import Trash
+from docshare.server.rules.lifecycle import TrashEntry
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.files import purge as purging
@@ -141,7 +141,7 @@ def active_count(rt: Runtime, account_id: int) -> int:
     return int(found[0]) if found else 0
 
 
-def delete(rt: Runtime, caller: Caller, name: str, *, purge: bool) -> Trash | None:
+def delete(rt: Runtime, caller: Caller, name: str, *, purge: bool) -> TrashEntry | None:
     """Delete the caller's file ``name`` (UUID or short id); ``purge`` destroys it whatever the plan.
 
     Returns its place in the trash, None when it was destroyed. Raises ``not_found`` for an unknown file and for one
@@ -151,13 +151,13 @@ def delete(rt: Runtime, caller: Caller, name: str, *, purge: bool) -> Trash | No
         return _delete(rt, caller, name, purge=purge)
 
 
-def _delete(rt: Runtime, caller: Caller, name: str, *, purge: bool) -> Trash | None:
+def _delete(rt: Runtime, caller: Caller, name: str, *, purge: bool) -> TrashEntry | None:
     now = rt.clock()
     with rt.db.write():
         file_id, standing = held(rt, caller, name)
-        trash = lifecycle.deletion(plan=caller.plan, purge=purge, trash=standing, now=now)
+        trash = lifecycle.plan_deletion(plan=caller.plan, purge=purge, trash=standing, now=now)
         # Destruction is written as a place in the trash that is due now, so that a crash cannot leave half of it.
-        mark = trash or Trash(standing.trashed_at if standing else now, now)
+        mark = trash or TrashEntry(standing.trashed_at if standing else now, now)
         rt.db.execute("UPDATE files SET trashed_at = ?, purge_at = ? WHERE id = ?", (*_pair(mark), file_id))
         if trash is not None and standing is None:
             purging.withdraw(rt, "file_id", file_id)
@@ -177,7 +177,7 @@ def active(rt: Runtime, caller: Caller, name: str) -> int:
     return file_id
 
 
-def held(rt: Runtime, caller: Caller, name: str) -> tuple[int, Trash | None]:
+def held(rt: Runtime, caller: Caller, name: str) -> tuple[int, TrashEntry | None]:
     """The id of the caller's file ``name`` (UUID or short id), and its place in the trash.
 
     Raises ``not_found`` for an unknown file, one that is being destroyed, an unclaimed one and one in another account's
@@ -194,10 +194,10 @@ def held(rt: Runtime, caller: Caller, name: str) -> tuple[int, Trash | None]:
         raise Problem("forbidden", "This file belongs to another account.")
     if purge_at is not None and purge_at <= rt.clock():
         raise no_file()
-    return file_id, None if trashed_at is None else Trash(trashed_at, purge_at)
+    return file_id, None if trashed_at is None else TrashEntry(trashed_at, purge_at)
 
 
-def _pair(trash: Trash) -> tuple[int, int]:
+def _pair(trash: TrashEntry) -> tuple[int, int]:
     return trash.trashed_at, trash.purge_at
 
 

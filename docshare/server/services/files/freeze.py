@@ -6,7 +6,7 @@ cannot be published again.
 
 from typing import Any
 
-from docshare.contract.wire import instant, present
+from docshare.contract.wire import drop_none, format_instant
 from docshare.server.runtime import Runtime
 from docshare.server.services.files.files import no_file_anywhere
 from docshare.server.services.links import links
@@ -52,6 +52,6 @@ def _set(rt: Runtime, name: str, sql: str, *values: int) -> dict[str, Any]:
 def _describe(
     uuid: str, short_id: str, original_name: str, frozen_at: int | None, email: str | None = None
 ) -> dict[str, Any]:
-    frozen = None if frozen_at is None else instant(frozen_at)
+    frozen = None if frozen_at is None else format_instant(frozen_at)
     found = {"uuid": uuid, "shortId": short_id, "originalName": original_name, "frozenAt": frozen, "owner": email}
-    return present(found)
+    return drop_none(found)

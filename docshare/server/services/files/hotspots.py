@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 from docshare.contract.fields import is_uuid
 from docshare.contract.problems import Problem
-from docshare.contract.wire import instant, present
+from docshare.contract.wire import drop_none, format_instant
 from docshare.server.rules import hotspots as rules
 from docshare.server.rules import rects
-from docshare.server.rules.page_window import Window
+from docshare.server.rules.page_window import PageWindow
 from docshare.server.rules.rects import Rect
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller
@@ -48,7 +48,7 @@ _ADD = (
 )
 
 
-def shown(rt: Runtime, link: Link, window: Window) -> list[HotspotRow]:
+def shown(rt: Runtime, link: Link, window: PageWindow) -> list[HotspotRow]:
     """The hotspots that a reader of ``link`` meets on the pages of ``window``, in their own page numbers.
 
     On every plan; what is placed by the operator is no setting that a plan could lack.
@@ -62,11 +62,11 @@ def add(rt: Runtime, name: str, args: Mapping[str, str]) -> HotspotRow:
 
     Raises ``not_found``, ``bad_request``.
     """
-    wish = rules.read(args)
+    wish = rules.parse_hotspot(args)
     uuid = rt.uuid()
     with rt.db.write():
         file_id, total_pages = _file(rt, name)
-        rules.require_fit(wish, total_pages=total_pages, hotspots=len(_of_file(rt, file_id)))
+        rules.require_hotspot_fits(wish, total_pages=total_pages, hotspots=len(_of_file(rt, file_id)))
         sound = None if wish.audio is None else _sound(rt, file_id, wish.audio)
         row = (uuid, file_id, wish.page, wish.rect.stored, wish.label, wish.url, sound, rt.clock())
         rt.db.execute(_ADD, row)
@@ -108,7 +108,7 @@ def remove_own(rt: Runtime, caller: Caller, name: str, uuid: str) -> HotspotRow:
 
 def describe(row: HotspotRow) -> dict[str, Any]:
     """What ``docshare admin hotspot ... --json`` prints of a hotspot."""
-    return present(
+    return drop_none(
         {
             "uuid": row.uuid,
             "fileUuid": row.file_uuid,
@@ -117,7 +117,7 @@ def describe(row: HotspotRow) -> dict[str, Any]:
             "label": row.label,
             "url": row.url,
             "assetId": row.asset,
-            "createdAt": instant(row.created_at),
+            "createdAt": format_instant(row.created_at),
         }
     )
 
@@ -135,7 +135,7 @@ def _one(rt: Runtime, uuid: str) -> HotspotRow:
 
 def _row(found: tuple[Any, ...]) -> HotspotRow:
     row = HotspotRow._make(found)
-    return row._replace(rect=rects.restored(found[3]))
+    return row._replace(rect=rects.parse_stored_rect(found[3]))
 
 
 def _file(rt: Runtime, name: str) -> tuple[int, int]:

@@ -9,16 +9,16 @@ from docshare import __version__
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 from docshare.server.http.multipart import ReceivedFile
-from docshare.server.outbound.addresses import operator_named
-from docshare.server.outbound.exchange import Answer, Request
+from docshare.server.outbound.addresses import is_operator_allowed
+from docshare.server.outbound.exchange import OutboundRequest, OutboundResponse
 from docshare.server.outbound.failures import OutboundError, TooLarge
-from docshare.server.outbound.targets import Target
+from docshare.server.outbound.targets import OutboundTarget
 from docshare.server.pdf.budget import Tenant
 from docshare.server.rules import designs as design_rules
 from docshare.server.rules import imports as rules
 from docshare.server.rules import intake as intake_rules
-from docshare.server.rules.designs import Bound
-from docshare.server.rules.imports import Order
+from docshare.server.rules.designs import DesignFile
+from docshare.server.rules.imports import ImportRequest
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller, renewed
 from docshare.server.services.designs import designs, tokens
@@ -66,10 +66,10 @@ def take(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> Imported:
     if bound is None:
         intake.admit(rt, caller, None)
     else:
-        design_rules.require_open(bound)
+        design_rules.require_updates_allowed(bound)
         intake.admit_bytes(rt, caller.plan, None)  # an import consumes no file slot
-    limit = intake_rules.max_stored(caller.plan)
-    ceiling = Ceiling(limit, caller.plan, lambda: intake_rules.too_large(caller.plan))
+    limit = intake_rules.max_stored_size(caller.plan)
+    ceiling = Ceiling(limit, caller.plan, lambda: intake_rules.file_size_problem(caller.plan))
     document = fetched(rt, order, ceiling, tenants.of_account(caller.account_id))
     with kept(rt, document, bound):
         caller = renewed(rt, caller)
@@ -88,14 +88,14 @@ Put = tuple[str, str, int]
 """UUID, short id and content version of a file that has just got its document."""
 
 
-def listed_order(rt: Runtime, body: Mapping[str, object], default_name: str = rules.DEFAULT_NAME) -> Order:
+def listed_order(rt: Runtime, body: Mapping[str, object], default_name: str = rules.DEFAULT_NAME) -> ImportRequest:
     """What ``body`` asks for, from a host that may be imported from. Raises ``bad_request``, ``forbidden``."""
-    order = rules.parse_order(body, default_name)
-    rules.require_listed(order.target, rt.config.import_hosts)
+    order = rules.parse_import(body, default_name)
+    rules.require_allowed_host(order.target, rt.config.import_hosts)
     return order
 
 
-def fetched(rt: Runtime, order: Order, ceiling: Ceiling, owner: str) -> Document:
+def fetched(rt: Runtime, order: ImportRequest, ceiling: Ceiling, owner: str) -> Document:
     """The document of ``order``, checked and in the store; ``kept`` writes its row. ``owner`` as of ``intake.store``.
     Raises as ``take``."""
     part = rt.blobs.part()
@@ -114,7 +114,7 @@ def fetched(rt: Runtime, order: Order, ceiling: Ceiling, owner: str) -> Document
 
 
 @contextmanager
-def kept(rt: Runtime, document: Document, bound: Bound | None) -> Iterator[None]:
+def kept(rt: Runtime, document: Document, bound: DesignFile | None) -> Iterator[None]:
     """The transaction that makes ``document`` a file's: if it fails, the bytes go; if not, those of the file ``bound``
     that it replaces."""
     try:
@@ -128,7 +128,7 @@ def kept(rt: Runtime, document: Document, bound: Bound | None) -> Iterator[None]
         trials.file(rt, bound.uuid)
 
 
-def put(rt: Runtime, document: Document, bound: Bound) -> Put:
+def put(rt: Runtime, document: Document, bound: DesignFile) -> Put:
     """Let the link of ``bound`` show ``document``, in the caller's transaction. Raises ``payload_too_large``.
 
     What was anchored to pages goes, as in every replacement that does not say otherwise.
@@ -137,16 +137,16 @@ def put(rt: Runtime, document: Document, bound: Bound) -> Put:
     return bound.uuid, bound.short_id, replaced.content_version
 
 
-def require_unchanged(before: Bound | None, now: Bound | None) -> None:
+def require_unchanged(before: DesignFile | None, now: DesignFile | None) -> None:
     """Raise ``conflict`` when the link of the design is not what it was before its document was fetched, and as
     ``require_open``."""
     if (before is None) != (now is None) or (before is not None and not before.same_as(now)):
         raise Problem("conflict", "The link of this design was changed while the document was being fetched.")
     if now is not None:
-        design_rules.require_open(now)
+        design_rules.require_updates_allowed(now)
 
 
-def _bound(rt: Runtime, caller: Caller, design: Design | None) -> Bound | None:
+def _bound(rt: Runtime, caller: Caller, design: Design | None) -> DesignFile | None:
     """The caller's living file that shows ``design``, the newest if there are several."""
     if design is None:
         return None
@@ -163,15 +163,15 @@ def _create(rt: Runtime, caller: Caller, document: Document, design: Design | No
     return row.uuid, row.short_id, row.content_version
 
 
-def _target(bound: Bound) -> replace.Target:
+def _target(bound: DesignFile) -> replace.Target:
     return replace.Target(bound.id, bound.uuid, bound.content_version, bound.blob, bound.delete_at)
 
 
-def _fetch(rt: Runtime, ceiling: Ceiling, target: Target, part: Part) -> None:
+def _fetch(rt: Runtime, ceiling: Ceiling, target: OutboundTarget, part: Part) -> None:
     """Write what ``target`` answers into ``part``."""
-    request = Request(target, headers=_HEADERS)
+    request = OutboundRequest(target, headers=_HEADERS)
     try:
-        with rt.outbound.exchange(request, operator_named, deadline_s=DEADLINE_S) as answer:
+        with rt.outbound.exchange(request, is_operator_allowed, deadline_s=DEADLINE_S) as answer:
             if answer.status != _OK:
                 raise OutboundError(f"answered with status {answer.status}")
             _receive(answer, ceiling.most, part)
@@ -180,10 +180,10 @@ def _fetch(rt: Runtime, ceiling: Ceiling, target: Target, part: Part) -> None:
     except OutboundError as error:
         raise Problem("bad_gateway", f"The source at {target.host_header} {error}.") from error
     except OSError as error:
-        raise intake_rules.no_room() from error  # of the part: what the network raises is translated
+        raise intake_rules.disk_space_problem() from error  # of the part: what the network raises is translated
 
 
-def _receive(answer: Answer, most: int, part: Part) -> None:
+def _receive(answer: OutboundResponse, most: int, part: Part) -> None:
     for block in answer.blocks(most):
         judged = part.size >= HEAD_BYTES
         part.write(block)

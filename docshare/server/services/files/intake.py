@@ -10,7 +10,7 @@ from docshare.contract import media
 from docshare.contract.plans import PLAN_LIMITS, Plan
 from docshare.server.http import faults
 from docshare.server.http.multipart import ReceivedFile
-from docshare.server.office.detect import kind_of
+from docshare.server.office.detect import detect_kind
 from docshare.server.pdf.answers import Inspection
 from docshare.server.pdf.budget import Tenant
 from docshare.server.rules import intake as rules
@@ -40,8 +40,8 @@ def admit_bytes(rt: Runtime, plan: Plan, length: int | None) -> int:
     """As ``admit``, for what takes no slot: size and disk only. Raises ``payload_too_large``, ``unavailable``."""
     if length is not None:
         rules.require_input_size(plan, length)
-    rules.require_room(rt.blobs.free_bytes(), length or 0)
-    return media.largest_input(plan)
+    rules.require_disk_space(rt.blobs.free_bytes(), length or 0)
+    return media.max_input_size_limit(plan)
 
 
 @dataclass(frozen=True)
@@ -85,13 +85,13 @@ def store(rt: Runtime, plan: Plan, received: ReceivedFile, owner: str) -> Docume
     ``unprocessable`` and ``unavailable`` (PDF engine, LibreOffice).
     """
     name, part = clean_name(received.filename), received.part
-    if media.detect_document(part.head) == "pdf":
+    if media.detect_document_type(part.head) == "pdf":
         return _store_pdf(rt, plan, name, part, owner)
-    kind = kind_of(part.path)
+    kind = detect_kind(part.path)
     rules.require_kind_size(plan, kind, part.size)
     made = rt.blobs.part()
     try:
-        left_out = _convert(rt, part, kind, made, rules.max_stored(plan))
+        left_out = _convert(rt, part, kind, made, rules.max_stored_size(plan))
         return replace(_store_pdf(rt, plan, name, made, owner), left_out=tuple(left_out))
     finally:
         made.discard()
@@ -101,7 +101,7 @@ def _convert(rt: Runtime, source: Part, kind: str, made: Part, largest: int) -> 
     try:
         return rt.converter.convert(source.path, kind, made, largest)
     except OSError as error:
-        raise rules.no_room() from error  # disk or process table are full: in both cases not now
+        raise rules.disk_space_problem() from error  # disk or process table are full: in both cases not now
 
 
 def _store_pdf(rt: Runtime, plan: Plan, name: str, part: Part, owner: str) -> Document:

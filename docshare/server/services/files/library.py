@@ -92,11 +92,11 @@ def _found(rt: Runtime, caller: Caller, words: str) -> list[int] | None:
     of ASCII letters only."""
     if not words.strip():
         return None
-    finds = search.finder(words)
+    finds = search.make_matcher(words)
     rows = rt.db.stream(_NAMES, (caller.account_id,))
     return [file_id for file_id, name, slug in rows if finds(name, slug)]
 
 
 def _entry(row: FileRow, frozen: bool, now: int) -> Entry:
-    state = lifecycle.state(trashed_at=None, burned_at=row.burned_at, delete_at=row.delete_at, now=now)
+    state = lifecycle.file_state(trashed_at=None, burned_at=row.burned_at, delete_at=row.delete_at, now=now)
     return Entry(row, state, frozen)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from docshare.contract.problems import Problem
-from docshare.server.rules.page_window import Window, is_empty, window
+from docshare.server.rules.page_window import PageWindow, is_empty, resolve_window
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import sign_in
 from docshare.server.services.files import tenants
@@ -33,7 +33,7 @@ class Sight:
     document the window lies; ``watermark``: what stands over the pages, or None; ``mark``: all three, as they stand in
     the addresses of pages, so that pages under one address never change."""
 
-    window: Window
+    window: PageWindow
     place: str
     mark: str
     watermark: Watermark | None = None
@@ -48,10 +48,10 @@ def prepare(rt: Runtime) -> None:
     instance_secret(rt, _SECRET)
 
 
-def for_readers(link: Link) -> Window:
+def for_readers(link: Link) -> PageWindow:
     """The pages that readers of ``link`` see; its ``size`` is how many pages the document has for them."""
     file_range = json.loads(link.file.settings).get("pageRange")
-    return window(link.file.total_pages, file_range, link.overrides.get("pageRange"))
+    return resolve_window(link.file.total_pages, file_range, link.overrides.get("pageRange"))
 
 
 def sight(rt: Runtime, link: Link, cookie: str | None, viewer_token: str | None = None) -> Sight:
@@ -60,7 +60,7 @@ def sight(rt: Runtime, link: Link, cookie: str | None, viewer_token: str | None 
     shown, watermark = for_readers(link), marking.for_readers(rt, link, viewer_token)
     whole, place = shown.covers(file.total_pages), str(file.content_version)
     if (whole and watermark is None) or is_owner(rt, link, cookie):
-        return Sight(Window(1, file.total_pages), place, place)
+        return Sight(PageWindow(1, file.total_pages), place, place)
     said = f"{file.uuid} {place} {shown.first} {shown.last}"
     if not whole:
         place = f"{place}-{_tag(rt, said)}"
@@ -91,7 +91,7 @@ def is_owner(rt: Runtime, link: Link, cookie: str | None) -> bool:
     return cookie is not None and owner_id is not None and sign_in.viewer_account(rt, cookie) == owner_id
 
 
-def page_text(rt: Runtime, link: Link, shown: Window, page: int, address: str) -> dict[str, Any]:
+def page_text(rt: Runtime, link: Link, shown: PageWindow, page: int, address: str) -> dict[str, Any]:
     """Words and links of the ``page`` of a reader at ``address``, JSON-ready. Links to hidden pages are left out, the
     others lead to the reader's numbers. Raises what ``PageStore.text`` raises, ValueError outside of the window."""
     file = link.file
@@ -111,7 +111,7 @@ def _read(make: "partial[Path]") -> str:
         return make().read_text(encoding="ascii")
 
 
-def _link(row: list[Any], shown: Window) -> list[Any] | None:
+def _link(row: list[Any], shown: PageWindow) -> list[Any] | None:
     *place, target = row
     if "page" not in target:
         return row

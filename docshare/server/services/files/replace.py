@@ -113,7 +113,7 @@ def replace(
             intake_rules.require_size(caller.plan, document.size)
             if _target(rt, caller, name).content_version != target.content_version:
                 raise Problem("conflict", "The document was changed while this one was being received.")
-            result = swap(rt, target, document, keep=rules.keeps_anchors(clear_anchors))
+            result = swap(rt, target, document, keep=rules.parse_keep_anchors(clear_anchors))
     except BaseException as error:
         intake.abandon(rt, document.blob, error)
         raise
@@ -144,7 +144,7 @@ def _target(rt: Runtime, caller: Caller, name: str) -> Target:
     if found is None:  # it went between the two reads
         raise files.no_file()
     target = Target._make(found)
-    rules.require_alive(target.delete_at, rt.clock())
+    rules.require_not_expired(target.delete_at, rt.clock())
     return target
 
 
@@ -158,7 +158,7 @@ def swap(rt: Runtime, target: Target, document: Document, *, keep: bool) -> Repl
     settings, variants_trim, burned_at, consumed = rt.db.rows(_CARRIED_OVER, (target.id,))[0]
     rules.require_servable(settings, bool(variants_trim), document.size)
     content = (document.name, document.size, document.total_pages, document.page_sizes, document.sha256, document.blob)
-    used = rules.views_consumed(burned_at, consumed)
+    used = rules.reset_views_consumed(burned_at, consumed)
     rt.db.execute(_REPLACE, (*content, version, now, used, target.id))
     rt.db.execute(_ADD_REVISION, (target.id,))
     if keep:

@@ -59,18 +59,21 @@ def looks(rt: Runtime, link: Link) -> Looks:
     """How the share page of ``link`` looks now, on the plan its owner has now; nobody's file is on Free."""
     settings = json.loads(link.file.settings)
     mode = settings.get("viewerMode", SETTINGS["viewerMode"].default)
-    return Looks(mode, viewer_settings.effective(settings.get("viewerSettings", {}), owner_plan(rt, link)))
+    return Looks(mode, viewer_settings.effective_settings(settings.get("viewerSettings", {}), owner_plan(rt, link)))
 
 
 def _judge(rt: Runtime, caller: Caller, name: str, sent: Mapping[str, Any], now: int) -> tuple[FileRow, dict[str, Any]]:
     """The file and what is to be stored of ``sent``, by wire name. Raises what ``change`` raises."""
     file = files.owned(rt, caller, name)
     # For the owner too, so a dead link cannot be brought back by moving its expiry.
-    if lifecycle.state(trashed_at=None, burned_at=file.burned_at, delete_at=file.delete_at, now=now) != lifecycle.LIVE:
+    if (
+        lifecycle.file_state(trashed_at=None, burned_at=file.burned_at, delete_at=file.delete_at, now=now)
+        != lifecycle.LIVE
+    ):
         raise Problem("gone", "The link is dead: it expired, or its view limit was reached.")
-    standing = rules.Standing(file.size, file.total_pages, json.loads(file.settings))
+    standing = rules.CurrentFile(file.size, file.total_pages, json.loads(file.settings))
     managed = caller.lane is Lane.MANAGE
-    settled = rules.settle(sent, standing, plan=caller.plan, managed=managed, now=now)
+    settled = rules.resolve_settings(sent, standing, plan=caller.plan, managed=managed, now=now)
     _require_assets(file, settled.get("viewerSettings", {}))
     _require_free(file, settled.get("slug"))
     return file, settled
@@ -78,7 +81,7 @@ def _judge(rt: Runtime, caller: Caller, name: str, sent: Mapping[str, Any], now:
 
 def _require_assets(file: FileRow, settings: Mapping[str, Any]) -> None:
     """Raise ``bad_request`` unless all images that ``settings`` refer to were uploaded to this very file."""
-    wanted = viewer_settings.asset_ids(settings)
+    wanted = viewer_settings.list_asset_ids(settings)
     if not wanted:
         return
     images = Asset.select(Asset.uuid).where((Asset.file == file.id) & Asset.kind.in_(_IMAGES))
@@ -105,5 +108,5 @@ def _store(file: FileRow, settled: Mapping[str, Any], now: int) -> None:
     if "viewLimit" in settled:
         columns["views_consumed"] = 0  # the count belongs to the limit that it counts for
     rest = {name: value for name, value in settled.items() if name not in _COLUMNS}
-    kept = json.dumps(rules.deviations(json.loads(file.settings), rest), separators=(",", ":"))
+    kept = json.dumps(rules.drop_defaults(json.loads(file.settings), rest), separators=(",", ":"))
     File.update(**columns, settings=kept, updated_at=now).where(File.id == file.id).execute()

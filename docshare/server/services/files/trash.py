@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
-from docshare.contract.wire import instant, present
+from docshare.contract.wire import drop_none, format_instant
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import accounts
 from docshare.server.services.accounts.callers import Caller
@@ -76,15 +76,15 @@ def purge_any(rt: Runtime, name: str) -> Trashed:
 
 def describe(row: Trashed) -> dict[str, Any]:
     """What ``docshare admin trash ... --json`` prints of a file."""
-    return present(
+    return drop_none(
         {
             "uuid": row.uuid,
             "shortId": row.short_id,
             "slug": row.slug,
             "originalName": row.original_name,
             "size": row.size,
-            "trashedAt": instant(row.trashed_at),
-            "purgeAt": instant(row.purge_at),
+            "trashedAt": format_instant(row.trashed_at),
+            "purgeAt": format_instant(row.purge_at),
         }
     )
 

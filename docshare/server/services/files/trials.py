@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from docshare.contract.problems import Problem
-from docshare.server.pdf.engine import Derivation, Unrenderable
+from docshare.server.pdf.engine import Derivation, UnrenderableError
 from docshare.server.rules import downloads as rules
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import tenants
@@ -103,8 +103,8 @@ def _reason(rt: Runtime, link: Link, wanted: Derivation) -> str | None:
         tenant = tenants.of_owner(whole)
         if not rt.pages.try_document(whole.uuid, whole.content_version, blob, wanted, tenant, _LONGEST_S):
             raise _BusyError
-    except Unrenderable as error:
-        return rules.reason(error.reason, lasting=error.lasting)
+    except UnrenderableError as error:
+        return rules.classify_failure(error.reason, lasting=error.lasting)
     except Problem as problem:
         raise _BusyError from problem
     return None

@@ -20,9 +20,9 @@ class Branding(NamedTuple):
 
 def of(viewer_settings: dict[str, Any]) -> Branding:
     """The branding that ``viewer_settings``, every field of every block, ask for."""
-    css = stylesheet.css(viewer_settings)
+    css = stylesheet.render_stylesheet(viewer_settings)
     mark = hashlib.sha256(css.encode()).hexdigest()[:16]
-    return Branding(css, mark, stylesheet.corners(viewer_settings))
+    return Branding(css, mark, stylesheet.list_corners(viewer_settings))
 
 
 def told_end(link: Link) -> int | None:

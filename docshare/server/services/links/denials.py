@@ -11,11 +11,11 @@ form by looking at a link. Programs that say what they are, previews, prefetches
 from typing import NamedTuple
 
 from docshare.contract.fields import is_short_id, is_uuid
-from docshare.contract.limits import DENIED_COALESCE_MS, DENIED_COUNT_MOST
+from docshare.contract.limits import DENIED_COALESCE_MS, MAX_DENIED_COUNT
 from docshare.contract.problems import Problem
 from docshare.contract.webhooks import DENIED_KIND, DENIED_REASONS
-from docshare.contract.wire import present
-from docshare.server.rules.agents import describe
+from docshare.contract.wire import drop_none
+from docshare.server.rules.agents import parse_user_agent
 from docshare.server.rules.gates import PASSWORD
 from docshare.server.runtime import Runtime
 from docshare.server.services.events import activity
@@ -63,7 +63,7 @@ def refused(rt: Runtime, name: str, problem: Problem, asker: Asker) -> None:
 
     Whether the name is a revoked link's or nobody's, the same is done for it.
     """
-    if asker.unread or (not asker.acts and describe(asker.user_agent).program):
+    if asker.unread or (not asker.acts and parse_user_agent(asker.user_agent).program):
         return
     if problem.code == "not_found":
         reason, found = "revoked", _revoked(rt, name)
@@ -82,7 +82,7 @@ def write_down(rt: Runtime) -> int:
         with rt.db.write():
             for key, count in counts.items():
                 row = (key.reason, key.variant_id, key.minute, count, key.file_id)
-                rt.db.execute(_KEEP, (*row, DENIED_COUNT_MOST))
+                rt.db.execute(_KEEP, (*row, MAX_DENIED_COUNT))
     if rt.db.row(_OVER, (minute, 1)) is None:
         return 0  # nearly always: no transaction for it
     return in_batches(rt, _BATCH, lambda: _tell_some(rt, minute))
@@ -93,7 +93,7 @@ def _tell_some(rt: Runtime, minute: int) -> int:
     due = rt.db.rows(_OVER, (minute, _BATCH))
     for file_id, reason, variant_id, of_minute, count, variant in due:
         rt.db.execute(_TOLD, (file_id, reason, variant_id, of_minute))
-        extras = present({"reason": reason, "count": count, "variantUuid": variant})
+        extras = drop_none({"reason": reason, "count": count, "variantUuid": variant})
         ended_at = (of_minute + 1) * DENIED_COALESCE_MS
         through = variant_id if variant else None  # its link may be deleted by now
         activity.record(rt, file_id, DENIED_KIND, extras, at=ended_at, variant_id=through)

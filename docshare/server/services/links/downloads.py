@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import IO
 
 from docshare.contract.problems import Problem
-from docshare.contract.wire import present
-from docshare.server.pdf.engine import Derivation, Unrenderable
+from docshare.contract.wire import drop_none
+from docshare.server.pdf.engine import Derivation, UnrenderableError
 from docshare.server.rules import downloads as rules
 from docshare.server.runtime import Runtime
 from docshare.server.services.events import activity
@@ -57,12 +57,14 @@ class _Form:
 def offered(rt: Runtime, link: Link, cookie: str | None) -> bool:
     """Whether whoever holds the session cookie ``cookie`` can download the document behind ``link``."""
     form = _form(rt, link, cookie)
-    return (form.is_owner or _allowed(link)) and rules.makeable(link.file.size, as_stored=form.wanted is None)
+    return (form.is_owner or _allowed(link)) and rules.can_make_download(link.file.size, as_stored=form.wanted is None)
 
 
 def makeable(rt: Runtime, link: Link) -> bool:
     """Whether the document behind ``link`` is small enough for what its readers may download of it, if they may."""
-    return not _allowed(link) or rules.makeable(link.file.size, as_stored=_for_reader(rt, link, None).wanted is None)
+    return not _allowed(link) or rules.can_make_download(
+        link.file.size, as_stored=_for_reader(rt, link, None).wanted is None
+    )
 
 
 def reader_copy(rt: Runtime, link: Link) -> Derivation | None:
@@ -72,7 +74,7 @@ def reader_copy(rt: Runtime, link: Link) -> Derivation | None:
 
 def warning(reason: str | None) -> str | None:
     """Return what to tell the owner about a noted ``reason``; None for none."""
-    return rules.warning(reason)
+    return rules.describe_failure(reason)
 
 
 def note(rt: Runtime, link: Link, reason: str | None) -> None:
@@ -102,7 +104,7 @@ def take(
     form = _form(rt, link, cookie, viewer_token)
     if not (form.is_owner or _allowed(link)):
         raise Problem("forbidden", "The owner of this document has not allowed downloading it.")
-    if not rules.makeable(link.file.size, as_stored=form.wanted is None):
+    if not rules.can_make_download(link.file.size, as_stored=form.wanted is None):
         raise Problem("forbidden", "This document is too large to be downloaded in the form that its owner allows.")
     copy = _opened(rt, link, form, address)
     try:
@@ -131,7 +133,7 @@ def _for_reader(rt: Runtime, link: Link, viewer_token: str | None) -> _Form:
 
 
 def _allowed(link: Link) -> bool:
-    return rules.allowed(json.loads(link.file.settings), link.overrides)
+    return rules.is_download_allowed(json.loads(link.file.settings), link.overrides)
 
 
 def _opened(rt: Runtime, link: Link, form: _Form, address: str) -> Copy:
@@ -142,7 +144,7 @@ def _opened(rt: Runtime, link: Link, form: _Form, address: str) -> Copy:
             continue  # newer files pushed it out since it was found, or the document was destroyed
         size = file.seek(0, 2)
         file.seek(0)
-        return Copy(file, size, rules.file_name(link.file.original_name))
+        return Copy(file, size, rules.download_name(link.file.original_name))
     raise Problem("not_found", "There is no such link.")
 
 
@@ -155,9 +157,9 @@ def _bytes(rt: Runtime, link: Link, form: _Form, address: str) -> IO[bytes]:
         made = rt.pages.copy(*asked) if form.personal else rt.pages.document(*asked).open("rb")
         note(rt, link, None)
         return made
-    except Unrenderable as error:
+    except UnrenderableError as error:
         if error.lasting:
-            note(rt, link, rules.reason(error.reason, lasting=True))
+            note(rt, link, rules.classify_failure(error.reason, lasting=True))
             detail = "This document cannot be downloaded in the form that its owner allows."
             raise Problem("unprocessable", detail, hint="Ask whoever sent the link for the document.") from error
         detail = "The copy cannot be made at the moment."
@@ -174,5 +176,5 @@ def _record(rt: Runtime, link: Link, form: _Form, country: str | None) -> None:
         found = variant and rt.db.row("SELECT label FROM variants WHERE id = ?", (variant.id,))
         extras, variant_id = {}, None
         if variant and found:
-            extras, variant_id = present({"variantUuid": variant.uuid, "variantLabel": found[0]}), variant.id
+            extras, variant_id = drop_none({"variantUuid": variant.uuid, "variantLabel": found[0]}), variant.id
         activity.record(rt, link.file.id, "file.downloaded", extras, at=now, variant_id=variant_id)

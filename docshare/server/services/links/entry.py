@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 from docshare.contract.limits import HOUR
 from docshare.contract.problems import Problem
-from docshare.contract.wire import present
+from docshare.contract.wire import drop_none
 from docshare.server.rules import burning as burning_rules
 from docshare.server.rules import gates, lifecycle
-from docshare.server.rules.gates import GATE, PASSWORD, VIEW, Asked, Grant, Moment
+from docshare.server.rules.gates import GATE, PASSWORD, VIEW, GateRequest, HeldGrant, LinkRequirements
 from docshare.server.runtime import Runtime
 from docshare.server.services.events import activity
 from docshare.server.services.files import burn
@@ -64,13 +64,13 @@ class Standing:
     """``asked``: what a link asks of anybody, with its ``seals``; ``owed``: the kinds one reader still owes;
     ``password_hash`` of the password, if one is asked for."""
 
-    asked: Asked
+    asked: LinkRequirements
     seals: Mapping[str, str]
     owed: frozenset[str]
     password_hash: str | None = None
 
 
-_NOTHING = Standing(Asked(), {}, frozenset())
+_NOTHING = Standing(LinkRequirements(), {}, frozenset())
 
 
 def prepare(rt: Runtime) -> None:
@@ -78,7 +78,7 @@ def prepare(rt: Runtime) -> None:
     instance_secret(rt, _SECRET)
 
 
-def asked(link: Link) -> Asked:
+def asked(link: Link) -> LinkRequirements:
     """What ``link`` asks of anybody but its owner. Of a burned one, a unit that was taken before."""
     file = link.file
     counted = file.view_limit is not None or file.burned_at is not None
@@ -86,12 +86,12 @@ def asked(link: Link) -> Asked:
         return _NOTHING.asked
     settings = json.loads(file.settings)
     invited = link.invite is not None
-    return gates.asked(protected=bool(file.protected), counted=counted, settings=settings, invited=invited)
+    return gates.find_requirements(protected=bool(file.protected), counted=counted, settings=settings, invited=invited)
 
 
 def hides_name(link: Link) -> bool:
     """Whether strangers are not told the name of the document behind ``link``."""
-    return gates.hides_name(protected=bool(link.file.protected), settings=json.loads(link.file.settings))
+    return gates.is_name_hidden(protected=bool(link.file.protected), settings=json.loads(link.file.settings))
 
 
 def standing(
@@ -163,7 +163,7 @@ def enter(rt: Runtime, name: str, link: Link, token: str | None, offer: Offer) -
 def _require_bytes(rt: Runtime, link: Link) -> None:
     """Raise ``gone`` where nobody reads any more: expired, or burned and due for the sweep."""
     now, burned_at = rt.clock(), link.file.burned_at
-    over = burned_at is not None and burned_at <= burning_rules.due_by(now)
+    over = burned_at is not None and burned_at <= burning_rules.latest_due_burn(now)
     if over or lifecycle.is_expired(link.file.delete_at, now):
         raise _gone(link)
 
@@ -174,19 +174,19 @@ def _gone(link: Link) -> Problem:
     return Problem("gone", "This link is no longer available.", extra={"reason": reason, "ended": ended})
 
 
-def _standing(rt: Runtime, link: Link, what: Asked, viewer: Viewer | None, *, opening: bool) -> Standing:
+def _standing(rt: Runtime, link: Link, what: LinkRequirements, viewer: Viewer | None, *, opening: bool) -> Standing:
     file = link.file
     stored = rt.db.recall(_HASH, (file.id,)) if PASSWORD in what.kinds else None
     password_hash = stored[0] if stored else None
-    seals = gates.seals(what, link.short_id, password_hash)
-    moment = Moment(rt.clock(), opening, file.burned_at)
-    owed = gates.owed(seals, _grants(rt, viewer), file.content_version, moment)
+    seals = gates.compute_seals(what, link.short_id, password_hash)
+    moment = GateRequest(rt.clock(), opening, file.burned_at)
+    owed = gates.find_missing_grants(seals, _grants(rt, viewer), file.content_version, moment)
     return Standing(what, seals, owed, password_hash)
 
 
-def _grants(rt: Runtime, viewer: Viewer | None) -> list[Grant]:
+def _grants(rt: Runtime, viewer: Viewer | None) -> list[HeldGrant]:
     found = rt.db.recall(_GRANTS, (viewer.id,)) if viewer else None
-    return [Grant(*row) for row in json.loads(found[0])] if found else []
+    return [HeldGrant(*row) for row in json.loads(found[0])] if found else []
 
 
 def _require_offered(rt: Runtime, link: Link, judged: Standing, offer: Offer) -> dict[str, str]:
@@ -195,7 +195,7 @@ def _require_offered(rt: Runtime, link: Link, judged: Standing, offer: Offer) ->
         if not offer.password:
             raise Problem("unprocessable", "This is needed.", extra={"at": PASSWORD})
         guessing.require_password(rt, link.file.id, judged.password_hash or "", offer.password, offer.address)
-    return gates.filled_in(judged.asked, offer.values) if GATE in judged.owed else {}
+    return gates.validate_form(judged.asked, offer.values) if GATE in judged.owed else {}
 
 
 def _admit(rt: Runtime, link: Link, viewer: Viewer, now: Standing, values: Mapping[str, str]) -> None:
@@ -209,14 +209,16 @@ def _admit(rt: Runtime, link: Link, viewer: Viewer, now: Standing, values: Mappi
         _record(rt, link, viewer, now.asked, values, at)
 
 
-def _record(rt: Runtime, link: Link, viewer: Viewer, what: Asked, values: Mapping[str, str], at: int) -> None:
+def _record(
+    rt: Runtime, link: Link, viewer: Viewer, what: LinkRequirements, values: Mapping[str, str], at: int
+) -> None:
     """The gate stream has custom forms only."""
-    _, email = gates.email_in(what, values)
+    _, email = gates.find_email(what, values)
     rt.db.execute("UPDATE viewers SET email = ? WHERE id = ?", (email, viewer.id))
     said = dict(values) if what.custom else None
     if said is not None:
         rt.db.execute(_APPEND_TO_FEED, (at, json.dumps(said, separators=(",", ":")), link.file.id))
-    extras = present({"source": "form" if what.custom else "email", "email": email, "fields": said})
+    extras = drop_none({"source": "form" if what.custom else "email", "email": email, "fields": said})
     activity.record(rt, link.file.id, "gate.completed", extras, at=at, variant_id=link.variant and link.variant.id)
 
 

@@ -102,7 +102,7 @@ def _require_allowed(allowance: Allowance) -> None:
 def _require_patience(rt: Runtime, lock: Lock, here: str, whole: str) -> None:
     allowance = rt.limits.look(lock.here, here, lock.here.limit)
     wrong = lock.whole.limit - rt.limits.look(lock.whole, whole, lock.whole.limit).remaining
-    wait = math.ceil(guesses.wait_ms(wrong, rt.limits.since(lock.whole, whole, lock.whole.limit)) / SECOND)
+    wait = math.ceil(guesses.password_delay_ms(wrong, rt.limits.since(lock.whole, whole, lock.whole.limit)) / SECOND)
     if not allowance.allowed:
         wait = max(wait, allowance.reset_s)
     if wait:

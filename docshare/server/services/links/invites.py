@@ -7,7 +7,7 @@ from docshare.contract import fields
 from docshare.contract.features import require_plan
 from docshare.contract.limits import INVITE_NAME_CHARS, INVITES_PER_FILE
 from docshare.contract.problems import Problem
-from docshare.contract.wire import present
+from docshare.contract.wire import drop_none
 from docshare.server.rules import lifecycle
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller
@@ -55,9 +55,9 @@ def read_wish(body: Mapping[str, Any]) -> Wish:
 
     Raises ``bad_request`` naming the field. Unknown keys are ignored.
     """
-    name = fields.text(0, INVITE_NAME_CHARS)("name", body["name"]) if "name" in body else None
-    mail_wanted = fields.boolean("mail", body["mail"]) if "mail" in body else True
-    return Wish(fields.email("email", body.get("email")), name or None, mail_wanted)
+    name = fields.text_parser(0, INVITE_NAME_CHARS)("name", body["name"]) if "name" in body else None
+    mail_wanted = fields.parse_boolean("mail", body["mail"]) if "mail" in body else True
+    return Wish(fields.parse_email("email", body.get("email")), name or None, mail_wanted)
 
 
 def list_invites(rt: Runtime, caller: Caller, name: str) -> list[InviteRow]:
@@ -100,7 +100,7 @@ def viewed(rt: Runtime, invite_id: int, now: int) -> None:
     found = rt.db.row("SELECT file_id, email, name FROM invites WHERE id = ?", (invite_id,))
     if found is not None:
         file_id, email, name = found
-        activity.record(rt, file_id, "invite.viewed", present({"email": email, "name": name}), at=now)
+        activity.record(rt, file_id, "invite.viewed", drop_none({"email": email, "name": name}), at=now)
 
 
 def _invite(rt: Runtime, file_id: int, wish: Wish) -> tuple[InviteRow, bool]:
@@ -120,7 +120,7 @@ def _invite(rt: Runtime, file_id: int, wish: Wish) -> tuple[InviteRow, bool]:
 
 def _require_live(rt: Runtime, file_id: int) -> None:
     ((burned_at, delete_at),) = rt.db.rows("SELECT burned_at, delete_at FROM files WHERE id = ?", (file_id,))
-    state = lifecycle.state(trashed_at=None, burned_at=burned_at, delete_at=delete_at, now=rt.clock())
+    state = lifecycle.file_state(trashed_at=None, burned_at=burned_at, delete_at=delete_at, now=rt.clock())
     if state != lifecycle.LIVE:
         raise Problem("gone", f"This link is {state}; nobody invited to it could read.")
 

@@ -110,7 +110,9 @@ def resolve(rt: Runtime, name: str) -> Link | None:
     if found is None:
         return None
     file, public_id, whose = found
-    state = lifecycle.state(trashed_at=file.trashed_at, burned_at=file.burned_at, delete_at=file.delete_at, now=now)
+    state = lifecycle.file_state(
+        trashed_at=file.trashed_at, burned_at=file.burned_at, delete_at=file.delete_at, now=now
+    )
     if state == lifecycle.TRASHED:
         return None
     if isinstance(whose, SharedInvite):

@@ -8,7 +8,7 @@ from docshare.contract.features import require_plan
 from docshare.contract.fields import is_uuid
 from docshare.contract.problems import Problem
 from docshare.server.rules import variants as rules
-from docshare.server.rules.variants import Wish
+from docshare.server.rules.variants import VariantInput
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.files import files, purge, short_ids, trials
@@ -68,10 +68,10 @@ def create(rt: Runtime, caller: Caller, name: str, body: Mapping[str, Any]) -> V
     now = rt.clock()
     with rt.db.write():
         file = files.owned(rt, caller, name)
-        wish = rules.read_create(body)
+        wish = rules.parse_create(body)
         _require_fit(wish, file)
         found = rt.db.row("SELECT COUNT(*) FROM variants WHERE file_id = ?", (file.id,))
-        rules.require_place(found[0] if found else 0)
+        rules.require_variant_slot(found[0] if found else 0)
         made = Variant.create(
             uuid=rt.uuid(),
             short_id=short_ids.take(rt),
@@ -94,9 +94,9 @@ def update(rt: Runtime, caller: Caller, name: str, variant: str, body: Mapping[s
     with rt.db.write():
         file = files.owned(rt, caller, name)
         row = _one(rt, file, variant)
-        wish = rules.read_update(body)
+        wish = rules.parse_update(body)
         _require_fit(wish, file)
-        rules.require_label(wish, redacted=row.redacted_at is not None)
+        rules.require_label_writable(wish, redacted=row.redacted_at is not None)
         label = row.label if wish.label is None else wish.label or None
         overrides = row.overrides if wish.overrides is None else _stored(wish.overrides)
         revoked_at = row.revoked_at
@@ -144,9 +144,9 @@ def _one(rt: Runtime, file: FileRow, variant: str) -> VariantRow:
     return VariantRow._make(found)
 
 
-def _require_fit(wish: Wish, file: FileRow) -> None:
+def _require_fit(wish: VariantInput, file: FileRow) -> None:
     watermark = bool(json.loads(file.settings).get("watermark"))
-    rules.require_fit(wish, total_pages=file.total_pages, size=file.size, watermark=watermark)
+    rules.require_variant_fits(wish, total_pages=file.total_pages, size=file.size, watermark=watermark)
 
 
 def _stored(overrides: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ import json
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from docshare.server.pdf.engine import Mark
+from docshare.server.pdf.engine import WatermarkText
 from docshare.server.rules import marking as rules
 from docshare.server.rules import viewer_settings
 from docshare.server.runtime import Runtime
@@ -19,7 +19,7 @@ _SECRET = "copy-code-1"  # noqa: S105 - a name
 class Watermark(NamedTuple):
     """``mark``: what stands over the pages; ``personal``: it names its reader, so nothing that bears it is kept."""
 
-    mark: Mark
+    mark: WatermarkText
     personal: bool
 
 
@@ -44,13 +44,13 @@ def _watermark(rt: Runtime, link: Link, viewer_token: str | None, now: int | Non
     if not settings.get("watermark"):
         return None  # most documents, and every page image asks
     plan = owner_plan(rt, link)
-    if not rules.stands(plan):
+    if not rules.has_watermark(plan):
         return None
-    style = viewer_settings.effective(settings.get("viewerSettings", {}), plan)["watermarkStyle"]
+    style = viewer_settings.effective_settings(settings.get("viewerSettings", {}), plan)["watermarkStyle"]
     reader = _reader(rt, link, viewer_token)
     host = urlsplit(rt.config.base_url).hostname or ""
-    said = rules.text(host, _code(rt, link), reader, now)
-    return Watermark(Mark(said, style["opacity"], style["density"]), reader is not None)
+    said = rules.watermark_text(host, _code(rt, link), reader, now)
+    return Watermark(WatermarkText(said, style["opacity"], style["density"]), reader is not None)
 
 
 def _reader(rt: Runtime, link: Link, viewer_token: str | None) -> str | None:

@@ -5,7 +5,7 @@ import json
 from typing import Any, NamedTuple
 
 from docshare.contract.problems import Problem
-from docshare.contract.wire import instant, present
+from docshare.contract.wire import drop_none, format_instant
 from docshare.server.rules import oauth as rules
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import digest
@@ -41,7 +41,7 @@ class Client(NamedTuple):
 
     def redirects_to(self, uri: str) -> bool:
         """Whether it may be answered at ``uri``."""
-        return rules.redirect_fits(self.redirects, uri)
+        return rules.is_registered_redirect(self.redirects, uri)
 
     def knows(self, secret: str) -> bool:
         """Whether ``secret`` is its own."""
@@ -60,12 +60,12 @@ def create(rt: Runtime, name: str, redirect_uris: list[str], *, public: bool) ->
 
     Raises ``bad_request`` for what cannot be redirected to, or a name that no consent page could show.
     """
-    name, redirects = rules.require_client_name(name), rules.require_redirects(redirect_uris)
+    name, redirects = rules.require_client_name(name), rules.require_redirect_uris(redirect_uris)
     client_id, secret = rt.token(_ID_CHARS), None if public else rt.token(_SECRET_CHARS)
     stored = None if secret is None else digest(secret)
     with rt.db.write():
         rt.db.execute(_ADD, (client_id, name, json.dumps(redirects), stored, rt.clock()))
-    return {**describe(_required(rt, client_id)), **present({"clientSecret": secret})}
+    return {**describe(_required(rt, client_id)), **drop_none({"clientSecret": secret})}
 
 
 def list_clients(rt: Runtime) -> list[dict[str, Any]]:
@@ -88,7 +88,7 @@ def describe(client: Client) -> dict[str, Any]:
         "name": client.name,
         "redirectUris": client.redirects,
         "public": client.public,
-        "createdAt": instant(client.created_at),
+        "createdAt": format_instant(client.created_at),
     }
 
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from docshare.contract.limits import AUTHORIZATION_CODE_MS
 from docshare.contract.scopes import CREDENTIAL_CHARS, LANES, Lane
-from docshare.contract.wire import instant
-from docshare.server.rules.oauth import Worth, refresh_worth
+from docshare.contract.wire import format_instant
+from docshare.server.rules.oauth import RefreshTokenState, refresh_token_state
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import digest
 from docshare.server.services.oauth.clients import Client
@@ -140,10 +140,10 @@ def find_refresh(rt: Runtime, token: str, client: Client) -> Token | None:
     known = find_token(rt, token)
     if known is None or known.kind != "refresh" or known.client_id != client.id:
         return None
-    worth = refresh_worth(known.rotated_at, rt.clock())
-    if worth is Worth.STOLEN:
+    worth = refresh_token_state(known.rotated_at, rt.clock())
+    if worth is RefreshTokenState.STOLEN:
         _revoke(rt, known.grant_id)
-    return known if worth is Worth.GOOD else None
+    return known if worth is RefreshTokenState.GOOD else None
 
 
 def refresh(rt: Runtime, token: Token, scopes: str) -> Tokens | None:
@@ -182,9 +182,9 @@ def list_apps(rt: Runtime, account_id: int) -> list[dict[str, Any]]:
             "name": name,
             "clientId": client_id,
             "scopes": scopes.split(),
-            "createdAt": instant(created_at),
-            "lastUsedAt": instant(used_at),
-            "expiresAt": instant(expires_at),
+            "createdAt": format_instant(created_at),
+            "lastUsedAt": format_instant(used_at),
+            "expiresAt": format_instant(expires_at),
         }
         for uuid, name, client_id, scopes, created_at, used_at, expires_at in rt.db.rows(
             _APPS, (account_id, rt.clock())

@@ -11,7 +11,14 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from docshare.contract.findings import Finding, absent, broken, doubtful, fine, found_within
+from docshare.contract.findings import (
+    DiagnosticFinding,
+    error_finding,
+    passed_finding,
+    run_check,
+    skipped_finding,
+    warning_finding,
+)
 from docshare.contract.limits import MINUTE, SECOND
 from docshare.contract.plans import DAY, GB, MB
 from docshare.server.runtime import Runtime
@@ -43,31 +50,31 @@ class Check(NamedTuple):
     """One row of the table; ``fix``: what helps where it fails or takes too long."""
 
     name: str
-    run: Callable[[Runtime, Wish], Finding]
+    run: Callable[[Runtime, Wish], DiagnosticFinding]
     fix: str = "Look into the log of the server."
 
 
-def _disk(rt: Runtime, wish: Wish) -> Finding:  # noqa: ARG001 - as every check
+def _disk(rt: Runtime, wish: Wish) -> DiagnosticFinding:  # noqa: ARG001 - as every check
     free = rt.blobs.free_bytes()
     words = f"{free / GB:.1f} GB free"
     fix = f"Free space on the file system of {rt.config.data_dir}, or move the data directory."
     if free < _NO_DISK:
-        return broken(f"{words}: uploads are refused", fix)
-    return doubtful(words, fix) if free < _LITTLE_DISK else fine(words)
+        return error_finding(f"{words}: uploads are refused", fix)
+    return warning_finding(words, fix) if free < _LITTLE_DISK else passed_finding(words)
 
 
-def _wal(rt: Runtime, wish: Wish) -> Finding:  # noqa: ARG001 - as every check
+def _wal(rt: Runtime, wish: Wish) -> DiagnosticFinding:  # noqa: ARG001 - as every check
     path = rt.config.database.with_name(rt.config.database.name + "-wal")
     size = path.stat().st_size if path.exists() else 0
     if size > _LARGE_WAL:
-        return doubtful(
+        return warning_finding(
             f"the write-ahead log has grown to {size / MB:.0f} MB",
             "A long read keeps it from being folded in; restart the server when nobody uses it.",
         )
-    return fine(f"the write-ahead log has {size / MB:.1f} MB")
+    return passed_finding(f"the write-ahead log has {size / MB:.1f} MB")
 
 
-def _database(rt: Runtime, wish: Wish) -> Finding:  # noqa: ARG001 - as every check
+def _database(rt: Runtime, wish: Wish) -> DiagnosticFinding:  # noqa: ARG001 - as every check
     repair = "Stop the server, then: docshare admin check; restore a backup if it finds damage."
     with _reading(rt) as connection:
         timer = threading.Timer(_SCAN_S, connection.interrupt)
@@ -76,46 +83,52 @@ def _database(rt: Runtime, wish: Wish) -> Finding:  # noqa: ARG001 - as every ch
             ((answer,),) = connection.execute("PRAGMA quick_check(1)").fetchall()
         except sqlite3.OperationalError as error:
             if timer.is_alive():
-                return broken(str(error), repair)
-            return absent(f"too large to be looked through in {_SCAN_S:.0f} s; docshare admin check does")
+                return error_finding(str(error), repair)
+            return skipped_finding(f"too large to be looked through in {_SCAN_S:.0f} s; docshare admin check does")
         except sqlite3.DatabaseError as error:
-            return broken(str(error), repair)
+            return error_finding(str(error), repair)
         finally:
             timer.cancel()
-    return fine("the database is sound") if answer == "ok" else broken(str(answer), repair)
+    return passed_finding("the database is sound") if answer == "ok" else error_finding(str(answer), repair)
 
 
-def _schema(rt: Runtime, wish: Wish) -> Finding:  # noqa: ARG001 - as every check
+def _schema(rt: Runtime, wish: Wish) -> DiagnosticFinding:  # noqa: ARG001 - as every check
     taken = _count(rt, "PRAGMA user_version")
     words = f"schema step {taken} of {len(STEPS)}"
-    return fine(words) if taken == len(STEPS) else broken(words, "Restart the server with this version of docshare.")
+    return (
+        passed_finding(words)
+        if taken == len(STEPS)
+        else error_finding(words, "Restart the server with this version of docshare.")
+    )
 
 
-def _permissions(rt: Runtime, wish: Wish) -> Finding:  # noqa: ARG001 - as every check
+def _permissions(rt: Runtime, wish: Wish) -> DiagnosticFinding:  # noqa: ARG001 - as every check
     folder = rt.config.data_dir
     open_ones = [path for path in (folder, *(folder / name for name in _SECRETS)) if _others_may(path)]
     if not open_ones:
-        return fine("nobody else on this machine can read the data")
+        return passed_finding("nobody else on this machine can read the data")
     names = ", ".join(str(path) for path in open_ones)
     commands = "; ".join(f"chmod {700 if path == folder else 600} {path}" for path in open_ones)
-    return broken(f"others on this machine can read {names}", commands)
+    return error_finding(f"others on this machine can read {names}", commands)
 
 
 def _others_may(path: Path) -> bool:
     return path.exists() and bool(stat.S_IMODE(path.stat().st_mode) & 0o077)
 
 
-def _jobs(rt: Runtime, wish: Wish) -> Finding:  # noqa: ARG001 - as every check
+def _jobs(rt: Runtime, wish: Wish) -> DiagnosticFinding:  # noqa: ARG001 - as every check
     if not rt.pulses:
-        return absent("no server runs, so nothing is destroyed, sent or delivered")
+        return skipped_finding("no server runs, so nothing is destroyed, sent or delivered")
     now = rt.clock()
     silent = [f"{name} for {(now - at) // SECOND} s" for name, at in rt.pulses.items() if now - at > _SILENT_MS]
     if silent:
-        return broken(f"background work stands still: {', '.join(silent)}", "Look into the log, restart the server.")
-    return fine(f"background work goes on: {', '.join(sorted(rt.pulses))}")
+        return error_finding(
+            f"background work stands still: {', '.join(silent)}", "Look into the log, restart the server."
+        )
+    return passed_finding(f"background work goes on: {', '.join(sorted(rt.pulses))}")
 
 
-def _deliveries(rt: Runtime, wish: Wish) -> Finding:  # noqa: ARG001 - as every check
+def _deliveries(rt: Runtime, wish: Wish) -> DiagnosticFinding:  # noqa: ARG001 - as every check
     now = rt.clock()
     late, abandoned, disabled = (
         _count(rt, _LATE_DELIVERIES, now - _LATE_MS),
@@ -124,17 +137,19 @@ def _deliveries(rt: Runtime, wish: Wish) -> Finding:  # noqa: ARG001 - as every 
     )
     words = f"deliveries late: {late}, given up in 24 hours: {abandoned}; webhooks disabled: {disabled}"
     if late or abandoned or disabled:
-        return doubtful(words, "See which: docshare admin deliveries list; enable again: docshare webhooks enable ID")
-    return fine("no webhook delivery is late or was given up")
+        return warning_finding(
+            words, "See which: docshare admin deliveries list; enable again: docshare webhooks enable ID"
+        )
+    return passed_finding("no webhook delivery is late or was given up")
 
 
-def _outbox(rt: Runtime, wish: Wish) -> Finding:  # noqa: ARG001 - as every check
+def _outbox(rt: Runtime, wish: Wish) -> DiagnosticFinding:  # noqa: ARG001 - as every check
     now = rt.clock()
     late, failed = _count(rt, _LATE_MAILS, now - _LATE_MS), _count(rt, _FAILED_MAILS, now - DAY)
     if late or failed:
         words = f"mails late: {late}, given up in 24 hours: {failed}"
-        return doubtful(words, "See why: docshare admin outbox list")
-    return fine("no mail is late or was given up")
+        return warning_finding(words, "See why: docshare admin outbox list")
+    return passed_finding("no mail is late or was given up")
 
 
 def _count(rt: Runtime, sql: str, *params: int) -> int:
@@ -174,7 +189,7 @@ def run(rt: Runtime, wish: Wish) -> list[dict[str, Any]]:
     rows: dict[str, dict[str, Any]] = {}
 
     def look(check: Check) -> None:
-        rows[check.name] = found_within(_SECONDS, lambda: check.run(rt, wish), check.fix).row(check.name)
+        rows[check.name] = run_check(_SECONDS, lambda: check.run(rt, wish), check.fix).row(check.name)
 
     threads = [threading.Thread(target=look, args=(check,), daemon=True) for check in CHECKS]
     for thread in threads:

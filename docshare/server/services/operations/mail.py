@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from docshare.contract.fields import is_uuid
 from docshare.contract.plans import DAY
 from docshare.contract.problems import Problem
-from docshare.contract.wire import instant, present
+from docshare.contract.wire import drop_none, format_instant
 from docshare.server.logs import LOGGER
 from docshare.server.outbound.mail import Undelivered
 from docshare.server.rules import mails as rules
@@ -104,7 +104,7 @@ def enqueue(
     now = rt.clock()
     gathers_until = None if gathers_ms is None else now + gathers_ms
     next_at = (gathers_until or now) if rt.mailer.configured else None
-    row = (rt.uuid(), file_id, recipient, rules.one_line(subject), body, now, next_at, gathers_until)
+    row = (rt.uuid(), file_id, recipient, rules.sanitize_header(subject), body, now, next_at, gathers_until)
     rt.db.execute(_ADD, (*row, *(notice or (None, None))))
 
 
@@ -117,7 +117,7 @@ def gathering(rt: Runtime, recipient: str, file_id: int) -> tuple[int, int] | No
 
 def rewrite(rt: Runtime, mail_id: int, subject: str, body: str) -> None:
     """Let the waiting mail ``mail_id`` say something else, inside the caller's transaction."""
-    rt.db.execute(_REWRITE, (rules.one_line(subject), body, mail_id))
+    rt.db.execute(_REWRITE, (rules.sanitize_header(subject), body, mail_id))
 
 
 def send_due(rt: Runtime) -> int:
@@ -168,7 +168,7 @@ def _send(rt: Runtime, row: MailRow) -> bool:
     """One attempt. It is booked before the mail server is asked, so that a crash in between sends at most twice."""
     now = rt.clock()
     with rt.db.write():
-        if rt.db.execute(_CLAIM, (rules.next_attempt(row.attempts + 1, now), row.id, row.attempts)) == 0:
+        if rt.db.execute(_CLAIM, (rules.next_attempt_at(row.attempts + 1, now), row.id, row.attempts)) == 0:
             return False
     try:
         rt.mailer.send(_written(rt, row))
@@ -182,7 +182,7 @@ def _send(rt: Runtime, row: MailRow) -> bool:
 
 def _book_failure(rt: Runtime, row: MailRow, error: Undelivered) -> None:
     now = rt.clock()
-    next_at = None if error.lasting else rules.next_attempt(row.attempts + 1, now)
+    next_at = None if error.lasting else rules.next_attempt_at(row.attempts + 1, now)
     with rt.db.write():
         rt.db.execute(_FAILED, (next_at, None if next_at else now, str(error), row.id))
     LOGGER.warning("mail not delivered", extra={"mail": row.uuid, "attempt": row.attempts + 1, "error": str(error)})
@@ -212,21 +212,21 @@ def _message(rt: Runtime, row: MailRow) -> EmailMessage:
         message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
         body = f"{body.rstrip()}\n\nSwitch these mails off: {off}\n"
     message.set_content(body)
-    message.add_alternative(rules.as_html(row.subject, body, rt.config.base_url), subtype="html")
+    message.add_alternative(rules.render_html(row.subject, body, rt.config.base_url), subtype="html")
     return message
 
 
 def _described(row: MailRow) -> dict[str, Any]:
-    return present(
+    return drop_none(
         {
             "uuid": row.uuid,
             "to": row.recipient,
             "subject": row.subject,
-            "createdAt": instant(row.created_at),
-            "state": rules.state(row.attempts, row.next_at, row.sent_at),
+            "createdAt": format_instant(row.created_at),
+            "state": rules.mail_state(row.attempts, row.next_at, row.sent_at),
             "attempts": row.attempts,
-            "nextAttemptAt": None if row.next_at is None else instant(row.next_at),
-            "sentAt": None if row.sent_at is None else instant(row.sent_at),
+            "nextAttemptAt": None if row.next_at is None else format_instant(row.next_at),
+            "sentAt": None if row.sent_at is None else format_instant(row.sent_at),
             "error": row.error,
         }
     )

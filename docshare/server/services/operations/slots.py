@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 
 from docshare.contract.problems import Problem
-from docshare.server.outbound.places import Places
+from docshare.server.outbound.places import FairSlots
 
 FULL = "full"
 _RETRY_AFTER_S = 10
@@ -26,7 +26,7 @@ def taken(seats: threading.BoundedSemaphore, refusal: str, *, wait_s: float = 0.
 
 
 @contextmanager
-def shared(places: Places, who: Hashable, refusal: str, *, wait_s: float) -> Iterator[None]:
+def shared(places: FairSlots, who: Hashable, refusal: str, *, wait_s: float) -> Iterator[None]:
     """Hold one of ``places``, which are shared fairly, for the length of the block.
 
     Parameters: ``who`` among whom they are shared; ``refusal`` one sentence for those who get none within ``wait_s``

@@ -1,6 +1,6 @@
 """Work that becomes due by time, and the cleaning after a crash. Every function can run again at any moment."""
 
-from docshare.contract.limits import UNCLAIMED_KEPT_MS
+from docshare.contract.limits import UNCLAIMED_RETENTION_MS
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import burn, purge, tokens
 from docshare.server.services.webhooks import dispatch
@@ -41,7 +41,7 @@ def expire_unclaimed(rt: Runtime) -> int:
     now = rt.clock()
     with rt.db.write():
         # Marked as due for destruction, so that a claim comes before or after, and a crash cannot leave half of it.
-        rt.db.execute(_MARK_UNCLAIMED, (now, now - UNCLAIMED_KEPT_MS))
+        rt.db.execute(_MARK_UNCLAIMED, (now, now - UNCLAIMED_RETENTION_MS))
     due = rt.db.rows("SELECT id FROM files WHERE owner_id IS NULL AND purge_at <= ?", (now,))
     return purge.purge(rt, *(file_id for (file_id,) in due))
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from docshare.contract.fields import is_uuid
 from docshare.contract.problems import Problem
 from docshare.server.rules import feedback as rules
-from docshare.server.rules.feedback import Offer
-from docshare.server.rules.page_window import Window
+from docshare.server.rules.feedback import FeedbackChannels
+from docshare.server.rules.page_window import PageWindow
 from docshare.server.runtime import Runtime
 from docshare.server.services.events import activity
 from docshare.server.services.files import page_range
@@ -43,7 +43,7 @@ class Reader:
     is_owner: bool
 
     @property
-    def window(self) -> Window:
+    def window(self) -> PageWindow:
         """The pages that they see."""
         return self.sight.window
 
@@ -54,9 +54,9 @@ def before(rt: Runtime, link: Link, cookie: str | None, token: str | None) -> Re
     return Reader(link, sight, token, page_range.is_owner(rt, link, cookie))
 
 
-def offered(rt: Runtime, link: Link) -> Offer:
+def offered(rt: Runtime, link: Link) -> FeedbackChannels:
     """What the readers of ``link`` can leave now."""
-    return rules.offer(json.loads(link.file.settings), owner_plan(rt, link))
+    return rules.find_open_channels(json.loads(link.file.settings), owner_plan(rt, link))
 
 
 def require_reader(reader: Reader) -> None:
@@ -75,7 +75,7 @@ def known(rt: Runtime, reader: Reader) -> Viewer:
     return viewer
 
 
-def require(rt: Runtime, reader: Reader, feature: str) -> Offer:
+def require(rt: Runtime, reader: Reader, feature: str) -> FeedbackChannels:
     """What ``reader`` can leave, when the ``feature`` (a field of ``Offer``) is part of it. Raises ``forbidden``."""
     require_reader(reader)
     offer = offered(rt, reader.link)
@@ -118,7 +118,7 @@ def enter(rt: Runtime, reader: Reader) -> Known:
 def require_room(rt: Runtime, reader: Reader, viewer: Viewer, table: str) -> None:
     """Raise ``conflict`` when ``table`` (a key of ``rules.BOUNDS``) takes no more rows of ``viewer``, or of anybody."""
     ((own, of_file),) = rt.db.rows(_COUNT.format(table), (viewer.id, reader.link.file.id))
-    rules.require_room(table, own, of_file)
+    rules.require_feedback_quota(table, own, of_file)
 
 
 def take_back(rt: Runtime, reader: Reader, table: str, uuid: str) -> None:

@@ -15,8 +15,8 @@ from docshare.contract.features import require_plan
 from docshare.contract.limits import ACTIVE_READER_MS, REPORT_CONTACTS, REPORT_REFERRERS
 from docshare.contract.plans import Plan
 from docshare.server.rules import readership as rules
-from docshare.server.rules.page_window import Window, window
-from docshare.server.rules.readership import Step
+from docshare.server.rules.page_window import PageWindow, resolve_window
+from docshare.server.rules.readership import FunnelStep
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.files import files
@@ -74,7 +74,7 @@ class Breakdown:
 
     days: list[tuple[str, int]]
     hours: dict[tuple[int, int], int]
-    funnel: list[Step]
+    funnel: list[FunnelStep]
     countries: Counts
     devices: Counts
     browsers: Counts
@@ -193,7 +193,7 @@ def report(rt: Runtime, caller: Caller, name: str) -> Report:
         file = files.reported(rt, caller, name)
         totals = _Totals._make(rt.db.rows(_TOTALS, (now - ACTIVE_READER_MS, file.id))[0])
         page_range = json.loads(file.settings).get("pageRange")
-        shown = window(file.total_pages, page_range)
+        shown = resolve_window(file.total_pages, page_range)
         return Report(
             plan=caller.plan,
             file=file,
@@ -213,7 +213,7 @@ def pages(rt: Runtime, caller: Caller, name: str) -> list[PageReaders]:
         file = files.reported(rt, caller, name)
         require_plan(caller.plan, "readership.pages", "The readership of single pages")
         found = {
-            page: PageReaders(page, views, rules.mean(time_ms, views), back)
+            page: PageReaders(page, views, rules.rounded_mean(time_ms, views), back)
             for page, time_ms, views, back in rt.db.rows(_PAGES, (file.id, file.total_pages))
         }
     return [found.get(page) or PageReaders(page, 0, 0, 0) for page in range(1, file.total_pages + 1)]
@@ -225,12 +225,12 @@ def _summary(file: FileRow, totals: _Totals, median_ms: int) -> Summary:
         sessions=totals.sessions,
         visitors=totals.visitors,
         countries=totals.countries,
-        mean_ms=rules.mean(totals.time_ms, totals.sessions),
+        mean_ms=rules.rounded_mean(totals.time_ms, totals.sessions),
         downloads=totals.downloads,
         median_ms=median_ms,
         turns=totals.turns,
-        completion=rules.share(totals.completion, totals.sessions * 1_000_000),
-        back_share=rules.share(totals.back_turns, totals.turns),
+        completion=rules.percent_share(totals.completion, totals.sessions * 1_000_000),
+        back_share=rules.percent_share(totals.back_turns, totals.turns),
         active=totals.active,
         came_back=totals.came_back,
         not_viewed=totals.not_viewed,
@@ -242,19 +242,19 @@ def _median(rt: Runtime, file_id: int, sessions: int) -> int:
     if not sessions:
         return 0
     total, count = rt.db.rows(_MEDIAN, (file_id, sessions))[0]
-    return rules.mean(total, count)
+    return rules.rounded_mean(total, count)
 
 
-def _breakdown(rt: Runtime, file_id: int, shown: Window, sessions: int, now: int) -> Breakdown:
-    days = rules.last_days(now)
+def _breakdown(rt: Runtime, file_id: int, shown: PageWindow, sessions: int, now: int) -> Breakdown:
+    days = rules.list_last_days(now)
     tallies: defaultdict[str, Counts] = defaultdict(dict)
     for kind, label, count in rt.db.rows(_TALLIES, (file_id, days[0])):
         tallies[kind][label] = count
     furthest = {int(page): count for page, count in tallies["furthest"].items()}
     return Breakdown(
         days=[(day, tallies["day"].get(day, 0)) for day in days],
-        hours={rules.hour_of_week(label): count for label, count in sorted(tallies["hour"].items())},
-        funnel=rules.funnel(furthest, sessions, shown.first, shown.last),
+        hours={rules.parse_hour_of_week(label): count for label, count in sorted(tallies["hour"].items())},
+        funnel=rules.build_funnel(furthest, sessions, shown.first, shown.last),
         countries=tallies["country"],
         devices=tallies["device"],
         browsers=tallies["browser"],
@@ -277,4 +277,4 @@ def _people(rt: Runtime, file_id: int) -> People:
 
 def _variant(found: tuple[Any, ...]) -> VariantReaders:
     uuid, label, sessions, time_ms, revoked_at, redacted_at = found
-    return VariantReaders(uuid, label, sessions, rules.mean(time_ms, sessions), revoked_at, redacted_at)
+    return VariantReaders(uuid, label, sessions, rules.rounded_mean(time_ms, sessions), revoked_at, redacted_at)

@@ -4,7 +4,7 @@ A report reads these sums and never the sessions themselves, so that a file of a
 of ten. Nothing is ever taken out again: a counted session goes with its file only.
 """
 
-from docshare.contract.limits import BEACONS_KEPT_MS
+from docshare.contract.limits import BEACON_RETENTION_MS
 from docshare.server.runtime import Runtime
 
 # A reader's name lasts as long as the salt of the file, 30 days; whoever comes later is somebody new.
@@ -76,7 +76,7 @@ def counted(rt: Runtime, session_id: int) -> None:
 
 def ended(rt: Runtime, session_id: int) -> None:
     """Add up a counted session that has just ended, its pages known."""
-    rt.db.execute(_APPEND, (session_id, BEACONS_KEPT_MS))
+    rt.db.execute(_APPEND, (session_id, BEACON_RETENTION_MS))
     for statement in (_COUNT_READER, _ADD_UP, _TALLY, _TALLY_PAGES, _TALLY_VARIANT):
         rt.db.execute(statement, (session_id,))
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from docshare.contract.features import require_plan
 from docshare.contract.fields import is_uuid
-from docshare.contract.limits import REPORT_SESSIONS, UNCOUNTED_KEPT_MS
+from docshare.contract.limits import REPORT_SESSIONS, UNCOUNTED_RETENTION_MS
 from docshare.contract.problems import Problem
 from docshare.server.rules import reading
 from docshare.server.runtime import Runtime
@@ -162,11 +162,15 @@ def one(rt: Runtime, caller: Caller, name: str, session: str) -> Account:
         key, columns = found[0], found[1:]
         width = len(SessionRow._fields)
         row, judged = SessionRow._make(columns[:width]), Judged._make(columns[width:])
-        if judged.counted_at is None and judged.ended_at is not None and judged.ended_at <= now - UNCOUNTED_KEPT_MS:
+        if (
+            judged.counted_at is None
+            and judged.ended_at is not None
+            and judged.ended_at <= now - UNCOUNTED_RETENTION_MS
+        ):
             raise _no_session()
         pages = _pages(rt.db.rows(_PAGES_OF_ONE, (key, judged.ended_at is None)))
         beacons = [_beacon(beacon) for beacon in rt.db.rows(_BEACONS, (key, now))]
-    seen = sum(page.time_ms >= reading.SEEN_MS for page in pages)
+    seen = sum(page.time_ms >= reading.MIN_SEEN_MS for page in pages)
     return Account(row._replace(pages_viewed=seen), judged, pages, beacons)
 
 

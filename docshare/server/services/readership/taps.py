@@ -26,13 +26,13 @@ def record(rt: Runtime, reader: Reader, body: Mapping[str, Any], user_agent: str
     reader does not see.
     """
     readers.require_reader(reader)
-    uuid, link = rules.read_tap(body), reader.link
+    uuid, link = rules.parse_tap(body), reader.link
     if uuid is None and "cta" not in settings.looks(rt, link).viewer_settings:
         raise Problem("forbidden", "This document has no call to action.")
     now = rt.clock()
     with rt.db.write():
         hotspot_id = None if uuid is None else _hotspot(rt, reader, uuid)
-        if not prefetch and agents.describe(user_agent).program is None:
+        if not prefetch and agents.parse_user_agent(user_agent).program is None:
             rt.db.execute(_ADD, (link.file.id, hotspot_id, now))
 
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from docshare.contract.wire import present
+from docshare.contract.wire import drop_none
 from docshare.server.rules import reading
-from docshare.server.rules.reading import Beacon, Reading
+from docshare.server.rules.reading import BeaconBody, SessionReading
 from docshare.server.runtime import Runtime
 from docshare.server.services.events import activity
 from docshare.server.services.links import invites
@@ -29,10 +29,10 @@ _FOUND = f"id, part, ended_at, file_id, invite_id, reader, {_STATE}"
 _SELECT = f"SELECT {_FOUND} FROM view_sessions"  # noqa: S608 - columns from above
 _FIND = f"{_SELECT} WHERE opening = ? AND part = ?"
 _LAST = f"{_SELECT} WHERE opening = ? ORDER BY part DESC LIMIT 1"
-_IDLE_END = f"active_at + {reading.IDLE_ENDS_MS}"
+_IDLE_END = f"active_at + {reading.IDLE_TIMEOUT_MS}"
 _END = (
-    f"MIN({_IDLE_END}, IFNULL(hidden_at + {reading.HIDDEN_ENDS_MS}, {_IDLE_END}), "
-    f"IFNULL(closed_at + {reading.CLOSED_ENDS_MS}, {_IDLE_END}))"
+    f"MIN({_IDLE_END}, IFNULL(hidden_at + {reading.HIDDEN_TIMEOUT_MS}, {_IDLE_END}), "
+    f"IFNULL(closed_at + {reading.CLOSED_TIMEOUT_MS}, {_IDLE_END}))"
 )
 _DUE = f"{_SELECT} WHERE ended_at IS NULL AND {_END} <= ? ORDER BY {_END} LIMIT ?"
 _PLACE = (
@@ -95,11 +95,11 @@ class Session:
     file_id: int
     invite_id: int | None
     reader: str
-    reading: Reading
+    reading: SessionReading
 
     def over(self, now: int) -> bool:
         """Whether the session has ended at ``now``, written down or not."""
-        return self.ended_at is not None or reading.ends_at(self.reading) <= now
+        return self.ended_at is not None or reading.session_end(self.reading) <= now
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class Place:
 
 def _session(row: tuple[Any, ...]) -> Session:
     session_id, part, ended_at, file_id, invite_id, reader, klass, reason, prefetched, *rest = row
-    state = Reading(klass, reason, bool(prefetched), *rest)
+    state = SessionReading(klass, reason, bool(prefetched), *rest)
     return Session(session_id, part, ended_at, file_id, invite_id, reader, state)
 
 
@@ -150,7 +150,7 @@ def due(rt: Runtime, now: int, limit: int) -> list[Session]:
     return [_session(row) for row in rt.db.rows(_DUE, (now, limit))]
 
 
-def insert(rt: Runtime, place: Place, state: Reading) -> Session:
+def insert(rt: Runtime, place: Place, state: SessionReading) -> Session:
     """Store a new session."""
     rt.db.execute(_INSERT, (rt.uuid(), *vars(place).values(), *state))
     row = rt.db.row("SELECT last_insert_rowid()")
@@ -159,18 +159,18 @@ def insert(rt: Runtime, place: Place, state: Reading) -> Session:
 
 
 def add(
-    rt: Runtime, session: Session, beacon: Beacon, now: int, last_page: int, neighbors: Callable[[], Sequence[str]]
+    rt: Runtime, session: Session, beacon: BeaconBody, now: int, last_page: int, neighbors: Callable[[], Sequence[str]]
 ) -> None:
     """Fold ``beacon`` into ``session``, whose reader is shown no page after ``last_page``, and count its view when that
     is due; a beacon heard before changes nothing. ``neighbors``: the names of all readers at the sender's address."""
     if _heard(rt, session, beacon):
         return
-    state, pages = reading.fold(session.reading, beacon, now, last_page)
+    state, pages = reading.fold_beacon(session.reading, beacon, now, last_page)
     if state.klass == "burst" and _has_room(rt, session, now, neighbors()):
-        state = reading.count(state, now)
+        state = reading.mark_counted(state, now)
     accepted = [(page.page, page.ms, page.views, page.back) for page in pages if page.ms or page.views]
     if beacon.seq < BEACONS_KEPT:
-        texts = reading.stored_text(beacon), reading.COMPACT(accepted)
+        texts = reading.serialize_beacon(beacon), reading.encode_compact(accepted)
         rt.db.execute(_KEEP, (session.id, beacon.seq, now, *texts))
     else:
         for page in accepted:
@@ -199,10 +199,10 @@ def end(rt: Runtime, session: Session) -> None:
     """Write down that ``session`` has ended, at the moment the rule says; a counted one enters the feed, the record
     of events and the sums of its file, of the others their class is counted. It happens once: the times of its beacons
     stay, and are not added again."""
-    ended_at = reading.ends_at(session.reading)
+    ended_at = reading.session_end(session.reading)
     rt.db.execute(_ADD_PAGES_OF_BEACONS, (session.id,))
     rt.db.execute(_CUT_VIEWS, (session.reading.turns + 1, session.id))
-    seen, furthest = rt.db.rows(_SUM_UP, (session.id, reading.SEEN_MS))[0]
+    seen, furthest = rt.db.rows(_SUM_UP, (session.id, reading.MIN_SEEN_MS))[0]
     rt.db.execute(_CLOSE, (ended_at, seen, furthest, session.id))
     if session.reading.counted_at is not None:
         rt.db.execute(_APPEND_TO_FEED, (session.id,))
@@ -216,7 +216,7 @@ def _tell(rt: Runtime, session: Session, ended_at: int) -> None:
     """What was not counted, an owner's preview too, is no event."""
     ((uuid, seen, time_ms, variant_id, variant, label),) = rt.db.rows(_TOLD, (session.id,))
     read = {"pagesViewed": seen, "timeMs": time_ms, "sessionId": uuid}
-    extras = present({**read, "variantUuid": variant, "variantLabel": label})
+    extras = drop_none({**read, "variantUuid": variant, "variantLabel": label})
     activity.record(rt, session.file_id, "file.viewed", extras, at=ended_at, variant_id=variant_id)
 
 
@@ -225,14 +225,14 @@ def forget_uncounted(rt: Runtime, ended_by: int, limit: int) -> int:
     return rt.db.execute(_FORGET_UNCOUNTED, (ended_by, limit))
 
 
-def _heard(rt: Runtime, session: Session, beacon: Beacon) -> bool:
+def _heard(rt: Runtime, session: Session, beacon: BeaconBody) -> bool:
     if beacon.seq > session.reading.last_seq:
         return False
     # One that is not kept cannot be told from a replayed one, so it must be the newest.
     return beacon.seq >= BEACONS_KEPT or rt.db.row(_HEARD, (session.id, beacon.seq)) is not None
 
 
-def _save(rt: Runtime, session: Session, state: Reading) -> None:
+def _save(rt: Runtime, session: Session, state: SessionReading) -> None:
     rt.db.execute(
         _SAVE,
         (

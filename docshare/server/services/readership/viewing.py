@@ -6,15 +6,15 @@ What counts and for how long is decided in ``rules/reading.py``; rows are writte
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from docshare.contract.limits import MINUTE, READER_SALT_MS, UNCOUNTED_KEPT_MS, RatePolicy
+from docshare.contract.limits import MINUTE, READER_SALT_MS, UNCOUNTED_RETENTION_MS, RatePolicy
 from docshare.contract.problems import Problem
 from docshare.server.http.rate_limits import address_key
 from docshare.server.rules import reading, view_token
-from docshare.server.rules.agents import BROWSERS, describe
-from docshare.server.rules.identity import reader_of
-from docshare.server.rules.page_window import Window
-from docshare.server.rules.reading import Beacon
-from docshare.server.rules.view_token import Opening
+from docshare.server.rules.agents import BROWSERS, parse_user_agent
+from docshare.server.rules.identity import reader_key
+from docshare.server.rules.page_window import PageWindow
+from docshare.server.rules.reading import BeaconBody
+from docshare.server.rules.view_token import PageLoad
 from docshare.server.runtime import Runtime
 from docshare.server.services.links import entry, links
 from docshare.server.services.links.links import Link
@@ -26,7 +26,7 @@ from docshare.server.services.readership.view_sessions import Place, Session
 # A view cannot be proven, so making views up is made slow; an office of hundreds behind one address still fits.
 SESSION_STARTS = RatePolicy("sessions", 300, 10 * MINUTE, "address")
 
-LONGEST_BEACON = reading.LONGEST_BODY  # bytes
+LONGEST_BEACON = reading.MAX_BODY_BYTES  # bytes
 
 _SECRET = "view-token-2"  # noqa: S105 - a name; it changes whenever the fields of the token do
 _END_BATCH = 200  # sessions ended, or deleted, in one transaction
@@ -62,9 +62,9 @@ def prepare(rt: Runtime) -> None:
     instance_secret(rt, _SECRET)
 
 
-def token_for(rt: Runtime, link: Link, window: Window, facts: PageFacts) -> str:
+def token_for(rt: Runtime, link: Link, window: PageWindow, facts: PageFacts) -> str:
     """The signed token under which one load of the share page of ``link``, showing ``window``, reports its reading."""
-    opening = Opening(
+    opening = PageLoad(
         public_id=link.public_id,
         content_version=link.file.content_version,
         issued_at=rt.clock(),
@@ -76,7 +76,7 @@ def token_for(rt: Runtime, link: Link, window: Window, facts: PageFacts) -> str:
         referrer=facts.referrer,
         prefetched=facts.prefetched,
     )
-    return view_token.sign(instance_secret(rt, _SECRET), opening)
+    return view_token.sign_token(instance_secret(rt, _SECRET), opening)
 
 
 def hear(rt: Runtime, name: str, body: bytes, sender: Sender) -> None:
@@ -91,10 +91,10 @@ def hear(rt: Runtime, name: str, body: bytes, sender: Sender) -> None:
     ``gone`` for a dead one, ``conflict`` when the session is over (the reader's browser then begins its next one),
     ``rate_limited`` when one network starts too many.
     """
-    token, beacon = reading.parse_body(body, sender.prefetch)
+    token, beacon = reading.parse_beacon_request(body, sender.prefetch)
     now = rt.clock()
     opening = _opening(rt, name, token, now)
-    beacon = reading.in_document(beacon, opening.pages_before)
+    beacon = reading.to_document_pages(beacon, opening.pages_before)
     last_page = opening.pages_before + opening.pages
     with rt.db.write():
         # Asked again for each beacon: a revoked variant, like a trashed file, ends its sessions at once.
@@ -107,9 +107,9 @@ def hear(rt: Runtime, name: str, body: bytes, sender: Sender) -> None:
         if session is not None:
             if session.over(now):
                 raise _over()
-            if reading.too_many(beacon, now - session.reading.earliest_at):
+            if reading.is_over_rate(beacon, now - session.reading.earliest_at):
                 return
-        elif reading.too_many(beacon, now - opening.issued_at):
+        elif reading.is_over_rate(beacon, now - opening.issued_at):
             return
         else:
             _limit_starts(rt, sender)
@@ -132,7 +132,7 @@ def _end_batch(rt: Runtime, now: int) -> int:
 
 def forget_uncounted(rt: Runtime) -> int:
     """Delete the sessions that ended 90 days ago and were not counted, with their beacons. Returns how many."""
-    ended_by = rt.clock() - UNCOUNTED_KEPT_MS
+    ended_by = rt.clock() - UNCOUNTED_RETENTION_MS
     return in_batches(rt, _END_BATCH, lambda: view_sessions.forget_uncounted(rt, ended_by, _END_BATCH))
 
 
@@ -148,8 +148,8 @@ def forget_salts(rt: Runtime) -> int:
         return rt.db.execute("DELETE FROM reader_salts WHERE created_at <= ?", (rt.clock() - READER_SALT_MS,))
 
 
-def _opening(rt: Runtime, name: str, token: str, now: int) -> Opening:
-    opening = view_token.read(instance_secret(rt, _SECRET), token)
+def _opening(rt: Runtime, name: str, token: str, now: int) -> PageLoad:
+    opening = view_token.verify_token(instance_secret(rt, _SECRET), token)
     if opening is None or opening.public_id != name or now - opening.issued_at > view_token.LIFETIME_MS:
         raise Problem("forbidden", "The page is too old to report its reading; load it again.")
     return opening
@@ -174,12 +174,12 @@ def _limit_starts(rt: Runtime, sender: Sender) -> None:
         raise Problem("rate_limited", "Too many readers from one address at once.", headers=retry)
 
 
-def _start(rt: Runtime, opening: Opening, link: Link, beacon: Beacon, sender: Sender, now: int) -> Session:
+def _start(rt: Runtime, opening: PageLoad, link: Link, beacon: BeaconBody, sender: Sender, now: int) -> Session:
     last = view_sessions.last_of_load(rt, opening.nonce)
     earliest = opening.issued_at
     if last is not None:
         earliest = max(earliest, _make_way(rt, last, beacon, now))
-    agent = describe(sender.user_agent)
+    agent = parse_user_agent(sender.user_agent)
     viewer = viewers.find(rt, link, sender.viewer_token(link))
     email, name = viewers.person(viewer, link)
     place = Place(
@@ -188,7 +188,7 @@ def _start(rt: Runtime, opening: Opening, link: Link, beacon: Beacon, sender: Se
         file_id=link.file.id,
         content_version=opening.content_version,
         total_pages=_pages_of(rt, link, opening.content_version),
-        reader=reader_of(_salt(rt, link.file.id, now), sender.address, agent.browser),
+        reader=reader_key(_salt(rt, link.file.id, now), sender.address, agent.browser),
         country=sender.country,
         device=agent.device,
         browser=agent.browser,
@@ -202,11 +202,11 @@ def _start(rt: Runtime, opening: Opening, link: Link, beacon: Beacon, sender: Se
         name=name,
         shown_pages=opening.pages,
     )
-    state = reading.begin(now, earliest, agent.program, opening.prefetched)
+    state = reading.begin_reading(now, earliest, agent.program, opening.prefetched)
     return view_sessions.insert(rt, place, state)
 
 
-def _make_way(rt: Runtime, last: Session, beacon: Beacon, now: int) -> int:
+def _make_way(rt: Runtime, last: Session, beacon: BeaconBody, now: int) -> int:
     """End ``last``, the session of the same load that comes before ``beacon``'s; returns when that was.
 
     Raises ``conflict`` while ``last`` is still going on, so that one load cannot claim many views at once.
@@ -215,7 +215,7 @@ def _make_way(rt: Runtime, last: Session, beacon: Beacon, now: int) -> int:
         raise _over()
     if last.ended_at is None:
         view_sessions.end(rt, last)
-    return reading.ends_at(last.reading)
+    return reading.session_end(last.reading)
 
 
 def _pages_of(rt: Runtime, link: Link, content_version: int) -> int:
@@ -228,7 +228,7 @@ def _pages_of(rt: Runtime, link: Link, content_version: int) -> int:
 def _readers_at(rt: Runtime, link: Link, address: str, now: int) -> list[str]:
     """The names that readers of ``link`` at ``address`` have, one for each browser."""
     salt = _salt(rt, link.file.id, now)
-    return [reader_of(salt, address, browser) for browser in BROWSERS]
+    return [reader_key(salt, address, browser) for browser in BROWSERS]
 
 
 def _salt(rt: Runtime, file_id: int, now: int) -> bytes:

@@ -167,7 +167,7 @@ def _no_delivery() -> Problem:
 def _row(found: tuple[Any, ...]) -> DeliveryRow:
     ident, event, created_at, next_at, delivered_at, attempts = found
     tried = [AttemptRow._make(attempt) for attempt in json.loads(attempts)]
-    return DeliveryRow(ident, event, created_at, rules.state(next_at, delivered_at), next_at, tried)
+    return DeliveryRow(ident, event, created_at, rules.delivery_state(next_at, delivered_at), next_at, tried)
 
 
 def _anybodys(found: tuple[Any, ...]) -> Anybodys:

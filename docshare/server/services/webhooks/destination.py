@@ -2,9 +2,9 @@
 
 from functools import lru_cache
 
-from docshare.server.outbound.addresses import Permit
+from docshare.server.outbound.addresses import AddressPolicy
 from docshare.server.outbound.failures import OutboundError
-from docshare.server.outbound.targets import Target
+from docshare.server.outbound.targets import OutboundTarget
 from docshare.server.rules import webhook_url as rules
 from docshare.server.runtime import Runtime
 from docshare.server.services.operations import slots
@@ -13,16 +13,16 @@ _LOOK_UP_S = 2.0  # a thread of the server waits
 _SEAT_S = 0.25  # far longer than lookups take that nobody drags out
 
 
-def target_of(rt: Runtime, url: object, *, listener: bool = False) -> tuple[Target, Permit]:
+def target_of(rt: Runtime, url: object, *, listener: bool = False) -> tuple[OutboundTarget, AddressPolicy]:
     """The target of ``url``, and the permit by which the addresses of its host are judged when they are known.
 
     Parameters: ``listener`` for one of ``docshare webhooks listen``, which is on this machine and nowhere else. Raises
     ``bad_request``.
     """
-    return rules.judge(url, rules.LOOPBACK if listener else _allowed(rt.config.webhook_allow))
+    return rules.vet_url(url, rules.LOOPBACK if listener else _allowed(rt.config.webhook_allow))
 
 
-def registered(rt: Runtime, url: object) -> Target:
+def registered(rt: Runtime, url: object) -> OutboundTarget:
     """The target of ``url``, which is to be registered, after a look at where its host is now.
 
     Raises ``bad_request``, also where the host is not found, and ``unavailable`` while too many are looked up.
@@ -32,10 +32,10 @@ def registered(rt: Runtime, url: object) -> Target:
         with slots.taken(rt.outbound.lookups, "Too many hosts are being looked up now.", wait_s=_SEAT_S):
             rt.outbound.vet(target, permit, deadline_s=_LOOK_UP_S)
     except OutboundError as error:
-        raise rules.refused(target) from error
+        raise rules.target_problem(target) from error
     return target
 
 
 @lru_cache(maxsize=16)
-def _allowed(entries: tuple[str, ...]) -> rules.Allowed:
+def _allowed(entries: tuple[str, ...]) -> rules.AllowedHosts:
     return rules.parse_allowed(entries)

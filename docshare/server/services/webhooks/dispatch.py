@@ -11,7 +11,7 @@ from typing import NamedTuple
 from docshare.contract.webhooks import DISABLE_AFTER, retry_delay
 from docshare.server.logs import LOGGER
 from docshare.server.rules import deliveries as rules
-from docshare.server.rules.deliveries import Due, Lane
+from docshare.server.rules.deliveries import DeliveryLane, DueDelivery
 from docshare.server.runtime import Runtime
 from docshare.server.services.operations import mail, unsubscribe
 from docshare.server.services.webhooks import send as posting
@@ -50,7 +50,7 @@ WITH RECURSIVE queued(webhook_id) AS (
 SELECT COALESCE(w.last_delivery_at, 0), d.next_at, d.id, w.account_id, w.peer, w.id
 FROM queued CROSS JOIN webhooks w ON w.id = queued.webhook_id CROSS JOIN deliveries d ON d.id IN (
     SELECT id FROM deliveries WHERE webhook_id = w.id AND next_at <= ?1 AND claimed_at IS NULL
-    ORDER BY next_at, id LIMIT {rules.PER_WEBHOOK}
+    ORDER BY next_at, id LIMIT {rules.MAX_PER_WEBHOOK}
 )
 WHERE w.disabled_at IS NULL AND (w.listens_until IS NULL OR w.listens_until > ?1)
 """  # noqa: S608 - a number from the rules
@@ -90,12 +90,12 @@ def claim(rt: Runtime, free: int) -> list[Letter]:
     """Claim the deliveries whose turn it is, ``free`` at most: nobody else gets them until they are booked."""
     now = rt.clock()
     found = rt.db.rows(_DUE, (now,))
-    due = [Due(served_at, next_at, ident, Lane(*lane)) for served_at, next_at, ident, *lane in found]
+    due = [DueDelivery(served_at, next_at, ident, DeliveryLane(*lane)) for served_at, next_at, ident, *lane in found]
     if not due:
         return []
     with rt.db.write():
-        in_flight = [Lane._make(found) for found in rt.db.rows(_IN_FLIGHT)]
-        picked = rules.pick(due, in_flight, free)
+        in_flight = [DeliveryLane._make(found) for found in rt.db.rows(_IN_FLIGHT)]
+        picked = rules.select_deliveries(due, in_flight, free)
         return [_letter(rt, row.id, now) for row in picked if rt.db.execute(_CLAIM, (now, row.id))]
 
 
@@ -157,4 +157,4 @@ def _book(rt: Runtime, sent: Sent, now: int) -> None:
 def _tell_owner(rt: Runtime, webhook_id: int) -> None:
     ((uuid, peer, email, account_id),) = rt.db.rows(_OWNER, (webhook_id,))
     LOGGER.warning("webhook disabled", extra={"webhook": uuid})
-    mail.enqueue(rt, email, *rules.disabled_mail(peer, uuid), notice=(account_id, unsubscribe.WEBHOOKS))
+    mail.enqueue(rt, email, *rules.render_disabled_mail(peer, uuid), notice=(account_id, unsubscribe.WEBHOOKS))

@@ -11,8 +11,8 @@ from docshare.contract.problems import Problem
 from docshare.contract.signing import sign
 from docshare.contract.webhooks import ATTEMPT_HEADER, CONTENT_TYPE, EVENT_HEADER, ID_HEADER, TIMEOUT_MS
 from docshare.server.logs import LOGGER
-from docshare.server.outbound.exchange import Request
-from docshare.server.outbound.failures import OutboundError, Redirected
+from docshare.server.outbound.exchange import OutboundRequest
+from docshare.server.outbound.failures import OutboundError, OutboundRedirect
 from docshare.server.runtime import Runtime
 from docshare.server.services.webhooks import destination
 
@@ -63,7 +63,7 @@ def post(rt: Runtime, receiver: Receiver, *, event: str, body: str, delivery: st
         status = _exchange(rt, receiver, body, names)
         if status not in _SUCCESS:
             error = f"The receiver answered with status {status}."
-    except Redirected as redirect:
+    except OutboundRedirect as redirect:
         status, error = redirect.status, f"The receiver {redirect}."
     except OutboundError as failure:
         error = f"The receiver {failure}."
@@ -80,12 +80,12 @@ def _exchange(rt: Runtime, receiver: Receiver, body: str, names: dict[str, str])
     target, permit = destination.target_of(rt, receiver.url, listener=receiver.listens)
     headers = {"Content-Type": CONTENT_TYPE, "User-Agent": rt.config.webhook_user_agent, **names}
     if receiver.format == "slack":
-        content = _encoded(slack.message(json.loads(body), rt.config.base_url))
+        content = _encoded(slack.render_message(json.loads(body), rt.config.base_url))
     else:
         content = body.encode()
         headers[rt.config.signature_header] = sign(_secret(rt, receiver), content, rt.clock())
     with rt.outbound.exchange(
-        Request(target, "POST", headers, content), permit, deadline_s=TIMEOUT_MS / SECOND
+        OutboundRequest(target, "POST", headers, content), permit, deadline_s=TIMEOUT_MS / SECOND
     ) as answer:
         # The status is the answer. The rest is heard out, up to a point, so that the receiver sees no broken line.
         with suppress(OutboundError):

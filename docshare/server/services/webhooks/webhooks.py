@@ -69,7 +69,7 @@ def create(rt: Runtime, caller: Caller, body: Mapping[str, Any]) -> Created:
     is not the caller's), ``unavailable`` (many such hosts are being looked up) and ``unauthorized`` (a key that was
     revoked meanwhile).
     """
-    wish = rules.read_create(body)
+    wish = rules.parse_create(body)
     destination.target_of(rt, wish.url)  # what is wrong with the address itself is told before anything is looked up
     with rt.db.snapshot():
         _scope(rt, caller, wish.file)
@@ -141,7 +141,7 @@ def try_out(rt: Runtime, receiver: Receiver, account_id: int | None, file_id: in
     Raises ``unavailable`` where too many others are running for as long as a test may take.
     """
     file = rt.db.row(_A_FILE, (account_id, file_id, file_id))
-    envelope = rules.trial((file[0], file[1]) if file else None, rt.clock())
+    envelope = rules.build_test_event((file[0], file[1]) if file else None, rt.clock())
     body = json.dumps(envelope, ensure_ascii=False, separators=(",", ":"))
     with slots.shared(rt.outbound.trials, account_id, "Too many webhooks are being tested now.", wait_s=_TRIAL_WAIT_S):
         return send.post(rt, receiver, event=TEST_KIND, body=body, delivery=rt.uuid(), attempt=1)
@@ -167,4 +167,4 @@ def _scope(rt: Runtime, caller: Caller, name: str | None) -> int | None:
 
 def _require_place(rt: Runtime, caller: Caller) -> None:
     found = rt.db.row(_COUNT, (caller.account_id,))
-    rules.require_place(found[0] if found else 0)
+    rules.require_webhook_slot(found[0] if found else 0)

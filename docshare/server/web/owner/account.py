@@ -17,136 +17,144 @@ from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.oauth import grants
 from docshare.server.services.operations import unsubscribe
 from docshare.server.web.owner import plan_words
-from docshare.server.web.owner.desk import Owner, done, form, page, shown
+from docshare.server.web.owner.desk import (
+    SignedInOwner,
+    owner_form,
+    owner_page,
+    redirect_with_message,
+    render_owner_page,
+)
 
 blueprint = Blueprint("owner_account", __name__)
 
-_HERE = "/account"
+_PATH = "/account"
 _Row = Mapping[str, Any]
 
 
-@blueprint.get(_HERE)
-@page
-def show(owner: Owner) -> AnyResponse:
+@blueprint.get(_PATH)
+@owner_page
+def show(owner: SignedInOwner) -> AnyResponse:
     """The whole page."""
-    return _page(owner)
+    return _render_page(owner)
 
 
 @blueprint.post("/account/name")
-@form
-def rename(owner: Owner) -> AnyResponse:
+@owner_form
+def rename(owner: SignedInOwner) -> AnyResponse:
     """Take another name; the e-mail address stays."""
     name = request.form.get("name", "")
     try:
         accounts.rename(rt(), owner.caller.account_id, name)
     except Problem as problem:
-        return _page(owner, problem, name=name)
-    return done(_HERE, "Your name was changed.")
+        return _render_page(owner, problem, name=name)
+    return redirect_with_message(_PATH, "Your name was changed.")
 
 
 @blueprint.post("/account/keys")
-@form
-def create_key(owner: Owner) -> AnyResponse:
+@owner_form
+def create_key(owner: SignedInOwner) -> AnyResponse:
     """Make an API key. This very answer shows it, and nothing else ever does."""
     name = request.form.get("key_name", "")
     try:
         made = accounts.create_key(rt(), owner.caller.email, name)
     except Problem as problem:
-        return _page(owner, problem, key_name=name)
-    return _page(owner, new_key=made.key)
+        return _render_page(owner, problem, key_name=name)
+    return _render_page(owner, new_key=made.key)
 
 
 @blueprint.post("/account/keys/<uuid>/revoke")
-@form
-def revoke_key(owner: Owner, uuid: str) -> AnyResponse:
+@owner_form
+def revoke_key(owner: SignedInOwner, uuid: str) -> AnyResponse:
     """Make one of the account's keys useless. 404 for another's."""
     row = accounts.revoke_key(rt(), uuid, owner.caller.account_id)
-    return done(_HERE, f"The key {row['name']} is revoked. Whatever used it is refused from now on.")
+    return redirect_with_message(_PATH, f"The key {row['name']} is revoked. Whatever used it is refused from now on.")
 
 
 @blueprint.post("/account/apps/<uuid>/revoke")
-@form
-def revoke_app(owner: Owner, uuid: str) -> AnyResponse:
+@owner_form
+def revoke_app(owner: SignedInOwner, uuid: str) -> AnyResponse:
     """Take back what an app was granted. 404 for another's."""
     if not grants.revoke_app(rt(), owner.caller.account_id, uuid):
         raise Problem("not_found", "There is no such app.", hint="It may have been revoked before.")
-    return done(_HERE, "The app has no access any more.")
+    return redirect_with_message(_PATH, "The app has no access any more.")
 
 
 @blueprint.post("/account/sessions/end")
-@form
-def end_sessions(owner: Owner) -> AnyResponse:
+@owner_form
+def end_sessions(owner: SignedInOwner) -> AnyResponse:
     """Sign out everywhere but here."""
     ended = sign_in.end_others(rt(), owner.caller)
-    return done(_HERE, f"Signed out of {words.plural(ended, 'other browser')}.")
+    return redirect_with_message(_PATH, f"Signed out of {words.format_plural(ended, 'other browser')}.")
 
 
 @blueprint.post("/account/password")
-@form
-def set_password(owner: Owner) -> AnyResponse:
+@owner_form
+def set_password(owner: SignedInOwner) -> AnyResponse:
     """Set or change the password; other browsers are signed out."""
     try:
         passwords.change(rt(), owner.caller, request.form.get("password", ""))
     except Problem as problem:
-        return _page(owner, problem)
-    return done(_HERE, "The password is set. Every other browser was signed out.")
+        return _render_page(owner, problem)
+    return redirect_with_message(_PATH, "The password is set. Every other browser was signed out.")
 
 
 @blueprint.post("/account/password/remove")
-@form
-def remove_password(owner: Owner) -> AnyResponse:
+@owner_form
+def remove_password(owner: SignedInOwner) -> AnyResponse:
     """Let sign-in links be the only way in."""
     passwords.remove(rt(), owner.caller)
-    return done(_HERE, "The password is removed. Every other browser was signed out.")
+    return redirect_with_message(_PATH, "The password is removed. Every other browser was signed out.")
 
 
-def _muted(caller: Caller) -> list[str]:
+def _list_muted(caller: Caller) -> list[str]:
     """The kinds of notices that are switched off."""
     return [] if caller.account_id is None else unsubscribe.muted(rt(), caller.account_id)
 
 
-def _page(owner: Owner, problem: Problem | None = None, **typed: str) -> Response:
+def _render_page(owner: SignedInOwner, problem: Problem | None = None, **typed: str) -> Response:
     """The page. ``problem``: why a form was refused; ``typed``: what it held, or the ``new_key`` that was made."""
     caller = owner.caller
     others = sign_in.count_others(rt(), caller)
-    return shown(
+    return render_owner_page(
         owner,
         "account.html",
         "account",
         status=problem.status if problem else 200,
         problem=problem,
         typed=typed,
-        plan=plan_words.told(rt(), caller),
-        keys=_keys(caller),
-        apps=_apps(caller),
-        muted=[(unsubscribe.NOTICES[kind], unsubscribe.link(rt(), caller.account_id, kind)) for kind in _muted(caller)],
+        plan=plan_words.describe_plan(rt(), caller),
+        keys=_list_keys(caller),
+        apps=_list_apps(caller),
+        muted=[
+            (unsubscribe.NOTICES[kind], unsubscribe.link(rt(), caller.account_id, kind)) for kind in _list_muted(caller)
+        ],
         has_password=passwords.is_set(rt(), caller),
         least=ACCOUNT_PASSWORD_CHARS,
         most=PASSWORD_BYTES,
-        others=words.plural(others, "other browser") if others else "no other",
-        since=words.day_of(caller.created_at),
-        kept=plan_words.kept(caller.plan),
+        others=words.format_plural(others, "other browser") if others else "no other",
+        since=words.format_date(caller.created_at),
+        kept=plan_words.list_retention_rules(caller.plan),
     )
 
 
-def _keys(caller: Caller) -> list[_Row]:
+def _list_keys(caller: Caller) -> list[_Row]:
     """The keys that stand, newest first."""
     rows = accounts.list_keys(rt(), caller.email)
-    return [{**row, "created": _day(row["createdAt"])} for row in reversed(rows) if "revokedAt" not in row]
+    return [{**row, "created": _format_day(row["createdAt"])} for row in reversed(rows) if "revokedAt" not in row]
 
 
-def _apps(caller: Caller) -> list[_Row]:
+def _list_apps(caller: Caller) -> list[_Row]:
     return [
         {
             **row,
             "may": [SCOPES[scope] for scope in row["scopes"]],
-            "since": _day(row["createdAt"]),
-            "used": _day(row["lastUsedAt"]),
+            "since": _format_day(row["createdAt"]),
+            "used": _format_day(row["lastUsedAt"]),
         }
         for row in grants.list_apps(rt(), caller.account_id)
     ]
 
 
-def _day(instant: str) -> str:
+def _format_day(instant: str) -> str:
     millis = parse_instant(instant)
-    return "" if millis is None else words.day_of(millis)
+    return "" if millis is None else words.format_date(millis)

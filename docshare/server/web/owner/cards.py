@@ -3,18 +3,18 @@
 from dataclasses import dataclass
 from typing import Any
 
-from docshare.report.words import day_of, plural
+from docshare.report.words import format_date, format_plural
 from docshare.server.api.represent import resources
-from docshare.server.pdf.pages import WIDTHS
+from docshare.server.pdf.pages import PAGE_WIDTHS
 from docshare.server.services.files.files import FileRow
 from docshare.server.services.files.library import Entry
 from docshare.server.web.owner import wording
 
-_WIDTH = min(WIDTHS)  # pixels
+_WIDTH = min(PAGE_WIDTHS)  # pixels
 
 
 @dataclass(frozen=True)
-class Card:
+class FileCard:
     """``file``: the File object of the API; ``picture``: address of its first page's image, None where none is served
     any more; ``facts``: in one line; ``flags``: what is special about its link; ``ended``: why it opens for no
     reader, or ""."""
@@ -26,39 +26,41 @@ class Card:
     ended: str
 
 
-def card(base_url: str, entry: Entry, now: int) -> Card:
+def build_card(base_url: str, entry: Entry, now: int) -> FileCard:
     """The card of ``entry`` at ``now`` (ms)."""
     row, state, frozen = entry
-    file = resources.file(base_url, row)
+    file = resources.file_object(base_url, row)
     # The owner is asked for nothing and sees the whole document, so this is its own first page.
     picture = f"/{row.short_id}/pages/1-{_WIDTH}.jpg?v={row.content_version}" if state == "live" else None
-    return Card(file, picture, _facts(row, now), _flags(file, row, state), _ended(row, state, frozen))
+    return FileCard(
+        file, picture, _list_facts(row, now), _list_flags(file, row, state), _describe_end(row, state, frozen)
+    )
 
 
-def _facts(row: FileRow, now: int) -> list[str]:
+def _list_facts(row: FileRow, now: int) -> list[str]:
     return [
-        plural(row.total_pages, "page"),
-        wording.size(row.size),
-        plural(row.view_count, "view"),
-        f"shared {wording.ago(row.created_at, now)}",
+        format_plural(row.total_pages, "page"),
+        wording.format_size(row.size),
+        format_plural(row.view_count, "view"),
+        f"shared {wording.format_age(row.created_at, now)}",
     ]
 
 
-def _ended(row: FileRow, state: str, frozen: bool) -> str:
+def _describe_end(row: FileRow, state: str, frozen: bool) -> str:
     if frozen:
         return "On hold: the operator reviews it"
     if state == "burned":
         return "Used up"
-    return f"Expired {day_of(row.delete_at)}" if state == "expired" and row.delete_at is not None else ""
+    return f"Expired {format_date(row.delete_at)}" if state == "expired" and row.delete_at is not None else ""
 
 
-def _flags(file: dict[str, Any], row: FileRow, state: str) -> list[str]:
+def _list_flags(file: dict[str, Any], row: FileRow, state: str) -> list[str]:
     """In the order in which a reader meets them."""
     asks = file["requireEmail"] or "gateFields" in file or "gateDomains" in file
     window = file.get("pageRange")
     named = {
         f"/{row.slug}": row.slug is not None,
-        f"Expires {day_of(row.delete_at or 0)}": state == "live" and row.delete_at is not None,
+        f"Expires {format_date(row.delete_at or 0)}": state == "live" and row.delete_at is not None,
         "Password": file["protected"],
         "Asks who reads": asks,
         f"{row.views_consumed} of {row.view_limit} openings used": row.view_limit is not None and state != "burned",

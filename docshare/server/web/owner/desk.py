@@ -21,74 +21,79 @@ from docshare.server.services.accounts.callers import Caller
 from docshare.server.web import csrf, returning, troubles
 from docshare.server.web.sign_in import session_cookie
 
-_DONE, _SEAL = "done", "by"  # the parameters by which a page says what the form before it did
-_LONGEST = 200
+_MESSAGE_PARAMETER, _SIGNATURE_PARAMETER = (
+    "done",
+    "by",
+)  # the parameters by which a page says what the form before it did
+_MAX_MESSAGE_CHARS = 200
 
 
 @dataclass(frozen=True)
-class Owner:
+class SignedInOwner:
     """Whoever is signed in: as a ``caller`` of services, and the ``csrf`` token that their forms must carry."""
 
     caller: Caller
     csrf: str
 
 
-def page(view: Callable[..., AnyResponse]) -> Callable[..., AnyResponse]:
+def owner_page(view: Callable[..., AnyResponse]) -> Callable[..., AnyResponse]:
     """``view`` for whoever is signed in; everybody else is asked to sign in, and comes back. Problems become pages."""
 
     @wraps(view)
     def guarded(**names: Any) -> AnyResponse:
-        owner = signed_in()
+        owner = find_owner()
         if owner is None:
             return returning.ask_to_sign_in(request.full_path.rstrip("?"), "This page is for its owner.")
         try:
             return view(owner, **names)
         except Problem as problem:
-            return troubles.page(problem)
+            return troubles.render_problem_page(problem)
 
     return guarded
 
 
-def form(view: Callable[..., AnyResponse]) -> Callable[..., AnyResponse]:
+def owner_form(view: Callable[..., AnyResponse]) -> Callable[..., AnyResponse]:
     """``view`` for a form that a page of this server sent, with the token of the session. Otherwise 403, and nothing is
     changed."""
 
     @wraps(view)
     def guarded(**names: Any) -> AnyResponse:
         try:
-            csrf.require_own_page()
-            owner = signed_in()
+            csrf.require_same_origin()
+            owner = find_owner()
             if owner is None:
                 raise Problem("forbidden", "You are not signed in any more.", hint="Sign in, and repeat.")
             csrf.require_token(owner.csrf)
             return view(owner, **names)
         except Problem as problem:
-            return troubles.page(problem)
+            return troubles.render_problem_page(problem)
 
     return guarded
 
 
-def signed_in() -> Owner | None:
+def find_owner() -> SignedInOwner | None:
     """Who holds the session cookie of the running request, or None."""
     cookie = session_cookie()
     caller, holder = sign_in.caller(rt(), cookie), sign_in.signed_in(rt(), cookie)
-    return Owner(caller, holder.csrf) if caller is not None and holder is not None else None
+    return SignedInOwner(caller, holder.csrf) if caller is not None and holder is not None else None
 
 
-def shown(owner: Owner, template: str, place: str, status: int = 200, **facts: Any) -> Response:
+def render_owner_page(owner: SignedInOwner, template: str, place: str, status: int = 200, **facts: Any) -> Response:
     """The page ``template`` (below ``templates/owner``) in the frame of all owner's pages.
 
     Parameters: ``place`` of the navigation it belongs to: ``files``, ``trash``, ``webhooks`` or ``account``; ``facts``
     for the template, which also knows ``owner``, ``csrf_field`` and ``said`` (what the form before it did).
     """
-    said = request.args.get(_DONE, "")[:_LONGEST]
-    if not hmac.compare_digest(_seal(owner, said), request.args.get(_SEAL, "").encode("utf-8", "replace")):
+    said = request.args.get(_MESSAGE_PARAMETER, "")[:_MAX_MESSAGE_CHARS]
+    if not hmac.compare_digest(
+        _sign_message(owner, said), request.args.get(_SIGNATURE_PARAMETER, "").encode("utf-8", "replace")
+    ):
         said = ""  # an address that somebody else made up puts no words on these pages
     body = render_template(
         f"owner/{template}",
         owner=owner,
         place=place,
-        csrf_field=csrf.FIELD,
+        csrf_field=csrf.CSRF_FIELD,
         said=said,
         base_url=rt().config.base_url,
         forwarders=rt().forwarders.known(rt().clock()),
@@ -101,19 +106,21 @@ def shown(owner: Owner, template: str, place: str, status: int = 200, **facts: A
     return answer
 
 
-def done(path: str, words: str) -> AnyResponse:
+def redirect_with_message(path: str, words: str) -> AnyResponse:
     """On to ``path`` of this site after a form was obeyed; the page there says ``words``."""
-    owner = signed_in()
-    return redirect(path if owner is None else saying(owner, path, words), 303)
+    owner = find_owner()
+    return redirect(path if owner is None else message_url(owner, path, words), 303)
 
 
-def saying(owner: Owner, path: str, words: str) -> str:
+def message_url(owner: SignedInOwner, path: str, words: str) -> str:
     """The address of the page at ``path`` of this site that says ``words`` to ``owner``: also for a script to go on to
     after it did what a form would have done."""
-    words = words[:_LONGEST]
-    return f"{path}?{urlencode({_DONE: words, _SEAL: _seal(owner, words).decode()})}"
+    words = words[:_MAX_MESSAGE_CHARS]
+    return (
+        f"{path}?{urlencode({_MESSAGE_PARAMETER: words, _SIGNATURE_PARAMETER: _sign_message(owner, words).decode()})}"
+    )
 
 
-def _seal(owner: Owner, words: str) -> bytes:
+def _sign_message(owner: SignedInOwner, words: str) -> bytes:
     """What shows that ``words`` come from a form of this very session."""
     return hmac.digest(owner.csrf.encode(), words.encode(), "sha256")[:12].hex().encode()

@@ -3,13 +3,13 @@
 from flask import Blueprint, redirect
 from werkzeug.wrappers import Response as AnyResponse
 
-from docshare.server.web.owner.desk import Owner, page
+from docshare.server.web.owner.desk import SignedInOwner, owner_page
 
 blueprint = Blueprint("owner", __name__)
 
 
 @blueprint.get("/dashboard")
-@page
-def land(owner: Owner) -> AnyResponse:  # noqa: ARG001 - every page is somebody's
+@owner_page
+def land(owner: SignedInOwner) -> AnyResponse:  # noqa: ARG001 - every page is somebody's
     """The short way to the library."""
     return redirect("/files", 303)

@@ -5,57 +5,63 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from docshare.contract.plans import PLAN_LIMITS
 from docshare.contract.problems import Problem
-from docshare.report.words import day_of
+from docshare.report.words import format_date
 from docshare.server.http.views import rt
 from docshare.server.services.files import files, library
 from docshare.server.services.files.library import ORDERS
 from docshare.server.web.owner import wording
-from docshare.server.web.owner.cards import card
-from docshare.server.web.owner.desk import Owner, done, form, page, shown
-from docshare.server.web.owner.paging import asked_page, steps
+from docshare.server.web.owner.cards import build_card
+from docshare.server.web.owner.desk import (
+    SignedInOwner,
+    owner_form,
+    owner_page,
+    redirect_with_message,
+    render_owner_page,
+)
+from docshare.server.web.owner.paging import build_page_links, read_page_number
 
-_WORDS_CHARS = 200
+_MAX_QUERY_CHARS = 200
 
 blueprint = Blueprint("owner_library", __name__)
 
 
 @blueprint.get("/files")
-@page
-def show(owner: Owner) -> AnyResponse:
+@owner_page
+def show(owner: SignedInOwner) -> AnyResponse:
     """The files that ``?q=`` finds, in the order of ``?sort=``; what makes no sense is ignored."""
-    words = request.args.get("q", "")[:_WORDS_CHARS].strip()
+    words = request.args.get("q", "")[:_MAX_QUERY_CHARS].strip()
     order = request.args.get("sort", "")
     order = order if order in ORDERS else ORDERS[0]
-    shelf = library.shelf(rt(), owner.caller, words=words, order=order, number=asked_page())
+    shelf = library.shelf(rt(), owner.caller, words=words, order=order, number=read_page_number())
     now, base_url = rt().clock(), rt().config.base_url
     kept = {"q": words, "sort": "" if order == ORDERS[0] else order}
     limits = PLAN_LIMITS[owner.caller.plan]
-    return shown(
+    return render_owner_page(
         owner,
         "library.html",
         "files",
         shelf=shelf,
-        cards=[card(base_url, entry, now) for entry in shelf.entries],
+        cards=[build_card(base_url, entry, now) for entry in shelf.entries],
         words=words,
         order=order,
         orders=ORDERS,
-        steps=steps("/files", kept, shelf.number, shelf.pages),
+        steps=build_page_links("/files", kept, shelf.number, shelf.pages),
         most=limits.stored_bytes,
-        most_words=wording.size(limits.stored_bytes),
+        most_words=wording.format_size(limits.stored_bytes),
         has_trash=limits.trash_ms is not None,
     )
 
 
 @blueprint.get("/files/<name>/delete")
-@page
-def ask(owner: Owner, name: str) -> AnyResponse:
+@owner_page
+def ask(owner: SignedInOwner, name: str) -> AnyResponse:
     """The question before a file is deleted; ``?for-good=1`` past the trash. Raises ``not_found``."""
-    return _question(owner, name, for_good=request.args.get("for-good") == "1")
+    return _render_confirmation(owner, name, for_good=request.args.get("for-good") == "1")
 
 
 @blueprint.post("/files/<name>/delete")
-@form
-def delete(owner: Owner, name: str) -> AnyResponse:
+@owner_form
+def delete(owner: SignedInOwner, name: str) -> AnyResponse:
     """Delete a file as its owner was told: ``fate`` is ``trash`` or ``gone``. Raises ``not_found``."""
     files.owned(rt(), owner.caller, name)
     fate = request.form.get("fate")
@@ -64,17 +70,19 @@ def delete(owner: Owner, name: str) -> AnyResponse:
     if fate == "trash" and library.kept_until(rt(), owner.caller.plan) is None:
         # The plan ended while the question stood there: whoever agreed to the trash did not agree to this.
         problem = Problem("conflict", "Your plan has no trash any more.", hint="Nothing was deleted yet.")
-        return _question(owner, name, for_good=True, problem=problem)
+        return _render_confirmation(owner, name, for_good=True, problem=problem)
     place = files.delete(rt(), owner.caller, name, purge=fate == "gone")
     if place is None:
-        return done("/files", "The file is gone for good.")
-    return done("/files", f"The file is in the trash until {day_of(place.purge_at)}.")
+        return redirect_with_message("/files", "The file is gone for good.")
+    return redirect_with_message("/files", f"The file is in the trash until {format_date(place.purge_at)}.")
 
 
-def _question(owner: Owner, name: str, *, for_good: bool, problem: Problem | None = None) -> AnyResponse:
+def _render_confirmation(
+    owner: SignedInOwner, name: str, *, for_good: bool, problem: Problem | None = None
+) -> AnyResponse:
     row = files.owned(rt(), owner.caller, name)
     until = library.kept_until(rt(), owner.caller.plan)
-    return shown(
+    return render_owner_page(
         owner,
         "delete.html",
         "files",
@@ -83,6 +91,6 @@ def _question(owner: Owner, name: str, *, for_good: bool, problem: Problem | Non
         name=row.original_name,
         action=f"/files/{row.uuid}/delete",
         back="/files",
-        until=None if for_good or until is None else day_of(until),
+        until=None if for_good or until is None else format_date(until),
         has_trash=until is not None,
     )

@@ -6,11 +6,11 @@ from urllib.parse import urlencode
 
 from flask import request
 
-_MOST_DIGITS = 6
+_MAX_DIGITS = 6
 
 
 @dataclass(frozen=True)
-class Steps:
+class PageLinks:
     """Where one can go from page ``number`` of ``pages``: addresses, None at the ends."""
 
     number: int
@@ -19,13 +19,13 @@ class Steps:
     after: str | None
 
 
-def asked_page() -> int:
+def read_page_number() -> int:
     """The page that ``?page=`` of the running request asks for, from 1; the first for what is no number."""
     text = request.args.get("page", "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else 1
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS else 1
 
 
-def steps(path: str, kept: Mapping[str, str], number: int, pages: int) -> Steps:
+def build_page_links(path: str, kept: Mapping[str, str], number: int, pages: int) -> PageLinks:
     """The steps from page ``number`` of the list at ``path``, whose query keeps what is set of ``kept``."""
 
     def at(other: int) -> str | None:
@@ -34,4 +34,4 @@ def steps(path: str, kept: Mapping[str, str], number: int, pages: int) -> Steps:
         query = {name: value for name, value in kept.items() if value} | ({"page": str(other)} if other > 1 else {})
         return f"{path}?{urlencode(query)}" if query else path
 
-    return Steps(number, pages, at(number - 1), at(number + 1))
+    return PageLinks(number, pages, at(number - 1), at(number + 1))

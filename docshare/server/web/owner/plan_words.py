@@ -3,14 +3,14 @@
 from typing import NamedTuple
 
 from docshare.contract.limits import (
-    ACTIVITY_KEPT_MS,
-    BEACONS_KEPT_MS,
+    ACTIVITY_RETENTION_MS,
+    BEACON_RETENTION_MS,
     BURN_DELAY_MS,
     LOGIN_LINK_MS,
     MINUTE,
     READER_SALT_MS,
     REFRESH_TOKEN_MS,
-    UNCOUNTED_KEPT_MS,
+    UNCOUNTED_RETENTION_MS,
 )
 from docshare.contract.plans import DAY, PLAN_LIMITS, Plan
 from docshare.report import words
@@ -20,9 +20,9 @@ from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.files import files
 from docshare.server.services.operations import mail
 from docshare.server.services.webhooks import deliveries
-from docshare.server.web.owner.wording import size
+from docshare.server.web.owner.wording import format_size
 
-_INCLUDED = {
+_INCLUDED_FEATURES = {
     Plan.FREE: (
         "Links with an end date, a QR code, downloads on or off, the feed of events, webhooks, and a first look at who "
         "reads."
@@ -38,7 +38,7 @@ _INCLUDED = {
 }
 
 
-class PlanTold(NamedTuple):
+class PlanDescription(NamedTuple):
     """``slots``: file slots in use and in all; ``share``: the part that is used, 0 to 100, None without limit;
     ``stored``, ``largest``: sizes in words; ``trash``: what becomes of deleted files."""
 
@@ -51,57 +51,72 @@ class PlanTold(NamedTuple):
     trash: str
 
 
-class Kept(NamedTuple):
+class RetentionRule(NamedTuple):
     """``what`` is kept, and how ``long``."""
 
     what: str
     long: str
 
 
-def told(rt: Runtime, caller: Caller) -> PlanTold:
+def describe_plan(rt: Runtime, caller: Caller) -> PlanDescription:
     """The caller's plan, with what of it is used now."""
     limits = PLAN_LIMITS[caller.plan]
     used = files.active_count(rt, caller.account_id)
     most, stored = limits.file_slots, accounts.stored_bytes(rt, caller.account_id)
-    return PlanTold(
+    return PlanDescription(
         name=caller.plan.tier.title(),
-        included=_INCLUDED[caller.plan],
-        slots=words.plural(used, "file") if most is None else f"{used} of {words.plural(most, 'file')}",
+        included=_INCLUDED_FEATURES[caller.plan],
+        slots=words.format_plural(used, "file") if most is None else f"{used} of {words.format_plural(most, 'file')}",
         share=None if most is None else min(100 * used // most, 100),
-        stored=size(stored) if stored else "nothing",
-        largest=size(limits.stored_bytes),
-        trash=_trash(caller.plan),
+        stored=format_size(stored) if stored else "nothing",
+        largest=format_size(limits.stored_bytes),
+        trash=_describe_trash(caller.plan),
     )
 
 
-def kept(plan: Plan) -> list[Kept]:
+def list_retention_rules(plan: Plan) -> list[RetentionRule]:
     """What is kept how long, for an owner on ``plan``."""
     return [
-        Kept("Your documents", "until you delete them. " + _trash(plan)),
-        Kept(
-            "A document whose views are used up", f"its bytes are destroyed {_long(BURN_DELAY_MS)} after the last one"
+        RetentionRule("Your documents", "until you delete them. " + _describe_trash(plan)),
+        RetentionRule(
+            "A document whose views are used up",
+            f"its bytes are destroyed {_format_period(BURN_DELAY_MS)} after the last one",
         ),
-        Kept("Who read what, page by page, and what readers wrote", "as long as the document"),
-        Kept("The reports of the page that a reading is computed from", f"{_long(BEACONS_KEPT_MS)} after it ended"),
-        Kept("Visits that do not count, such as link previews, with the reason", _long(UNCOUNTED_KEPT_MS)),
-        Kept("The key by which two visits of one reader are recognised", f"replaced every {_long(READER_SALT_MS)}"),
-        Kept("Network addresses of readers", "never stored"),
-        Kept("The record of events", _long(ACTIVITY_KEPT_MS)),
-        Kept("What was sent to webhooks, and how that went", _long(deliveries.KEPT_MS)),
-        Kept("Mails that were sent", _long(mail.KEPT_MS)),
-        Kept("Being signed in here", f"{_long(sign_in.SESSION_MS)}; a sign-in link works for {_long(LOGIN_LINK_MS)}"),
-        Kept("The access of an app", f"ends {_long(REFRESH_TOKEN_MS)} after you allowed it, or when you revoke it"),
+        RetentionRule("Who read what, page by page, and what readers wrote", "as long as the document"),
+        RetentionRule(
+            "The reports of the page that a reading is computed from",
+            f"{_format_period(BEACON_RETENTION_MS)} after it ended",
+        ),
+        RetentionRule(
+            "Visits that do not count, such as link previews, with the reason", _format_period(UNCOUNTED_RETENTION_MS)
+        ),
+        RetentionRule(
+            "The key by which two visits of one reader are recognised",
+            f"replaced every {_format_period(READER_SALT_MS)}",
+        ),
+        RetentionRule("Network addresses of readers", "never stored"),
+        RetentionRule("The record of events", _format_period(ACTIVITY_RETENTION_MS)),
+        RetentionRule("What was sent to webhooks, and how that went", _format_period(deliveries.KEPT_MS)),
+        RetentionRule("Mails that were sent", _format_period(mail.KEPT_MS)),
+        RetentionRule(
+            "Being signed in here",
+            f"{_format_period(sign_in.SESSION_MS)}; a sign-in link works for {_format_period(LOGIN_LINK_MS)}",
+        ),
+        RetentionRule(
+            "The access of an app",
+            f"ends {_format_period(REFRESH_TOKEN_MS)} after you allowed it, or when you revoke it",
+        ),
     ]
 
 
-def _trash(plan: Plan) -> str:
+def _describe_trash(plan: Plan) -> str:
     trash = PLAN_LIMITS[plan].trash_ms
     if trash is None:
         return "Deleted files are destroyed at once."
-    return f"Deleted files can be restored for {_long(trash)}."
+    return f"Deleted files can be restored for {_format_period(trash)}."
 
 
-def _long(millis: int) -> str:
+def _format_period(millis: int) -> str:
     if millis >= DAY:
-        return words.plural(millis // DAY, "day")
-    return words.plural(millis // MINUTE, "minute")
+        return words.format_plural(millis // DAY, "day")
+    return words.format_plural(millis // MINUTE, "minute")

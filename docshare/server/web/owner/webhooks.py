@@ -22,17 +22,23 @@ from docshare.server.services.operations import slots
 from docshare.server.services.webhooks import deliveries, webhooks
 from docshare.server.services.webhooks.deliveries import AttemptRow, DeliveryRow
 from docshare.server.services.webhooks.webhooks import Created, WebhookRow
-from docshare.server.web.owner.desk import Owner, done, form, page, shown
+from docshare.server.web.owner.desk import (
+    SignedInOwner,
+    owner_form,
+    owner_page,
+    redirect_with_message,
+    render_owner_page,
+)
 
 blueprint = Blueprint("owner_webhooks", __name__)
 
-_HERE = "/webhooks"
-_FORMAT_WORDS = {"json": "JSON, signed", "slack": "A Slack message"}
-_FILES = 200  # offered for a webhook of one file; any other can be named by its address
-_LOGGED = 100
+_PATH = "/webhooks"
+_FORMAT_LABELS = {"json": "JSON, signed", "slack": "A Slack message"}
+_MAX_FILES = 200  # offered for a webhook of one file; any other can be named by its address
+_LOG_LENGTH = 100
 
 
-class Hook(NamedTuple):
+class WebhookEntry(NamedTuple):
     """A webhook in words; ``file`` the name of the one it is for, or empty; ``last`` how its last delivery went."""
 
     uuid: str
@@ -47,7 +53,7 @@ class Hook(NamedTuple):
     last: str
 
 
-class Sent(NamedTuple):
+class DeliveryEntry(NamedTuple):
     """A delivery in words. ``again``: whether it can be sent once more."""
 
     id: int
@@ -59,39 +65,41 @@ class Sent(NamedTuple):
     attempts: list[str]
 
 
-@blueprint.get(_HERE)
-@page
-def index(owner: Owner) -> AnyResponse:
+@blueprint.get(_PATH)
+@owner_page
+def index(owner: SignedInOwner) -> AnyResponse:
     """All of them, and the form for a new one; ``?file=UUID`` says for which file."""
-    return _index(owner, typed={"fileUuid": request.args.get("file", "")})
+    return _render_list(owner, typed={"fileUuid": request.args.get("file", "")})
 
 
-@blueprint.post(_HERE)
-@form
-def create(owner: Owner) -> AnyResponse:
+@blueprint.post(_PATH)
+@owner_form
+def create(owner: SignedInOwner) -> AnyResponse:
     """Make one. This very answer shows its secret, and nothing else ever does."""
-    body = _body()
+    body = _read_body()
     try:
         made = webhooks.create(rt(), owner.caller, body)
     except Problem as problem:
-        return _index(owner, problem, typed=body)
-    return _index(owner, made=made)
+        return _render_list(owner, problem, typed=body)
+    return _render_list(owner, made=made)
 
 
 @blueprint.get("/webhooks/<uuid>")
-@page
-def show(owner: Owner, uuid: str) -> AnyResponse:
+@owner_page
+def show(owner: SignedInOwner, uuid: str) -> AnyResponse:
     """One webhook with what was sent to it. 404 for another's."""
     row = webhooks.owned(rt(), owner.caller, uuid)
-    log = deliveries.page(rt(), owner.caller, uuid, since=0, limit=_LOGGED)
-    sent = [_sent(found, active=row.disabled_at is None) for found in log]
-    hook = _hook(row, _named(owner.caller, row.file_uuid))
-    return shown(owner, "webhook.html", "webhooks", hook=hook, sent=sent, logged=_LOGGED, gives_up=DISABLE_AFTER)
+    log = deliveries.page(rt(), owner.caller, uuid, since=0, limit=_LOG_LENGTH)
+    sent = [_build_delivery_entry(found, active=row.disabled_at is None) for found in log]
+    hook = _build_webhook_entry(row, _find_file_name(owner.caller, row.file_uuid))
+    return render_owner_page(
+        owner, "webhook.html", "webhooks", hook=hook, sent=sent, logged=_LOG_LENGTH, gives_up=DISABLE_AFTER
+    )
 
 
 @blueprint.post("/webhooks/<uuid>/test")
-@form
-def test(owner: Owner, uuid: str) -> AnyResponse:
+@owner_form
+def test(owner: SignedInOwner, uuid: str) -> AnyResponse:
     """Send a test event and say how that went. It counts against the same limit as tests through the API."""
     counted = (SESSION_WEBHOOK_TEST, address_key(client_address()), SESSION_WEBHOOK_TEST.limit)
     allowance = rt().limits.hit(*counted)
@@ -105,42 +113,48 @@ def test(owner: Owner, uuid: str) -> AnyResponse:
             rt().limits.give_back(*counted)
         raise
     if outcome.delivered:
-        return done(_of(uuid), f"Delivered {outcome.status} in {outcome.latency_ms} ms.")
-    return done(_of(uuid), f"Not delivered, after {outcome.latency_ms} ms. {outcome.error}")
+        return redirect_with_message(_webhook_path(uuid), f"Delivered {outcome.status} in {outcome.latency_ms} ms.")
+    return redirect_with_message(_webhook_path(uuid), f"Not delivered, after {outcome.latency_ms} ms. {outcome.error}")
 
 
 @blueprint.post("/webhooks/<uuid>/enable")
-@form
-def enable(owner: Owner, uuid: str) -> AnyResponse:
+@owner_form
+def enable(owner: SignedInOwner, uuid: str) -> AnyResponse:
     """Let a disabled one get events again."""
     webhooks.enable(rt(), owner.caller, uuid)
-    return done(_of(uuid), "The webhook gets events again. What happened meanwhile is not sent any more.")
+    return redirect_with_message(
+        _webhook_path(uuid), "The webhook gets events again. What happened meanwhile is not sent any more."
+    )
 
 
 @blueprint.post("/webhooks/<uuid>/delete")
-@form
-def delete(owner: Owner, uuid: str) -> AnyResponse:
+@owner_form
+def delete(owner: SignedInOwner, uuid: str) -> AnyResponse:
     """Delete one with its log and what waits to be sent."""
     webhooks.delete(rt(), owner.caller, uuid)
-    return done(_HERE, "The webhook is deleted.")
+    return redirect_with_message(_PATH, "The webhook is deleted.")
 
 
 @blueprint.post("/webhooks/<uuid>/deliveries/<delivery>/redeliver")
-@form
-def redeliver(owner: Owner, uuid: str, delivery: str) -> AnyResponse:
+@owner_form
+def redeliver(owner: SignedInOwner, uuid: str, delivery: str) -> AnyResponse:
     """Send one delivery again, with up to five attempts."""
     deliveries.redeliver(rt(), owner.caller, uuid, delivery)
-    return done(_of(uuid), f"Delivery {delivery} is queued again.")
+    return redirect_with_message(_webhook_path(uuid), f"Delivery {delivery} is queued again.")
 
 
-def _index(
-    owner: Owner, problem: Problem | None = None, *, typed: Mapping[str, Any] | None = None, made: Created | None = None
+def _render_list(
+    owner: SignedInOwner,
+    problem: Problem | None = None,
+    *,
+    typed: Mapping[str, Any] | None = None,
+    made: Created | None = None,
 ) -> Response:
     """The list. ``problem``: why the form was refused; ``typed``: what it held; ``made``: what it has just made."""
     typed = typed or {}
-    names = _names(owner.caller, typed.get("fileUuid"))
+    names = _list_file_names(owner.caller, typed.get("fileUuid"))
     rows = webhooks.list_webhooks(rt(), owner.caller)
-    return shown(
+    return render_owner_page(
         owner,
         "webhooks.html",
         "webhooks",
@@ -149,17 +163,20 @@ def _index(
         made=made,
         typed=typed,
         open=problem is not None or bool(typed.get("fileUuid")) or not rows,
-        hooks=[_hook(row, names.get(row.file_uuid or "") or _named(owner.caller, row.file_uuid)) for row in rows],
+        hooks=[
+            _build_webhook_entry(row, names.get(row.file_uuid or "") or _find_file_name(owner.caller, row.file_uuid))
+            for row in rows
+        ],
         files=names,
-        kinds=_kinds(owner.caller.plan),
-        formats={name: _FORMAT_WORDS[name] for name in FORMATS},
+        kinds=_describe_kinds(owner.caller.plan),
+        formats={name: _FORMAT_LABELS[name] for name in FORMATS},
         format=typed.get("format", DEFAULT_FORMAT),
         most=WEBHOOKS_PER_ACCOUNT,
         gives_up=DISABLE_AFTER,
     )
 
 
-def _body() -> dict[str, Any]:
+def _read_body() -> dict[str, Any]:
     """The body that the API would be sent for what was filled in."""
     file = request.form.get("file", "")
     body = {
@@ -170,7 +187,7 @@ def _body() -> dict[str, Any]:
     return body | ({"fileUuid": file} if file else {})
 
 
-def _kinds(plan: Plan) -> dict[str, str]:
+def _describe_kinds(plan: Plan) -> dict[str, str]:
     """When each kind fires, and what else it needs of an owner on ``plan``."""
     return {
         name: f"When {kind.fires}." + (f" Needs {kind.plan.tier.title()}." if kind.plan > plan else "")
@@ -178,16 +195,16 @@ def _kinds(plan: Plan) -> dict[str, str]:
     }
 
 
-def _names(caller: Caller, wanted: object) -> dict[str, str]:
+def _list_file_names(caller: Caller, wanted: object) -> dict[str, str]:
     """The newest files by UUID with their names, and the ``wanted`` one."""
-    found = {row.uuid: row.original_name for row in islice(files.list_files(rt(), caller), _FILES)}
+    found = {row.uuid: row.original_name for row in islice(files.list_files(rt(), caller), _MAX_FILES)}
     # An address that somebody else made up puts no words on this page.
     if isinstance(wanted, str) and is_uuid(wanted) and wanted not in found:
-        found |= {wanted: _named(caller, wanted)}
+        found |= {wanted: _find_file_name(caller, wanted)}
     return found
 
 
-def _named(caller: Caller, file: str | None) -> str:
+def _find_file_name(caller: Caller, file: str | None) -> str:
     """What a file is called: a file in the trash by its UUID; empty for none."""
     if file is None:
         return ""
@@ -197,42 +214,42 @@ def _named(caller: Caller, file: str | None) -> str:
         return file
 
 
-def _hook(row: WebhookRow, file: str) -> Hook:
+def _build_webhook_entry(row: WebhookRow, file: str) -> WebhookEntry:
     last = ""
     if row.last_delivery_at is not None:
         answer = f"status {row.last_status}" if row.last_status else "no answer"
-        last = f"{answer} on {words.moment(row.last_delivery_at)} UTC"
-    return Hook(
+        last = f"{answer} on {words.format_date_time(row.last_delivery_at)} UTC"
+    return WebhookEntry(
         uuid=row.uuid,
         url=row.url,
         kinds=json.loads(row.events),
-        format=_FORMAT_WORDS[row.format],
+        format=_FORMAT_LABELS[row.format],
         file=file,
-        created=words.day_of(row.created_at),
+        created=words.format_date(row.created_at),
         active=row.disabled_at is None,
-        disabled="" if row.disabled_at is None else words.day_of(row.disabled_at),
+        disabled="" if row.disabled_at is None else words.format_date(row.disabled_at),
         failures=row.failure_count,
         last=last,
     )
 
 
-def _sent(row: DeliveryRow, *, active: bool) -> Sent:
-    return Sent(
+def _build_delivery_entry(row: DeliveryRow, *, active: bool) -> DeliveryEntry:
+    return DeliveryEntry(
         id=row.id,
         event=row.event,
-        created=words.moment(row.created_at),
+        created=words.format_date_time(row.created_at),
         state=row.state,
-        due="" if row.next_at is None else words.moment(row.next_at),
+        due="" if row.next_at is None else words.format_date_time(row.next_at),
         again=active and row.next_at is None,
-        attempts=[_attempt(number, attempt) for number, attempt in enumerate(row.attempts, start=1)],
+        attempts=[_describe_attempt(number, attempt) for number, attempt in enumerate(row.attempts, start=1)],
     )
 
 
-def _attempt(number: int, row: AttemptRow) -> str:
+def _describe_attempt(number: int, row: AttemptRow) -> str:
     answer = f"status {row.status}" if row.status else "no answer"
     why = f": {row.error}" if row.error else ""
-    return f"{number}. {words.moment(row.at)} UTC, {answer} in {row.latency_ms} ms{why}"
+    return f"{number}. {words.format_date_time(row.at)} UTC, {answer} in {row.latency_ms} ms{why}"
 
 
-def _of(uuid: str) -> str:
-    return f"{_HERE}/{uuid.lower()}"
+def _webhook_path(uuid: str) -> str:
+    return f"{_PATH}/{uuid.lower()}"

@@ -1,31 +1,31 @@
 """Facts about files as people say them."""
 
 from docshare.contract.plans import DAY, GB, MB
-from docshare.contract.rounding import half_up
-from docshare.report.words import day_of, plural
+from docshare.contract.rounding import round_half_up
+from docshare.report.words import format_date, format_plural
 
 _KB = 1024
 _SIZES = ((_KB, "KB"), (MB, "MB"), (GB, "GB"))
 _MINUTE = 60 * 1000
 _HOUR = 60 * _MINUTE
 _UNITS = ((DAY, "day"), (_HOUR, "hour"), (_MINUTE, "minute"))
-_NAMED_FROM = 30 * DAY  # from here on a date says more than a number of days
+_DATE_AFTER = 30 * DAY  # from here on a date says more than a number of days
 
 
-def size(count: int) -> str:
+def format_size(count: int) -> str:
     """``9.9 KB``, ``312 KB``, ``4.2 MB``, ``2 GB``: one decimal below ten, halves upward, and at least 1 KB."""
     shown, name = next(
-        ((count / unit, name) for unit, name in _SIZES if half_up(count / unit) < _KB), (count / GB, "GB")
+        ((count / unit, name) for unit, name in _SIZES if round_half_up(count / unit) < _KB), (count / GB, "GB")
     )
-    return f"{half_up(max(shown, 1.0), 1 if half_up(shown, 1) < 10 else 0):g} {name}"
+    return f"{round_half_up(max(shown, 1.0), 1 if round_half_up(shown, 1) < 10 else 0):g} {name}"
 
 
-def ago(then: int, now: int) -> str:
+def format_age(then: int, now: int) -> str:
     """How long ago ``then`` was (both ms): ``just now``, ``5 minutes ago``, ``on 3 Nov 2026``."""
     age = now - then
     if age < _MINUTE:
         return "just now"
-    if age >= _NAMED_FROM:
-        return f"on {day_of(then)}"
+    if age >= _DATE_AFTER:
+        return f"on {format_date(then)}"
     unit, noun = next((unit, noun) for unit, noun in _UNITS if age >= unit)
-    return f"{plural(age // unit, noun)} ago"
+    return f"{format_plural(age // unit, noun)} ago"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from docshare.contract.wire import instant
+from docshare.contract.wire import format_instant
 from tests.cli.commands.fake_readership import FILE, FILE_UUID, SESSIONS
 from tests.support.fake_api import BASE, UUID, FakeApi, FakeResponse, FakeTime, problem
 from tests.support.shell import CommandResult, Shell
@@ -17,7 +17,7 @@ ONE = f"{SESSIONS}/{ID}"
 
 
 def format_moment(seconds: float) -> str:
-    return instant(int((BASE + seconds) * 1000))
+    return format_instant(int((BASE + seconds) * 1000))
 
 
 def make_beacon(
@@ -121,7 +121,7 @@ def test_every_class_of_the_rule_has_words() -> None:
     from docshare.cli.commands.explain import story
     from docshare.server.rules import reading
 
-    assert {*reading.FINAL, "human", "unconfirmed", "burst", "prefetch", "scanner"} == set(story._CLASSES)
+    assert {*reading.FINAL_CLASSES, "human", "unconfirmed", "burst", "prefetch", "scanner"} == set(story._CLASSES)
 
 
 # the beacons, why each was cut

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from docshare.contract.wire import instant
+from docshare.contract.wire import format_instant
 from tests.cli.commands.fake_uploads import PDF
 from tests.support.fake_api import UUID, FakeApi, FakeResponse, FakeTime, problem
 from tests.support.shell import Shell
@@ -188,7 +188,7 @@ def test_a_refusal_has_its_exit_code_and_a_hint(
 
 
 def test_an_answer_that_is_lost_is_looked_for(api: FakeApi, shell: Shell, deck: Path, time: FakeTime) -> None:
-    created = instant(int(time.wall) * 1000)
+    created = format_instant(int(time.wall) * 1000)
     made = {"contentVersion": 2, "originalName": "deck.pdf", "size": len(PDF), "createdAt": created}
     api.on("POST", ROUTE, FakeResponse(then="drop"))
     api.on("GET", f"/files/{ID}", {"uuid": UUID.format(1), "revisions": [made]})

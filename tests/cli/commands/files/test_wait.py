@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from docshare.contract.wire import instant
+from docshare.contract.wire import format_instant
 from tests.support.cast import Person, World
 from tests.support.fake_api import BASE, UUID, FakeApi, FakeResponse, FakeTime, problem
 from tests.support.rows import update_file_row
@@ -29,7 +29,7 @@ class FakeFile:
 
 
 def format_moment(seconds: float) -> str:
-    return instant(int((BASE + seconds) * 1000))
+    return format_instant(int((BASE + seconds) * 1000))
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from pikepdf import Name, String
 
 from docshare.contract.plans import Plan
-from docshare.server.pdf.linter import Linter
+from docshare.server.pdf.linter import PdfLinter
 from tests.cli.commands.fake_uploads import FakeUploads, share_url
 from tests.support import office, pdfs
 from tests.support.fake_api import FakeApi
@@ -26,13 +26,13 @@ STRIP_HINT = "Remove it with docshare lint --strip."
 
 
 @pytest.fixture(scope="module")
-def linter() -> Iterator[Linter]:
-    with Linter() as shared:
+def linter() -> Iterator[PdfLinter]:
+    with PdfLinter() as shared:
         yield shared
 
 
 @pytest.fixture(autouse=True)
-def one_worker(linter: Linter, monkeypatch: pytest.MonkeyPatch) -> None:
+def one_worker(linter: PdfLinter, monkeypatch: pytest.MonkeyPatch) -> None:
     """All commands of this module share one worker process, whose start takes longer than all they do."""
     monkeypatch.setattr("docshare.cli.commands.lint.command._make_linter", lambda: nullcontext(linter))
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docshare.cli.commands.webhooks.verify import examine
-from docshare.contract.signing import Verdict, sign
+from docshare.contract.signing import SignatureVerdict, sign
 from tests.support.shell import CommandResult, Shell
 from tests.support.webhook_signatures import BODY, HEX, SECRET, T, hmac_hex, signature_header
 
@@ -317,7 +317,7 @@ BODIES_OF_ANY_KIND = st.binary(max_size=60) | st.text(max_size=30).map(lambda te
 @given(st.text(min_size=1, max_size=80), BODIES_OF_ANY_KIND, st.integers(0, 2**45), st.integers(-300, 300))
 def test_whatever_the_server_signs_is_genuine(secret: str, body: bytes, now: int, away: int) -> None:
     later = now // 1000 * 1000 + away * 1000
-    assert examine(secret, body, sign(secret, body, now), later, 300_000).verdict is Verdict.GENUINE
+    assert examine(secret, body, sign(secret, body, now), later, 300_000).verdict is SignatureVerdict.GENUINE
 
 
 @given(st.text(max_size=60), BODIES_OF_ANY_KIND)
@@ -332,7 +332,7 @@ def test_what_nobody_signed_is_never_genuine_and_never_fits(text: str, body: byt
 def test_the_library_of_a_service_with_the_same_scheme_agrees(text: str, age: int) -> None:
     body = json.dumps({"event": "note.created", "body": text}, ensure_ascii=False).encode("utf-8", "replace")
     signature = sign(SECRET, body, (T - age) * 1000)
-    assert examine(SECRET, body, signature, T * 1000, 300_000).verdict is Verdict.GENUINE
+    assert examine(SECRET, body, signature, T * 1000, 300_000).verdict is SignatureVerdict.GENUINE
     assert stripe.WebhookSignature.verify_header(body.decode(), signature, SECRET, None)
     assert not examine(SECRET, body + b" ", signature, T * 1000, 300_000).verdict
     with pytest.raises(stripe.SignatureVerificationError):

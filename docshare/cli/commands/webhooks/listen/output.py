@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from docshare.cli.commands.webhooks.listen.rows import DELIVERY_SPEC, render_delivery
 from docshare.cli.local.storage import write_error
 from docshare.contract.webhooks import ATTEMPT_HEADER, EVENT_HEADER, ID_HEADER
-from docshare.contract.wire import instant
+from docshare.contract.wire import format_instant
 
 if TYPE_CHECKING:
     from docshare.cli.commands.webhooks.listen.forward import ForwardResult
@@ -51,7 +51,7 @@ class ReceivedDelivery:
         """Return the row to print. ``answer`` is the status sent to the server, or None when bridging."""
         data = self._envelope.get("data")
         row = {
-            "receivedAt": instant(self.received_at),
+            "receivedAt": format_instant(self.received_at),
             "kind": self.kind,
             "fileName": data.get("fileName") if isinstance(data, Mapping) else None,
             "verified": not self.flaw,

@@ -8,7 +8,7 @@ from docshare.cli.commands.webhooks import listen_registry
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.polling import FailureTracker, is_final
 from docshare.client.errors import Refused, TransportError
-from docshare.contract.wire import instant
+from docshare.contract.wire import format_instant
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
@@ -54,7 +54,7 @@ class PublicWebhook:
             "origin": self._client.origin,
             "profile": self._ctx.connection.profile.value,
             "url": self._url,
-            "createdAt": webhook.get("createdAt") or instant(self._ctx.now()),
+            "createdAt": webhook.get("createdAt") or format_instant(self._ctx.now()),
         }
         self._held.enter_context(listen_registry.register(self._ctx, entry))
         if "secret" not in answer:

@@ -3,18 +3,18 @@
 import time
 from collections import Counter
 
-from docshare.contract.lint import Finding
+from docshare.contract.lint import LintFinding
 
 MOST = 25  # findings of one check; a list of hundreds helps nobody
-_LONGEST = 80  # characters of a text that is quoted
+_MAX_QUOTED_CHARS = 80  # characters of a text that is quoted
 
 
-class Findings:
+class FindingCollector:
     """Collects findings, of each check at most 25 and then one that counts the others. ``budget_s``: how many seconds
     all checks together may take."""
 
     def __init__(self, budget_s: float) -> None:
-        self._found: list[Finding] = []
+        self._found: list[LintFinding] = []
         self._counts: Counter[str] = Counter()
         self._ends = time.monotonic() + budget_s
 
@@ -22,19 +22,19 @@ class Findings:
         """Note one finding (see ``docshare.contract.lint.Finding``)."""
         self._counts[check] += 1
         if self._counts[check] <= MOST:
-            self._found.append(Finding(check, level, page, message))
+            self._found.append(LintFinding(check, level, page, message))
 
     def out_of_time(self) -> bool:
         """Whether the checks have used up their time."""
         return time.monotonic() > self._ends
 
-    def all(self, pages: int) -> list[Finding]:
+    def all(self, pages: int) -> list[LintFinding]:
         """Return everything found, in the order it was found, about a document that readers see ``pages`` pages of.
 
         A damaged file may list more of them, which have no number for readers.
         """
         more = [
-            Finding(check, next(known.level for known in self._found if known.check == check), None,
+            LintFinding(check, next(known.level for known in self._found if known.check == check), None,
                     f"And in {count - MOST} more places.")
             for check, count in self._counts.items() if count > MOST
         ]  # fmt: skip
@@ -42,18 +42,18 @@ class Findings:
         return [*found, *more]
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """``text`` in quotation marks, cut to what fits a line."""
     line = " ".join(text.split())
-    return f'"{line}"' if len(line) <= _LONGEST else f'"{line[: _LONGEST - 1]}…"'
+    return f'"{line}"' if len(line) <= _MAX_QUOTED_CHARS else f'"{line[: _MAX_QUOTED_CHARS - 1]}…"'
 
 
-def listed(names: Counter[str], most: int = 5) -> str:
+def join_quoted(names: Counter[str], most: int = 5) -> str:
     """The names, each once, as a list for a sentence."""
-    shown = [quoted(name) for name in list(names)[:most]]
+    shown = [quote(name) for name in list(names)[:most]]
     return ", ".join(shown) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def some(count: int, one: str, many: str = "") -> str:
+def count_of(count: int, one: str, many: str = "") -> str:
     """``1 file`` or ``3 files``."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"

@@ -11,17 +11,17 @@ import pikepdf
 from pikepdf import Array, Dictionary, Name, Object, Stream, String
 
 from docshare.server.pdf.worker.lint import photos
-from docshare.server.pdf.worker.lint.about import paths_in
-from docshare.server.pdf.worker.lint.findings import Findings, listed, quoted, some
-from docshare.server.pdf.worker.lint.walk import Thing, everything
+from docshare.server.pdf.worker.lint.about import find_paths
+from docshare.server.pdf.worker.lint.findings import FindingCollector, count_of, join_quoted, quote
+from docshare.server.pdf.worker.lint.walk import VisitedObject, walk_objects
 
-NOTES = frozenset({
+NOTE_SUBTYPES = frozenset({
     "/Text", "/FreeText", "/Line", "/Square", "/Circle", "/Polygon", "/PolyLine", "/Highlight", "/Underline",
     "/Squiggly", "/StrikeOut", "/Stamp", "/Caret", "/Ink", "/Sound",
 })  # fmt: skip
 """Annotations by which people talk about a page."""
 
-_CALLING = {
+_OUTWARD_ACTIONS = {
     "/Launch": "starts a program or opens a file",
     "/SubmitForm": "sends what is filled in to an address",
     "/ImportData": "reads a file of the reader's computer",
@@ -30,16 +30,18 @@ _CALLING = {
     "/Movie": "plays something",
     "/Sound": "plays something",
 }
-_INTERNAL = re.compile(r"localhost|[^.]+|.*\.(?:local|localhost|internal|intranet|corp|lan|home|localdomain)", re.I)
-_TOOLS_OWN = 4096  # bytes a program may keep for itself before it can be an earlier drawing
-_STREAMED = frozenset({"/ObjStm", "/XRef"})
-_MOST_PARENTS = 50
+_INTERNAL_HOST = re.compile(
+    r"localhost|[^.]+|.*\.(?:local|localhost|internal|intranet|corp|lan|home|localdomain)", re.I
+)
+_MAX_PRIVATE_DATA_BYTES = 4096  # bytes a program may keep for itself before it can be an earlier drawing
+_CONTAINER_TYPES = frozenset({"/ObjStm", "/XRef"})
+_MAX_PARENTS = 50
 
 
-class Survey:
+class DocumentSurvey:
     """One walk over a document, and the findings that come of it."""
 
-    def __init__(self, pdf: pikepdf.Pdf, findings: Findings) -> None:
+    def __init__(self, pdf: pikepdf.Pdf, findings: FindingCollector) -> None:
         self._pdf = pdf
         self._findings = findings
         self._reached: set[tuple[int, int]] = set()
@@ -58,7 +60,7 @@ class Survey:
     def run(self) -> None:
         """Look at everything, and tell."""
         self._pdf.remove_unreferenced_resources()  # a picture that no page draws is a leftover, though pages list it
-        for thing in everything(self._pdf, self._findings.out_of_time):
+        for thing in walk_objects(self._pdf, self._findings.out_of_time):
             value = thing.value
             if value.is_indirect:
                 self._reached.add(value.objgen)
@@ -70,26 +72,26 @@ class Survey:
         if not self._findings.out_of_time():
             self._leftovers()
 
-    def _string(self, thing: Thing) -> None:
-        for path in paths_in(str(thing.value)):
+    def _string(self, thing: VisitedObject) -> None:
+        for path in find_paths(str(thing.value)):
             self._paths[thing.page][path] += 1
 
-    def _dictionary(self, thing: Thing) -> None:
+    def _dictionary(self, thing: VisitedObject) -> None:
         value, page = thing.value, thing.page
         if isinstance(value, Stream):
             self._stream(value, thing)
         if isinstance(value.get("/EF"), Dictionary):
-            self._files[page][_text(value.get("/UF")) or _text(value.get("/F")) or "without a name"] += 1
+            self._files[page][_read_text(value.get("/UF")) or _read_text(value.get("/F")) or "without a name"] += 1
         if "/PieceInfo" in value and isinstance(value["/PieceInfo"], Dictionary):
-            self._own[_weight(value["/PieceInfo"]) > _TOOLS_OWN] += 1
+            self._own[_stream_bytes_below(value["/PieceInfo"]) > _MAX_PRIVATE_DATA_BYTES] += 1
         self._thumbs += isinstance(value.get("/Thumb"), Stream)
         self._action(value, page)
         self._annotation(value, page)
         self._field(value)
 
-    def _stream(self, value: Any, thing: Thing) -> None:
+    def _stream(self, value: Any, thing: VisitedObject) -> None:
         if photos.is_photo(value):
-            told = photos.told_by(value)
+            told = photos.find_personal_data(value)
             if told:
                 self._findings.add("image-metadata", "warning", f"A photo tells {' and '.join(told)}.", thing.page)
         elif value.get("/Type") == Name.Metadata or thing.key == "/Metadata":
@@ -97,7 +99,7 @@ class Survey:
                 text = value.read_bytes().decode("utf-8", "replace")
             except pikepdf.PdfError:
                 return
-            for path in paths_in(text):
+            for path in find_paths(text):
                 self._paths[thing.page][path] += 1
 
     def _action(self, value: Any, page: int | None) -> None:
@@ -106,33 +108,33 @@ class Survey:
             return  # a part of the structure tree, where /S is the kind of a paragraph
         if kind == "/JavaScript" or (kind == "/Rendition" and "/JS" in value):
             self._scripts[page] += 1
-        elif kind in _CALLING:
-            self._calls[page][_CALLING[kind]] += 1
+        elif kind in _OUTWARD_ACTIONS:
+            self._calls[page][_OUTWARD_ACTIONS[kind]] += 1
         elif kind == "/URI":
-            address = _text(value.get("/URI"))
+            address = _read_text(value.get("/URI"))
             if is_internal(address):
                 self._internal[page][address] += 1
         for key in ("/OpenAction", "/AA"):
             held = value.get(key)
             for action in [held, *held.values()] if isinstance(held, Dictionary) else []:
                 if isinstance(action, Dictionary) and action.get("/S") == Name.URI:
-                    self._calls[page][f"calls {quoted(_text(action.get('/URI')))} when it is opened"] += 1
+                    self._calls[page][f"calls {quote(_read_text(action.get('/URI')))} when it is opened"] += 1
 
     def _annotation(self, value: Any, page: int | None) -> None:
         kind = str(value.get("/Subtype", "")) if isinstance(value.get("/Subtype"), Name) else ""
         if kind == "/Redact" and "/Rect" in value:
             self._marked_out[page] += 1
-        elif kind in NOTES and "/Rect" in value and page is not None:
-            self._notes[page][_text(value.get("/T"))] += 1
+        elif kind in NOTE_SUBTYPES and "/Rect" in value and page is not None:
+            self._notes[page][_read_text(value.get("/T"))] += 1
 
     def _field(self, value: Any) -> None:
         if "/V" not in value:
             return
-        kind, filled = _inherited(value, "/FT"), value["/V"]
-        name = _text(_inherited(value, "/T")) or "without a name"
+        kind, filled = _find_inherited(value, "/FT"), value["/V"]
+        name = _read_text(_find_inherited(value, "/T")) or "without a name"
         if kind == Name.Sig and isinstance(filled, Dictionary):
-            self._signers[_text(filled.get("/Name")) or name] += 1
-        elif (kind in (Name.Tx, Name.Ch) and (isinstance(filled, Array | Stream) or _text(filled))) or (
+            self._signers[_read_text(filled.get("/Name")) or name] += 1
+        elif (kind in (Name.Tx, Name.Ch) and (isinstance(filled, Array | Stream) or _read_text(filled))) or (
             kind == Name.Btn and isinstance(filled, Name) and filled != Name.Off
         ):
             self._fields[name] += 1
@@ -140,40 +142,42 @@ class Survey:
     def _tell(self) -> None:
         add = self._findings.add
         for page, count in self._marked_out.items():
-            text = f"{some(count, 'place is', 'places are')} marked to be blacked out, but nothing was taken away yet."
+            text = (
+                f"{count_of(count, 'place is', 'places are')} marked to be blacked out, but nothing was taken away yet."
+            )
             add("covered-text", "error", text, page)
         for page, files in self._files.items():
-            add("attachments", "warning", f"{some(files.total(), 'file')} attached: {listed(files)}.", page)
+            add("attachments", "warning", f"{count_of(files.total(), 'file')} attached: {join_quoted(files)}.", page)
         for page, count in self._scripts.items():
-            add("javascript", "warning", f"It holds {some(count, 'script')}.", page)
+            add("javascript", "warning", f"It holds {count_of(count, 'script')}.", page)
         for page, calls in self._calls.items():
             for call in calls:
                 add("actions", "warning", f"It {call}.", page)
         for page, notes in self._notes.items():
             names = Counter({name: count for name, count in notes.items() if name})
-            by = f" by {listed(names)}" if names else ""
-            add("comments", "warning", f"{some(notes.total(), 'note or mark', 'notes and marks')}{by}.", page)
+            by = f" by {join_quoted(names)}" if names else ""
+            add("comments", "warning", f"{count_of(notes.total(), 'note or mark', 'notes and marks')}{by}.", page)
         for page, paths in self._paths.items():
-            add("paths", "warning", f"It names {listed(paths, 3)}.", page)
+            add("paths", "warning", f"It names {join_quoted(paths, 3)}.", page)
         for page, links in self._internal.items():
-            add("private-links", "warning", f"Links to {listed(links, 3)}.", page)
+            add("private-links", "warning", f"Links to {join_quoted(links, 3)}.", page)
         self._tell_of_forms()
         if self._own[True]:
             add("private-data", "warning", "A program keeps its own copy of a drawing in it, perhaps with more in it.")
         elif self._own[False]:
             add("private-data", "note", "A program keeps notes for itself in it.")
         if self._thumbs:
-            add("thumbnails", "note", f"{some(self._thumbs, 'small picture')} of pages, perhaps as they once were.")
+            add("thumbnails", "note", f"{count_of(self._thumbs, 'small picture')} of pages, perhaps as they once were.")
 
     def _tell_of_forms(self) -> None:
         form = self._pdf.Root.get("/AcroForm")
         if isinstance(form, Dictionary) and "/XFA" in form:
             self._findings.add("form-data", "warning", "It is an XFA form, which keeps what is filled in as a file.")
         if self._fields:
-            said = f"{some(self._fields.total(), 'field')} of a form filled in: {listed(self._fields)}."
+            said = f"{count_of(self._fields.total(), 'field')} of a form filled in: {join_quoted(self._fields)}."
             self._findings.add("form-data", "warning", said)
         if self._signers:
-            self._findings.add("signature", "note", f"Signed: {listed(self._signers)}.")
+            self._findings.add("signature", "note", f"Signed: {join_quoted(self._signers)}.")
 
     def _leftovers(self) -> None:
         pages, pictures, masks = 0, set[tuple[int, int]](), set[tuple[int, int]]()
@@ -181,14 +185,14 @@ class Survey:
             if isinstance(value, Dictionary | Stream) and value.objgen not in self._reached:
                 kind = str(value.get("/Type", ""))
                 pages += kind == "/Page"
-                if kind not in _STREAMED and isinstance(value, Stream) and value.get("/Subtype") == Name.Image:
+                if kind not in _CONTAINER_TYPES and isinstance(value, Stream) and value.get("/Subtype") == Name.Image:
                     pictures.add(value.objgen)
                     masks |= {
                         mask.objgen for mask in (value.get("/SMask"), value.get("/Mask")) if isinstance(mask, Stream)
                     }
         pictures -= masks
         if pages or pictures:
-            counted = [some(pages, "page")] * bool(pages) + [some(len(pictures), "picture")] * bool(pictures)
+            counted = [count_of(pages, "page")] * bool(pages) + [count_of(len(pictures), "picture")] * bool(pictures)
             self._findings.add("leftovers", "warning", f"Not shown, but still in the file: {' and '.join(counted)}.")
 
 
@@ -204,15 +208,15 @@ def is_internal(address: str) -> bool:
     try:
         return not ipaddress.ip_address(host).is_global
     except ValueError:
-        return _INTERNAL.fullmatch(host) is not None
+        return _INTERNAL_HOST.fullmatch(host) is not None
 
 
-def _text(value: Any) -> str:
+def _read_text(value: Any) -> str:
     return str(value).strip() if isinstance(value, String) else ""
 
 
-def _inherited(field: Any, key: str) -> Any:
-    for _ in range(_MOST_PARENTS):
+def _find_inherited(field: Any, key: str) -> Any:
+    for _ in range(_MAX_PARENTS):
         if not isinstance(field, Dictionary):
             return None
         if key in field:
@@ -221,10 +225,10 @@ def _inherited(field: Any, key: str) -> Any:
     return None
 
 
-def _weight(top: Any) -> int:
+def _stream_bytes_below(top: Any) -> int:
     """Bytes of the streams below ``top``."""
     waiting, seen, weight = [top], set[tuple[int, int]](), 0
-    while waiting and weight <= _TOOLS_OWN:
+    while waiting and weight <= _MAX_PRIVATE_DATA_BYTES:
         value = waiting.pop()
         if not isinstance(value, Object) or (value.is_indirect and value.objgen in seen):
             continue

@@ -7,76 +7,77 @@ from typing import Any
 import pikepdf
 from pikepdf import Array, Dictionary, Name, Stream, String
 
-from docshare.server.pdf.worker.cut import inherited
-from docshare.server.pdf.worker.documents import Refused
-from docshare.server.pdf.worker.lint.findings import Findings, listed, some
-from docshare.server.pdf.worker.lint.walk import everything
+from docshare.server.pdf.worker.cut import find_inherited
+from docshare.server.pdf.worker.documents import PdfRefused
+from docshare.server.pdf.worker.lint.findings import FindingCollector, count_of, join_quoted
+from docshare.server.pdf.worker.lint.walk import walk_objects
 
-_OPENING = frozenset({"BDC", "BMC"})
-_SHOWING = frozenset({"Tj", "TJ"})
-_LINE_SHOWING = frozenset({"'", '"'})  # they move to the next line as well
-_PLACING = frozenset({"BT", "ET", "Td", "TD", "Tm", "T*", "'", '"'})
-_PAINTING = frozenset({"f", "F", "f*", "B", "B*", "b", "b*", "S", "s"})
-_DRAWING = frozenset({"Tj", "TJ", "sh", "Do", "INLINE IMAGE", "BDC", "BMC", "EMC", "MP", "DP"})
+_OPENING_OPERATORS = frozenset({"BDC", "BMC"})
+_TEXT_OPERATORS = frozenset({"Tj", "TJ"})
+_LINE_TEXT_OPERATORS = frozenset({"'", '"'})  # they move to the next line as well
+_POSITION_OPERATORS = frozenset({"BT", "ET", "Td", "TD", "Tm", "T*", "'", '"'})
+_PAINT_OPERATORS = frozenset({"f", "F", "f*", "B", "B*", "b", "b*", "S", "s"})
+_DRAW_OPERATORS = frozenset({"Tj", "TJ", "sh", "Do", "INLINE IMAGE", "BDC", "BMC", "EMC", "MP", "DP"})
 
 
-def look(pdf: pikepdf.Pdf, findings: Findings) -> None:
+def check_layers(pdf: pikepdf.Pdf, findings: FindingCollector) -> None:
     """Tell of layers that are off when the document is opened."""
-    names = Counter(_name(layer) for layer in hidden(pdf).values())
+    names = Counter(_layer_name(layer) for layer in find_hidden_layers(pdf).values())
     if names:
-        said = f"{some(names.total(), 'layer is', 'layers are')} not shown, but can be switched on: {listed(names)}."
+        count = count_of(names.total(), "layer is", "layers are")
+        said = f"{count} not shown, but can be switched on: {join_quoted(names)}."
         findings.add("hidden-layers", "warning", said)
 
 
-def hidden(pdf: pikepdf.Pdf) -> dict[tuple[int, int], Any]:
+def find_hidden_layers(pdf: pikepdf.Pdf) -> dict[tuple[int, int], Any]:
     """The layers that are off when the document is opened, by object number."""
     layers = pdf.Root.get("/OCProperties")
     if not isinstance(layers, Dictionary):
         return {}
     states = layers.get("/D")
     states = states if isinstance(states, Dictionary) else Dictionary()
-    off = _listed(states.get("/OFF"))
+    off = _index_layers(states.get("/OFF"))
     if states.get("/BaseState") == Name.OFF:
-        shown = _listed(states.get("/ON"))
-        off |= {number: layer for number, layer in _listed(layers.get("/OCGs")).items() if number not in shown}
+        shown = _index_layers(states.get("/ON"))
+        off |= {number: layer for number, layer in _index_layers(layers.get("/OCGs")).items() if number not in shown}
     return off
 
 
-def _listed(layers: Any) -> dict[tuple[int, int], Any]:
+def _index_layers(layers: Any) -> dict[tuple[int, int], Any]:
     found = layers if isinstance(layers, Array) else ()
     return {layer.objgen: layer for layer in found if isinstance(layer, Dictionary)}
 
 
-def _name(layer: Any) -> str:
+def _layer_name(layer: Any) -> str:
     name = layer.get("/Name")
     return str(name) if isinstance(name, String) else "without a name"
 
 
-class _Entangled(Exception):
+class _InseparableError(Exception):
     """Hidden content cannot be told from what is shown around it."""
 
 
 def remove_hidden(pdf: pikepdf.Pdf) -> bool:
     """Take out what hidden layers draw; says whether all of it is gone. Where it is not, they stay hidden layers."""
-    off = hidden(pdf)
+    off = find_hidden_layers(pdf)
     if not off:
         return True
-    remover = _Remover(pdf, off)
+    remover = _LayerRemover(pdf, off)
     try:
         for page in pdf.pages:
             remover.page(page)
-    except (_Entangled, Refused, pikepdf.PdfError):
+    except (_InseparableError, PdfRefused, pikepdf.PdfError):
         return False
     states = pdf.Root.OCProperties
     del pdf.Root["/OCProperties"]  # layers that are shown are drawn without it too
-    reached = (thing.value for thing in everything(pdf, lambda: False))
+    reached = (thing.value for thing in walk_objects(pdf, lambda: False))
     if any(value.is_indirect and value.objgen in off for value in reached):
         pdf.Root.OCProperties = states
         return False
     return True
 
 
-class _Remover:
+class _LayerRemover:
     """Rewrites drawing instructions without those of the layers ``off``."""
 
     def __init__(self, pdf: pikepdf.Pdf, off: Mapping[tuple[int, int], Any]) -> None:
@@ -86,7 +87,7 @@ class _Remover:
 
     def page(self, page: pikepdf.Page) -> None:
         """Rewrite one page and the forms it draws."""
-        resources = inherited(page.obj, "/Resources")
+        resources = find_inherited(page.obj, "/Resources")
         kept = self._kept(page, resources)
         if kept is not None:
             page.obj.Contents = self._pdf.make_stream(kept)
@@ -112,39 +113,39 @@ class _Remover:
         moved = changed = False
         for instruction in pikepdf.parse_content_stream(content):
             operator = str(instruction.operator)
-            if operator in _OPENING:
+            if operator in _OPENING_OPERATORS:
                 opened.append(operator == "BDC" and self._opens_hidden(instruction.operands, resources))
             inside = any(opened)
             if operator == "EMC" and opened:
                 opened.pop()
-            if operator in _PLACING:
+            if operator in _POSITION_OPERATORS:
                 moved = False
             if not inside:
-                if moved and operator in _SHOWING:
-                    raise _Entangled
+                if moved and operator in _TEXT_OPERATORS:
+                    raise _InseparableError
                 if operator == "Do" and self._is_gone(instruction.operands, resources):
                     changed = True
                 else:
                     kept.append(instruction)
                 continue
             changed = True
-            moved = moved or operator in _SHOWING
-            if operator in _LINE_SHOWING:
-                raise _Entangled
-            if operator in _PAINTING:
+            moved = moved or operator in _TEXT_OPERATORS
+            if operator in _LINE_TEXT_OPERATORS:
+                raise _InseparableError
+            if operator in _PAINT_OPERATORS:
                 kept.append(pikepdf.ContentStreamInstruction([], pikepdf.Operator("n")))
-            elif operator not in _DRAWING:
+            elif operator not in _DRAW_OPERATORS:
                 kept.append(instruction)
         return pikepdf.unparse_content_stream(kept) if changed else None
 
     def _opens_hidden(self, operands: Any, resources: Any) -> bool:
         if len(operands) != 2 or operands[0] != Name.OC or not isinstance(operands[1], Name):
             return False
-        return self._is_off(_entry(resources, "/Properties", operands[1]))
+        return self._is_off(_find_entry(resources, "/Properties", operands[1]))
 
     def _is_gone(self, operands: Any, resources: Any) -> bool:
         """Whether what is drawn here is of a hidden layer; forms that are not are rewritten as well."""
-        drawn = _entry(resources, "/XObject", operands[0]) if len(operands) else None
+        drawn = _find_entry(resources, "/XObject", operands[0]) if len(operands) else None
         if not isinstance(drawn, Stream):
             return False
         if self._is_off(drawn.get("/OC")):
@@ -175,6 +176,6 @@ class _Remover:
                     del part[key]
 
 
-def _entry(resources: Any, category: str, key: Any) -> Any:
+def _find_entry(resources: Any, category: str, key: Any) -> Any:
     part = resources.get(category) if isinstance(resources, Dictionary) else None
     return part.get(str(key)) if isinstance(part, Dictionary) else None

@@ -11,160 +11,168 @@ from typing import Any, NamedTuple
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from docshare.server.pdf.worker.geometry import Rect
+from docshare.server.pdf.worker.geometry import PdfRect
 
-_DEPTH = 12  # forms inside forms
-_MOST = 50_000  # objects of one page
-_OPAQUE = 250  # of 255
-_SHARE = 0.9  # of a letter that must be under a cover
-_FLAT = 2.0  # points; what is thinner hides no letter
-_BROAD = 4.0  # points; so broad is a line that may hide letters
-_CELL = 32.0  # points: covers are looked up by the square of the page they lie in
-_WIDE = 64  # squares; a cover over more of them is looked at for every letter
-_FAR = 20_000.0  # points; pages are smaller
-_PALE = 250  # of 255: what counts as white
-_MANY = 500  # covers; more take longer to compare with texts than the letters do
-INVISIBLE = 3
+_MAX_DEPTH = 12  # forms inside forms
+_MAX_OBJECTS = 50_000  # objects of one page
+_MIN_OPACITY = 250  # of 255
+_COVERED_SHARE = 0.9  # of a letter that must be under a cover
+_MIN_COVER_SIDE = 2.0  # points; what is thinner hides no letter
+_MIN_COVER_STROKE = 4.0  # points; so broad is a line that may hide letters
+_CELL_SIZE = 32.0  # points: covers are looked up by the square of the page they lie in
+_MAX_CELLS = 64  # squares; a cover over more of them is looked at for every letter
+_MAX_COORDINATE = 20_000.0  # points; pages are smaller
+_MIN_PALE = 250  # of 255: what counts as white
+_MAX_COVERS = 500  # covers; more take longer to compare with texts than the letters do
+INVISIBLE_MODE = 3
 """The render mode of text that is not drawn."""
 
 # Annotations that may lie on text like a box.
-_NOTES = frozenset({
+_COVERING_SUBTYPES = frozenset({
     pdfium.FPDF_ANNOT_SQUARE, pdfium.FPDF_ANNOT_POLYGON, pdfium.FPDF_ANNOT_STAMP, pdfium.FPDF_ANNOT_INK,
     pdfium.FPDF_ANNOT_FREETEXT, pdfium.FPDF_ANNOT_HIGHLIGHT, pdfium.FPDF_ANNOT_LINE, pdfium.FPDF_ANNOT_CIRCLE,
     pdfium.FPDF_ANNOT_WIDGET,
 })  # fmt: skip
 
 
-class Text(NamedTuple):
+class TextObject(NamedTuple):
     """A text object: its ``handle``, ``box`` in points of the page, render ``mode``, and ``pale``, the darkest part of
     its colour (255 is white)."""
 
     handle: Any
-    box: Rect
+    box: PdfRect
     mode: int
     pale: int
 
     @property
     def is_faint(self) -> bool:
         """Whether it has no colour that stands out from paper."""
-        return self.mode == INVISIBLE or self.pale >= _PALE
+        return self.mode == INVISIBLE_MODE or self.pale >= _MIN_PALE
 
 
-class Cover(NamedTuple):
+class OpaqueShape(NamedTuple):
     """Something opaque: its ``box`` in points of the page, its ``place`` in the order of drawing."""
 
-    box: Rect
+    box: PdfRect
     place: int
     picture: bool
 
 
-class Shapes:
+class PageShapes:
     """The texts of a page by address of their object, and its covers."""
 
     def __init__(self) -> None:
-        self.texts: dict[int, Text] = {}
+        self.texts: dict[int, TextObject] = {}
         self._places: dict[int, int] = {}
-        self._near: dict[tuple[int, int], list[Cover]] = defaultdict(list)
-        self._wide: list[Cover] = []
+        self._near: dict[tuple[int, int], list[OpaqueShape]] = defaultdict(list)
+        self._wide: list[OpaqueShape] = []
 
-    def add_text(self, place: int, text: Text) -> None:
+    def add_text(self, place: int, text: TextObject) -> None:
         """A text that is drawn at ``place``."""
         address = ctypes.addressof(text.handle.contents)
         self.texts[address] = text
         self._places[address] = place
 
-    def add_cover(self, cover: Cover) -> None:
+    def add_cover(self, cover: OpaqueShape) -> None:
         """Something opaque."""
-        left, bottom, right, top = (_square(side) for side in cover.box)
-        if (right - left + 1) * (top - bottom + 1) > _WIDE:
+        left, bottom, right, top = (_cell_index(side) for side in cover.box)
+        if (right - left + 1) * (top - bottom + 1) > _MAX_CELLS:
             self._wide.append(cover)
             return
         for square in product(range(left, right + 1), range(bottom, top + 1)):
             self._near[square].append(cover)
 
-    def may_hide(self, view: Rect) -> bool:
+    def may_hide(self, view: PdfRect) -> bool:
         """Whether some text may be out of sight: faint, outside of ``view``, or touched by something drawn later. Of
         most pages that is known without a look at their letters."""
-        covers = sorted((cover for near in (*self._near.values(), self._wide) for cover in near), key=_place)
-        if len(covers) > _MANY:
+        covers = sorted((cover for near in (*self._near.values(), self._wide) for cover in near), key=_drawing_position)
+        if len(covers) > _MAX_COVERS:
             return True
         for address, text in self.texts.items():
-            later = covers[bisect(covers, self._places[address], key=_place) :]
-            if text.is_faint or not touches(text.box, view) or any(touches(text.box, cover.box) for cover in later):
+            later = covers[bisect(covers, self._places[address], key=_drawing_position) :]
+            if (
+                text.is_faint
+                or not is_touching(text.box, view)
+                or any(is_touching(text.box, cover.box) for cover in later)
+            ):
                 return True
         return False
 
-    def over(self, owner: int, box: Rect) -> Cover | None:
+    def over(self, owner: int, box: PdfRect) -> OpaqueShape | None:
         """What lies over a letter in ``box`` of the text ``owner``, drawn after it."""
-        place = self._places.get(owner, _MOST)
-        return next((cover for cover in self._at(box) if cover.place > place and _under(box, cover.box)), None)
+        place = self._places.get(owner, _MAX_OBJECTS)
+        return next((cover for cover in self._at(box) if cover.place > place and _is_covered(box, cover.box)), None)
 
-    def on_picture(self, box: Rect) -> bool:
+    def on_picture(self, box: PdfRect) -> bool:
         """Whether a letter in ``box`` stands where there is a picture too, before or behind."""
-        return any(cover.picture and _under(box, cover.box) for cover in self._at(box))
+        return any(cover.picture and _is_covered(box, cover.box) for cover in self._at(box))
 
-    def _at(self, box: Rect) -> Iterator[Cover]:
+    def _at(self, box: PdfRect) -> Iterator[OpaqueShape]:
         """The covers that may lie over the middle of ``box``, and so over nearly all of it."""
-        middle = _square((box[0] + box[2]) / 2), _square((box[1] + box[3]) / 2)
+        middle = _cell_index((box[0] + box[2]) / 2), _cell_index((box[1] + box[3]) / 2)
         return chain(self._near.get(middle, ()), self._wide)
 
 
-def shapes_of(page: pypdfium2.PdfPage) -> Shapes:
+def collect_shapes(page: pypdfium2.PdfPage) -> PageShapes:
     """What ``page`` draws."""
-    found = Shapes()
+    found = PageShapes()
     place = 0
-    for place, (handle, matrix) in enumerate(_objects(page)):
+    for place, (handle, matrix) in enumerate(_iterate_objects(page)):
         kind = pdfium.FPDFPageObj_GetType(handle)
         if kind == pdfium.FPDF_PAGEOBJ_TEXT:
             mode = pdfium.FPDFTextObj_GetTextRenderMode(handle)
-            found.add_text(place, Text(handle, _box(handle, matrix), mode, min(_colour(handle)[:3])))
+            found.add_text(place, TextObject(handle, _object_box(handle, matrix), mode, min(_object_color(handle)[:3])))
         elif _is_opaque(handle, kind):
-            box = _box(handle, matrix)
-            if min(box[2] - box[0], box[3] - box[1]) > _FLAT:
-                found.add_cover(Cover(box, place, kind == pdfium.FPDF_PAGEOBJ_IMAGE))
-    for box in _notes(page):
-        found.add_cover(Cover(box, place + 1, picture=False))
+            box = _object_box(handle, matrix)
+            if min(box[2] - box[0], box[3] - box[1]) > _MIN_COVER_SIDE:
+                found.add_cover(OpaqueShape(box, place, kind == pdfium.FPDF_PAGEOBJ_IMAGE))
+    for box in _iterate_note_boxes(page):
+        found.add_cover(OpaqueShape(box, place + 1, picture=False))
     return found
 
 
-def _objects(page: pypdfium2.PdfPage) -> Iterator[tuple[Any, pypdfium2.PdfMatrix]]:
+def _iterate_objects(page: pypdfium2.PdfPage) -> Iterator[tuple[Any, pypdfium2.PdfMatrix]]:
     """The objects in the order of drawing, those of forms in the place of the form, each with the form's matrix."""
-    waiting = [(pdfium.FPDFPage_GetObject(page, at), pypdfium2.PdfMatrix(), 0) for at in _backwards(_count(page))]
-    for _ in range(_MOST):
+    waiting = [
+        (pdfium.FPDFPage_GetObject(page, at), pypdfium2.PdfMatrix(), 0)
+        for at in _reversed_indexes(_count_objects(page))
+    ]
+    for _ in range(_MAX_OBJECTS):
         if not waiting:
             return
         handle, matrix, depth = waiting.pop()
         if pdfium.FPDFPageObj_GetType(handle) != pdfium.FPDF_PAGEOBJ_FORM:
             yield handle, matrix
-        elif depth < _DEPTH:
-            inner = _matrix(handle).multiply(matrix)
+        elif depth < _MAX_DEPTH:
+            inner = _object_matrix(handle).multiply(matrix)
             count = pdfium.FPDFFormObj_CountObjects(handle)
             waiting += [
-                (pdfium.FPDFFormObj_GetObject(handle, at), inner, depth + 1) for at in _backwards(min(count, _MOST))
+                (pdfium.FPDFFormObj_GetObject(handle, at), inner, depth + 1)
+                for at in _reversed_indexes(min(count, _MAX_OBJECTS))
             ]
 
 
-def _count(page: pypdfium2.PdfPage) -> int:
+def _count_objects(page: pypdfium2.PdfPage) -> int:
     count: int = pdfium.FPDFPage_CountObjects(page)
-    return min(count, _MOST)
+    return min(count, _MAX_OBJECTS)
 
 
-def _backwards(count: int) -> Iterator[int]:
+def _reversed_indexes(count: int) -> Iterator[int]:
     return reversed(range(count))
 
 
-def _matrix(handle: Any) -> pypdfium2.PdfMatrix:
+def _object_matrix(handle: Any) -> pypdfium2.PdfMatrix:
     values = pdfium.FS_MATRIX()
     pdfium.FPDFPageObj_GetMatrix(handle, ctypes.byref(values))
     return pypdfium2.PdfMatrix.from_raw(values)
 
 
-def _box(handle: Any, matrix: pypdfium2.PdfMatrix) -> Rect:
+def _object_box(handle: Any, matrix: pypdfium2.PdfMatrix) -> PdfRect:
     sides = [ctypes.c_float() for _ in range(4)]
     if not pdfium.FPDFPageObj_GetBounds(handle, *map(ctypes.byref, sides)):
         return (0.0, 0.0, 0.0, 0.0)
     left, bottom, right, top = (side.value for side in sides)
-    shown: Rect = matrix.on_rect(left, bottom, right, top)
+    shown: PdfRect = matrix.on_rect(left, bottom, right, top)
     return shown
 
 
@@ -176,22 +184,22 @@ def _is_opaque(handle: Any, kind: int) -> bool:
     fill, stroke = ctypes.c_int(), pdfium.FPDF_BOOL()
     if not pdfium.FPDFPath_GetDrawMode(handle, ctypes.byref(fill), ctypes.byref(stroke)):
         return False
-    if fill.value != pdfium.FPDF_FILLMODE_NONE and _colour(handle)[3] >= _OPAQUE:
+    if fill.value != pdfium.FPDF_FILLMODE_NONE and _object_color(handle)[3] >= _MIN_OPACITY:
         return True
     # A broad line, as of a marker pen; the thin ones of tables and charts hide no letter.
-    is_broad = bool(stroke.value) and _breadth(handle) >= _BROAD
-    return is_broad and _colour(handle, pdfium.FPDFPageObj_GetStrokeColor)[3] >= _OPAQUE
+    is_broad = bool(stroke.value) and _stroke_width(handle) >= _MIN_COVER_STROKE
+    return is_broad and _object_color(handle, pdfium.FPDFPageObj_GetStrokeColor)[3] >= _MIN_OPACITY
 
 
-def _breadth(handle: Any) -> float:
+def _stroke_width(handle: Any) -> float:
     """How broad the lines of a path are, in points of what holds it."""
     width = ctypes.c_float()
     pdfium.FPDFPageObj_GetStrokeWidth(handle, ctypes.byref(width))
-    matrix = _matrix(handle)
+    matrix = _object_matrix(handle)
     return width.value * float(math.sqrt(abs(matrix.a * matrix.d - matrix.b * matrix.c)))
 
 
-def _colour(handle: Any, getter: Any = pdfium.FPDFPageObj_GetFillColor) -> tuple[int, int, int, int]:
+def _object_color(handle: Any, getter: Any = pdfium.FPDFPageObj_GetFillColor) -> tuple[int, int, int, int]:
     """Red, green, blue and opacity of the fill, or what ``getter`` gets, each 0 to 255; black where it has none."""
     parts = [ctypes.c_uint() for _ in range(4)]
     if not getter(handle, *map(ctypes.byref, parts)):
@@ -200,32 +208,34 @@ def _colour(handle: Any, getter: Any = pdfium.FPDFPageObj_GetFillColor) -> tuple
     return red, green, blue, opacity
 
 
-def _notes(page: pypdfium2.PdfPage) -> Iterator[Rect]:
+def _iterate_note_boxes(page: pypdfium2.PdfPage) -> Iterator[PdfRect]:
     rect = pdfium.FS_RECTF()
-    for at in range(min(pdfium.FPDFPage_GetAnnotCount(page), _MOST)):
+    for at in range(min(pdfium.FPDFPage_GetAnnotCount(page), _MAX_OBJECTS)):
         note = pdfium.FPDFPage_GetAnnot(page, at)
         try:
-            if pdfium.FPDFAnnot_GetSubtype(note) in _NOTES and pdfium.FPDFAnnot_GetRect(note, ctypes.byref(rect)):
+            if pdfium.FPDFAnnot_GetSubtype(note) in _COVERING_SUBTYPES and pdfium.FPDFAnnot_GetRect(
+                note, ctypes.byref(rect)
+            ):
                 yield rect.left, rect.bottom, rect.right, rect.top
         finally:
             pdfium.FPDFPage_CloseAnnot(note)
 
 
-def touches(box: Rect, other: Rect) -> bool:
+def is_touching(box: PdfRect, other: PdfRect) -> bool:
     """Whether the two have any place in common."""
     return box[0] < other[2] and box[2] > other[0] and box[1] < other[3] and box[3] > other[1]
 
 
-def _place(cover: Cover) -> int:
+def _drawing_position(cover: OpaqueShape) -> int:
     return cover.place
 
 
-def _square(side: float) -> int:
-    return int(max(-_FAR, min(side, _FAR)) // _CELL) if math.isfinite(side) else 0
+def _cell_index(side: float) -> int:
+    return int(max(-_MAX_COORDINATE, min(side, _MAX_COORDINATE)) // _CELL_SIZE) if math.isfinite(side) else 0
 
 
-def _under(box: Rect, cover: Rect) -> bool:
+def _is_covered(box: PdfRect, cover: PdfRect) -> bool:
     """Whether nearly all of ``box`` is inside ``cover``."""
     wide = min(box[2], cover[2]) - max(box[0], cover[0])
     tall = min(box[3], cover[3]) - max(box[1], cover[1])
-    return wide > 0 and tall > 0 and wide * tall >= _SHARE * (box[2] - box[0]) * (box[3] - box[1])
+    return wide > 0 and tall > 0 and wide * tall >= _COVERED_SHARE * (box[2] - box[0]) * (box[3] - box[1])

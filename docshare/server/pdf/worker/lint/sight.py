@@ -18,48 +18,48 @@ import PIL.ImageChops
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from docshare.server.pdf.worker.documents import Document, Refused
-from docshare.server.pdf.worker.geometry import Rect
-from docshare.server.pdf.worker.lint.findings import Findings, some
-from docshare.server.pdf.worker.lint.shapes import INVISIBLE, Shapes, shapes_of, touches
+from docshare.server.pdf.worker.documents import OpenPdfDocument, PdfRefused
+from docshare.server.pdf.worker.geometry import PdfRect
+from docshare.server.pdf.worker.lint.findings import FindingCollector, count_of
+from docshare.server.pdf.worker.lint.shapes import INVISIBLE_MODE, PageShapes, collect_shapes, is_touching
 
 _MAX_CHARS = 100_000  # as many as the text layer takes
-_SCALE = 2.0  # pixels per point at which pages are compared
+_RENDER_SCALE = 2.0  # pixels per point at which pages are compared
 _MAX_PIXELS = 16_000_000
-_DIFFERENT = 12  # of 255: less is rounding
-_LEAST = 2  # letters in a row; single ones are ornaments
-_LEAST_PALE = 4
-_MOST_SLUG = 200  # letters
-_SLIVER = 0.1  # of a letter may be seen: boxes are drawn by hand
+_DIFFERENCE_THRESHOLD = 12  # of 255: less is rounding
+_MIN_LETTERS = 2  # letters in a row; single ones are ornaments
+_MIN_PALE_LETTERS = 4
+_MAX_SLUG_LETTERS = 200  # letters
+_MAX_DIFFERENT_SHARE = 0.1  # of a letter may be seen: boxes are drawn by hand
 
 
-class Letter(NamedTuple):
+class PageLetter(NamedTuple):
     """One letter or digit: its ``box`` in points of the page (left, bottom, right, top), and the text object ``owner``
     it is of."""
 
     char: str
-    box: Rect
+    box: PdfRect
     owner: int
 
 
 @dataclass
-class Suspects:
+class SuspectedText:
     """Runs of letters by why nobody may see them: under a later shape; under a later picture, which may be the scan the
     text was recognised in; recognised text (drawn as nothing) under a shape; without a colour to be seen by. And how
     many letters stand ``outside`` the visible part of the page."""
 
-    covered: list[list[Letter]] = field(default_factory=list)
-    under_picture: list[list[Letter]] = field(default_factory=list)
-    under_mode: list[list[Letter]] = field(default_factory=list)
-    pale: list[list[Letter]] = field(default_factory=list)
+    covered: list[list[PageLetter]] = field(default_factory=list)
+    under_picture: list[list[PageLetter]] = field(default_factory=list)
+    under_mode: list[list[PageLetter]] = field(default_factory=list)
+    pale: list[list[PageLetter]] = field(default_factory=list)
     outside: int = 0
 
-    def runs(self) -> tuple[list[list[Letter]], ...]:
+    def runs(self) -> tuple[list[list[PageLetter]], ...]:
         """The runs, by why."""
         return self.covered, self.under_picture, self.under_mode, self.pale
 
 
-def look(document: Document, findings: Findings) -> None:
+def check_hidden_text(document: OpenPdfDocument, findings: FindingCollector) -> None:
     """Every page, as long as there is time."""
     for number in range(1, document.count + 1):
         if findings.out_of_time():
@@ -68,47 +68,47 @@ def look(document: Document, findings: Findings) -> None:
             return
         try:
             with document.page(number) as page:
-                _page(page, number, findings)
-        except Refused:
+                _check_page(page, number, findings)
+        except PdfRefused:
             findings.add(
                 "unchecked", "warning", "The page cannot be drawn, so nobody knows what is hidden on it.", number
             )
 
 
-def _page(page: pypdfium2.PdfPage, number: int, findings: Findings) -> None:
-    shapes = shapes_of(page)
+def _check_page(page: pypdfium2.PdfPage, number: int, findings: FindingCollector) -> None:
+    shapes = collect_shapes(page)
     if not shapes.may_hide(page.get_bbox()):
         return
     with closing(page.get_textpage()) as source:
-        suspects = _suspects(page, source.raw, shapes)
-    if suspects.outside >= _LEAST:
-        said = f"{some(suspects.outside, 'letter')} outside the visible part of the page can be found and copied."
-        printing = suspects.outside <= _MOST_SLUG and _has_slug(page)
+        suspects = _find_suspects(page, source.raw, shapes)
+    if suspects.outside >= _MIN_LETTERS:
+        said = f"{count_of(suspects.outside, 'letter')} outside the visible part of the page can be found and copied."
+        printing = suspects.outside <= _MAX_SLUG_LETTERS and _has_slug(page)
         findings.add("cropped-text", "note" if printing else "warning", said, number)
     if not any(suspects.runs()):
         return
-    looks = _Looks(page, shapes)
+    looks = _PageComparison(page, shapes)
     covered = looks.unseen(suspects.covered + looks.plain(suspects.under_picture))
     covered += sum(map(len, looks.plain(suspects.under_mode)))
-    if covered >= _LEAST:
-        said = f"{some(covered, 'letter')} under a box or picture can be selected, copied and found."
+    if covered >= _MIN_LETTERS:
+        said = f"{count_of(covered, 'letter')} under a box or picture can be selected, copied and found."
         findings.add("covered-text", "error", said, number)
     pale = looks.unseen(suspects.pale)
-    if pale >= _LEAST_PALE:
-        said = f"{some(pale, 'letter')} that cannot be seen (as white on white) can be found and copied."
+    if pale >= _MIN_PALE_LETTERS:
+        said = f"{count_of(pale, 'letter')} that cannot be seen (as white on white) can be found and copied."
         findings.add("invisible-text", "warning", said, number)
 
 
-def _suspects(page: pypdfium2.PdfPage, source: Any, shapes: Shapes) -> Suspects:
-    found = Suspects()
+def _find_suspects(page: pypdfium2.PdfPage, source: Any, shapes: PageShapes) -> SuspectedText:
+    found = SuspectedText()
     view = page.get_bbox()
-    letters = list(_letters(source))
-    found.outside = _outside(letters, view)
-    for (_, kind), run in groupby(letters, lambda letter: (letter.owner, _kind(letter, shapes))):
+    letters = list(_iterate_letters(source))
+    found.outside = _count_outside(letters, view)
+    for (_, kind), run in groupby(letters, lambda letter: (letter.owner, _classify_letter(letter, shapes))):
         if kind is not None:
             getattr(found, kind).append(list(run))
     for runs in found.runs():
-        runs[:] = [run for run in runs if len(run) >= _LEAST]
+        runs[:] = [run for run in runs if len(run) >= _MIN_LETTERS]
     return found
 
 
@@ -120,25 +120,25 @@ def _has_slug(page: pypdfium2.PdfPage) -> bool:
     return trimmed is not None and trimmed != sheet and page.get_bbox() != sheet
 
 
-def _outside(letters: list[Letter], view: Rect) -> int:
+def _count_outside(letters: list[PageLetter], view: PdfRect) -> int:
     """How many letters are of texts that stand outside of ``view`` as a whole, and not inside as well: a watermark goes
     beyond the edges."""
     texts, inside = defaultdict[int, str](str), set[int]()
     for letter in letters:
         texts[letter.owner] += letter.char
-        if touches(letter.box, view):
+        if is_touching(letter.box, view):
             inside.add(letter.owner)
     shown = {texts[owner] for owner in inside}
     return sum(len(text) for owner, text in texts.items() if owner not in inside and text not in shown)
 
 
-def _kind(letter: Letter, shapes: Shapes) -> str | None:
+def _classify_letter(letter: PageLetter, shapes: PageShapes) -> str | None:
     """Why nobody may see the letter: a field of ``Suspects``, or None."""
     text = shapes.texts.get(letter.owner)
     if text is None:
         return None
     cover = shapes.over(letter.owner, letter.box)
-    if text.mode == INVISIBLE:
+    if text.mode == INVISIBLE_MODE:
         if cover is not None and not cover.picture:
             return "under_mode"
         return None if shapes.on_picture(letter.box) else "pale"
@@ -147,7 +147,7 @@ def _kind(letter: Letter, shapes: Shapes) -> str | None:
     return "pale" if text.is_faint else None
 
 
-def _letters(source: Any) -> Iterator[Letter]:
+def _iterate_letters(source: Any) -> Iterator[PageLetter]:
     """Letters and digits with their boxes, in reading order."""
     left, right, bottom, top = (ctypes.c_double() for _ in range(4))
     pointers = [ctypes.byref(side) for side in (left, right, bottom, top)]
@@ -160,20 +160,20 @@ def _letters(source: Any) -> Iterator[Letter]:
         box = (left.value, bottom.value, right.value, top.value)
         owner = pdfium.FPDFText_GetTextObject(source, index)
         if box[0] < box[2] and box[1] < box[3] and owner:
-            yield Letter(chr(code), box, ctypes.addressof(owner.contents))
+            yield PageLetter(chr(code), box, ctypes.addressof(owner.contents))
 
 
-class _Looks:
+class _PageComparison:
     """A page as it is drawn, with suspected texts and without."""
 
-    def __init__(self, page: pypdfium2.PdfPage, shapes: Shapes) -> None:
+    def __init__(self, page: pypdfium2.PdfPage, shapes: PageShapes) -> None:
         self._page = page
         self._shapes = shapes
         width, height = page.get_size()
-        self._scale = min(_SCALE, (_MAX_PIXELS / max(width * height, 1)) ** 0.5)
+        self._scale = min(_RENDER_SCALE, (_MAX_PIXELS / max(width * height, 1)) ** 0.5)
         self._whole = self._drawn()
 
-    def unseen(self, runs: list[list[Letter]]) -> int:
+    def unseen(self, runs: list[list[PageLetter]]) -> int:
         """How many letters make no difference to how the page looks."""
         owners = {letter.owner for run in runs for letter in run}
         for owner in owners:
@@ -181,21 +181,21 @@ class _Looks:
         without = self._drawn()
         for owner in owners:
             pdfium.FPDFPageObj_SetIsActive(self._shapes.texts[owner].handle, True)
-        changed = _strongest(PIL.ImageChops.difference(self._whole, without))
+        changed = _max_channel(PIL.ImageChops.difference(self._whole, without))
         parts = (changed.crop(self._pixels([letter])).histogram() for run in runs for letter in run)
-        return sum(sum(counts[_DIFFERENT:]) <= _SLIVER * sum(counts) for counts in parts)
+        return sum(sum(counts[_DIFFERENCE_THRESHOLD:]) <= _MAX_DIFFERENT_SHARE * sum(counts) for counts in parts)
 
-    def plain(self, runs: list[list[Letter]]) -> list[list[Letter]]:
+    def plain(self, runs: list[list[PageLetter]]) -> list[list[PageLetter]]:
         """The runs in whose place there is nothing but one colour."""
         return [run for run in runs if self._is_plain(run)]
 
-    def _is_plain(self, run: list[Letter]) -> bool:
+    def _is_plain(self, run: list[PageLetter]) -> bool:
         part = self._whole.crop(self._pixels(run))
         middle = tuple(map(_median, part.split()))
-        counts = _strongest(PIL.ImageChops.difference(part, PIL.Image.new("RGB", part.size, middle))).histogram()
-        return sum(counts[_DIFFERENT:]) <= _SLIVER * sum(counts)
+        counts = _max_channel(PIL.ImageChops.difference(part, PIL.Image.new("RGB", part.size, middle))).histogram()
+        return sum(counts[_DIFFERENCE_THRESHOLD:]) <= _MAX_DIFFERENT_SHARE * sum(counts)
 
-    def _pixels(self, run: list[Letter]) -> tuple[int, int, int, int]:
+    def _pixels(self, run: list[PageLetter]) -> tuple[int, int, int, int]:
         x0, y0, x1, y1 = zip(*(letter.box for letter in run), strict=True)
         corners = [self._pixel(x, y) for x in (min(x0), max(x1)) for y in (min(y0), max(y1))]
         across, down = [x for x, _ in corners], [y for _, y in corners]
@@ -215,7 +215,7 @@ class _Looks:
             return picture.copy()
 
 
-def _strongest(difference: PIL.Image.Image) -> PIL.Image.Image:
+def _max_channel(difference: PIL.Image.Image) -> PIL.Image.Image:
     """Of each pixel the channel that differs most."""
     red, green, blue = difference.split()
     return PIL.ImageChops.lighter(PIL.ImageChops.lighter(red, green), blue)

@@ -8,14 +8,14 @@ from pikepdf import Array, Dictionary, Object, Stream
 
 from docshare.server.pdf.worker.contents import CATEGORIES
 
-NAMED = frozenset({*CATEGORIES, "/CharProcs", "/Colorants"})
+NAME_KEYED = frozenset({*CATEGORIES, "/CharProcs", "/Colorants"})
 """Entries whose value is a dictionary with freely chosen keys: there a key means nothing."""
 
-_UPWARD = frozenset({"/Parent", "/P", "/Popup", "/IRT", "/Dest", "/B", "/StructParent"})
-_PAGES = ("/Page", "/Pages")
+_UPWARD_KEYS = frozenset({"/Parent", "/P", "/Popup", "/IRT", "/Dest", "/B", "/StructParent"})
+_PAGE_TYPES = ("/Page", "/Pages")
 
 
-class Thing(NamedTuple):
+class VisitedObject(NamedTuple):
     """One object: its ``value``; ``key`` under which it was met first; ``page`` 1-based, None for the document's own;
     ``named``: it is a dictionary whose keys are freely chosen."""
 
@@ -25,26 +25,28 @@ class Thing(NamedTuple):
     named: bool = False
 
 
-def everything(pdf: pikepdf.Pdf, stop: Callable[[], bool]) -> Iterator[Thing]:
+def walk_objects(pdf: pikepdf.Pdf, stop: Callable[[], bool]) -> Iterator[VisitedObject]:
     """All objects that can be reached, those of the pages first, until ``stop`` says so."""
     seen: set[tuple[int, int]] = set()
     for number, page in enumerate(pdf.pages, 1):
         seen.add(page.obj.objgen)
-        yield Thing(page.obj, "/Page", number)
-        yield from _below(page.obj, number, seen, stop)
+        yield VisitedObject(page.obj, "/Page", number)
+        yield from _walk_below(page.obj, number, seen, stop)
         if stop():
             return
-    yield from _below(pdf.trailer, None, seen, stop)
+    yield from _walk_below(pdf.trailer, None, seen, stop)
 
 
-def _below(top: Any, page: int | None, seen: set[tuple[int, int]], stop: Callable[[], bool]) -> Iterator[Thing]:
-    waiting = list(_children(Thing(top, "", page)))
+def _walk_below(
+    top: Any, page: int | None, seen: set[tuple[int, int]], stop: Callable[[], bool]
+) -> Iterator[VisitedObject]:
+    waiting = list(_children(VisitedObject(top, "", page)))
     steps = 0
     while waiting:
         thing = waiting.pop()
         value = thing.value
         if value.is_indirect:
-            if value.objgen in seen or (page is not None and _kind(value) in _PAGES):
+            if value.objgen in seen or (page is not None and _object_type(value) in _PAGE_TYPES):
                 continue
             if isinstance(value, Array | Dictionary | Stream):
                 seen.add(value.objgen)
@@ -55,17 +57,19 @@ def _below(top: Any, page: int | None, seen: set[tuple[int, int]], stop: Callabl
             return
 
 
-def _children(thing: Thing) -> Iterator[Thing]:
+def _children(thing: VisitedObject) -> Iterator[VisitedObject]:
     value, page = thing.value, thing.page
     if isinstance(value, Array):
         for item in value:
             if isinstance(item, Object):
-                yield Thing(item, thing.key, page)
+                yield VisitedObject(item, thing.key, page)
     elif isinstance(value, Dictionary | Stream):
         for key, item in value.items():
-            if isinstance(item, Object) and not (page is not None and not thing.named and key in _UPWARD):
-                yield Thing(item, key, page, key in NAMED and not thing.named and isinstance(item, Dictionary))
+            if isinstance(item, Object) and not (page is not None and not thing.named and key in _UPWARD_KEYS):
+                yield VisitedObject(
+                    item, key, page, key in NAME_KEYED and not thing.named and isinstance(item, Dictionary)
+                )
 
 
-def _kind(value: Any) -> str:
+def _object_type(value: Any) -> str:
     return str(value.get("/Type", "")) if isinstance(value, Dictionary | Stream) else ""

@@ -7,43 +7,52 @@ from docshare.contract.media import ASSET_KINDS
 from docshare.contract.problems import Problem
 from docshare.server.http.views import rt
 from docshare.server.services.files import assets, settings
-from docshare.server.web.owner.desk import Owner, done, form, page, saying
-from docshare.server.web.owner.file.paper import needs, opened, page_of, path_of
+from docshare.server.web.owner.desk import SignedInOwner, message_url, owner_form, owner_page, redirect_with_message
+from docshare.server.web.owner.file.paper import file_path, find_owned_file, render_file_page, required_tier
 
-_KINDS = {"logo": "Logo", "background": "Background", "hotspot-audio": "Sound for hotspots"}
+_KIND_LABELS = {"logo": "Logo", "background": "Background", "hotspot-audio": "Sound for hotspots"}
 # What using an image sets besides naming it: a background that is shown is of the kind 'image'.
-_USES = {"logo": {}, "background": {"type": "image"}}
+_VIEWER_SETTINGS_BY_KIND = {"logo": {}, "background": {"type": "image"}}
 
 blueprint = Blueprint("owner_file_assets", __name__)
 
 
 @blueprint.get("/files/<name>/assets")
-@page
-def show(owner: Owner, name: str) -> AnyResponse:
+@owner_page
+def show(owner: SignedInOwner, name: str) -> AnyResponse:
     """``/files/{id}/assets``. Raises ``not_found``."""
-    paper = opened(owner, name)
+    paper = find_owned_file(owner, name)
     rows = assets.list_assets(rt(), owner.caller, paper.row.uuid)
-    kinds = [(kind, _KINDS.get(kind, kind), ",".join(row.types), row.cap) for kind, row in ASSET_KINDS.items()]
+    kinds = [(kind, _KIND_LABELS.get(kind, kind), ",".join(row.types), row.cap) for kind, row in ASSET_KINDS.items()]
     looks = paper.file["viewerSettings"]
-    used = {looks.get(kind, {}).get("assetId") for kind in _USES}
-    plan = needs(owner, "assets.create")
-    after = saying(owner, f"{paper.path}/assets", "It was uploaded.")
-    return page_of(
-        owner, paper, "assets", plan=plan, after=after, assets=rows, kinds=kinds, names=_KINDS, used=used, uses=_USES
+    used = {looks.get(kind, {}).get("assetId") for kind in _VIEWER_SETTINGS_BY_KIND}
+    plan = required_tier(owner, "assets.create")
+    after = message_url(owner, f"{paper.path}/assets", "It was uploaded.")
+    return render_file_page(
+        owner,
+        paper,
+        "assets",
+        plan=plan,
+        after=after,
+        assets=rows,
+        kinds=kinds,
+        names=_KIND_LABELS,
+        used=used,
+        uses=_VIEWER_SETTINGS_BY_KIND,
     )
 
 
 @blueprint.post("/files/<name>/assets/<asset>/use")
-@form
-def use(owner: Owner, name: str, asset: str) -> AnyResponse:
+@owner_form
+def use(owner: SignedInOwner, name: str, asset: str) -> AnyResponse:
     """Show an uploaded image on the share page, as what it was uploaded for. Raises ``not_found``, ``plan_required``,
     ``gone``."""
-    paper = opened(owner, name)
+    paper = find_owned_file(owner, name)
     rows = assets.list_assets(rt(), owner.caller, paper.row.uuid)
-    row = next((row for row in rows if row.uuid == asset.lower() and row.kind in _USES), None)
+    row = next((row for row in rows if row.uuid == asset.lower() and row.kind in _VIEWER_SETTINGS_BY_KIND), None)
     if row is None:
         raise Problem("not_found", "There is no such image.")
     looks = paper.file["viewerSettings"]
-    block = {**looks.get(row.kind, {}), **_USES[row.kind], "assetId": row.uuid}
+    block = {**looks.get(row.kind, {}), **_VIEWER_SETTINGS_BY_KIND[row.kind], "assetId": row.uuid}
     settings.change(rt(), owner.caller, paper.row.uuid, {"viewerSettings": {**looks, row.kind: block}})
-    return done(f"{path_of(paper.row.uuid)}/assets", "Readers see it from now on.")
+    return redirect_with_message(f"{file_path(paper.row.uuid)}/assets", "Readers see it from now on.")

@@ -12,15 +12,15 @@ from docshare.contract import fields, limits
 from docshare.contract.problems import Problem
 from docshare.contract.settings import SETTINGS
 from docshare.contract.viewer import VIEWER_BLOCKS, ViewerField
-from docshare.server.web.owner.file.controls import CLEAR_PASSWORD, ON, VIEWER
+from docshare.server.web.owner.file.controls import CHECKED, CLEAR_PASSWORD, VIEWER_SETTINGS
 
-_WHOLE = re.compile(r"-?[0-9]{1,9}", re.ASCII)
+_INTEGER = re.compile(r"-?[0-9]{1,9}", re.ASCII)
 _NUMBER = re.compile(r"-?[0-9]{0,9}(?:\.[0-9]{0,9})?", re.ASCII)
-_CLEARED = {"from": 0, "to": 0}
-Form = Mapping[str, str]
+_ALL_PAGES = {"from": 0, "to": 0}
+FormValues = Mapping[str, str]
 
 
-def read_values(text: str) -> dict[str, str]:
+def parse_displayed_values(text: str) -> dict[str, str]:
     """What the form showed, from the hidden field that keeps it. Raises ``bad_request``."""
     try:
         shown = json.loads(text)
@@ -31,7 +31,7 @@ def read_values(text: str) -> dict[str, str]:
     return shown
 
 
-def body(shown: Form, form: Form, file: Mapping[str, Any]) -> dict[str, Any]:
+def build_settings_body(shown: FormValues, form: FormValues, file: Mapping[str, Any]) -> dict[str, Any]:
     """The settings to write, by wire name.
 
     Parameters: ``shown`` what the controls showed when the form was drawn, ``form`` what they have now, ``file`` the
@@ -40,72 +40,74 @@ def body(shown: Form, form: Form, file: Mapping[str, Any]) -> dict[str, Any]:
     changed = [name for name, value in shown.items() if form.get(name, "") != value]
     found: dict[str, Any] = {}
     for root in dict.fromkeys(name.partition(".")[0] for name in changed):
-        if root == VIEWER:
-            found[root] = _viewer([name for name in changed if name.startswith(f"{VIEWER}.")], form, file)
+        if root == VIEWER_SETTINGS:
+            found[root] = _merge_viewer_settings(
+                [name for name in changed if name.startswith(f"{VIEWER_SETTINGS}.")], form, file
+            )
         elif root in SETTINGS:
-            found |= _READ.get(root, _plain)(root, form)
+            found |= _READERS.get(root, _read_plain)(root, form)
     return found
 
 
-def _plain(name: str, form: Form) -> dict[str, Any]:
+def _read_plain(name: str, form: FormValues) -> dict[str, Any]:
     value = form.get(name, "")
-    return {name: value == ON if isinstance(SETTINGS[name].default, bool) else value}
+    return {name: value == CHECKED if isinstance(SETTINGS[name].default, bool) else value}
 
 
-def _password(name: str, form: Form) -> dict[str, Any]:
-    typed, clear = form.get(name, ""), form.get(CLEAR_PASSWORD) == ON
+def _read_password(name: str, form: FormValues) -> dict[str, Any]:
+    typed, clear = form.get(name, ""), form.get(CLEAR_PASSWORD) == CHECKED
     if typed and clear:
         raise Problem("bad_request", "There is a new password, and it is to be taken away.", hint="Choose one of both.")
     return {name: typed}
 
 
-def _moment(name: str, form: Form) -> dict[str, Any]:
+def _read_expiry(name: str, form: FormValues) -> dict[str, Any]:
     typed = form.get(name, "")
     return {name: f"{typed}Z"} if typed else {"neverExpire": True}
 
 
-def _limit(name: str, form: Form) -> dict[str, Any]:
-    return {name: _integer(form.get(name, "") or "0")}
+def _read_view_limit(name: str, form: FormValues) -> dict[str, Any]:
+    return {name: _parse_integer(form.get(name, "") or "0")}
 
 
-def _range(name: str, form: Form) -> dict[str, Any]:
-    return {name: page_range(form.get(f"{name}.from", ""), form.get(f"{name}.to", ""))}
+def _read_page_range(name: str, form: FormValues) -> dict[str, Any]:
+    return {name: parse_page_range(form.get(f"{name}.from", ""), form.get(f"{name}.to", ""))}
 
 
-def page_range(first: str, last: str) -> dict[str, Any]:
+def parse_page_range(first: str, last: str) -> dict[str, Any]:
     """The page range of two text fields; both empty: all pages."""
     if not first.strip() and not last.strip():
-        return dict(_CLEARED)
-    return {"from": _integer(first), "to": _integer(last)}
+        return dict(_ALL_PAGES)
+    return {"from": _parse_integer(first), "to": _parse_integer(last)}
 
 
-def _form_rows(name: str, form: Form) -> dict[str, Any]:
-    rows = [_form_row(f"{name}.{at}", form) for at in range(limits.GATE_FIELDS)]
+def _read_gate_fields(name: str, form: FormValues) -> dict[str, Any]:
+    rows = [_read_gate_field(f"{name}.{at}", form) for at in range(limits.GATE_FIELDS)]
     return {name: [row for row in rows if row["key"] or row["label"]]}
 
 
-def _form_row(row: str, form: Form) -> dict[str, Any]:
+def _read_gate_field(row: str, form: FormValues) -> dict[str, Any]:
     texts = {key: form.get(f"{row}.{key}", "").strip() for key in ("key", "label", "type")}
-    return {**texts, "required": form.get(f"{row}.required") == ON}
+    return {**texts, "required": form.get(f"{row}.required") == CHECKED}
 
 
-def _domains(name: str, form: Form) -> dict[str, Any]:
+def _read_domains(name: str, form: FormValues) -> dict[str, Any]:
     return {name: form.get(name, "").split()}
 
 
-_READ: dict[str, Callable[[str, Form], dict[str, Any]]] = {
-    "password": _password,
-    "deleteAt": _moment,
-    "viewLimit": _limit,
-    "pageRange": _range,
-    "gateFields": _form_rows,
-    "gateDomains": _domains,
+_READERS: dict[str, Callable[[str, FormValues], dict[str, Any]]] = {
+    "password": _read_password,
+    "deleteAt": _read_expiry,
+    "viewLimit": _read_view_limit,
+    "pageRange": _read_page_range,
+    "gateFields": _read_gate_fields,
+    "gateDomains": _read_domains,
 }
 
 
-def _viewer(changed: list[str], form: Form, file: Mapping[str, Any]) -> dict[str, Any]:
+def _merge_viewer_settings(changed: list[str], form: FormValues, file: Mapping[str, Any]) -> dict[str, Any]:
     """The viewer settings of ``file`` with the ``changed`` ones; the contract knows only all of them at once."""
-    stored = file[VIEWER]
+    stored = file[VIEWER_SETTINGS]
     merged = {key: dict(block) if isinstance(block, dict) else block for key, block in stored.items()}
     for name in changed:
         _, key, *inner = name.split(".")
@@ -115,40 +117,44 @@ def _viewer(changed: list[str], form: Form, file: Mapping[str, Any]) -> dict[str
             if not merged[key]:
                 del merged[key]
         elif table is not None and inner and inner[0] in table:
-            _set(merged.setdefault(key, {}), inner[0], _value(name, table[inner[0]], form.get(name, "")))
+            _set_or_remove(
+                merged.setdefault(key, {}), inner[0], _parse_value(name, table[inner[0]], form.get(name, ""))
+            )
     for key, table in VIEWER_BLOCKS.items():
-        if not isinstance(table, ViewerField) and _taken_away(key, table, stored, merged):
+        if not isinstance(table, ViewerField) and _is_block_cleared(key, table, stored, merged):
             del merged[key]
     return merged
 
 
-def _set(block: dict[str, Any], name: str, value: Any) -> None:
+def _set_or_remove(block: dict[str, Any], name: str, value: Any) -> None:
     if value is None:
         block.pop(name, None)
     else:
         block[name] = value
 
 
-def _taken_away(key: str, table: Mapping[str, ViewerField], stored: Mapping[str, Any], merged: dict[str, Any]) -> bool:
+def _is_block_cleared(
+    key: str, table: Mapping[str, ViewerField], stored: Mapping[str, Any], merged: dict[str, Any]
+) -> bool:
     """Whether all that the block ``key`` must have was emptied, so that the rest of it goes too."""
     required = [name for name, row in table.items() if row.required]
     return bool(required) and key in stored and key in merged and not any(name in merged[key] for name in required)
 
 
-def _value(name: str, row: ViewerField, text: str) -> Any:
+def _parse_value(name: str, row: ViewerField, text: str) -> Any:
     """What the control sets; None for its default."""
     if row.kind == "boolean":
-        return text == ON
+        return text == CHECKED
     if text == "":
         return None
     if row.kind in ("integer", "number"):
         # The contract drops what is no number; whoever typed it should hear of it.
-        pattern = _WHOLE if row.kind == "integer" else _NUMBER
+        pattern = _INTEGER if row.kind == "integer" else _NUMBER
         if not pattern.fullmatch(text) or not any(map(str.isdecimal, text)):
-            raise fields.refusal(name, f"a number from {row.low} to {row.high}")
+            raise fields.field_problem(name, f"a number from {row.low} to {row.high}")
         return int(text) if row.kind == "integer" else float(text)
     return text
 
 
-def _integer(text: str) -> int | str:
-    return int(text) if _WHOLE.fullmatch(text.strip()) else text
+def _parse_integer(text: str) -> int | str:
+    return int(text) if _INTEGER.fullmatch(text.strip()) else text

@@ -14,10 +14,10 @@ from docshare.contract.settings import SETTINGS, Setting
 from docshare.contract.viewer import VIEWER_BLOCKS, ViewerField
 from docshare.server.web.owner.file import words
 
-ON = "on"
-VIEWER = "viewerSettings"
+CHECKED = "on"
+VIEWER_SETTINGS = "viewerSettings"
 CLEAR_PASSWORD = "password.clear"  # noqa: S105 - a name
-_MINUTES = len("2030-01-31T18:00")
+_DATETIME_LOCAL_CHARS = len("2030-01-31T18:00")
 Choice = tuple[str, str]
 """What is sent, and what people read."""
 
@@ -41,7 +41,7 @@ class Control:
 
 
 @dataclass(frozen=True)
-class Field:
+class SettingField:
     """One setting in the form: its ``controls``, several of which stand together below ``label``.
 
     ``plan``: the tier it needs where the account's is lower, else empty; ``locked``: it cannot be changed at all, since
@@ -61,7 +61,7 @@ class Section:
     """Fields below one heading."""
 
     title: str
-    fields: tuple[Field, ...]
+    fields: tuple[SettingField, ...]
 
 
 _DESIGN_TOOL = ("Design tool", ("designToolUpdatesEnabled", "detachDesignToolDesign"))
@@ -74,42 +74,43 @@ _SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Mail to you", ("notifyOnView", "notifyOnComment")),
     _DESIGN_TOOL,
 )  # fmt: skip
-_ELSEWHERE = ("viewerMode", VIEWER)  # on the page of the looks
+_LOOKS_SETTINGS = ("viewerMode", VIEWER_SETTINGS)  # on the page of the looks
 
 
-def settings(file: Mapping[str, Any], plan: Plan, *, design_tool: bool) -> tuple[Section, ...]:
+def build_settings_form(file: Mapping[str, Any], plan: Plan, *, design_tool: bool) -> tuple[Section, ...]:
     """The form of everything but the looks of ``file``, a File object, for an account on ``plan``.
 
     Parameters: ``design_tool``, whether the server knows one, so that its settings mean something.
     """
     placed = {name for _, names in _SECTIONS for name in names}
-    rest = tuple(name for name in SETTINGS if name not in placed and name not in _ELSEWHERE)
+    rest = tuple(name for name in SETTINGS if name not in placed and name not in _LOOKS_SETTINGS)
     sections = (*_SECTIONS, ("More", rest)) if rest else _SECTIONS
     shown = (section for section in sections if design_tool or section is not _DESIGN_TOOL)
-    return tuple(Section(title, tuple(_fields(names, file, plan))) for title, names in shown)
+    return tuple(Section(title, tuple(_build_fields(names, file, plan))) for title, names in shown)
 
 
-def looks(file: Mapping[str, Any], plan: Plan, images: Sequence[Choice]) -> tuple[Section, ...]:
+def build_looks_form(file: Mapping[str, Any], plan: Plan, images: Sequence[Choice]) -> tuple[Section, ...]:
     """The form of how the share page of ``file`` looks.
 
     Parameters: ``images`` that were uploaded to the file: their ids, and what they are called.
     """
-    mode = Section("Viewer", tuple(_fields(("viewerMode",), file, plan)))
-    stored = file[VIEWER]
+    mode = Section("Viewer", tuple(_build_fields(("viewerMode",), file, plan)))
+    stored = file[VIEWER_SETTINGS]
     blocks = []
     for key, table in VIEWER_BLOCKS.items():
         rows = {"": table} if isinstance(table, ViewerField) else table
         values = {"": stored.get(key)} if isinstance(table, ViewerField) else stored.get(key, {})
         drawn = (
-            _gated(_viewer_field(f"{VIEWER}.{key}{name and '.' + name}", row, values.get(name), images),
+            _lock_by_plan(_build_viewer_field(f"{VIEWER_SETTINGS}.{key}{name and '.' + name}", row, values.get(name),
+                images),
                    row.plan, plan, at_default=values.get(name) is None)
             for name, row in rows.items()
         )  # fmt: skip
-        blocks.append(Section(words.BLOCKS.get(key, words.spelled(key)), tuple(drawn)))
+        blocks.append(Section(words.BLOCK_LABELS.get(key, words.spell_out(key)), tuple(drawn)))
     return (mode, *blocks)
 
 
-def values(sections: Sequence[Section]) -> dict[str, str]:
+def list_control_values(sections: Sequence[Section]) -> dict[str, str]:
     """What the controls that can be changed show: the form says by it what was changed."""
     return {
         control.name: control.value
@@ -120,10 +121,10 @@ def values(sections: Sequence[Section]) -> dict[str, str]:
     }
 
 
-def retyped(sections: Sequence[Section], form: Mapping[str, str]) -> tuple[Section, ...]:
+def fill_submitted(sections: Sequence[Section], form: Mapping[str, str]) -> tuple[Section, ...]:
     """The same form with what somebody has typed; a password is never sent back."""
 
-    def again(field: Field) -> Field:
+    def again(field: SettingField) -> SettingField:
         if field.locked:
             return field
         kept = (
@@ -135,13 +136,13 @@ def retyped(sections: Sequence[Section], form: Mapping[str, str]) -> tuple[Secti
     return tuple(replace(section, fields=tuple(map(again, section.fields))) for section in sections)
 
 
-def _fields(names: Sequence[str], file: Mapping[str, Any], plan: Plan) -> Iterator[Field]:
+def _build_fields(names: Sequence[str], file: Mapping[str, Any], plan: Plan) -> Iterator[SettingField]:
     for name in names:
         row = SETTINGS[name]
         if name == "neverExpire" and "deleteAt" not in file:
             continue  # there is no date to take away
-        field = _DRAWN.get(name, _plain)(row, file)
-        yield _gated(field, row.plan, plan, at_default=_is_default(row, file))
+        field = _FIELD_BUILDERS.get(name, _build_plain_field)(row, file)
+        yield _lock_by_plan(field, row.plan, plan, at_default=_is_default(row, file))
 
 
 def _is_default(row: Setting, file: Mapping[str, Any]) -> bool:
@@ -150,113 +151,135 @@ def _is_default(row: Setting, file: Mapping[str, Any]) -> bool:
     return bool(file.get(row.name, row.default) == row.default)
 
 
-def _gated(field: Field, needed: Plan, plan: Plan, *, at_default: bool) -> Field:
+def _lock_by_plan(field: SettingField, needed: Plan, plan: Plan, *, at_default: bool) -> SettingField:
     return field if needed <= plan else replace(field, plan=needed.tier, locked=at_default)
 
 
-def _field(name: str, *controls: Control) -> Field:
-    return Field(name, words.label(name), words.help_of(name), controls)
+def _build_field(name: str, *controls: Control) -> SettingField:
+    return SettingField(name, words.control_label(name), words.control_help(name), controls)
 
 
-def _control(name: str, kind: str, value: object, **more: Any) -> Control:
-    return Control(name, kind, words.label(name), _text(value), words.help_of(name), **more)
+def _build_control(name: str, kind: str, value: object, **more: Any) -> Control:
+    return Control(name, kind, words.control_label(name), _format_value(value), words.control_help(name), **more)
 
 
-def _text(value: object) -> str:
+def _format_value(value: object) -> str:
     if isinstance(value, bool):
-        return ON if value else ""
+        return CHECKED if value else ""
     return "" if value is None else str(value)
 
 
-def _plain(row: Setting, file: Mapping[str, Any]) -> Field:
+def _build_plain_field(row: Setting, file: Mapping[str, Any]) -> SettingField:
     value = file.get(row.name, row.default)
     if isinstance(row.default, bool):
-        return _field(row.name, _control(row.name, "checkbox", value, default="on" if row.default else "off"))
-    return _field(row.name, _control(row.name, "text", value))
+        return _build_field(
+            row.name, _build_control(row.name, "checkbox", value, default="on" if row.default else "off")
+        )
+    return _build_field(row.name, _build_control(row.name, "text", value))
 
 
-def _mode(row: Setting, file: Mapping[str, Any]) -> Field:
-    choices = tuple((word, words.option(word)) for word in viewer.VIEWER_MODES)
-    return _field(row.name, _control(row.name, "select", file[row.name], choices=choices, default=_text(row.default)))
+def _build_viewer_mode_field(row: Setting, file: Mapping[str, Any]) -> SettingField:
+    choices = tuple((word, words.option_label(word)) for word in viewer.VIEWER_MODES)
+    return _build_field(
+        row.name,
+        _build_control(row.name, "select", file[row.name], choices=choices, default=_format_value(row.default)),
+    )
 
 
-def _password(row: Setting, file: Mapping[str, Any]) -> Field:
-    typed = _control(row.name, "password", "", most=limits.PASSWORD_BYTES)
+def _build_password_field(row: Setting, file: Mapping[str, Any]) -> SettingField:
+    typed = _build_control(row.name, "password", "", most=limits.PASSWORD_BYTES)
     taken = Control(CLEAR_PASSWORD, "checkbox", "Take the password away")
-    return _field(row.name, typed, taken) if file["protected"] else _field(row.name, typed)
+    return _build_field(row.name, typed, taken) if file["protected"] else _build_field(row.name, typed)
 
 
-def _moment(row: Setting, file: Mapping[str, Any]) -> Field:
-    return _field(row.name, _control(row.name, "datetime-local", file.get(row.name, "")[:_MINUTES]))
+def _build_expiry_field(row: Setting, file: Mapping[str, Any]) -> SettingField:
+    return _build_field(
+        row.name, _build_control(row.name, "datetime-local", file.get(row.name, "")[:_DATETIME_LOCAL_CHARS])
+    )
 
 
-def _limit(row: Setting, file: Mapping[str, Any]) -> Field:
-    shown = _control(row.name, "number", file.get(row.name), low=0, high=limits.VIEW_LIMIT_MAX)
+def _build_view_limit_field(row: Setting, file: Mapping[str, Any]) -> SettingField:
+    shown = _build_control(row.name, "number", file.get(row.name), low=0, high=limits.VIEW_LIMIT_MAX)
     used = f" {file['viewsConsumed']} of them are taken." if row.name in file else ""
-    return _field(row.name, replace(shown, help=shown.help + used))
+    return _build_field(row.name, replace(shown, help=shown.help + used))
 
 
-def _range(row: Setting, file: Mapping[str, Any]) -> Field:
+def _build_page_range_field(row: Setting, file: Mapping[str, Any]) -> SettingField:
     stored = file.get(row.name) or {}
-    return _field(
+    return _build_field(
         row.name,
         *(
-            Control(f"{row.name}.{end}", "number", words.spelled(end), _text(stored.get(end)), high=file["totalPages"])
+            Control(
+                f"{row.name}.{end}",
+                "number",
+                words.spell_out(end),
+                _format_value(stored.get(end)),
+                high=file["totalPages"],
+            )
             for end in ("from", "to")
         ),
     )
 
 
-def _form(row: Setting, file: Mapping[str, Any]) -> Field:
+def _build_gate_form_field(row: Setting, file: Mapping[str, Any]) -> SettingField:
     stored = file.get(row.name) or []
     rows = [*stored, *[{}] * (limits.GATE_FIELDS - len(stored))]
-    return _field(row.name, *(control for at, entry in enumerate(rows) for control in _form_row(row.name, at, entry)))
+    return _build_field(
+        row.name,
+        *(control for at, entry in enumerate(rows) for control in _build_gate_field_controls(row.name, at, entry)),
+    )
 
 
-def _form_row(name: str, at: int, entry: Mapping[str, Any]) -> Iterator[Control]:
+def _build_gate_field_controls(name: str, at: int, entry: Mapping[str, Any]) -> Iterator[Control]:
     row, number = f"{name}.{at}", at + 1
-    kinds = tuple((word, words.option(word)) for word in fields.GATE_TYPES)
+    kinds = tuple((word, words.option_label(word)) for word in fields.GATE_TYPES)
     yield Control(f"{row}.label", "text", f"Question {number}", entry.get("label", ""), most=limits.GATE_LABEL_CHARS)
     yield Control(f"{row}.key", "text", f"Key {number}", entry.get("key", ""), most=limits.GATE_KEY_CHARS)
     yield Control(f"{row}.type", "select", f"Type {number}", entry.get("type", fields.GATE_TYPES[0]), choices=kinds)
-    yield Control(f"{row}.required", "checkbox", "Required", _text(entry.get("required", False)))
+    yield Control(f"{row}.required", "checkbox", "Required", _format_value(entry.get("required", False)))
 
 
-def _domains(row: Setting, file: Mapping[str, Any]) -> Field:
-    return _field(row.name, _control(row.name, "lines", "\n".join(file.get(row.name) or [])))
+def _build_domains_field(row: Setting, file: Mapping[str, Any]) -> SettingField:
+    return _build_field(row.name, _build_control(row.name, "lines", "\n".join(file.get(row.name) or [])))
 
 
-_DRAWN: dict[str, Callable[[Setting, Mapping[str, Any]], Field]] = {
-    "viewerMode": _mode,
-    "password": _password,
-    "deleteAt": _moment,
-    "viewLimit": _limit,
-    "pageRange": _range,
-    "gateFields": _form,
-    "gateDomains": _domains,
+_FIELD_BUILDERS: dict[str, Callable[[Setting, Mapping[str, Any]], SettingField]] = {
+    "viewerMode": _build_viewer_mode_field,
+    "password": _build_password_field,
+    "deleteAt": _build_expiry_field,
+    "viewLimit": _build_view_limit_field,
+    "pageRange": _build_page_range_field,
+    "gateFields": _build_gate_form_field,
+    "gateDomains": _build_domains_field,
 }
 
 
-def _viewer_field(name: str, row: ViewerField, stored: Any, images: Sequence[Choice]) -> Field:
+def _build_viewer_field(name: str, row: ViewerField, stored: Any, images: Sequence[Choice]) -> SettingField:
     value = row.default if stored is None else stored
-    default = words.option(_text(row.default)) if not isinstance(row.default, bool) else "on" if row.default else "off"
+    default = (
+        words.option_label(_format_value(row.default))
+        if not isinstance(row.default, bool)
+        else "on"
+        if row.default
+        else "off"
+    )
     draw = {"boolean": "checkbox", "integer": "number", "number": "number", "word": "select", "asset": "select"}
     kind = draw.get(row.kind, "url" if row.kind == "url" else "text")
     if row.kind == "colour" and row.default is not None:
         kind, value = "color", str(value).lower()  # browsers send it so, and would seem to have changed it
-    control = _control(name, kind, value, default=default, choices=_choices(row, stored, images))
+    control = _build_control(name, kind, value, default=default, choices=_list_choices(row, stored, images))
     if kind == "number":
         control = replace(control, low=row.low, high=row.high, step="any" if row.kind == "number" else "1")
     if row.kind == "label":
         control = replace(control, most=int(row.high))
-    return _field(name, control)
+    return _build_field(name, control)
 
 
-def _choices(row: ViewerField, stored: Any, images: Sequence[Choice]) -> tuple[Choice, ...]:
+def _list_choices(row: ViewerField, stored: Any, images: Sequence[Choice]) -> tuple[Choice, ...]:
     none = ("", "none")
     if row.kind == "asset":
         # What is stored stays a choice: a form must be able to say what it leaves alone.
         gone = [(stored, "an image that is gone")] if stored and stored not in dict(images) else []
         return (none, *images, *gone)
-    chosen = tuple((word, words.option(word)) for word in row.words)
+    chosen = tuple((word, words.option_label(word)) for word in row.words)
     return (none, *chosen) if row.kind == "word" and row.default is None else chosen

@@ -7,61 +7,68 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from docshare.contract.problems import Problem
 from docshare.server.http.views import rt
-from docshare.server.pdf.pages import WIDTHS
+from docshare.server.pdf.pages import PAGE_WIDTHS
 from docshare.server.services.files import assets, hotspots
-from docshare.server.web.owner.desk import Owner, done, form, page
-from docshare.server.web.owner.file.paper import Paper, opened, page_of, page_shape, path_of, typed
+from docshare.server.web.owner.desk import SignedInOwner, owner_form, owner_page, redirect_with_message
+from docshare.server.web.owner.file.paper import (
+    OwnedFile,
+    file_path,
+    find_owned_file,
+    page_size,
+    read_form,
+    render_file_page,
+)
 
 _SIDES = ("x", "y", "width", "height")
-_LONGEST_NUMBER = 5  # digits
+_MAX_DIGITS = 5  # digits
 
 blueprint = Blueprint("owner_file_hotspots", __name__)
 
 
 @blueprint.get("/files/<name>/hotspots")
-@page
-def show(owner: Owner, name: str) -> AnyResponse:
+@owner_page
+def show(owner: SignedInOwner, name: str) -> AnyResponse:
     """``/files/{id}/hotspots?page=``. Raises ``not_found``."""
-    return _page(owner, opened(owner, name), request.args.get("page", ""))
+    return _render_page(owner, find_owned_file(owner, name), request.args.get("page", ""))
 
 
 @blueprint.post("/files/<name>/hotspots")
-@form
-def create(owner: Owner, name: str) -> AnyResponse:
+@owner_form
+def create(owner: SignedInOwner, name: str) -> AnyResponse:
     """Place a hotspot; the four numbers are in per cent of the page."""
-    paper, sent = opened(owner, name), typed()
+    paper, sent = find_owned_file(owner, name), read_form()
     args = {"page": sent.get("page", ""), "label": sent.get("label", "")}
     args |= {key: sent[key].strip() for key in ("link", "audio") if sent.get(key, "").strip()}
     try:
-        args["rect"] = ",".join(_share(sent.get(side, "")) for side in _SIDES)
+        args["rect"] = ",".join(_parse_percent(sent.get(side, "")) for side in _SIDES)
         row = hotspots.add_own(rt(), owner.caller, paper.row.uuid, args)
     except Problem as problem:
-        return _page(owner, paper, args["page"], problem, sent)
-    return done_at(paper, row.page, f"'{row.label}' is on page {row.page}.")
+        return _render_page(owner, paper, args["page"], problem, sent)
+    return redirect_to_editor(paper, row.page, f"'{row.label}' is on page {row.page}.")
 
 
 @blueprint.post("/files/<name>/hotspots/<hotspot>/delete")
-@form
-def delete(owner: Owner, name: str, hotspot: str) -> AnyResponse:
+@owner_form
+def delete(owner: SignedInOwner, name: str, hotspot: str) -> AnyResponse:
     """Take a hotspot away, with the count of its taps. Raises ``not_found``."""
-    paper = opened(owner, name)
+    paper = find_owned_file(owner, name)
     row = hotspots.remove_own(rt(), owner.caller, paper.row.uuid, hotspot)
-    return done_at(paper, row.page, f"'{row.label}' was removed.")
+    return redirect_to_editor(paper, row.page, f"'{row.label}' was removed.")
 
 
-def done_at(paper: Paper, page: int, words: str) -> AnyResponse:
+def redirect_to_editor(paper: OwnedFile, page: int, words: str) -> AnyResponse:
     """Back to the editor of ``page``, which says ``words``."""
-    return done(f"{path_of(paper.row.uuid)}/hotspots/{page}", words)
+    return redirect_with_message(f"{file_path(paper.row.uuid)}/hotspots/{page}", words)
 
 
 @blueprint.get("/files/<name>/hotspots/<int:number>")
-@page
-def show_page(owner: Owner, name: str, number: int) -> AnyResponse:
+@owner_page
+def show_page(owner: SignedInOwner, name: str, number: int) -> AnyResponse:
     """The editor of the page ``number``. Raises ``not_found``."""
-    return _page(owner, opened(owner, name), str(number))
+    return _render_page(owner, find_owned_file(owner, name), str(number))
 
 
-def _share(text: str) -> str:
+def _parse_percent(text: str) -> str:
     """Per cent as a fraction of the page, as the rules read it. Raises ``bad_request``."""
     try:
         return f"{float(text.strip().replace(',', '.')) / 100:.6f}"
@@ -70,21 +77,25 @@ def _share(text: str) -> str:
         raise Problem("bad_request", f"{sides} must be numbers: per cent of the page.") from None
 
 
-def _page(
-    owner: Owner, paper: Paper, asked: str, problem: Problem | None = None, sent: Mapping[str, str] | None = None
+def _render_page(
+    owner: SignedInOwner,
+    paper: OwnedFile,
+    asked: str,
+    problem: Problem | None = None,
+    sent: Mapping[str, str] | None = None,
 ) -> AnyResponse:
-    known = asked.isascii() and asked.isdecimal() and len(asked) <= _LONGEST_NUMBER
+    known = asked.isascii() and asked.isdecimal() and len(asked) <= _MAX_DIGITS
     number = min(max(int(asked), 1), paper.row.total_pages) if known else 1
     rows = hotspots.list_own(rt(), owner.caller, paper.row.uuid)
     sounds = [row.uuid for row in assets.list_assets(rt(), owner.caller, paper.row.uuid) if row.kind == hotspots.AUDIO]
-    return page_of(
+    return render_file_page(
         owner,
         paper,
         "hotspots",
         problem,
         number=number,
-        image=paper.picture(number, max(WIDTHS)),
-        shape=page_shape(paper, number),
+        image=paper.picture(number, max(PAGE_WIDTHS)),
+        shape=page_size(paper, number),
         here=[row for row in rows if row.page == number],
         hotspots=rows,
         sounds=sounds,

@@ -6,18 +6,18 @@ from typing import Any
 
 from flask import Response, request
 
-from docshare.contract.features import operation_plan
+from docshare.contract.features import required_plan
 from docshare.contract.problems import Problem
 from docshare.server.api.represent import resources as represent
 from docshare.server.http.views import rt
-from docshare.server.pdf.pages import WIDTHS
+from docshare.server.pdf.pages import PAGE_WIDTHS
 from docshare.server.services.files import files
 from docshare.server.services.files.files import FileRow, RevisionRow
 from docshare.server.services.links import links
 from docshare.server.web.owner import wording
-from docshare.server.web.owner.desk import Owner, shown
+from docshare.server.web.owner.desk import SignedInOwner, render_owner_page
 
-_LIVE = "live"
+_LIVE_STATE = "live"
 TABS = (
     ("overview", "", "Overview"),
     ("settings", "/settings", "Settings"),
@@ -32,7 +32,7 @@ TABS = (
 
 
 @dataclass(frozen=True)
-class Paper:
+class OwnedFile:
     """One file of whoever is signed in: its ``row`` and ``revisions``, the ``file`` as the API shows it, and the
     ``state`` of its link: ``live``, ``expired``, ``burned``, or ``frozen`` where the operator has stopped it."""
 
@@ -44,56 +44,58 @@ class Paper:
     @property
     def path(self) -> str:
         """Where its pages begin."""
-        return path_of(self.row.uuid)
+        return file_path(self.row.uuid)
 
-    def picture(self, page: int, width: int = min(WIDTHS)) -> str | None:
+    def picture(self, page: int, width: int = min(PAGE_WIDTHS)) -> str | None:
         """The address of the image of ``page``; None for a link that has ended, which serves none."""
         if self.state in ("expired", "burned"):
             return None
         return f"/{self.row.short_id}/pages/{page}-{width}.jpg?v={self.row.content_version}"
 
 
-def opened(owner: Owner, name: str) -> Paper:
+def find_owned_file(owner: SignedInOwner, name: str) -> OwnedFile:
     """The owner's file ``name`` (UUID or short id). Raises ``not_found``, for the files of others too."""
     row, revisions = files.show(rt(), owner.caller, name)
     link = links.resolve(rt(), row.uuid)
     if link is None:  # it went to the trash between the two reads
         raise files.no_file()
-    frozen = link.file.frozen_at is not None and link.state == _LIVE
-    file = represent.file(rt().config.base_url, row, revisions)
-    return Paper(row, revisions, file, "frozen" if frozen else link.state)
+    frozen = link.file.frozen_at is not None and link.state == _LIVE_STATE
+    file = represent.file_object(rt().config.base_url, row, revisions)
+    return OwnedFile(row, revisions, file, "frozen" if frozen else link.state)
 
 
-def page_of(owner: Owner, paper: Paper, tab: str, problem: Problem | None = None, **facts: Any) -> Response:
+def render_file_page(
+    owner: SignedInOwner, paper: OwnedFile, tab: str, problem: Problem | None = None, **facts: Any
+) -> Response:
     """The page ``tab`` of ``paper``; with a ``problem``, as the answer to a form that was refused."""
     status = 200 if problem is None else problem.status
-    frame = {"paper": paper, "tab": tab, "tabs": TABS, "problem": problem, "size": wording.size}
-    return shown(owner, f"file/{tab}.html", "files", status, **frame, **facts)
+    frame = {"paper": paper, "tab": tab, "tabs": TABS, "problem": problem, "size": wording.format_size}
+    return render_owner_page(owner, f"file/{tab}.html", "files", status, **frame, **facts)
 
 
-def path_of(uuid: str) -> str:
+def file_path(uuid: str) -> str:
     """Where the pages of the file ``uuid`` begin."""
     return f"/files/{uuid}"
 
 
-def typed() -> dict[str, str]:
+def read_form() -> dict[str, str]:
     """What the running form post holds, lines ended as everywhere else."""
     return {name: value.replace("\r\n", "\n") for name, value in request.form.items()}
 
 
-def needs(owner: Owner, operation: str) -> str:
+def required_tier(owner: SignedInOwner, operation: str) -> str:
     """The tier that ``operation`` needs; empty where the account has it."""
-    plan = operation_plan(operation)
+    plan = required_plan(operation)
     return "" if owner.caller.plan >= plan else plan.tier
 
 
-def require_word(word: str, form: Mapping[str, str]) -> None:
+def require_confirmation(word: str, form: Mapping[str, str]) -> None:
     """Raise ``bad_request`` unless ``word`` was typed to confirm what cannot be undone."""
     if form.get("confirm", "").strip().lower() != word:
         raise Problem("bad_request", f"Nothing was done. Type the word '{word}' to confirm.")
 
 
-def page_shape(paper: Paper, page: int) -> tuple[float, float]:
+def page_size(paper: OwnedFile, page: int) -> tuple[float, float]:
     """Width and height of ``page`` in points."""
     link = links.resolve(rt(), paper.row.uuid)
     last = 0

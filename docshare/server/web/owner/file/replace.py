@@ -6,19 +6,19 @@ from werkzeug.wrappers import Response as AnyResponse
 from docshare.contract.plans import PLAN_LIMITS
 from docshare.server.http.views import rt
 from docshare.server.services.files import replace
-from docshare.server.web.owner.desk import Owner, page, saying
-from docshare.server.web.owner.file.paper import needs, opened, page_of
+from docshare.server.web.owner.desk import SignedInOwner, message_url, owner_page
+from docshare.server.web.owner.file.paper import find_owned_file, render_file_page, required_tier
 
 blueprint = Blueprint("owner_file_replace", __name__)
 
 
 @blueprint.get("/files/<name>/replace")
-@page
-def show(owner: Owner, name: str) -> AnyResponse:
+@owner_page
+def show(owner: SignedInOwner, name: str) -> AnyResponse:
     """``/files/{id}/replace``: what stands on the pages, which a new document may not fit. Raises ``not_found``."""
-    paper = opened(owner, name)
+    paper = find_owned_file(owner, name)
     standing = replace.anchors(rt(), owner.caller, paper.row.uuid)
-    plan = needs(owner, "files.replace")
+    plan = required_tier(owner, "files.replace")
     most = PLAN_LIMITS[owner.caller.plan].stored_bytes
-    after = saying(owner, paper.path, "The document was replaced; its link stays the same.")
-    return page_of(owner, paper, "replace", plan=plan, anchors=standing._asdict(), most=most, after=after)
+    after = message_url(owner, paper.path, "The document was replaced; its link stays the same.")
+    return render_file_page(owner, paper, "replace", plan=plan, anchors=standing._asdict(), most=most, after=after)

@@ -5,9 +5,9 @@ A setting that is not named here appears under its wire name, spelled out.
 
 import re
 
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_CAMEL_CASE_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
-_WORDS: dict[str, tuple[str, str]] = {
+_LABELS_AND_HELP: dict[str, tuple[str, str]] = {
     "viewerMode": ("How pages are turned", "Readers can change to the plain version at any time."),
     "password": ("Password", "Readers must type it before anything is shown. Leave it empty to change nothing."),
     "allowDownload": ("Readers may download the PDF", ""),
@@ -69,7 +69,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "viewerSettings.watermarkStyle.density": ("Density", ""),
 }  # fmt: skip
 
-BLOCKS = {
+BLOCK_LABELS = {
     "background": "Background",
     "logo": "Logo",
     "page": "Pages",
@@ -83,27 +83,27 @@ BLOCKS = {
 }
 """Headings of the blocks of ``viewerSettings``."""
 
-_OPTIONS = {
+_OPTION_LABELS = {
     "tl": "top left", "tr": "top right", "bl": "bottom left", "br": "bottom right",
     "s": "small", "m": "medium", "l": "large", "xl": "very large",
 }  # fmt: skip
 
 
-def label(name: str) -> str:
+def control_label(name: str) -> str:
     """What the control ``name`` is called."""
-    return _WORDS[name][0] if name in _WORDS else spelled(name.rpartition(".")[2])
+    return _LABELS_AND_HELP[name][0] if name in _LABELS_AND_HELP else spell_out(name.rpartition(".")[2])
 
 
-def help_of(name: str) -> str:
+def control_help(name: str) -> str:
     """One line on the control ``name``; empty where its label says it all."""
-    return _WORDS.get(name, ("", ""))[1]
+    return _LABELS_AND_HELP.get(name, ("", ""))[1]
 
 
-def option(word: str) -> str:
+def option_label(word: str) -> str:
     """How the wire word ``word`` reads in a list of choices."""
-    return _OPTIONS.get(word, word)
+    return _OPTION_LABELS.get(word, word)
 
 
-def spelled(name: str) -> str:
+def spell_out(name: str) -> str:
     """A wire name as words: ``viewLimit`` is ``View limit``."""
-    return " ".join(_HUMP.split(name)).lower().capitalize()
+    return " ".join(_CAMEL_CASE_BOUNDARY.split(name)).lower().capitalize()

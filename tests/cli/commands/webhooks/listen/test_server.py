@@ -125,7 +125,7 @@ def test_a_server_that_comes_back_elsewhere_is_found_again(server: ServerProcess
     process, url = start_server("--data", str(server.data_dir), "--port", "0", env=make_env(tmp_path / "server"))
     try:
         moved = dataclasses.replace(server, url=url)
-        wait_until(lambda: attending.passing(11) or "answers again" in attending.said, seconds=60)
+        wait_until(lambda: attending.passing(11) or "is responding again" in attending.said, seconds=60)
         replace_content(moved, upload_file(moved))
         attending.join(60)
         assert attending.ended is not None

@@ -1,0 +1,58 @@
+"""The process that scans a document."""
+
+import json
+import os
+import resource
+import sys
+from pathlib import Path
+
+import pytest
+
+from docshare.server.office import scan as scanning
+from docshare.server.office.scan import scan_document
+from tests.office.conftest import catch_problem
+from tests.support import office
+
+WORD, SLIDES = office.make_docx(), office.make_pptx()
+
+
+def test_no_process_for_the_scan_means_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scanning, "python_command", lambda *_: ([str(tmp_path / "nowhere")], {}))
+    problem = catch_problem(lambda: scan_document(tmp_path / "any.docx", "docx"))
+    assert (problem.status, problem.headers) == (503, {"Retry-After": "10"})
+
+
+def test_an_endless_answer_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The memory of the server is not that of whoever took the process over."""
+    talk = "import os\nwhile True: os.write(1, b'x' * 65536)"
+    monkeypatch.setattr(scanning, "python_command", lambda *_: ([sys.executable, "-c", talk], {}))
+    taken = []
+    read = os.read
+    monkeypatch.setattr(scanning.os, "read", lambda *asked: taken.append(len(block := read(*asked))) or block)
+    (tmp_path / "any.docx").touch()
+    catch_problem(lambda: scan_document(tmp_path / "any.docx", "docx"))
+    assert sum(taken) <= (4 << 20) + (1 << 16)
+
+
+def test_a_forged_line_does_not_reach_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    answer = json.dumps({"missing": ["seccomp", "x\nerror FORGED"]})
+    monkeypatch.setattr(scanning, "python_command", lambda *_: ([sys.executable, "-c", f"print({answer!r})"], {}))
+    (tmp_path / "any.docx").touch()
+    assert catch_problem(lambda: scan_document(tmp_path / "any.docx", "docx")).status == 503
+    assert ("seccomp" in caplog.text, "FORGED" in caplog.text) == (True, False)
+
+
+def test_a_server_with_many_open_files_can_have_a_document_scanned(tmp_path: Path) -> None:
+    """Descriptors beyond 1,023 are too much for select."""
+    (tmp_path / "good.docx").write_bytes(WORD)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
+    held = [os.open(os.devnull, os.O_RDONLY) for _ in range(1_100)]
+    try:
+        assert scan_document(tmp_path / "good.docx", "docx").pictures == []
+    finally:
+        for handle in held:
+            os.close(handle)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
