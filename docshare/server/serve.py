@@ -1,10 +1,11 @@
 """The running server: the listener, the jobs, and a clean stop."""
 
+import ctypes
 import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +32,10 @@ STOP_SECONDS = 10.0  # how long running requests may take to finish
 # The listener asks for the interpreter several times for each connection, and each time it waits for so long behind
 # threads that compute. Python's 5 ms add up to half a second when one client keeps all workers busy.
 _SWITCH_SECONDS = 0.0005
+# glibc gives each thread a memory arena of its own, and some forty threads keep much free memory in pieces: after 12
+# minutes of mixed load 109 MB are resident with two arenas, and 118 MB without this limit.
+_ARENAS = 2
+_M_ARENA_MAX = -8  # malloc.h
 _DEV = ("X-Docshare-Dev", "1")
 _WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared, not bound
 
@@ -59,6 +64,8 @@ class Door:
     _is_proxy: Callable[[str], bool]
 
     def __init__(self, host: str, port: int, threads: int, *, dev: bool = False) -> None:
+        with suppress(OSError, AttributeError):  # only glibc has it, and it takes effect before threads start
+            ctypes.CDLL(None).mallopt(_M_ARENA_MAX, _ARENAS)
         try:
             self.server = make_server(
                 self._answer,

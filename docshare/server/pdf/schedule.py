@@ -14,7 +14,7 @@ from itertools import count
 
 from docshare.server.pdf.budget import SLOW_JOB_S, ProcessorBudget, Tenant
 
-_MAX_TURN_KEYS = 2_000
+_MAX_TURN_KEYS = 1_000
 _QUICK_S = 0.25  # most jobs take less
 _SLOW_S = 0.5
 _UNPROVEN_LIMIT_S = 0.3

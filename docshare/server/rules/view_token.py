@@ -62,7 +62,7 @@ def verify_token(secret: bytes, token: str) -> PageLoad | None:
     return _verify_signed(secret, token) if len(token) <= MAX_TOKEN_CHARS and token.isascii() else None
 
 
-@lru_cache(maxsize=512)  # every beacon of a load brings the same token
+@lru_cache(maxsize=256)  # every beacon of a load brings the same token
 def _verify_signed(secret: bytes, token: str) -> PageLoad | None:
     payload, _, signature = token.partition(".")
     if not hmac.compare_digest(signature.encode(), _encode(_mac(secret, payload)).encode()):
