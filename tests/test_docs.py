@@ -69,7 +69,7 @@ def test_the_measuring_rule_is_the_one_in_the_code() -> None:
         reading.MAX_SHORT_PER_READER,
         reading.MAX_SHORT_PER_ADDRESS,
         reading.SHORT_WINDOW_MS,
-        viewing.SESSION_STARTS.limit,
+        viewing.SESSION_START_POLICY.limit,
     )
     assert (*bounds, "36 times for one address" in rule) == (12, 36, 600_000, 300, True)
     assert (reading.CLOSED_TIMEOUT_MS, "10 seconds after the page is closed" in rule) == (10_000, True)

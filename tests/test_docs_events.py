@@ -39,7 +39,7 @@ def test_mails_are_tried_for_as_long_as_the_readme_says() -> None:
     assert (minute, 10 * minute, HOUR, 6 * HOUR, DAY) == mails.RETRY_MS
     text = readme_chapter("Send email")
     assert "after 1 minute, 10 minutes, 1 hour, 6 hours and a day" in text
-    assert (mail.KEPT_MS, "after 30 days" in text) == (30 * DAY, True)
+    assert (mail.RETENTION_MS, "after 30 days" in text) == (30 * DAY, True)
     assert all(mails.mail_state(*row) in text for row in ((0, 1, None), (1, None, 1), (1, None, None), (0, None, None)))
 
 
@@ -85,7 +85,7 @@ def test_what_is_promised_of_webhooks_is_what_the_code_does(text: str) -> None:
     assert (webhooks.TIMEOUT_MS, "within 10 seconds" in text) == (10_000, True)
     assert webhooks.DISABLE_AFTER == 20
     assert "After 20 abandoned deliveries in a row" in text
-    assert (ACTIVITY_RETENTION_MS, deliveries.KEPT_MS, "90 days" in text) == (90 * DAY, 90 * DAY, True)
+    assert (ACTIVITY_RETENTION_MS, deliveries.RETENTION_MS, "90 days" in text) == (90 * DAY, 90 * DAY, True)
     silent = {name for name, kind in webhooks.KINDS.items() if not kind.visitor}
     assert silent == {"file.burned", "content.replaced"}
 

@@ -16,11 +16,11 @@ from docshare.server.api.problems import render_problem
 from docshare.server.api.represent import deliveries as represent_deliveries
 from docshare.server.api.represent import resources, webhooks
 from docshare.server.http.strict_json import parse_object
-from docshare.server.http.views import rt
+from docshare.server.http.views import current_runtime
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import accounts, sign_in
 from docshare.server.services.events import listeners, triggers
-from docshare.server.services.events.listeners import Wish
+from docshare.server.services.events.listeners import ListenerInput
 from docshare.server.services.files import freeze, hotspots, trash
 from docshare.server.services.links import invites
 from docshare.server.services.oauth import clients
@@ -31,148 +31,154 @@ from docshare.server.store.instance import instance_key
 PATH = "/_admin"
 _TEXT_LIMIT = URL_CHARS
 _BODY_LIMIT = 64 * 1024
-_SET = "set."  # before the keys of the values that an event is triggered with
-_WISH = tuple(field.name for field in fields(Wish))
+_VALUE_PREFIX = "set."  # before the keys of the values that an event is triggered with
+_LISTENER_FIELDS = tuple(field.name for field in fields(ListenerInput))
 
 Arguments = Mapping[str, str]
 
 
-def _plan(args: Arguments) -> Plan:
+def _parse_plan(args: Arguments) -> Plan:
     tier = args.get("tier") or Plan.PRO.tier
     if tier not in {plan.tier for plan in Plan}:
         raise Problem("bad_request", f"There is no plan '{tier}'.", hint="Plans are free, basic and pro.")
     return Plan.of(tier)
 
 
-def _account_create(runtime: Runtime, args: Arguments) -> dict[str, Any]:
-    account = accounts.create_account(runtime, args["email"], args.get("name", ""), _plan(args))
+def _create_account(runtime: Runtime, args: Arguments) -> dict[str, Any]:
+    account = accounts.create_account(runtime, args["email"], args.get("name", ""), _parse_plan(args))
     key = accounts.create_key(runtime, account.email, "first key")
     return {**accounts.describe(account), "apiKey": key.key}
 
 
-def _account_set_tier(runtime: Runtime, args: Arguments) -> dict[str, Any]:
-    return accounts.describe(accounts.set_tier(runtime, args["email"], _plan(args)))
+def _set_account_tier(runtime: Runtime, args: Arguments) -> dict[str, Any]:
+    return accounts.describe(accounts.set_tier(runtime, args["email"], _parse_plan(args)))
 
 
-def _account_delete(runtime: Runtime, args: Arguments) -> dict[str, Any]:
+def _delete_account(runtime: Runtime, args: Arguments) -> dict[str, Any]:
     return accounts.describe(accounts.delete_account(runtime, args["email"]))
 
 
-def _key_create(runtime: Runtime, args: Arguments) -> dict[str, Any]:
+def _create_key(runtime: Runtime, args: Arguments) -> dict[str, Any]:
     key = accounts.create_key(runtime, args["email"], args.get("name", ""))
     return {"uuid": key.uuid, "key": key.key}
 
 
-def _login_link(runtime: Runtime, args: Arguments) -> dict[str, Any]:
+def _create_login_link(runtime: Runtime, args: Arguments) -> dict[str, Any]:
     return {"url": sign_in.create_link(runtime, args["email"])}
 
 
-def _invite(runtime: Runtime, args: Arguments) -> dict[str, Any]:
+def _create_invite(runtime: Runtime, args: Arguments) -> dict[str, Any]:
     body = drop_none({"email": args["email"], "name": args.get("name"), "mail": args.get("mail") != "no"})
-    row = invites.create_any(runtime, args["file"], invites.read_wish(body))
+    row = invites.create_any(runtime, args["file"], invites.parse_invite(body))
     return resources.invite_object(runtime.config.base_url, row)
 
 
-def _deliveries_list(runtime: Runtime, args: Arguments) -> list[dict[str, Any]]:  # noqa: ARG001 - as every command
+def _list_deliveries(runtime: Runtime, args: Arguments) -> list[dict[str, Any]]:  # noqa: ARG001 - as every command
     return [represent_deliveries.admin_delivery_row(found) for found in deliveries.list_all(runtime)]
 
 
-def _deliveries_show(runtime: Runtime, args: Arguments) -> dict[str, Any]:
+def _show_delivery(runtime: Runtime, args: Arguments) -> dict[str, Any]:
     return represent_deliveries.admin_delivery_detail(deliveries.show_any(runtime, args["id"]))
 
 
-def _deliveries_retry(runtime: Runtime, args: Arguments) -> dict[str, Any]:
+def _retry_delivery(runtime: Runtime, args: Arguments) -> dict[str, Any]:
     return represent_deliveries.admin_delivery_row(deliveries.retry_any(runtime, args["id"]))
 
 
-def _listen_start(runtime: Runtime, args: Arguments) -> dict[str, Any]:
-    return listeners.start(runtime, Wish(**{key: args.get(key, "") for key in _WISH}))
+def _start_listener(runtime: Runtime, args: Arguments) -> dict[str, Any]:
+    return listeners.start(runtime, ListenerInput(**{key: args.get(key, "") for key in _LISTENER_FIELDS}))
 
 
-def _trigger(runtime: Runtime, args: Arguments) -> dict[str, Any]:
-    wish = triggers.Wish(
+def _trigger_event(runtime: Runtime, args: Arguments) -> dict[str, Any]:
+    wish = triggers.TriggerInput(
         kind=args["kind"],
         file=args["file"],
         variant=args.get("variant", ""),
-        values={key.removeprefix(_SET): value for key, value in args.items() if key.startswith(_SET)},
+        values={key.removeprefix(_VALUE_PREFIX): value for key, value in args.items() if key.startswith(_VALUE_PREFIX)},
         consent=args.get("consent") == "yes",
         rehearse=args.get("rehearse") == "yes",
     )
-    return triggers.cause(runtime, wish)
+    return triggers.trigger_event(runtime, wish)
 
 
-def _trash_list(runtime: Runtime, args: Arguments) -> list[dict[str, Any]]:
+def _list_trash(runtime: Runtime, args: Arguments) -> list[dict[str, Any]]:
     return [trash.describe(row) for row in trash.list_trashed(runtime, args["email"])]
 
 
-def _hotspot_list(runtime: Runtime, args: Arguments) -> list[dict[str, Any]]:
+def _list_hotspots(runtime: Runtime, args: Arguments) -> list[dict[str, Any]]:
     return [hotspots.describe(row) for row in hotspots.list_hotspots(runtime, args["file"])]
 
 
-def _client_create(runtime: Runtime, args: Arguments) -> dict[str, Any]:
+def _create_client(runtime: Runtime, args: Arguments) -> dict[str, Any]:
     redirects = args["redirect-uris"].split()
     return clients.create(runtime, args["name"], redirects, public=args.get("public") == "yes")
 
 
-def _probe_start(runtime: Runtime, args: Arguments) -> dict[str, Any]:  # noqa: ARG001 - as every command
+def _start_probe(runtime: Runtime, args: Arguments) -> dict[str, Any]:  # noqa: ARG001 - as every command
     return {"token": runtime.probes.begin(runtime.token, runtime.clock())}
 
 
 @dataclass(frozen=True)
-class Command:
+class AdminCommand:
     """``needs``: names of the arguments that must be given; ``run`` returns what ``--json`` prints."""
 
     run: Callable[[Runtime, Arguments], Any]
     needs: tuple[str, ...] = ()
 
 
-COMMANDS: dict[str, Command] = {
-    "account create": Command(_account_create, needs=("email",)),
-    "account list": Command(lambda runtime, args: [accounts.describe(row) for row in accounts.list_accounts(runtime)]),
-    "account set-tier": Command(_account_set_tier, needs=("email", "tier")),
-    "account delete": Command(_account_delete, needs=("email",)),
-    "key create": Command(_key_create, needs=("email",)),
-    "key list": Command(lambda runtime, args: accounts.list_keys(runtime, args["email"]), needs=("email",)),
-    "key revoke": Command(lambda runtime, args: accounts.revoke_key(runtime, args["uuid"]), needs=("uuid",)),
-    "login-link": Command(_login_link, needs=("email",)),
-    "owner": Command(lambda runtime, args: accounts.describe(accounts.owner(runtime))),
-    "invite": Command(_invite, needs=("file", "email")),
-    "outbox list": Command(lambda runtime, args: mail.list_outbox(runtime)),
-    "outbox show": Command(lambda runtime, args: mail.show(runtime, args["uuid"]), needs=("uuid",)),
-    "deliveries list": Command(_deliveries_list),
-    "deliveries show": Command(_deliveries_show, needs=("id",)),
-    "deliveries retry": Command(_deliveries_retry, needs=("id",)),
-    "frozen": Command(lambda runtime, args: freeze.list_frozen(runtime)),
-    "freeze": Command(lambda runtime, args: freeze.freeze(runtime, args["file"]), needs=("file",)),
-    "unfreeze": Command(lambda runtime, args: freeze.unfreeze(runtime, args["file"]), needs=("file",)),
-    "hotspot add": Command(
+COMMANDS: dict[str, AdminCommand] = {
+    "account create": AdminCommand(_create_account, needs=("email",)),
+    "account list": AdminCommand(
+        lambda runtime, args: [accounts.describe(row) for row in accounts.list_accounts(runtime)]
+    ),
+    "account set-tier": AdminCommand(_set_account_tier, needs=("email", "tier")),
+    "account delete": AdminCommand(_delete_account, needs=("email",)),
+    "key create": AdminCommand(_create_key, needs=("email",)),
+    "key list": AdminCommand(lambda runtime, args: accounts.list_keys(runtime, args["email"]), needs=("email",)),
+    "key revoke": AdminCommand(lambda runtime, args: accounts.revoke_key(runtime, args["uuid"]), needs=("uuid",)),
+    "login-link": AdminCommand(_create_login_link, needs=("email",)),
+    "owner": AdminCommand(lambda runtime, args: accounts.describe(accounts.get_owner(runtime))),
+    "invite": AdminCommand(_create_invite, needs=("file", "email")),
+    "outbox list": AdminCommand(lambda runtime, args: mail.list_outbox(runtime)),
+    "outbox show": AdminCommand(lambda runtime, args: mail.show(runtime, args["uuid"]), needs=("uuid",)),
+    "deliveries list": AdminCommand(_list_deliveries),
+    "deliveries show": AdminCommand(_show_delivery, needs=("id",)),
+    "deliveries retry": AdminCommand(_retry_delivery, needs=("id",)),
+    "frozen": AdminCommand(lambda runtime, args: freeze.list_frozen(runtime)),
+    "freeze": AdminCommand(lambda runtime, args: freeze.freeze(runtime, args["file"]), needs=("file",)),
+    "unfreeze": AdminCommand(lambda runtime, args: freeze.unfreeze(runtime, args["file"]), needs=("file",)),
+    "hotspot add": AdminCommand(
         lambda runtime, args: hotspots.describe(hotspots.add(runtime, args["file"], args)), ("file", "page", "rect")
     ),
-    "hotspot list": Command(_hotspot_list, needs=("file",)),
-    "hotspot remove": Command(
+    "hotspot list": AdminCommand(_list_hotspots, needs=("file",)),
+    "hotspot remove": AdminCommand(
         lambda runtime, args: hotspots.describe(hotspots.remove(runtime, args["uuid"])), ("uuid",)
     ),
-    "listen start": Command(_listen_start, needs=("url",)),
-    "listen keep": Command(lambda runtime, args: listeners.keep(runtime, args["uuid"]), needs=("uuid",)),
-    "listen test": Command(
-        lambda runtime, args: webhooks.test_result(listeners.test(runtime, args["uuid"])), ("uuid",)
+    "listen start": AdminCommand(_start_listener, needs=("url",)),
+    "listen keep": AdminCommand(lambda runtime, args: listeners.renew(runtime, args["uuid"]), needs=("uuid",)),
+    "listen test": AdminCommand(
+        lambda runtime, args: webhooks.test_result(listeners.send_test(runtime, args["uuid"])), ("uuid",)
     ),
-    "listen stop": Command(lambda runtime, args: listeners.stop(runtime, args["uuid"]), needs=("uuid",)),
-    "client create": Command(_client_create, needs=("name", "redirect-uris")),
-    "client list": Command(lambda runtime, args: clients.list_clients(runtime)),
-    "client remove": Command(lambda runtime, args: clients.remove(runtime, args["id"]), needs=("id",)),
-    "trigger": Command(_trigger, needs=("kind", "file")),
-    "trash list": Command(_trash_list, needs=("email",)),
-    "trash restore": Command(lambda runtime, args: trash.describe(trash.restore_any(runtime, args["file"])), ("file",)),
-    "trash purge": Command(lambda runtime, args: trash.describe(trash.purge_any(runtime, args["file"])), ("file",)),
-    "doctor": Command(diagnosis.run),
-    "probe start": Command(_probe_start),
-    "probe end": Command(lambda runtime, args: runtime.probes.end(args["token"]), needs=("token",)),
-    "sweep": Command(lambda runtime, args: sweeps.run(runtime)),
+    "listen stop": AdminCommand(lambda runtime, args: listeners.stop(runtime, args["uuid"]), needs=("uuid",)),
+    "client create": AdminCommand(_create_client, needs=("name", "redirect-uris")),
+    "client list": AdminCommand(lambda runtime, args: clients.list_clients(runtime)),
+    "client remove": AdminCommand(lambda runtime, args: clients.remove(runtime, args["id"]), needs=("id",)),
+    "trigger": AdminCommand(_trigger_event, needs=("kind", "file")),
+    "trash list": AdminCommand(_list_trash, needs=("email",)),
+    "trash restore": AdminCommand(
+        lambda runtime, args: trash.describe(trash.restore_any(runtime, args["file"])), ("file",)
+    ),
+    "trash purge": AdminCommand(
+        lambda runtime, args: trash.describe(trash.purge_any(runtime, args["file"])), ("file",)
+    ),
+    "doctor": AdminCommand(diagnosis.run_checks),
+    "probe start": AdminCommand(_start_probe),
+    "probe end": AdminCommand(lambda runtime, args: runtime.probes.end(args["token"]), needs=("token",)),
+    "sweep": AdminCommand(lambda runtime, args: sweeps.run_all(runtime)),
 }
 
 
-def run(runtime: Runtime, command: str, args: Arguments) -> Any:
+def run_command(runtime: Runtime, command: str, args: Arguments) -> Any:
     """Run one admin command.
 
     Parameters: ``command`` a key of ``COMMANDS``; ``args`` its arguments by name. Returns what ``--json`` prints.
@@ -189,22 +195,22 @@ def run(runtime: Runtime, command: str, args: Arguments) -> Any:
 
 def register(app: Flask) -> None:
     """Open the channel: loopback only, with the instance key."""
-    app.add_url_rule(PATH, "admin", _answer, methods=["POST"])
+    app.add_url_rule(PATH, "admin", _handle_request, methods=["POST"])
 
 
-def _answer() -> Response:
-    if not _from_this_host() or not _knows_key():
+def _handle_request() -> Response:
+    if not _is_local_request() or not _has_instance_key():
         return Response("Not found\n", 404, content_type="text/plain; charset=utf-8")
     try:
         body = parse_object(request.get_data(), _BODY_LIMIT)
-        if not isinstance(body.get("command"), str) or not _are_arguments(body.get("args")):
+        if not isinstance(body.get("command"), str) or not _is_text_mapping(body.get("args")):
             raise Problem("bad_request", "Send {command, args} with texts as arguments.")
-        return jsonify(run(rt(), body["command"], body["args"]))
+        return jsonify(run_command(current_runtime(), body["command"], body["args"]))
     except Problem as problem:
         return render_problem(problem)
 
 
-def _from_this_host() -> bool:
+def _is_local_request() -> bool:
     # A proxy on this host would make everybody local, so a forwarded request is never from here.
     forwarded = any(name.lower().startswith(("x-forwarded", "forwarded")) for name in request.headers.keys())  # noqa: SIM118
     try:
@@ -213,12 +219,12 @@ def _from_this_host() -> bool:
         return False
 
 
-def _knows_key() -> bool:
+def _has_instance_key() -> bool:
     given = request.headers.get("Authorization", "").encode("utf-8", "replace")
-    return hmac.compare_digest(given, f"Instance {instance_key(rt().config.data_dir)}".encode())
+    return hmac.compare_digest(given, f"Instance {instance_key(current_runtime().config.data_dir)}".encode())
 
 
-def _are_arguments(args: object) -> TypeGuard[Arguments]:
+def _is_text_mapping(args: object) -> TypeGuard[Arguments]:
     return isinstance(args, dict) and all(
         isinstance(value, str) and len(value) <= _TEXT_LIMIT for value in args.values()
     )

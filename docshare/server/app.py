@@ -4,7 +4,7 @@ from flask import Flask
 
 from docshare.server import admin, api, web
 from docshare.server.http import health, views
-from docshare.server.http.request_log import watch
+from docshare.server.http.request_log import register_request_log
 from docshare.server.http.uploads import IntakeRequest
 from docshare.server.runtime import Runtime
 
@@ -14,22 +14,22 @@ def create_app(runtime: Runtime) -> Flask:
 
     Parameters: ``runtime`` everything outside the process, its database migrated.
     """
-    app = _wired()
-    put_behind(app, runtime)
+    app = _build_app()
+    set_runtime(app, runtime)
     return app
 
 
-def put_behind(app: Flask, runtime: Runtime) -> None:
+def set_runtime(app: Flask, runtime: Runtime) -> None:
     """Let ``app`` answer for the instance of ``runtime`` from now on."""
-    views.attach(app, runtime)
+    views.attach_runtime(app, runtime)
     web.prepare_pages(runtime)
 
 
-def _wired() -> Flask:
+def _build_app() -> Flask:
     app = Flask("docshare.server", static_folder=None, template_folder="web/templates")
     app.request_class = IntakeRequest
     app.json.sort_keys = False  # type: ignore[attr-defined]  # the contract fixes the order of keys
-    watch(app)
+    register_request_log(app)
     api.register(app)
     web.register(app)
     admin.register(app)

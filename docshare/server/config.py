@@ -15,11 +15,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from docshare.contract.plans import PLAN_LIMITS, Plan
-from docshare.server.outbound.mail import parse_server
+from docshare.server.outbound.mail import parse_mail_url
 from docshare.server.rules.webhook_url import parse_allowed
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-PREFIX = "DOCSHARE_"
+ENV_PREFIX = "DOCSHARE_"
 # A name or an address (IPv6 in brackets), and the port where it is not that of HTTPS.
 _HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?", re.ASCII)
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -71,13 +71,13 @@ class Config:
         return self.data_dir / "docshare.db"
 
 
-def _text(value: Any) -> str:
+def _parse_text(value: Any) -> str:
     if not isinstance(value, str) or not value.strip() or any(ord(char) < 32 for char in value):
         raise ValueError("expected a text")
     return value.strip()
 
 
-def _whole(low: int, high: int) -> Callable[[Any], int]:
+def _integer_parser(low: int, high: int) -> Callable[[Any], int]:
     def parse(value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int | str):
             raise ValueError("expected a whole number")
@@ -89,7 +89,7 @@ def _whole(low: int, high: int) -> Callable[[Any], int]:
     return parse
 
 
-def _one_of(*words: str) -> Callable[[Any], str]:
+def _choice_parser(*words: str) -> Callable[[Any], str]:
     def parse(value: Any) -> str:
         if value not in words:
             raise ValueError(f"expected {' or '.join(words)}")
@@ -98,7 +98,7 @@ def _one_of(*words: str) -> Callable[[Any], str]:
     return parse
 
 
-def _switch(value: Any) -> bool:
+def _parse_switch(value: Any) -> bool:
     if isinstance(value, bool):
         return value
     words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
@@ -107,20 +107,20 @@ def _switch(value: Any) -> bool:
     return words[value.strip().lower()]
 
 
-def _items(value: Any) -> list[str]:
+def _parse_list(value: Any) -> list[str]:
     if isinstance(value, str):
         value = value.replace(",", " ").split()
     if not isinstance(value, list):
         raise ValueError("expected a list")
-    return [_text(item) for item in value]
+    return [_parse_text(item) for item in value]
 
 
-def _hosts(value: Any) -> tuple[str, ...]:
-    return tuple(item.lower() for item in _items(value))
+def _parse_hosts(value: Any) -> tuple[str, ...]:
+    return tuple(item.lower() for item in _parse_list(value))
 
 
-def _import_hosts(value: Any) -> tuple[str, ...]:
-    hosts = _hosts(value)
+def _parse_import_hosts(value: Any) -> tuple[str, ...]:
+    hosts = _parse_hosts(value)
     for host in hosts:
         match = _HOST.fullmatch(host)
         if match is None or not 1 <= int(match[1] or 443) <= 65535:
@@ -128,25 +128,25 @@ def _import_hosts(value: Any) -> tuple[str, ...]:
     return hosts
 
 
-def _webhook_hosts(value: Any) -> tuple[str, ...]:
-    hosts = _hosts(value)
+def _parse_webhook_hosts(value: Any) -> tuple[str, ...]:
+    hosts = _parse_hosts(value)
     parse_allowed(hosts)
     return hosts
 
 
-def _networks(value: Any) -> tuple[Network, ...]:
-    return tuple(ipaddress.ip_network(item, strict=False) for item in _items(value))
+def _parse_networks(value: Any) -> tuple[Network, ...]:
+    return tuple(ipaddress.ip_network(item, strict=False) for item in _parse_list(value))
 
 
-def _existing_file(value: Any) -> Path:
-    path = Path(_text(value)).expanduser()
+def _parse_existing_file(value: Any) -> Path:
+    path = Path(_parse_text(value)).expanduser()
     if not path.is_file():
         raise ValueError(f"no such file: {path}")
     return path
 
 
-def _certificates(value: Any) -> Path:
-    path = _existing_file(value)
+def _parse_certificates(value: Any) -> Path:
+    path = _parse_existing_file(value)
     try:
         ssl.create_default_context(cafile=str(path))
     except OSError as error:  # ssl.SSLError is one
@@ -154,8 +154,8 @@ def _certificates(value: Any) -> Path:
     return path
 
 
-def _base_url(value: Any) -> str:
-    parts = urlsplit(_text(value).rstrip("/"))
+def _parse_base_url(value: Any) -> str:
+    parts = urlsplit(_parse_text(value).rstrip("/"))
     extras = parts.query or parts.fragment or parts.path or parts.username is not None
     if parts.scheme not in _DEFAULT_PORTS or not parts.hostname or extras:
         raise ValueError("expected an address like https://docs.example.com, without a path")
@@ -165,72 +165,78 @@ def _base_url(value: Any) -> str:
     return f"{parts.scheme}://{host}{port}"
 
 
-def _web_address(value: Any) -> str:
-    text = _text(value)
+def _parse_web_url(value: Any) -> str:
+    text = _parse_text(value)
     if urlsplit(text).scheme not in ("http", "https"):
         raise ValueError("expected an http or https address")
     return text
 
 
-def _mail_server(value: Any) -> str:
-    text = _text(value)
-    parse_server(text)
+def _parse_mail_server(value: Any) -> str:
+    text = _parse_text(value)
+    parse_mail_url(text)
     return text
 
 
-def _mail_address(value: Any) -> str:
-    text = _text(value)
+def _parse_mail_address(value: Any) -> str:
+    text = _parse_text(value)
     if "@" not in parseaddr(text)[1]:
         raise ValueError("expected an address like docshare@example.com or Documents <docs@example.com>")
     return text
 
 
-def _directory(value: Any) -> Path:
+def _parse_directory(value: Any) -> Path:
     return (
-        Path(value).expanduser().absolute() if isinstance(value, Path) else Path(_text(value)).expanduser().absolute()
+        Path(value).expanduser().absolute()
+        if isinstance(value, Path)
+        else Path(_parse_text(value)).expanduser().absolute()
     )
 
 
 OPTIONS: dict[str, Callable[[Any], Any]] = {
-    "data_dir": _directory,
-    "base_url": _base_url,
-    "trusted_proxies": _networks,
-    "rate_limit": _whole(1, 1_000_000),
-    "address_limit": _whole(1, 1_000_000),
-    "anonymous_limit": _whole(1, 2**40),
-    "design_uploads": _whole(0, 1_000_000),
-    "design_rate": _whole(1, 1_000_000),
-    "import_hosts": _import_hosts,
-    "webhook_allow": _webhook_hosts,
-    "ca_bundle": _certificates,
-    "design_user_jwks_url": _web_address,
-    "design_user_issuer": _text,
-    "design_user_audience": _text,
-    "design_token_jwks_url": _web_address,
-    "design_token_issuer": _text,
-    "design_token_audience": _text,
-    "smtp_url": _mail_server,
-    "mail_from": _mail_address,
-    "signature_header": _text,
-    "webhook_user_agent": _text,
-    "country_header": _text,
-    "geoip": _existing_file,
-    "anonymous_uploads": _switch,
-    "threads": _whole(1, 256),
-    "confinement": _one_of("auto", "required"),
+    "data_dir": _parse_directory,
+    "base_url": _parse_base_url,
+    "trusted_proxies": _parse_networks,
+    "rate_limit": _integer_parser(1, 1_000_000),
+    "address_limit": _integer_parser(1, 1_000_000),
+    "anonymous_limit": _integer_parser(1, 2**40),
+    "design_uploads": _integer_parser(0, 1_000_000),
+    "design_rate": _integer_parser(1, 1_000_000),
+    "import_hosts": _parse_import_hosts,
+    "webhook_allow": _parse_webhook_hosts,
+    "ca_bundle": _parse_certificates,
+    "design_user_jwks_url": _parse_web_url,
+    "design_user_issuer": _parse_text,
+    "design_user_audience": _parse_text,
+    "design_token_jwks_url": _parse_web_url,
+    "design_token_issuer": _parse_text,
+    "design_token_audience": _parse_text,
+    "smtp_url": _parse_mail_server,
+    "mail_from": _parse_mail_address,
+    "signature_header": _parse_text,
+    "webhook_user_agent": _parse_text,
+    "country_header": _parse_text,
+    "geoip": _parse_existing_file,
+    "anonymous_uploads": _parse_switch,
+    "threads": _integer_parser(1, 256),
+    "confinement": _choice_parser("auto", "required"),
 }
 
 
-def load(flags: Mapping[str, Any], environ: Mapping[str, str], default_data_dir: Path, default_base_url: str) -> Config:
+def load_config(
+    flags: Mapping[str, Any], environ: Mapping[str, str], default_data_dir: Path, default_base_url: str
+) -> Config:
     """Gather the settings of one server.
 
     Parameters: ``flags`` settings given on the command line, None where not given; ``environ`` the environment;
     ``default_data_dir`` and ``default_base_url`` what holds when nobody says otherwise. Raises ``ConfigError``.
     """
     given = {key: value for key, value in flags.items() if value is not None}
-    from_env = {key: environ[PREFIX + key.upper()] for key in OPTIONS if environ.get(PREFIX + key.upper(), "") != ""}
+    from_env = {
+        key: environ[ENV_PREFIX + key.upper()] for key in OPTIONS if environ.get(ENV_PREFIX + key.upper(), "") != ""
+    }
     location = given.get("data_dir", from_env.get("data_dir", default_data_dir))
-    data_dir = _checked("data_dir", location, "--data or DOCSHARE_DATA_DIR")
+    data_dir = _parse_option("data_dir", location, "--data or DOCSHARE_DATA_DIR")
     merged: dict[str, Any] = {"base_url": default_base_url}
     for source, values in (
         ("config.toml", _read_toml(data_dir / "config.toml")),
@@ -238,23 +244,23 @@ def load(flags: Mapping[str, Any], environ: Mapping[str, str], default_data_dir:
         ("command line", given),
     ):
         for key, value in values.items():
-            merged[key] = _checked(key, value, source)
+            merged[key] = _parse_option(key, value, source)
     merged["data_dir"] = data_dir
-    _require_verifiable(merged)
+    _require_issuer_and_audience(merged)
     return Config(**merged)
 
 
-def _checked(key: str, value: Any, source: str) -> Any:
+def _parse_option(key: str, value: Any, source: str) -> Any:
     if key not in OPTIONS:
         raise ConfigError(f"{source}: unknown setting '{key}'")
     try:
         return OPTIONS[key](value)
     except ValueError as error:
-        name = PREFIX + key.upper() if source == "environment" else key
+        name = ENV_PREFIX + key.upper() if source == "environment" else key
         raise ConfigError(f"{source}: {name}: {error}") from None
 
 
-def _require_verifiable(merged: Mapping[str, Any]) -> None:
+def _require_issuer_and_audience(merged: Mapping[str, Any]) -> None:
     """Keys alone prove nothing: tokens of anybody who shares them would be believed. Raises ``ConfigError``."""
     for whose in ("design_user", "design_token"):
         if f"{whose}_jwks_url" not in merged:

@@ -13,38 +13,40 @@ from typing import Any
 from docshare.contract.wire import format_instant
 
 LOGGER = logging.getLogger("docshare")
-_FOR_PROGRAMS = ("client", "account")  # who asked: in the lines that other programs search, not on a terminal
-_GATHER_SECONDS = 0.05
-_STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime"}
+_JSON_ONLY_KEYS = ("client", "account")  # who asked: in the lines that other programs search, not on a terminal
+_FLUSH_DELAY_SECONDS = 0.05
+_STANDARD_ATTRIBUTES = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime"}
 
 
-def _extras(record: logging.LogRecord) -> dict[str, Any]:
-    return {key: value for key, value in record.__dict__.items() if key not in _STANDARD and value is not None}
+def _extra_fields(record: logging.LogRecord) -> dict[str, Any]:
+    return {
+        key: value for key, value in record.__dict__.items() if key not in _STANDARD_ATTRIBUTES and value is not None
+    }
 
 
-class TextLines(logging.Formatter):
+class TextFormatter(logging.Formatter):
     """``2026-01-31T09:00:00.000Z info  message key=value``"""
 
     def format(self, record: logging.LogRecord) -> str:
-        facts = "".join(f" {key}={value}" for key, value in _extras(record).items() if key not in _FOR_PROGRAMS)
+        facts = "".join(f" {key}={value}" for key, value in _extra_fields(record).items() if key not in _JSON_ONLY_KEYS)
         line = (
             f"{format_instant(int(record.created * 1000))} {record.levelname.lower():<7} {record.getMessage()}{facts}"
         )
         return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
 
 
-class JsonLines(logging.Formatter):
+class JsonFormatter(logging.Formatter):
     """One object a line: ``time``, ``level``, ``message`` and the facts of the record."""
 
     def format(self, record: logging.LogRecord) -> str:
         line = {"time": format_instant(int(record.created * 1000)), "level": record.levelname.lower()}
-        line |= {"message": record.getMessage(), **_extras(record)}
+        line |= {"message": record.getMessage(), **_extra_fields(record)}
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         return json.dumps(line, default=str)
 
 
-class Lines(logging.Handler):
+class BufferedHandler(logging.Handler):
     """Writes lines to ``descriptor``: warnings and errors right away, those of requests a moment later and many at
     once.
 
@@ -81,12 +83,12 @@ class Lines(logging.Handler):
 
     def _gather(self) -> None:
         while self._woken.wait():
-            time.sleep(_GATHER_SECONDS)
+            time.sleep(_FLUSH_DELAY_SECONDS)
             self._woken.clear()
             self.flush()
 
 
-def configure(shape: str, *, access: bool = True, descriptor: int | None = None) -> None:
+def configure_logging(shape: str, *, access: bool = True, descriptor: int | None = None) -> None:
     """Send the program's log in ``shape`` (``text`` or ``json``) to ``descriptor``, stderr by default.
 
     ``access=False`` leaves requests out.
@@ -94,8 +96,8 @@ def configure(shape: str, *, access: bool = True, descriptor: int | None = None)
     # No line names a thread or a process, and looking them up is a third of what a line costs.
     logging._srcfile = None  # nor the place in the code (the logging manual's own advice)
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
-    handler = Lines(sys.stderr.fileno() if descriptor is None else descriptor)
-    handler.setFormatter(JsonLines() if shape == "json" else TextLines())
+    handler = BufferedHandler(sys.stderr.fileno() if descriptor is None else descriptor)
+    handler.setFormatter(JsonFormatter() if shape == "json" else TextFormatter())
     LOGGER.handlers[:] = [handler]
     LOGGER.setLevel(logging.INFO if access else logging.WARNING)
     LOGGER.propagate = False

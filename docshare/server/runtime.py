@@ -11,18 +11,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from docshare.server.config import Config
-from docshare.server.http.probing import Forwarders, Probes
-from docshare.server.http.rate_limits import Limits
+from docshare.server.http.probing import Probes, UntrustedProxies
+from docshare.server.http.rate_limits import RateLimiter
 from docshare.server.office.convert import OfficeConverter, find_program
 from docshare.server.outbound.exchange import OutboundClient
-from docshare.server.outbound.jwts import Jwts
-from docshare.server.outbound.location import locator
+from docshare.server.outbound.jwts import TokenVerifier
+from docshare.server.outbound.location import make_locator
 from docshare.server.outbound.mail import Mailer
 from docshare.server.pdf.engine import PdfEngine
 from docshare.server.pdf.pages import PageStore
 from docshare.server.pdf.probe import ConfinementProbe
-from docshare.server.refusals import Refusals
-from docshare.server.store.blobs import Blobs
+from docshare.server.refusals import DenialCounter
+from docshare.server.store.blobs import BlobStore
 from docshare.server.store.database import Store
 from docshare.server.store.vault import Vault
 
@@ -41,19 +41,19 @@ class Runtime:
     uuid: Callable[[], str]
     secret: Callable[[int], bytes]
     db: Store
-    blobs: Blobs
+    blobs: BlobStore
     engine: PdfEngine
     pages: PageStore
     converter: OfficeConverter
     outbound: OutboundClient
-    jwts: Jwts
+    jwts: TokenVerifier
     mailer: Mailer
     vault: Vault
     locate: Callable[[str], str | None]
-    limits: Limits
-    refusals: Refusals = field(default_factory=Refusals)
+    limits: RateLimiter
+    refusals: DenialCounter = field(default_factory=DenialCounter)
     probes: Probes = field(default_factory=Probes)
-    forwarders: Forwarders = field(default_factory=Forwarders)
+    forwarders: UntrustedProxies = field(default_factory=UntrustedProxies)
     pulses: dict[str, int] = field(default_factory=dict)
     confinement: ConfinementProbe = field(default_factory=ConfinementProbe)
 
@@ -65,12 +65,12 @@ class Runtime:
         self.db.close()
 
 
-def clock() -> int:
+def current_time_ms() -> int:
     """Milliseconds since 1970, UTC."""
     return time.time_ns() // 1_000_000
 
 
-def token(length: int) -> str:
+def random_token(length: int) -> str:
     """``length`` base62 characters, drawn without bias: the digits of one random number."""
     number = secrets.randbelow(62**length)
     characters = []
@@ -80,17 +80,17 @@ def token(length: int) -> str:
     return "".join(characters)
 
 
-def new_uuid() -> str:
+def random_uuid() -> str:
     """A random UUID in lower case."""
     return str(uuid.uuid4())
 
 
-def secret(length: int) -> bytes:
+def random_bytes(length: int) -> bytes:
     """``length`` random bytes."""
     return secrets.token_bytes(length)
 
 
-def build(config: Config) -> Runtime:
+def build_runtime(config: Config) -> Runtime:
     """The real outside world for ``config``; its data directory must exist."""
     required = config.confinement == "required"
     engine = PdfEngine(required=required)
@@ -98,20 +98,20 @@ def build(config: Config) -> Runtime:
     outbound = OutboundClient(config.ca_bundle, transfers=transfers, lookups=lookups)
     return Runtime(
         config=config,
-        clock=clock,
-        token=token,
-        uuid=new_uuid,
-        secret=secret,
+        clock=current_time_ms,
+        token=random_token,
+        uuid=random_uuid,
+        secret=random_bytes,
         db=Store(config.database),
-        blobs=Blobs(config.data_dir / "blobs", config.data_dir / "tmp", lambda: token(32)),
+        blobs=BlobStore(config.data_dir / "blobs", config.data_dir / "tmp", lambda: random_token(32)),
         engine=engine,
         pages=PageStore(engine, config.data_dir / "cache"),
         converter=OfficeConverter(config.data_dir / "tmp", find_program(), required=required),
         outbound=outbound,
-        jwts=Jwts(outbound, clock),
+        jwts=TokenVerifier(outbound, current_time_ms),
         mailer=Mailer(config.smtp_url, config.ca_bundle),
-        vault=Vault(config.data_dir / "vault.key", secret),
-        locate=locator(config.geoip),
-        limits=Limits(clock),
+        vault=Vault(config.data_dir / "vault.key", random_bytes),
+        locate=make_locator(config.geoip),
+        limits=RateLimiter(current_time_ms),
         confinement=ConfinementProbe(required=required),
     )

@@ -16,51 +16,51 @@ from docshare.server.api.early import make_judge
 from docshare.server.api.problems import build_error_refusal
 from docshare.server.app import create_app
 from docshare.server.http.listener import make_server
-from docshare.server.http.verdicts import Head, Judge, Refuse, Verdict
-from docshare.server.http.views import trusted_peer
+from docshare.server.http.verdicts import Judge, Refusal, RequestHead, Verdict
+from docshare.server.http.views import is_trusted_proxy
 from docshare.server.outbound.places import MAX_SLOTS, MAX_WAITING
 from docshare.server.store import instance as instances
-from docshare.server.store.blobs import Part
+from docshare.server.store.blobs import PartialFile
 from docshare.server.store.instance import Instance
 from docshare.server.workers.dispatcher import Dispatcher
-from docshare.server.workers.jobs import MAIL_JOBS, WRITE_DOWN_REFUSALS, Worker, run
+from docshare.server.workers.jobs import MAIL_JOBS, RECORD_DENIALS, Worker, run_job
 
 # Tests of webhooks wait for somebody else's machine: they have threads of their own beside those of all requests.
-PARKED = MAX_SLOTS + MAX_WAITING
-_PREPARE_SECONDS = 1.0  # after the start, which must not wait for it
+PARKED_THREADS = MAX_SLOTS + MAX_WAITING
+_PRELOAD_DELAY_SECONDS = 1.0  # after the start, which must not wait for it
 STOP_SECONDS = 10.0  # how long running requests may take to finish
 # The listener asks for the interpreter several times for each connection, and each time it waits for so long behind
 # threads that compute. Python's 5 ms add up to half a second when one client keeps all workers busy.
-_SWITCH_SECONDS = 0.0005
+_SWITCH_INTERVAL_SECONDS = 0.0005
 # glibc gives each thread a memory arena of its own, and some forty threads keep much free memory in pieces: after 12
 # minutes of mixed load 109 MB are resident with two arenas, and 118 MB without this limit.
 _ARENAS = 2
 _M_ARENA_MAX = -8  # malloc.h
-_DEV = ("X-Docshare-Dev", "1")
-_WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared, not bound
+_DEV_HEADER = ("X-Docshare-Dev", "1")
+_LOOPBACK_BY_WILDCARD = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared, not bound
 
 
-class PortTaken(Exception):
+class PortInUse(Exception):
     """The address cannot be listened on."""
 
 
 @dataclass(frozen=True)
-class Running:
+class ServingInstance:
     """A server that answers. ``url`` is its address on this host, whatever the public base URL is."""
 
     instance: Instance
     url: str
 
 
-class Door:
+class BoundServer:
     """A bound address, taken before anything else is made so that links can name its port. Nothing is answered
     until an instance stands behind it. ``dev``: every answer says that this server is for development. Raises
     ``PortTaken``."""
 
     _app: Flask
     _judge: Judge
-    _parts: Callable[[], Part]
-    _draw_error: Callable[[int, str | None, str], Refuse]
+    _parts: Callable[[], PartialFile]
+    _draw_error: Callable[[int, str | None, str], Refusal]
     _is_proxy: Callable[[str], bool]
 
     def __init__(self, host: str, port: int, threads: int, *, dev: bool = False) -> None:
@@ -74,17 +74,17 @@ class Door:
                 judge=lambda head: self._ask(head),
                 parts=lambda: self._parts(),
                 draw_error=lambda status, path, detail: self._draw_error(status, path, detail),
-                threads=threads + PARKED,
-                headers=[_DEV] if dev else [],
+                threads=threads + PARKED_THREADS,
+                headers=[_DEV_HEADER] if dev else [],
                 is_exempt=lambda peer: self._is_proxy(peer),
             )
         except OSError as error:
-            raise PortTaken(f"cannot listen on {host} port {port}: {error.strerror or error}") from None
+            raise PortInUse(f"cannot listen on {host} port {port}: {error.strerror or error}") from None
 
     @property
     def url(self) -> str:
         """The address by which this host reaches the door."""
-        host = _WILDCARDS.get(self.server.host, self.server.host)
+        host = _LOOPBACK_BY_WILDCARD.get(self.server.host, self.server.host)
         return f"http://[{host}]:{self.server.port}" if ":" in host else f"http://{host}:{self.server.port}"
 
     def put_behind(self, instance: Instance) -> None:
@@ -94,20 +94,20 @@ class Door:
         self._judge = make_judge(rt)
         self._parts = rt.blobs.part
         self._draw_error = lambda status, path, detail: build_error_refusal(rt, status, path, detail)
-        self._is_proxy = lambda peer: trusted_peer(rt, peer)
+        self._is_proxy = lambda peer: is_trusted_proxy(rt, peer)
 
     def _answer(self, environ: Any, start_response: Any) -> Iterable[bytes]:
         return self._app(environ, start_response)
 
-    def _ask(self, head: Head) -> Verdict:
+    def _ask(self, head: RequestHead) -> Verdict:
         return self._judge(head)
 
 
 @contextmanager
-def running(door: Door, instance: Instance) -> Iterator[Running]:
+def serve_instance(door: BoundServer, instance: Instance) -> Iterator[ServingInstance]:
     """Serve ``instance`` at ``door`` for the length of the block; running requests are finished at its end."""
     rt = instance.rt
-    sys.setswitchinterval(_SWITCH_SECONDS)
+    sys.setswitchinterval(_SWITCH_INTERVAL_SECONDS)
     # A request body that does not stream into the store is spooled beside it, never into a small /tmp.
     tempfile.tempdir = str(rt.config.data_dir / "tmp")
     door.put_behind(instance)
@@ -116,12 +116,12 @@ def running(door: Door, instance: Instance) -> Iterator[Running]:
     loop.start()
     for worker in workers:
         worker.start()
-    later = threading.Timer(_PREPARE_SECONDS, discovery.preload_openapi, [rt.config.base_url])
+    later = threading.Timer(_PRELOAD_DELAY_SECONDS, discovery.preload_openapi, [rt.config.base_url])
     later.daemon = True
     later.start()
     try:
         instances.announce(instance, door.url, door.server.host)
-        yield Running(instance, door.url)
+        yield ServingInstance(instance, door.url)
     finally:
         later.cancel()
         for worker in workers:
@@ -130,4 +130,4 @@ def running(door: Door, instance: Instance) -> Iterator[Running]:
         loop.join()
         for worker in workers:
             worker.join(STOP_SECONDS)
-        run(rt, WRITE_DOWN_REFUSALS)
+        run_job(rt, RECORD_DENIALS)

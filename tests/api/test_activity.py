@@ -190,10 +190,10 @@ def test_events_are_forgotten_after_90_days(world: World) -> None:
     now = world.clock.now
     insert_events(world, made["uuid"], at=now - 90 * DAY, many=2500)
     kept = insert_events(world, made["uuid"], at=now - 90 * DAY + 1)
-    jobs.run(world.rt, FORGET_JOB)
+    jobs.run_job(world.rt, FORGET_JOB)
     assert list_ids(world, "since=1") == kept
     world.clock.advance(milliseconds=1)
-    jobs.run(world.rt, FORGET_JOB)
+    jobs.run_job(world.rt, FORGET_JOB)
     assert count_rows(world, "activity_rows") == 0
 
 

@@ -169,5 +169,5 @@ def test_the_listener_takes_nothing_large_where_it_is_off(world: World) -> None:
 def test_what_expired_unclaimed_is_destroyed_a_week_later(site: World) -> None:
     upload_anonymously(site)
     site.clock.advance(days=14)
-    assert sweeps.run(site.rt)["expired"] == 1
+    assert sweeps.run_all(site.rt)["expired"] == 1
     assert count_files(site) == 0

@@ -306,7 +306,7 @@ def test_a_restart_keeps_the_bytes_of_assets_and_removes_those_without_a_row(
     orphan = world.rt.blobs.part()
     orphan.write(b"bytes without a row")
     world.rt.blobs.keep(orphan)
-    assert sweeps.at_start(world.rt).orphans == 1
+    assert sweeps.clean_at_start(world.rt).orphans == 1
     assert len(list_stored_assets(world)) == 1
 
 

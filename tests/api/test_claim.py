@@ -148,7 +148,7 @@ def test_the_feed_begins_with_the_claim_and_the_count_does_not(world: World) -> 
     before.reads(10)
     before.leaves()
     world.clock.advance(minutes=10)
-    viewing.end_due(world.rt)
+    viewing.end_due_sessions(world.rt)
     claim(world.pia, file.claim_token)
     assert world.pia.get("/api/v1/events").get_json() == []
     assert world.pia.get(f"/api/v1/files/{file.uuid}").get_json()["viewCount"] == 1
@@ -156,5 +156,5 @@ def test_the_feed_begins_with_the_claim_and_the_count_does_not(world: World) -> 
     after.reads(10)
     after.leaves()
     world.clock.advance(minutes=10)
-    viewing.end_due(world.rt)
+    viewing.end_due_sessions(world.rt)
     assert [row["fileUuid"] for row in world.pia.get("/api/v1/events").get_json()] == [file.uuid]

@@ -184,17 +184,17 @@ def test_a_restart_finishes_what_a_crash_cut_short(world: World) -> None:
     orphan = world.rt.blobs.part()
     orphan.write(b"bytes without a row")
     world.rt.blobs.keep(orphan)
-    swept = sweeps.at_start(world.rt)
+    swept = sweeps.clean_at_start(world.rt)
     assert (swept.partials, swept.orphans) == (1, 1)
     assert world.rt.db.row("SELECT COUNT(*) FROM view_rows WHERE hidden = 0") == (0,)
     assert count_rows(world, "files") == 1
     assert len(list_blobs(world)) == 1
-    again = sweeps.at_start(world.rt)
+    again = sweeps.clean_at_start(world.rt)
     assert (again.partials, again.orphans) == (0, 0)
 
 
 def test_the_sweep_tells_what_it_did(world: World) -> None:
     world.bea.delete(f"/api/v1/files/{world.bea.upload()['uuid']}")
-    assert sweeps.run(world.rt) == {"burned": 0, "purged": 0, "expired": 0, "removed": 0}
+    assert sweeps.run_all(world.rt) == {"burned": 0, "purged": 0, "expired": 0, "removed": 0}
     world.clock.advance(days=7)
-    assert sweeps.run(world.rt) == {"burned": 0, "purged": 1, "expired": 0, "removed": 0}
+    assert sweeps.run_all(world.rt) == {"burned": 0, "purged": 1, "expired": 0, "removed": 0}

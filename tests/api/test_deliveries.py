@@ -198,11 +198,11 @@ def test_one_that_is_being_sent_is_not_sent_twice(
     world: World, hook: CreatedWebhook, receiver: FakeReceiver, file: str
 ) -> None:
     record_replacements(world, file)
-    (letter,) = dispatch.claim(world.rt, 8)
+    (letter,) = dispatch.claim_due(world.rt, 8)
     answer = redeliver(world, hook, 2)
     assert (answer.status_code, answer.get_json()["state"]) == (202, "queued")
-    assert dispatch.claim(world.rt, 8) == []
-    dispatch.book(world.rt, [dispatch.send(world.rt, letter)])
+    assert dispatch.claim_due(world.rt, 8) == []
+    dispatch.record_attempts(world.rt, [dispatch.send(world.rt, letter)])
     assert deliver_due(world.rt) == 0
     assert len(receiver.hits) == 1
 
@@ -252,7 +252,7 @@ def test_the_operator_sees_the_newest_deliveries_of_everybody(
     theirs = add_webhook(world.mal, receiver.url)
     record_replacements(world, file)
     record_replacements(world, world.mal.upload()["uuid"])
-    rows = admin.run(world.rt, "deliveries list", {})
+    rows = admin.run_command(world.rt, "deliveries list", {})
     assert [(row["id"], row["account"], row["webhook"], row["url"], row["state"]) for row in rows] == [
         (3, "mal@example.com", theirs.uuid, receiver.url, "queued"),
         (2, "pia@example.com", hook.uuid, receiver.url, "queued"),
@@ -262,7 +262,7 @@ def test_the_operator_sees_the_newest_deliveries_of_everybody(
 
 def test_the_operators_list_ends_after_500(world: World, hook: CreatedWebhook, file: str) -> None:
     record_replacements(world, file, times=510)
-    rows = admin.run(world.rt, "deliveries list", {})
+    rows = admin.run_command(world.rt, "deliveries list", {})
     assert [row["id"] for row in rows] == list(range(511, 11, -1))
 
 
@@ -271,7 +271,7 @@ def test_the_operator_sees_a_delivery_whole(
 ) -> None:
     record_replacements(world, file, contentVersion=2)
     deliver_due(world.rt)
-    row = admin.run(world.rt, "deliveries show", {"id": "2"})
+    row = admin.run_command(world.rt, "deliveries show", {"id": "2"})
     (hit,) = receiver.hits
     assert row["body"].encode() == hit.body
     assert row["uuid"] == hit.delivery
@@ -286,11 +286,11 @@ def test_the_operator_can_send_again_under_the_same_conditions(
     receiver.script(SERVER_ERROR)
     record_replacements(world, file)
     deliver_due(world.rt)
-    row = admin.run(world.rt, "deliveries retry", {"id": "2"})
+    row = admin.run_command(world.rt, "deliveries retry", {"id": "2"})
     assert (row["state"], row["nextAttemptAt"]) == ("queued", format_instant(world.clock.now))
     receiver.script(OK)
     deliver_due(world.rt)
-    row = admin.run(world.rt, "deliveries retry", {"id": "2"})
+    row = admin.run_command(world.rt, "deliveries retry", {"id": "2"})
     assert (row["id"], row["state"]) == (2, "queued")
     deliver_due(world.rt)
     assert len(receiver.hits) == 3
@@ -300,5 +300,5 @@ def test_the_operator_can_send_again_under_the_same_conditions(
 @pytest.mark.parametrize("delivery", ["7", "x"])
 def test_the_operator_hears_that_there_is_no_such_delivery(world: World, command: str, delivery: str) -> None:
     with pytest.raises(Problem) as caught:
-        admin.run(world.rt, command, {"id": delivery})
+        admin.run_command(world.rt, command, {"id": delivery})
     assert caught.value.code == "not_found"

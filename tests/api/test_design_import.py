@@ -10,7 +10,7 @@ import pytest
 from docshare.contract.wire import parse_instant
 from docshare.server.services.files import freeze
 from docshare.server.services.operations import sweeps
-from docshare.server.store.blobs import Blobs
+from docshare.server.store.blobs import BlobStore
 from tests.support.cast import BASE_URL, World
 from tests.support.design_tool import DAY, IMPORT, DesignTool, open_design_tool
 from tests.support.import_source import http_response
@@ -86,7 +86,7 @@ def test_it_belongs_to_nobody_and_ends_after_365_days(studio: DesignTool) -> Non
     studio.world.clock.advance(days=365)
     assert studio.world.http.get(f"/{made['shortId']}").status_code == 410
     studio.world.clock.advance(days=7)
-    assert sweeps.run(studio.world.rt)["expired"] == 1
+    assert sweeps.run_all(studio.world.rt)["expired"] == 1
 
 
 def test_its_tokens_claim_and_manage_it(studio: DesignTool) -> None:
@@ -231,7 +231,7 @@ def test_a_link_that_changes_while_the_document_comes_is_a_conflict(
 ) -> None:
     """409 (retry)."""
     made = studio.published()
-    keep = Blobs.keep
+    keep = BlobStore.keep
     acts: dict[str, Callable[[], object]] = {
         "publish": studio.published,
         "claim": lambda: studio.take_over(studio.world.fay, made),
@@ -239,25 +239,25 @@ def test_a_link_that_changes_while_the_document_comes_is_a_conflict(
         "end": lambda: put_managed_settings(studio, made, deleteAt="2020-01-01T00:00:00Z"),
     }
 
-    def and_then(self: Blobs, part: Any) -> str:
-        monkeypatch.setattr(Blobs, "keep", keep)
+    def and_then(self: BlobStore, part: Any) -> str:
+        monkeypatch.setattr(BlobStore, "keep", keep)
         acts[meanwhile]()
         return keep(self, part)
 
-    monkeypatch.setattr(Blobs, "keep", and_then)
+    monkeypatch.setattr(BlobStore, "keep", and_then)
     expected = {"publish": (409, "conflict"), "claim": (403, "forbidden"), "freeze": (403, "forbidden")}
     assert_import_refused(studio, studio.publish(), *expected.get(meanwhile, (409, "conflict")))
 
 
 def test_two_first_publishings_at_once_make_one_link(studio: DesignTool, monkeypatch: pytest.MonkeyPatch) -> None:
-    keep = Blobs.keep
+    keep = BlobStore.keep
 
-    def and_then(self: Blobs, part: Any) -> str:
-        monkeypatch.setattr(Blobs, "keep", keep)
+    def and_then(self: BlobStore, part: Any) -> str:
+        monkeypatch.setattr(BlobStore, "keep", keep)
         studio.published()
         return keep(self, part)
 
-    monkeypatch.setattr(Blobs, "keep", and_then)
+    monkeypatch.setattr(BlobStore, "keep", and_then)
     assert_import_refused(studio, studio.publish(), 409, "conflict")
     assert studio.published()["republished"]
 
@@ -342,15 +342,15 @@ def test_by_default_the_thirty_first_design_of_a_day_is_too_many(studio: DesignT
 def test_two_designs_at_once_do_not_share_the_last_of_the_budget(
     make: Callable[..., World], cert: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keep = Blobs.keep
+    keep = BlobStore.keep
     with open_design_tool(cert, make, design_uploads=1) as studio:
 
-        def and_then(self: Blobs, part: Any) -> str:
-            monkeypatch.setattr(Blobs, "keep", keep)
+        def and_then(self: BlobStore, part: Any) -> str:
+            monkeypatch.setattr(BlobStore, "keep", keep)
             studio.published(design="flyer")
             return keep(self, part)
 
-        monkeypatch.setattr(Blobs, "keep", and_then)
+        monkeypatch.setattr(BlobStore, "keep", and_then)
         assert_import_refused(studio, studio.publish(), 429, "rate_limited")
 
 

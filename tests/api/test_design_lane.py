@@ -8,7 +8,7 @@ import pytest
 from werkzeug.test import TestResponse
 
 from docshare.contract.limits import DESIGN_USER
-from docshare.server.config import ConfigError, load
+from docshare.server.config import ConfigError, load_config
 from tests.api.raw_client import open_listener
 from tests.support.cast import NO_CREDENTIAL, World
 from tests.support.design_tool import IMPORT, STATUS, DesignTool, open_design_tool
@@ -169,11 +169,11 @@ URL = "https://design.example.com/keys"
 def test_keys_without_issuer_or_audience_stop_the_start(tmp_path: Path, given: dict[str, str], named: str) -> None:
     environ = {f"DOCSHARE_DESIGN_{key}": value for key, value in given.items()}
     with pytest.raises(ConfigError, match=named):
-        load({}, environ, tmp_path, "http://127.0.0.1")
+        load_config({}, environ, tmp_path, "http://127.0.0.1")
 
 
 @pytest.mark.parametrize("more", [{}, {"TOKEN_JWKS_URL": URL}, {"TOKEN_AUDIENCE": "designs"}])
 def test_design_tokens_need_no_settings_of_their_own(tmp_path: Path, more: dict[str, str]) -> None:
     given = {"USER_JWKS_URL": URL, "USER_ISSUER": ISSUER, "USER_AUDIENCE": AUDIENCE, **more}
     environ = {f"DOCSHARE_DESIGN_{key}": value for key, value in given.items()}
-    assert load({}, environ, tmp_path, "http://127.0.0.1").design_user_jwks_url == URL
+    assert load_config({}, environ, tmp_path, "http://127.0.0.1").design_user_jwks_url == URL

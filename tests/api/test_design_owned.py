@@ -8,7 +8,7 @@ import pytest
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from docshare.server.services.files import freeze
-from docshare.server.store.blobs import Blobs
+from docshare.server.store.blobs import BlobStore
 from tests.support.cast import Person
 from tests.support.design_tool import DesignTool
 from tests.support.forged_tokens import FORGED_TOKENS
@@ -150,7 +150,7 @@ def test_a_file_that_changes_while_the_document_comes_is_left_alone(
     studio: DesignTool, monkeypatch: pytest.MonkeyPatch, meanwhile: str
 ) -> None:
     """409 (changed by another connection mid-replace; retry)."""
-    pia, keep = studio.world.pia, Blobs.keep
+    pia, keep = studio.world.pia, BlobStore.keep
     made = studio.owned(pia)
     acts: dict[str, Callable[[], object]] = {
         "replace": lambda: studio.owned(pia),
@@ -159,12 +159,12 @@ def test_a_file_that_changes_while_the_document_comes_is_left_alone(
         "trash": lambda: pia.delete(f"/api/v1/files/{made['uuid']}"),
     }
 
-    def and_then(self: Blobs, part: Any) -> str:
-        monkeypatch.setattr(Blobs, "keep", keep)
+    def and_then(self: BlobStore, part: Any) -> str:
+        monkeypatch.setattr(BlobStore, "keep", keep)
         acts[meanwhile]()
         return keep(self, part)
 
-    monkeypatch.setattr(Blobs, "keep", and_then)
+    monkeypatch.setattr(BlobStore, "keep", and_then)
     refused = studio.own(pia)
     assert refused.status_code == (403 if meanwhile == "off" else 409)
     assert count_rows(studio.world, "files") == 1
@@ -172,15 +172,15 @@ def test_a_file_that_changes_while_the_document_comes_is_left_alone(
 
 
 def test_a_key_that_is_revoked_meanwhile_replaces_nothing(studio: DesignTool, monkeypatch: pytest.MonkeyPatch) -> None:
-    pia, keep = studio.world.pia, Blobs.keep
+    pia, keep = studio.world.pia, BlobStore.keep
     made = studio.owned(pia)
 
-    def and_then(self: Blobs, part: Any) -> str:
+    def and_then(self: BlobStore, part: Any) -> str:
         key = accounts.list_keys(studio.world.rt, pia.email)[0]["uuid"]
         accounts.revoke_key(studio.world.rt, key)
         return keep(self, part)
 
-    monkeypatch.setattr(Blobs, "keep", and_then)
+    monkeypatch.setattr(BlobStore, "keep", and_then)
     assert studio.own(pia).status_code == 401
     assert studio.world.rt.db.row("SELECT content_version FROM files WHERE uuid = ?", (made["uuid"],)) == (1,)
 

@@ -82,7 +82,7 @@ def burn_file(world: World, made: dict[str, Any], name: str) -> None:
     put_settings(world, made, viewLimit=1)
     assert GateClient(world, name).enters()
     world.clock.advance(minutes=30)
-    assert burn.burn_due(world.rt) == 1
+    assert burn.destroy_due(world.rt) == 1
 
 
 def replace_document(world: World, made: dict[str, Any], name: str) -> None:

@@ -160,9 +160,9 @@ def test_tokens_are_forgotten_once_they_are_past_their_end_and_their_file_is_gon
     share_anonymously(world)
     world.clock.advance(days=14)
     assert sweeps.expire_unclaimed(world.rt) == 1
-    assert tokens.forget_lost(world.rt) == 0
+    assert tokens.delete_orphaned(world.rt) == 0
     world.clock.advance(days=16)
-    assert tokens.forget_lost(world.rt) == 2
+    assert tokens.delete_orphaned(world.rt) == 2
     assert count_rows(world, "file_tokens") == 2
     assert replace_outcome(kept) == (403, "forbidden")
 
@@ -175,7 +175,7 @@ def test_an_unclaimed_file_is_destroyed_a_week_after_it_expired_and_a_claimed_on
     assert put_settings_status(lost) == 410
     assert sweeps.expire_unclaimed(world.rt) == 0
     world.clock.advance(milliseconds=1)
-    assert sweeps.run(world.rt) == {"burned": 0, "purged": 0, "expired": 1, "removed": 0}
+    assert sweeps.run_all(world.rt) == {"burned": 0, "purged": 0, "expired": 1, "removed": 0}
     assert world.rt.db.rows("SELECT uuid FROM files") == [(claimed.uuid,)]
     assert sum(1 for path in world.rt.blobs.root.rglob("*") if path.is_file()) == 1
     assert put_settings_status(lost) == 404

@@ -80,7 +80,7 @@ def test_an_upload_of_nothing_lacks_its_file_and_not_a_content_type(world: World
 
 
 def test_an_unforeseen_failure_is_a_problem_that_tells_nothing(world: World) -> None:
-    views.attach(world.app, replace(world.rt, engine=BrokenEngine()))  # type: ignore[arg-type]
+    views.attach_runtime(world.app, replace(world.rt, engine=BrokenEngine()))  # type: ignore[arg-type]
     answer = world.pia.post("/api/v1/files", data={"file": (io.BytesIO(b"%PDF-1.7"), "a.pdf")})
     assert_problem(answer, 500, "internal")
     assert b"secret" not in answer.data
@@ -113,7 +113,7 @@ def test_a_judgement_that_fails_is_a_whole_problem_too(
 
 
 def test_a_failed_upload_leaves_no_bytes(world: World) -> None:
-    views.attach(world.app, replace(world.rt, engine=BrokenEngine()))  # type: ignore[arg-type]
+    views.attach_runtime(world.app, replace(world.rt, engine=BrokenEngine()))  # type: ignore[arg-type]
     world.pia.post("/api/v1/files", data={"file": (io.BytesIO(b"%PDF-1.7"), "a.pdf")})
     assert [path for path in world.rt.blobs.root.rglob("*") if path.is_file()] == []
     assert list(world.rt.blobs.tmp.iterdir()) == []

@@ -184,7 +184,7 @@ def test_no_session_appears_below_a_cursor_that_has_passed(world: World, made: d
     read_first_page(world, other["shortId"])
     read_first_page(world, made["shortId"], 7)
     stays.reads(60)
-    viewing.end_due(world.rt)
+    viewing.end_due_sessions(world.rt)
     assert [(row["id"], row["totalTimeMs"]) for row in get_readership(world, made, "/sessions")] == [(3, 7_000)]
     end_all_sessions(world)
     assert [(row["id"], row["totalTimeMs"]) for row in get_readership(world, made, "/sessions?since=3")] == [
@@ -318,7 +318,7 @@ def test_the_sessions_that_were_not_counted_are_listed_newest_first_once_they_ha
 def test_beacons_beyond_those_that_are_kept_count_all_the_same(
     world: World, made: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("docshare.server.services.readership.view_sessions.BEACONS_KEPT", 2)
+    monkeypatch.setattr("docshare.server.services.readership.view_sessions.MAX_BEACONS_KEPT", 2)
     reader = FakeReader(world, made["shortId"])
     for _ in range(4):
         reader.reads(9)

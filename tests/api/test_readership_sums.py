@@ -78,12 +78,12 @@ class FileHistory:
         self.world.clock.advance(seconds=seconds)
 
     def ends(self) -> None:
-        viewing.end_due(self.world.rt)
+        viewing.end_due_sessions(self.world.rt)
 
     def forgets(self) -> None:
-        viewing.forget_uncounted(self.world.rt)
-        viewing.forget_salts(self.world.rt)
-        viewing.forget_beacons(self.world.rt)
+        viewing.delete_uncounted_sessions(self.world.rt)
+        viewing.delete_old_salts(self.world.rt)
+        viewing.delete_old_beacons(self.world.rt)
 
     def makes_variant(self, own_range: bool) -> None:
         overrides = {"pageRange": {"from": 2, "to": 2}} if own_range else {}

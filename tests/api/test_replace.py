@@ -267,12 +267,12 @@ def test_a_full_disk_is_503_and_changes_nothing(world: World, monkeypatch: pytes
 
 
 def test_a_link_that_trims_takes_no_document_over_100_mb(world: World) -> None:
-    """Page range / watermark: files up to 100 MB, also those that come later."""
     made = world.pia.upload(OLD)
     update_file_row(world, made["uuid"], settings='{"pageRange":{"from":1,"to":2}}')
     big = NEW + b"\n" * (100 * 1024 * 1024 + 1 - len(NEW))
+    person = authenticate_person(world, world.pia)
     with pytest.raises(Problem) as refused:
-        replacing.replace(world.rt, authenticate_person(world, world.pia), made["uuid"], make_received_file(world, big))
+        replacing.replace_document(world.rt, person, made["uuid"], make_received_file(world, big))
     assert refused.value.code == "payload_too_large"
     assert download_content(world, made["uuid"]) == OLD
     assert len(list_blobs(world)) == 1

@@ -44,7 +44,7 @@ def download_content(world: World, name: str) -> bytes:
 
 
 def restart(world: World) -> None:
-    sweeps.at_start(world.rt)
+    sweeps.clean_at_start(world.rt)
     assert world.rt.db.rows("PRAGMA foreign_key_check") == []
 
 

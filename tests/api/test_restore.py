@@ -151,7 +151,7 @@ def test_a_short_id_never_returns(world: World) -> None:
     for _ in range(2):
         fresh = iter([made["shortId"], "B" * 12])
         with world.rt.db.write():
-            assert short_ids.take(replace(world.rt, token=lambda chars, ids=fresh: next(ids))) == "B" * 12
+            assert short_ids.create_short_id(replace(world.rt, token=lambda chars, ids=fresh: next(ids))) == "B" * 12
             world.rt.db.execute("DELETE FROM short_ids WHERE short_id = ?", ("B" * 12,))
         world.pia.delete(f"/api/v1/files/{made['uuid']}?purge=1")
     assert count_rows(world, "files") == 0
@@ -179,9 +179,9 @@ def test_a_much_read_file_comes_back_in_batches(world: World, monkeypatch: pytes
     world.pia.delete(f"/api/v1/files/{made['uuid']}")
     assert count_hidden_rows(world) == 12_000
     steps: list[int] = []
-    unhide = purge.unhide_some
+    unhide = purge.unhide_batch
     monkeypatch.setattr(
-        purge, "unhide_some", lambda rt, ident: steps.append(count_hidden_rows(world)) or unhide(rt, ident)
+        purge, "unhide_batch", lambda rt, ident: steps.append(count_hidden_rows(world)) or unhide(rt, ident)
     )
     assert restore_file(world.pia, made["uuid"]).status_code == 200
     assert steps == [12_000, 7_000, 2_000]
@@ -198,7 +198,7 @@ def test_a_restore_that_a_crash_cut_short_leaves_the_file_in_the_trash(
     made = world.pia.upload()
     insert_many_views(world, made, 12_000)
     world.pia.delete(f"/api/v1/files/{made['uuid']}")
-    unhide = purge.unhide_some
+    unhide = purge.unhide_batch
 
     def crash_at_the_second(rt: Any, ident: int) -> bool:
         if count_hidden_rows(world) < 12_000:
@@ -206,12 +206,12 @@ def test_a_restore_that_a_crash_cut_short_leaves_the_file_in_the_trash(
         return unhide(rt, ident)
 
     with monkeypatch.context() as patched:
-        patched.setattr(purge, "unhide_some", crash_at_the_second)
+        patched.setattr(purge, "unhide_batch", crash_at_the_second)
         with pytest.raises(RestoreCrash):
             restore_file(world.pia, made["uuid"])
     assert count_hidden_rows(world) == 7_000
     assert world.pia.get("/api/v1/events").get_json() == []
-    sweeps.at_start(world.rt)
+    sweeps.clean_at_start(world.rt)
     assert count_hidden_rows(world) == 12_000
     assert restore_file(world.pia, made["uuid"]).status_code == 200
     assert count_hidden_rows(world) == 0

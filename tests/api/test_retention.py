@@ -51,14 +51,14 @@ def test_a_settled_delivery_is_shown_for_90_days_and_a_queued_one_for_longer(
     record_replacements(world, file)
     (queued, settled) = (row["id"] for row in list_deliveries(world.pia, hook))
     world.clock.advance(days=90, milliseconds=-1)
-    assert len(list_deliveries(world.pia, hook)) == len(admin.run(world.rt, "deliveries list", {})) == 2
+    assert len(list_deliveries(world.pia, hook)) == len(admin.run_command(world.rt, "deliveries list", {})) == 2
     world.clock.advance(milliseconds=1)
     for query in ("", "?since=1"):
         assert [row["id"] for row in list_deliveries(world.pia, hook, query)] == [queued]
-    assert [row["id"] for row in admin.run(world.rt, "deliveries list", {})] == [queued]
+    assert [row["id"] for row in admin.run_command(world.rt, "deliveries list", {})] == [queued]
     assert world.pia.post(f"/api/v1/webhooks/{hook.uuid}/deliveries/{settled}/redeliver").status_code == 404
     with pytest.raises(Problem, match="no such delivery"):
-        admin.run(world.rt, "deliveries show", {"id": str(settled)})
+        admin.run_command(world.rt, "deliveries show", {"id": str(settled)})
 
 
 def test_what_a_session_was_computed_from_is_shown_for_90_days(world: World) -> None:

@@ -9,7 +9,7 @@ import pytest
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from docshare.server.services.accounts.sign_in import SESSION_MS
+from docshare.server.services.accounts.sign_in import SESSION_LIFETIME_MS
 from tests.api.raw_client import RawClient, RawResponse, build_file_form, build_head, open_listener
 from tests.api.route_table import UNKNOWN_UUID
 from tests.support.anonymous_files import share_anonymously
@@ -195,7 +195,7 @@ def test_the_tokens_of_nobodys_file_are_no_credential_here(world: World, tail: s
 
 @pytest.mark.parametrize("tail", TAILS)
 def test_a_session_that_ended_is_no_credential(world: World, browser: SignedInBrowser, target: str, tail: str) -> None:
-    world.clock.advance(milliseconds=SESSION_MS)
+    world.clock.advance(milliseconds=SESSION_LIFETIME_MS)
     assert refusal_code(browser.send(tail.replace("{uuid}", target))) == (401, "unauthorized")
 
 

@@ -17,7 +17,7 @@ from docshare.contract.problems import Problem
 from docshare.server.http import views
 from docshare.server.pdf.engine import PdfEngine
 from docshare.server.services.operations import sweeps
-from docshare.server.store.blobs import Blobs
+from docshare.server.store.blobs import BlobStore
 from tests.support.cast import Person, World
 from tests.support.hostile_pdfs import slow_page
 from tests.support.pdfs import simple_pdf
@@ -214,7 +214,7 @@ def test_a_first_page_that_cannot_be_drawn_is_422(world: World) -> None:
 
 def test_a_first_page_that_takes_long_is_stored_with_a_warning(world: World) -> None:
     with closing(PdfEngine(workers=1)) as engine:  # of its own: the engine of the tests remembers slow documents
-        views.attach(world.app, replace(world.rt, engine=engine))
+        views.attach_runtime(world.app, replace(world.rt, engine=engine))
         made = post_upload(world.pia, slow_page())
         assert made.status_code == 200
         assert made.get_json()["warning"].startswith("Page 1 takes more than 2 seconds to draw.")
@@ -235,7 +235,7 @@ def test_an_engine_that_cannot_be_had_is_503_with_retry_after(world: World) -> N
         def inspect(self, *arguments: Any) -> None:
             raise Problem("unavailable", "No worker.", headers={"Retry-After": "5"})
 
-    views.attach(world.app, replace(world.rt, engine=Absent()))  # type: ignore[arg-type]
+    views.attach_runtime(world.app, replace(world.rt, engine=Absent()))  # type: ignore[arg-type]
     answer = post_upload(world.pia, simple_pdf())
     assert answer.status_code == 503
     assert answer.headers["Retry-After"] == "5"
@@ -244,7 +244,7 @@ def test_an_engine_that_cannot_be_had_is_503_with_retry_after(world: World) -> N
 
 def test_a_disk_that_is_nearly_full_is_503_before_anything_is_stored(world: World, monkeypatch: Any) -> None:
     """Free-space floor: 503 below 1 GB."""
-    monkeypatch.setattr(Blobs, "free_bytes", lambda self: 1024 * MB - 1)
+    monkeypatch.setattr(BlobStore, "free_bytes", lambda self: 1024 * MB - 1)
     answer = post_upload(world.pia, simple_pdf())
     assert answer.status_code == 503
     assert int(answer.headers["Retry-After"]) > 0
@@ -293,7 +293,7 @@ def test_uploads_that_race_for_the_last_slot_fill_exactly_the_limit(world: World
             together.wait(10)
             return world.rt.engine.inspect(*arguments)
 
-    views.attach(world.app, replace(world.rt, engine=Slow()))  # type: ignore[arg-type]
+    views.attach_runtime(world.app, replace(world.rt, engine=Slow()))  # type: ignore[arg-type]
 
     def upload(_: int) -> int:
         form = {"file": (io.BytesIO(simple_pdf()), "a.pdf")}
@@ -312,7 +312,7 @@ def test_a_transaction_that_fails_takes_its_bytes_back(world: World) -> None:
     def failing() -> str:
         raise RuntimeError("no more ids")
 
-    views.attach(world.app, replace(world.rt, uuid=failing))
+    views.attach_runtime(world.app, replace(world.rt, uuid=failing))
     assert post_upload(world.pia, simple_pdf()).status_code == 500
     assert list_stored_contents(world) == []
     assert count_rows(world, "files") == count_rows(world, "revisions") == 0
@@ -323,7 +323,7 @@ def test_a_short_id_that_is_taken_is_drawn_again(world: World) -> None:
     taken = world.pia.upload()["shortId"]
     update_file_row(world, world.pia.upload()["uuid"], slug="abcdefghijkl")
     draws = iter([taken, "abcdefghijkl", "ZYXWVUTSRQPO"])
-    views.attach(world.app, replace(world.rt, token=lambda size: next(draws) if size == 12 else "r" * size))
+    views.attach_runtime(world.app, replace(world.rt, token=lambda size: next(draws) if size == 12 else "r" * size))
     assert post_upload(world.pia, simple_pdf()).get_json()["shortId"] == "ZYXWVUTSRQPO"
 
 
@@ -339,10 +339,10 @@ def test_pages_are_forgotten_with_the_file_even_if_its_bytes_cannot_be_removed(w
     assert world.http.get(f"/{made['shortId']}/text/1.json?v=1", buffered=True).status_code == 200
     assert folder.is_dir()
 
-    def failing(self: Blobs, key: str) -> None:
+    def failing(self: BlobStore, key: str) -> None:
         raise OSError("input/output error")
 
-    monkeypatch.setattr(Blobs, "delete", failing)
+    monkeypatch.setattr(BlobStore, "delete", failing)
     world.pia.delete(f"/api/v1/files/{made['uuid']}?purge=1")
     assert not folder.exists()
 
@@ -354,5 +354,5 @@ def test_a_start_removes_pages_without_a_file(world: World) -> None:
     left = cache / world.rt.uuid() / "1"
     left.mkdir(parents=True)
     (left / "1.json").write_text("{}")
-    sweeps.at_start(world.rt)
+    sweeps.clean_at_start(world.rt)
     assert [path.name for path in cache.iterdir()] == [made["uuid"]]

@@ -10,7 +10,7 @@ import pytest
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from docshare.server.services.accounts.sign_in import SESSION_MS
+from docshare.server.services.accounts.sign_in import SESSION_LIFETIME_MS
 from tests.api.raw_client import open_listener
 from tests.api.route_table import UNKNOWN_UUID
 from tests.api.webhooks import URL, WEBHOOKS_PATH, create_webhook, list_webhooks, resolve_all_hosts
@@ -114,7 +114,7 @@ def test_without_a_credential_it_is_401(world: World, method: str, tail: str, co
 
 def test_a_session_that_ended_is_no_credential(world: World, browser: WebhookBrowser) -> None:
     assert browser.send("GET").status_code == 200
-    world.clock.advance(milliseconds=SESSION_MS)
+    world.clock.advance(milliseconds=SESSION_LIFETIME_MS)
     assert browser.send("GET").status_code == 401
 
 

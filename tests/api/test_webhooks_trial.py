@@ -273,7 +273,7 @@ def test_a_test_for_which_there_is_no_place_is_refused_and_uses_up_no_unit(
     hook = list_webhooks(world.pia)[0]["uuid"]
     left = []
     for _ in range(12):  # more than are allowed in a minute
-        monkeypatch.setattr("docshare.server.services.webhooks.webhooks._TRIAL_WAIT_S", 0)
+        monkeypatch.setattr("docshare.server.services.webhooks.webhooks._TEST_WAIT_S", 0)
         refused = send_test(world.pia, hook)
         assert (refused.status_code, refused.get_json()["code"]) == (503, "unavailable")
         assert int(refused.headers["Retry-After"]) > 0

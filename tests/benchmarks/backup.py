@@ -25,8 +25,8 @@ import requests
 
 from docshare.contract.wire import format_instant
 from docshare.server.backup import reading
-from docshare.server.runtime import token
-from docshare.server.store.blobs import Blobs
+from docshare.server.runtime import random_token
+from docshare.server.store.blobs import BlobStore
 from docshare.server.store.database import Store
 from docshare.server.store.migrations import migrate
 from tests.benchmarks.comparison import SMALLEST, compare_in_turns, read_amount
@@ -185,15 +185,15 @@ def _find_problems(folder: Path, number: int, then: AcknowledgedWrites, env: dic
 
 def _count_beacons(data: Path) -> int:
     """How many are kept: of those that cannot be, the server keeps none, and says nothing."""
-    with reading.opened(data / "docshare.db") as database:
-        return reading.number(database, "SELECT COUNT(*) FROM beacons")
+    with reading.open_database(data / "docshare.db") as database:
+        return reading.query_number(database, "SELECT COUNT(*) FROM beacons")
 
 
 def measure_speed(folder: Path) -> bool:
     """A backup of much content against ``tar``, ``sha256sum`` and ``sync`` of the same directory."""
     data = folder / "much" / "data"
     data.mkdir(parents=True)
-    db, blobs = Store(data / "docshare.db"), Blobs(data / "blobs", data / "tmp", lambda: token(32))
+    db, blobs = Store(data / "docshare.db"), BlobStore(data / "blobs", data / "tmp", lambda: random_token(32))
     migrate(db)
     with db.write():
         db.execute("INSERT INTO accounts (uuid, email, name, plan, created_at) VALUES ('u', 'p@example.com', '', 2, 0)")

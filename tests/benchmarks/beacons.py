@@ -15,13 +15,13 @@ from typing import Any
 
 from docshare.server import runtime as outside
 from docshare.server.config import Config
-from docshare.server.http.rate_limits import Limits
+from docshare.server.http.rate_limits import RateLimiter
 from docshare.server.rules.page_window import PageWindow
 from docshare.server.rules.reading import parse_beacon_request, serialize_beacon
 from docshare.server.runtime import Runtime
 from docshare.server.services.links import links
 from docshare.server.services.readership import viewing
-from docshare.server.store.blobs import Blobs
+from docshare.server.store.blobs import BlobStore
 from docshare.server.store.database import Store
 from docshare.server.store.migrations import migrate
 from tests.benchmarks.comparison import SMALLEST, compare_in_turns
@@ -32,7 +32,7 @@ READERS = 40
 BEACONS = 60  # of each reader in one measurement: two and a half minutes of reading
 EVERY_MS = 2_500
 SHORT_ID = "aB3dE5fG7hJ9"
-SENDER = viewing.Sender(DESKTOP, "198.51.100.4", None, None, False)
+SENDER = viewing.BeaconSender(DESKTOP, "198.51.100.4", None, None, False)
 FACTS = viewing.PageFacts("Direct link", "standard", None, False)
 WINDOW = PageWindow(1, 200)  # the whole document
 PRAGMAS = (
@@ -51,11 +51,11 @@ def make_runtime(folder: Path, clock: FakeClock) -> Runtime:
     rt = Runtime(
         config=Config(data_dir=folder, base_url="http://127.0.0.1:8787"),
         clock=clock,
-        token=outside.token,
-        uuid=outside.new_uuid,
-        secret=outside.secret,
+        token=outside.random_token,
+        uuid=outside.random_uuid,
+        secret=outside.random_bytes,
         db=Store(folder / "docshare.db"),
-        blobs=Blobs(folder, folder, lambda: outside.token(32)),
+        blobs=BlobStore(folder, folder, lambda: outside.random_token(32)),
         engine=missing,
         pages=missing,
         converter=missing,
@@ -64,7 +64,7 @@ def make_runtime(folder: Path, clock: FakeClock) -> Runtime:
         mailer=missing,
         vault=missing,
         locate=lambda address: None,
-        limits=Limits(clock),
+        limits=RateLimiter(clock),
     )
     migrate(rt.db)
     with rt.db.write():
@@ -106,13 +106,13 @@ def measure_service_rate(rt: Runtime, clock: FakeClock) -> float:
     link = links.resolve(rt, SHORT_ID)
     assert link is not None
     rounds = list(
-        zip(*(build_beacons(viewing.token_for(rt, link, WINDOW, FACTS)) for _ in range(READERS)), strict=True)
+        zip(*(build_beacons(viewing.sign_page_token(rt, link, WINDOW, FACTS)) for _ in range(READERS)), strict=True)
     )
     started = time.perf_counter()
     for bodies in rounds:
         clock.advance(milliseconds=EVERY_MS)
         for body in bodies:
-            viewing.hear(rt, SHORT_ID, body, SENDER)
+            viewing.record_beacon(rt, SHORT_ID, body, SENDER)
     return READERS * BEACONS / (time.perf_counter() - started)
 
 

@@ -61,7 +61,7 @@ class FeedQuery:
 
     def page(self, rt: Runtime, caller: Caller, rows: int) -> list[Any]:
         """Through the service."""
-        return feed.page(rt, caller, "view", since=int(self.since * rows), limit=50, file=self.file)
+        return feed.fetch_page(rt, caller, "view", since=int(self.since * rows), limit=50, file=self.file)
 
     def raw(self, connection: sqlite3.Connection, caller: Caller, rows: int) -> list[Any]:
         """The same rows by one prepared statement."""

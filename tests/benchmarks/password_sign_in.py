@@ -14,7 +14,7 @@ from docshare.contract.limits import RatePolicy
 from docshare.server.pdf.engine import PdfEngine
 from docshare.server.rules import guesses
 from docshare.server.services.accounts import passwords
-from docshare.server.services.links.guessing import Lock
+from docshare.server.services.links.guessing import AttemptLimits
 from tests.benchmarks.comparison import check_bound, read_amount
 from tests.support.cast import World, make_runtime, make_world
 from tests.support.clock import FakeClock
@@ -35,7 +35,7 @@ def measure_attempt_ms(world: World, email: str) -> float:
 def main(rounds: int) -> int:
     """Measure and print; returns the exit code."""
     free = RatePolicy("free", 10**6, 1_000, "x")
-    passwords._LOCK = Lock(free, free)
+    passwords._ATTEMPT_LIMITS = AttemptLimits(free, free)
     guesses.password_delay_ms = lambda wrong, since: 0  # type: ignore[assignment]
     with tempfile.TemporaryDirectory() as folder:
         clock = FakeClock()

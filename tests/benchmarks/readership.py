@@ -92,7 +92,7 @@ def record_report_statements(rt: Runtime, caller: Caller) -> list[str]:
     seen: list[str] = []
     connection = rt.db.sqlite.connection()
     connection.set_trace_callback(seen.append)
-    report.report(rt, caller, UUID)
+    report.build_report(rt, caller, UUID)
     connection.set_trace_callback(None)
     return seen
 
@@ -100,7 +100,7 @@ def record_report_statements(rt: Runtime, caller: Caller) -> list[str]:
 def measure_report_s(rt: Runtime, caller: Caller) -> float:
     """One report."""
     begun = time.perf_counter()
-    found = report.report(rt, caller, UUID)
+    found = report.build_report(rt, caller, UUID)
     taken = time.perf_counter() - begun
     assert found.summary.sessions == found.summary.views > 0
     return taken
@@ -142,7 +142,7 @@ def main() -> int:
             taken = median(measure_report_s(rt, caller) for _ in range(ROUNDS))
             reached.append(check_bound(f"readership of {large:,} sessions", taken, LARGE_TARGET_S, "s"))
             begun = time.perf_counter()
-            rows = readership_sessions.after(rt, caller, UUID, since=large // 2, limit=100)
+            rows = readership_sessions.list_after(rt, caller, UUID, since=large // 2, limit=100)
             assert len(rows) == 100
             print(f"100 sessions out of the middle: {(time.perf_counter() - begun) * 1000:.3g} ms")
     return 0 if all(reached) else 1

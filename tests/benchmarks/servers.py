@@ -20,7 +20,8 @@ from docshare.server.api.early import make_judge
 from docshare.server.api.problems import build_error_refusal
 from docshare.server.app import create_app
 from docshare.server.config import Config
-from docshare.server.http.listener import Accept, Refuse, make_server
+from docshare.server.http.listener import make_server
+from docshare.server.http.verdicts import Acceptance, Refusal
 from docshare.server.services.accounts import accounts
 from docshare.server.store.instance import open_instance
 
@@ -34,8 +35,8 @@ def serve_product(folder: Path, pipe: Connection) -> None:
     config = Config(data_dir=folder, base_url="http://127.0.0.1:8787", rate_limit=1_000_000_000)
     with open_instance(config) as instance, open("/dev/null", "wb") as nowhere:
         rt = instance.rt
-        logs.configure("text", descriptor=nowhere.fileno())
-        key = accounts.first_run(rt, Plan.PRO).api_key
+        logs.configure_logging("text", descriptor=nowhere.fileno())
+        key = accounts.initialize_instance(rt, Plan.PRO).api_key
         server = make_server(
             create_app(rt),
             "127.0.0.1",
@@ -56,9 +57,9 @@ def serve_app(app: Flask, pipe: Connection) -> None:
         app,
         "127.0.0.1",
         0,
-        judge=lambda head: Accept(1024),
+        judge=lambda head: Acceptance(1024),
         parts=lambda: (_ for _ in ()).throw(AssertionError),
-        draw_error=lambda status, path, detail: Refuse(status),
+        draw_error=lambda status, path, detail: Refusal(status),
         threads=THREADS,
     )
     pipe.send((server.port, ""))

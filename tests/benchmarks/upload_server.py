@@ -21,8 +21,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from docshare.server.http.listener import Accept, Head, Refuse, Server, make_server
-from docshare.server.store.blobs import Blobs
+from docshare.server.http.listener import Server, make_server
+from docshare.server.http.verdicts import Acceptance, Refusal, RequestHead
+from docshare.server.store.blobs import BlobStore
 from tests.benchmarks.comparison import check_bound, compare_in_turns, read_amount
 
 GB = 1024**3
@@ -37,7 +38,7 @@ AFTER = f"\r\n--{BOUNDARY}--\r\n".encode()
 
 def serve_product(folder: Path, pipe: Connection) -> None:
     """The listener with an application that keeps the blob, tells its hash and frees the disk again."""
-    blobs = Blobs(folder / "blobs", folder / "tmp", lambda: os.urandom(16).hex())
+    blobs = BlobStore(folder / "blobs", folder / "tmp", lambda: os.urandom(16).hex())
 
     def app(environ: dict[str, Any], start_response: Any) -> list[bytes]:
         body = b"pong"
@@ -48,11 +49,11 @@ def serve_product(folder: Path, pipe: Connection) -> None:
         start_response("200 OK", [("Content-Length", str(len(body)))])
         return [body]
 
-    def judge(head: Head) -> Accept:
-        return Accept(max_body=2 * GB + RECEIVE, intake=head.path == "/files")
+    def judge(head: RequestHead) -> Acceptance:
+        return Acceptance(max_body=2 * GB + RECEIVE, intake=head.path == "/files")
 
-    def draw_error(status: int, path: str | None, detail: str) -> Refuse:
-        return Refuse(status, body=detail.encode())
+    def draw_error(status: int, path: str | None, detail: str) -> Refusal:
+        return Refusal(status, body=detail.encode())
 
     server: Server = make_server(app, "127.0.0.1", 0, judge=judge, parts=blobs.part, draw_error=draw_error, threads=8)
     pipe.send(server.port)

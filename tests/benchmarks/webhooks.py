@@ -30,7 +30,7 @@ from docshare.server.services.accounts import accounts, callers
 from docshare.server.services.events import activity
 from docshare.server.services.webhooks import webhooks
 from docshare.server.store.instance import open_instance
-from docshare.server.workers.dispatcher import SENDERS, Dispatcher
+from docshare.server.workers.dispatcher import MAX_SENDERS, Dispatcher
 from tests.support.clock import FakeClock
 from tests.support.import_source import Script, hold_connection
 from tests.support.receivers import (
@@ -304,7 +304,7 @@ def _ideal_seconds(lengths: list[float], each: int) -> float:
     for number, seconds in enumerate(lengths):
         accounts_work[number % 10] += each * seconds  # type: ignore[assignment]
     by_receiver = max(-(-each // MAX_PER_WEBHOOK) * seconds for seconds in lengths)
-    return max(each * sum(lengths) / SENDERS, max(accounts_work.values()) / MAX_PER_ACCOUNT, by_receiver)
+    return max(each * sum(lengths) / MAX_SENDERS, max(accounts_work.values()) / MAX_PER_ACCOUNT, by_receiver)
 
 
 def main() -> int:

@@ -74,7 +74,7 @@ def shown(world: World) -> Iterator[ReportDocument]:
             reader.reads(6 + place * page % 7, page=page)
         reader.leaves()
         world.clock.advance(hours=7)
-    viewing.end_due(world.rt)
+    viewing.end_due_sessions(world.rt)
     ann = FeedbackClient(world, made["shortId"])
     ann.note("Where are the churn figures?", author="Ann Lee", page=4)
     ann.mark(2, "pick")

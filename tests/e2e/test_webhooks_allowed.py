@@ -7,7 +7,7 @@ import pytest
 import requests
 
 from docshare.contract.signing import verify
-from docshare.server.runtime import clock
+from docshare.server.runtime import current_time_ms
 from tests.support.receivers import open_receiver
 from tests.support.server_process import ServerProcess, make_env, run_docshare, run_server
 
@@ -29,7 +29,7 @@ def test_with_dev_webhooks_may_call_this_machine(tmp_path: Path) -> None:
             assert made.status_code == 201, made.text
             assert send_test(server, made)["delivered"] is True
             hit = receiver.hits[-1]
-            assert verify(made.json()["secret"], hit.body, hit.headers["x-service-signature"], clock())
+            assert verify(made.json()["secret"], hit.body, hit.headers["x-service-signature"], current_time_ms())
         assert post_webhook(server, "http://10.0.0.1/").status_code == 400
         assert post_webhook(server, "http://169.254.169.254/").status_code == 400
 

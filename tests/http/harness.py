@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
-from docshare.server.http.listener import Accept, Head, Refuse, Server, Verdict, make_server
-from docshare.server.store.blobs import Blobs
+from docshare.server.http.listener import Server, make_server
+from docshare.server.http.verdicts import Acceptance, Refusal, RequestHead, Verdict
+from docshare.server.store.blobs import BlobStore
 
 MB = 1024 * 1024
 SMALL_BODY = 64 * 1024
@@ -32,10 +33,10 @@ class ListenerHarness:
 
     def __init__(self, root: Path, *, max_file: int = 8 * MB, run: bool = True, port: int = 0, **settings: Any) -> None:
         names = count()
-        self.blobs = Blobs(root / "blobs", root / "tmp", lambda: f"name{next(names):016d}")
+        self.blobs = BlobStore(root / "blobs", root / "tmp", lambda: f"name{next(names):016d}")
         self.parts: Callable[[], Any] = self.blobs.part
         self.max_file = max_file
-        self.heads: list[Head] = []
+        self.heads: list[RequestHead] = []
         self.calls: list[str] = []
         self.environs: list[dict[str, Any]] = []
         self.gate = threading.Event()
@@ -54,24 +55,24 @@ class ListenerHarness:
         if run:
             self.thread.start()
 
-    def judge(self, head: Head) -> Verdict:
+    def judge(self, head: RequestHead) -> Verdict:
         self.heads.append(head)
         if head.path == "/refuse":
-            return Refuse(401, [("WWW-Authenticate", "Bearer"), ("Content-Type", "text/plain")], b"who are you?")
+            return Refusal(401, [("WWW-Authenticate", "Bearer"), ("Content-Type", "text/plain")], b"who are you?")
         if head.path == "/unwritable":
-            return Refuse(404, [("X-Price", "5 €")])
+            return Refusal(404, [("X-Price", "5 €")])
         if head.path == "/broken-judge":
             raise RuntimeError("the judge fell asleep")
         if head.path == "/files":
-            too_large = Refuse(413, [("X-Plan", "free")], b"more than the plan allows")
-            return Accept(self.max_file + MB, intake=True, max_file=self.max_file, on_too_large=too_large)
-        return Accept(SMALL_BODY)
+            too_large = Refusal(413, [("X-Plan", "free")], b"more than the plan allows")
+            return Acceptance(self.max_file + MB, intake=True, max_file=self.max_file, on_too_large=too_large)
+        return Acceptance(SMALL_BODY)
 
-    def draw_error(self, status: int, path: str | None, detail: str) -> Refuse:
+    def draw_error(self, status: int, path: str | None, detail: str) -> Refusal:
         if detail == "The request line is malformed." and path == "/broken-pen":
             raise RuntimeError("the pen is broken")
         body = json.dumps({"status": status, "path": path, "detail": detail}).encode()
-        return Refuse(status, [("Content-Type", "application/problem+json"), ("X-Drawn", "yes")], body)
+        return Refusal(status, [("Content-Type", "application/problem+json"), ("X-Drawn", "yes")], body)
 
     def application(self, environ: dict[str, Any], start_response: Any) -> list[bytes]:
         path = environ["PATH_INFO"]

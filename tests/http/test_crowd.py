@@ -12,7 +12,7 @@ import waitress.channel
 import waitress.server
 
 from docshare.server.http.channel import Channel
-from docshare.server.http.crowd import STEP_BYTES, Phase, network_of
+from docshare.server.http.crowd import MIN_PROGRESS_BYTES, Phase, network_key
 from docshare.server.http.event_loop import EventLoop
 from docshare.server.http.listener import Listener
 from tests.http.harness import (
@@ -150,7 +150,7 @@ def test_a_trusted_proxy_may_hold_them_all(start: Callable[..., ListenerHarness]
     ],
 )
 def test_an_ipv6_network_is_one_address(one: str, other: str, same: bool) -> None:
-    assert (network_of(one) == network_of(other)) is same
+    assert (network_key(one) == network_key(other)) is same
 
 
 def test_idle_connections_follow_the_monotonic_clock(
@@ -206,7 +206,7 @@ def test_a_slow_reader_gets_all_of_a_big_answer(start: Callable[..., ListenerHar
         for _ in range(4):
             # The system has taken megabytes of the answer, so the server itself sends nothing meanwhile.
             for _ in range(20):
-                wire.buffer += wire.socket.recv(STEP_BYTES)
+                wire.buffer += wire.socket.recv(MIN_PROGRESS_BYTES)
             advance_time(rig, clock, 100)
         assert wire.answer().body == BIG
 

@@ -46,7 +46,7 @@ FAULTS = {
 
 @pytest.mark.parametrize(("word", "error"), [(word, error) for word, errors in FAULTS.items() for error in errors])
 def test_a_fault_of_the_host_is_unavailable(word: str, error: Exception) -> None:
-    problem = faults.as_problem(error)
+    problem = faults.to_problem(error)
     assert problem is not None
     assert (problem.status, word in problem.detail) == (503, True)
     assert int(problem.headers["Retry-After"]) > 0
@@ -63,15 +63,15 @@ def test_a_fault_of_the_host_is_unavailable(word: str, error: Exception) -> None
     ],
 )
 def test_other_exceptions_are_not(error: Exception) -> None:
-    assert faults.as_problem(error) is None
+    assert faults.to_problem(error) is None
 
 
 def test_a_fault_is_logged_once_in_a_while_and_without_a_traceback(caplog: pytest.LogCaptureFixture) -> None:
     logging.getLogger("docshare").propagate = True
-    faults._logged.clear()
+    faults._last_logged.clear()
     for _ in range(50):
-        faults.log(OSError(errno.ENOSPC, ""), "a request failed")
-    faults.log(ValueError("bad"), "a request failed")
+        faults.log_error(OSError(errno.ENOSPC, ""), "a request failed")
+    faults.log_error(ValueError("bad"), "a request failed")
     assert [(record.getMessage(), bool(record.exc_info)) for record in caplog.records] == [
         ("a request failed: the disk is full", False),
         ("a request failed", True),
@@ -85,20 +85,20 @@ def test_bytes_whose_commit_may_come_back_are_kept(world: World) -> None:
         part = world.rt.blobs.part()
         part.write(b"%PDF-")
         kept[name] = world.rt.blobs.keep(part)
-        intake.abandon(world.rt, kept[name], make_sqlite_error(name))
+        intake.discard_blob(world.rt, kept[name], make_sqlite_error(name))
     assert world.rt.blobs.exists(kept["SQLITE_IOERR_FSYNC"])
     assert not world.rt.blobs.exists(kept["SQLITE_FULL"])
 
 
 def test_the_reserve_is_given_up_on_a_full_disk_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert reserve.keep(tmp_path) == 1
-    assert (tmp_path / reserve.NAME).stat().st_size == reserve.BYTES
-    assert (tmp_path / reserve.NAME).stat().st_mode & 0o777 == 0o600
-    assert reserve.keep(tmp_path) == 0
-    reserve.release(tmp_path)
-    assert (tmp_path / reserve.NAME).exists()
-    monkeypatch.setattr(reserve, "_free", lambda folder: 1000)
-    reserve.release(tmp_path)
-    assert not (tmp_path / reserve.NAME).exists()
-    assert reserve.keep(tmp_path) == 0
+    assert reserve.ensure_reserve(tmp_path) == 1
+    assert (tmp_path / reserve.RESERVE_NAME).stat().st_size == reserve.RESERVE_BYTES
+    assert (tmp_path / reserve.RESERVE_NAME).stat().st_mode & 0o777 == 0o600
+    assert reserve.ensure_reserve(tmp_path) == 0
+    reserve.release_if_full(tmp_path)
+    assert (tmp_path / reserve.RESERVE_NAME).exists()
+    monkeypatch.setattr(reserve, "_available_bytes", lambda folder: 1000)
+    reserve.release_if_full(tmp_path)
+    assert not (tmp_path / reserve.RESERVE_NAME).exists()
+    assert reserve.ensure_reserve(tmp_path) == 0
     assert reserve.is_spent(tmp_path)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from docshare.server.http.probing import Forwarders
+from docshare.server.http.probing import UntrustedProxies
 from docshare.server.services.operations import diagnosis
 from tests.support.cast import World
 from tests.support.owner import sign_in_browser
@@ -18,7 +18,7 @@ def request_through(world: World, peer: str, path: str = "/", forwarded: str | N
 
 
 def proxy_finding(world: World) -> dict[str, object]:
-    (row,) = (row for row in diagnosis.run(world.rt, {}) if row["check"] == "proxies")
+    (row,) = (row for row in diagnosis.run_checks(world.rt, {}) if row["check"] == "proxies")
     return row
 
 
@@ -76,7 +76,7 @@ def test_a_proxy_is_forgotten_after_a_day(world: World) -> None:
 
 
 def test_no_more_than_a_few_are_remembered() -> None:
-    forwarders = Forwarders()
+    forwarders = UntrustedProxies()
     for number in range(1000):
         forwarders.note(f"10.0.{number // 256}.{number % 256}", number)
     assert len(forwarders.known(1000)) == 32

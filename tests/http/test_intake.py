@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from docshare.server.store.blobs import Part
+from docshare.server.store.blobs import PartialFile
 from tests.http.harness import (
     MB,
     ListenerHarness,
@@ -228,7 +228,7 @@ def test_a_body_that_is_no_form_is_not_read(rig: ListenerHarness, content_type: 
         assert wire.rest() == b""
 
 
-class FullDiskPart(Part):
+class FullDiskPart(PartialFile):
     """The disk is full after 100,000 bytes."""
 
     def write(self, block: bytes | memoryview) -> None:
@@ -253,7 +253,7 @@ def test_a_full_disk_is_503_and_the_server_goes_on(rig: ListenerHarness, sent: f
 
 
 def test_a_disk_that_takes_no_new_file_is_503(rig: ListenerHarness) -> None:
-    def broken() -> Part:
+    def broken() -> PartialFile:
         raise OSError(errno.EROFS, "Read-only file system")
 
     rig.parts = broken
@@ -265,7 +265,7 @@ def test_a_disk_that_takes_no_new_file_is_503(rig: ListenerHarness) -> None:
 def test_a_sender_faster_than_the_disk_is_held_up_and_nobody_else(start: Callable[..., ListenerHarness]) -> None:
     rig = start(max_file=64 * MB)
 
-    class StuckDisk(Part):
+    class StuckDisk(PartialFile):
         def write(self, block: bytes | memoryview) -> None:
             rig.gate.wait(20)
             super().write(block)

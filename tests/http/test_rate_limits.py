@@ -6,25 +6,25 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from docshare.contract.limits import RatePolicy
-from docshare.server.http.rate_limits import Limits, address_key
+from docshare.server.http.rate_limits import RateLimiter, address_key
 from tests.support.clock import FakeClock
 
 MINUTE = RatePolicy("minute", 5, 60_000, "token")
 
 
 def test_the_limit_passes_and_one_more_does_not(clock: FakeClock) -> None:
-    limits = Limits(clock)
+    limits = RateLimiter(clock)
     assert [limits.hit(MINUTE, "a", 3).allowed for _ in range(5)] == [True, True, True, False, False]
 
 
 def test_remaining_counts_down_to_zero(clock: FakeClock) -> None:
-    limits = Limits(clock)
+    limits = RateLimiter(clock)
     assert [limits.hit(MINUTE, "a", 3).remaining for _ in range(4)] == [2, 1, 0, 0]
 
 
 def test_the_window_moves(clock: FakeClock) -> None:
     """At most the limit in any 60 seconds, not from minute to minute."""
-    limits = Limits(clock)
+    limits = RateLimiter(clock)
     assert limits.hit(MINUTE, "a", 2).allowed
     clock.advance(seconds=30)
     assert limits.hit(MINUTE, "a", 2).allowed
@@ -36,7 +36,7 @@ def test_the_window_moves(clock: FakeClock) -> None:
 
 
 def test_waiting_as_long_as_told_is_enough(clock: FakeClock) -> None:
-    limits = Limits(clock)
+    limits = RateLimiter(clock)
     limits.hit(MINUTE, "a", 1)
     clock.advance(seconds=12, milliseconds=345)
     refused = limits.hit(MINUTE, "a", 1)
@@ -46,7 +46,7 @@ def test_waiting_as_long_as_told_is_enough(clock: FakeClock) -> None:
 
 
 def test_a_refused_request_does_not_lengthen_the_wait(clock: FakeClock) -> None:
-    limits = Limits(clock)
+    limits = RateLimiter(clock)
     limits.hit(MINUTE, "a", 1)
     for _ in range(60):
         clock.advance(milliseconds=999)
@@ -56,14 +56,14 @@ def test_a_refused_request_does_not_lengthen_the_wait(clock: FakeClock) -> None:
 
 
 def test_looking_costs_nothing(clock: FakeClock) -> None:
-    limits = Limits(clock)
+    limits = RateLimiter(clock)
     assert [limits.look(MINUTE, "a", 1).allowed for _ in range(9)] == [True] * 9
     assert limits.hit(MINUTE, "a", 1).allowed
     assert not limits.look(MINUTE, "a", 1).allowed
 
 
 def test_keys_and_policies_do_not_share(clock: FakeClock) -> None:
-    limits = Limits(clock)
+    limits = RateLimiter(clock)
     other = RatePolicy("other", 5, 60_000, "token")
     assert limits.hit(MINUTE, "a", 1).allowed
     assert limits.hit(MINUTE, "b", 1).allowed
@@ -71,14 +71,14 @@ def test_keys_and_policies_do_not_share(clock: FakeClock) -> None:
 
 
 def test_exactly_the_limit_passes_among_sixteen_threads(clock: FakeClock) -> None:
-    limits = Limits(clock)
+    limits = RateLimiter(clock)
     with ThreadPoolExecutor(16) as pool:
         passed = sum(pool.map(lambda _: limits.hit(MINUTE, "a", 120).allowed, range(2000)))
     assert passed == 120
 
 
 def test_a_clock_that_was_set_back_locks_nobody_out(clock: FakeClock) -> None:
-    limits = Limits(clock)
+    limits = RateLimiter(clock)
     limits.hit(MINUTE, "a", 1)
     clock.advance(hours=-1)
     assert limits.hit(MINUTE, "a", 1).allowed
@@ -86,7 +86,7 @@ def test_a_clock_that_was_set_back_locks_nobody_out(clock: FakeClock) -> None:
 
 def test_a_million_keys_stay_in_a_bounded_memory(clock: FakeClock) -> None:
     """1,000,000 distinct Authorization values: limiter <= 50 MB. A tenth of them shows the bound as well."""
-    limits = Limits(clock)
+    limits = RateLimiter(clock)
     tracemalloc.start()
     try:
         for number in range(100_000):
@@ -98,7 +98,7 @@ def test_a_million_keys_stay_in_a_bounded_memory(clock: FakeClock) -> None:
 
 
 def test_the_key_that_was_silent_longest_is_forgotten_first(clock: FakeClock) -> None:
-    limits = Limits(clock, max_keys=2)
+    limits = RateLimiter(clock, max_keys=2)
     for key in ("busy", "silent", "busy", "new"):
         limits.hit(MINUTE, key, 2)
     assert limits.look(MINUTE, "busy", 2).remaining == 0

@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from docshare.server.http.channel import Channel
-from docshare.server.http.listener import Accept, Refuse, make_server
+from docshare.server.http.listener import make_server
+from docshare.server.http.verdicts import Acceptance, Refusal
 from tests.http.harness import (
     SMALL_BODY,
     ListenerHarness,
@@ -218,9 +219,9 @@ def test_stopping_before_running_is_remembered(rig: ListenerHarness) -> None:
         never,
         "127.0.0.1",
         0,
-        judge=lambda head: Accept(0),
+        judge=lambda head: Acceptance(0),
         parts=rig.blobs.part,
-        draw_error=lambda status, path, detail: Refuse(status),
+        draw_error=lambda status, path, detail: Refusal(status),
     )
     server.stop()
     server.run()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from docshare.server.http.views import client_country, forwarded_address
+from docshare.server.http.views import client_country, resolve_client_address
 from tests.support.cast import World
 
 PROXY = "10.0.0.1"
@@ -39,7 +39,7 @@ def behind(make: Callable[..., World]) -> World:
 def test_the_address_is_the_first_hop_that_is_no_trusted_proxy(
     behind: World, peer: str, forwarded: str | None, address: str
 ) -> None:
-    assert forwarded_address(behind.rt, peer, forwarded) == address
+    assert resolve_client_address(behind.rt, peer, forwarded) == address
 
 
 @pytest.mark.parametrize(

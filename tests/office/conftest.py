@@ -13,7 +13,7 @@ from docshare.contract.problems import Problem
 from docshare.server.office import convert as converting
 from docshare.server.office.convert import OfficeConverter, find_program
 from docshare.server.office.process import JailedCommand
-from docshare.server.store.blobs import Part
+from docshare.server.store.blobs import PartialFile
 from tests.support import office
 
 Put = Callable[[bytes, str], Path]
@@ -89,9 +89,9 @@ def converter(build: Callable[..., OfficeConverter], program: Path) -> OfficeCon
 
 
 @pytest.fixture
-def part(tmp_path: Path) -> Iterator[Part]:
+def part(tmp_path: Path) -> Iterator[PartialFile]:
     """Where a PDF goes."""
-    made = Part(tmp_path / "made.part")
+    made = PartialFile(tmp_path / "made.part")
     yield made
     made.discard()
 

@@ -11,7 +11,7 @@ import pytest
 
 from docshare.server.office.convert import OfficeConverter
 from docshare.server.office.detect import detect_kind
-from docshare.server.store.blobs import Part
+from docshare.server.store.blobs import PartialFile
 from tests.office.conftest import catch_problem
 from tests.support import office
 
@@ -114,7 +114,7 @@ def test_many_parts_and_dense_small_ones_are_taken(put: Put) -> None:
 
 @pytest.mark.parametrize("name", ["ratio over 100", "10,001 entries", "an entry above", "an encrypted entry"])
 def test_a_bomb_is_refused_without_starting_libreoffice(
-    converter: OfficeConverter, put: Put, part: Part, starts: list[list[str]], name: str
+    converter: OfficeConverter, put: Put, part: PartialFile, starts: list[list[str]], name: str
 ) -> None:
     path = put(CONTAINERS[name][0](), "bomb.docx")
     start = time.monotonic()
@@ -125,7 +125,7 @@ def test_a_bomb_is_refused_without_starting_libreoffice(
 
 @pytest.mark.parametrize("size", [0, 100, 50_000_000])
 def test_a_part_whose_size_is_a_lie_is_refused(
-    converter: OfficeConverter, put: Put, part: Part, starts: list[list[str]], size: int
+    converter: OfficeConverter, put: Put, part: PartialFile, starts: list[list[str]], size: int
 ) -> None:
     noise = office.make_zip({"word/media/noise.bin": b"\x07" * 2_000_000} | WORD, zipfile.ZIP_STORED)
     lying = patch_directory(noise, SIZE, size)
@@ -134,7 +134,7 @@ def test_a_part_whose_size_is_a_lie_is_refused(
 
 
 def test_an_honest_document_does_start_libreoffice(
-    converter: OfficeConverter, put: Put, part: Part, starts: list[list[str]]
+    converter: OfficeConverter, put: Put, part: PartialFile, starts: list[list[str]]
 ) -> None:
     converter.convert(put(office.make_docx(), "honest.docx"), "docx", part)
     assert any("--convert-to" in command for command in starts)

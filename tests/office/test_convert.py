@@ -14,7 +14,7 @@ import pytest
 
 from docshare.server.office import convert as converting
 from docshare.server.office.convert import OfficeConverter
-from docshare.server.store.blobs import Part
+from docshare.server.store.blobs import PartialFile
 from tests.office.conftest import catch_problem, list_processes
 from tests.support import office
 from tests.support.polling import wait_until
@@ -25,22 +25,22 @@ Build = Callable[..., OfficeConverter]
 SERVER = """
 import sys
 from pathlib import Path
-from docshare.server.store.blobs import Part
+from docshare.server.store.blobs import PartialFile
 from docshare.server.office.convert import OfficeConverter
 data, program, source, made = map(Path, sys.argv[1:])
-OfficeConverter(data, program).convert(source, "docx", Part(made))
+OfficeConverter(data, program).convert(source, "docx", PartialFile(made))
 """
 NO_PDF_DETAIL = "The document cannot be converted: it is damaged or uses what is not known here."
 
 
-def page_texts(part: Part) -> list[str]:
+def page_texts(part: PartialFile) -> list[str]:
     """The letters of each page of the PDF in ``part``; where the gaps are depends on the fonts of the host."""
     part.close()
     with pypdfium2.PdfDocument(part.path) as document:
         return ["".join(page.get_textpage().get_text_bounded().split()) for page in document]
 
 
-def test_a_word_document_becomes_a_pdf(converter: OfficeConverter, put: Put, part: Part, data: Path) -> None:
+def test_a_word_document_becomes_a_pdf(converter: OfficeConverter, put: Put, part: PartialFile, data: Path) -> None:
     converter.convert(put(office.make_docx("Grüße aus Word", pages=3), "letter.docx"), "docx", part)
     assert page_texts(part) == ["GrüßeausWord"] * 3
     assert part.head.startswith(b"%PDF-")
@@ -48,20 +48,20 @@ def test_a_word_document_becomes_a_pdf(converter: OfficeConverter, put: Put, par
     assert list(data.iterdir()) == []
 
 
-def test_a_presentation_becomes_a_pdf(converter: OfficeConverter, put: Put, part: Part) -> None:
+def test_a_presentation_becomes_a_pdf(converter: OfficeConverter, put: Put, part: PartialFile) -> None:
     converter.convert(put(office.make_pptx("One idea", pages=2), "show.pptx"), "pptx", part)
     assert page_texts(part) == ["Oneidea"] * 2
 
 
 def test_an_old_presentation_becomes_a_pdf(
-    converter: OfficeConverter, put: Put, part: Part, old: dict[str, bytes]
+    converter: OfficeConverter, put: Put, part: PartialFile, old: dict[str, bytes]
 ) -> None:
     converter.convert(put(old["ppt"], "show.ppt"), "ppt", part)
     assert page_texts(part) == ["Oldslides"]
 
 
 def test_two_documents_are_converted_at_once(converter: OfficeConverter, put: Put, tmp_path: Path, data: Path) -> None:
-    parts = [Part(tmp_path / f"{name}.part") for name in ("first", "second")]
+    parts = [PartialFile(tmp_path / f"{name}.part") for name in ("first", "second")]
     sources = [put(office.make_docx(f"Text {number}"), "same.docx") for number in (0, 1)]
     threads = [
         threading.Thread(target=converter.convert, args=(source, "docx", part))
@@ -83,7 +83,7 @@ def test_two_documents_are_converted_at_once(converter: OfficeConverter, put: Pu
     ],
 )
 def test_what_libreoffice_cannot_read_is_refused_though_it_says_nothing(
-    converter: OfficeConverter, put: Put, part: Part, data: Path, kind: str, document: bytes
+    converter: OfficeConverter, put: Put, part: PartialFile, data: Path, kind: str, document: bytes
 ) -> None:
     problem = catch_problem(lambda: converter.convert(put(document, "broken"), kind, part))
     assert (problem.status, problem.detail) == (422, NO_PDF_DETAIL)
@@ -91,7 +91,7 @@ def test_what_libreoffice_cannot_read_is_refused_though_it_says_nothing(
 
 
 def test_a_document_that_is_cut_off_is_refused(
-    converter: OfficeConverter, put: Put, part: Part, starts: list[list[str]]
+    converter: OfficeConverter, put: Put, part: PartialFile, starts: list[list[str]]
 ) -> None:
     assert (
         catch_problem(lambda: converter.convert(put(office.make_docx()[:-99], "cut.docx"), "docx", part)).status == 422
@@ -100,7 +100,7 @@ def test_a_document_that_is_cut_off_is_refused(
 
 
 def test_a_hostile_document_is_refused_without_starting_libreoffice(
-    converter: OfficeConverter, put: Put, part: Part, starts: list[list[str]]
+    converter: OfficeConverter, put: Put, part: PartialFile, starts: list[list[str]]
 ) -> None:
     hostile = office.link_object(office.make_pptx(), "file:///etc/passwd")
     problem = catch_problem(lambda: converter.convert(put(hostile, "bad.pptx"), "pptx", part))
@@ -110,7 +110,7 @@ def test_a_hostile_document_is_refused_without_starting_libreoffice(
 
 @pytest.mark.parametrize(("kind", "megabytes"), [("docx", 25), ("pptx", 50), ("ppt", 50)])
 def test_a_document_over_the_cap_of_its_kind_is_refused(
-    converter: OfficeConverter, put: Put, part: Part, kind: str, megabytes: int
+    converter: OfficeConverter, put: Put, part: PartialFile, kind: str, megabytes: int
 ) -> None:
     path = put(b"PK", "big")
     with path.open("r+b") as file:
@@ -122,7 +122,7 @@ def test_a_document_over_the_cap_of_its_kind_is_refused(
     )
 
 
-def test_without_libreoffice_the_operator_is_told_what_to_install(build: Build, put: Put, part: Part) -> None:
+def test_without_libreoffice_the_operator_is_told_what_to_install(build: Build, put: Put, part: PartialFile) -> None:
     without = build(None)
     problem = catch_problem(lambda: without.convert(put(office.make_docx(), "letter.docx"), "docx", part))
     assert not without.available
@@ -140,7 +140,7 @@ def test_libreoffice_is_found_on_the_search_path(
     assert converting.find_program() == program
 
 
-def test_a_program_that_does_not_start_means_later(build: Build, put: Put, part: Part, tmp_path: Path) -> None:
+def test_a_program_that_does_not_start_means_later(build: Build, put: Put, part: PartialFile, tmp_path: Path) -> None:
     broken = build(tmp_path / "soffice")
     problem = catch_problem(lambda: broken.convert(put(office.make_docx(), "letter.docx"), "docx", part))
     assert (problem.status, problem.headers) == (503, {"Retry-After": "60"})
@@ -161,7 +161,7 @@ def test_a_program_that_does_not_start_means_later(build: Build, put: Put, part:
     ids=["nothing", "HTML", "empty", "symbolic link", "hard link", "pipe", "directory", "other name"],
 )
 def test_success_is_a_plain_pdf_file_and_nothing_else(
-    build: Build, fake: Callable[[str], Path], put: Put, part: Part, data: Path, behavior: str
+    build: Build, fake: Callable[[str], Path], put: Put, part: PartialFile, data: Path, behavior: str
 ) -> None:
     converter = build(fake(behavior))
     assert catch_problem(lambda: converter.convert(put(office.make_docx(), "letter.docx"), "docx", part)).status == 422
@@ -169,7 +169,7 @@ def test_success_is_a_plain_pdf_file_and_nothing_else(
 
 
 def test_a_sparse_pdf_over_the_limit_is_not_read(
-    build: Build, fake: Callable[[str], Path], put: Put, part: Part, data: Path
+    build: Build, fake: Callable[[str], Path], put: Put, part: PartialFile, data: Path
 ) -> None:
     converter = build(fake("echo %PDF-1.7 > document.pdf; truncate -s 500M document.pdf"))
     problem = catch_problem(lambda: converter.convert(put(office.make_docx(), "letter.docx"), "docx", part, 20 << 20))
@@ -178,21 +178,23 @@ def test_a_sparse_pdf_over_the_limit_is_not_read(
     assert (part.size, list(data.iterdir())) == (0, [])
 
 
-def test_a_pdf_of_exactly_the_limit_is_taken(build: Build, fake: Callable[[str], Path], put: Put, part: Part) -> None:
+def test_a_pdf_of_exactly_the_limit_is_taken(
+    build: Build, fake: Callable[[str], Path], put: Put, part: PartialFile
+) -> None:
     converter = build(fake("echo %PDF-1.7 > document.pdf; truncate -s 20M document.pdf"))
     converter.convert(put(office.make_docx(), "letter.docx"), "docx", part, 20 << 20)
     assert part.size == 20 << 20
 
 
 def test_a_failing_program_that_wrote_its_pdf_has_succeeded(
-    build: Build, fake: Callable[[str], Path], put: Put, part: Part
+    build: Build, fake: Callable[[str], Path], put: Put, part: PartialFile
 ) -> None:
     build(fake("echo %PDF-1.7 > document.pdf; exit 1")).convert(put(office.make_docx(), "letter.docx"), "docx", part)
     assert part.path.read_bytes() == b"%PDF-1.7\n"
 
 
 def test_a_conversion_that_takes_too_long_leaves_no_process_and_no_file(
-    build: Build, fake: Callable[[str], Path], put: Put, part: Part, data: Path
+    build: Build, fake: Callable[[str], Path], put: Put, part: PartialFile, data: Path
 ) -> None:
     slow = build(fake("sleep 1000 & trap '' TERM; sleep 1000; sleep 1000"), timeout_s=1.0)
     assert slow.level  # found out before the clock runs
@@ -205,7 +207,7 @@ def test_a_conversion_that_takes_too_long_leaves_no_process_and_no_file(
 
 
 def test_what_a_conversion_starts_ends_with_it(
-    build: Build, fake: Callable[[str], Path], put: Put, part: Part, data: Path
+    build: Build, fake: Callable[[str], Path], put: Put, part: PartialFile, data: Path
 ) -> None:
     build(fake("sleep 1000 & echo %PDF-1.7 > document.pdf")).convert(put(office.make_docx(), "left.docx"), "docx", part)
     assert list_processes(data) == {}
@@ -226,7 +228,7 @@ def test_a_conversion_ends_with_the_server_however_that_ends(
 
 
 def test_a_conversion_ends_with_its_launcher(
-    build: Build, fake: Callable[[str], Path], put: Put, part: Part, data: Path
+    build: Build, fake: Callable[[str], Path], put: Put, part: PartialFile, data: Path
 ) -> None:
     converter, outcomes = build(fake("sleep 1000")), []
     source = put(office.make_docx(), "letter.docx")
@@ -242,7 +244,7 @@ def test_a_conversion_ends_with_its_launcher(
     wait_until(lambda: not list_processes(data))
 
 
-def test_a_slot_is_given_back(build: Build, fake: Callable[[str], Path], put: Put, part: Part) -> None:
+def test_a_slot_is_given_back(build: Build, fake: Callable[[str], Path], put: Put, part: PartialFile) -> None:
     converter = build(fake("exit 0"), slots=1, max_waiting=0)
     source = put(office.make_docx(), "letter.docx")
     for _ in range(3):
@@ -250,10 +252,10 @@ def test_a_slot_is_given_back(build: Build, fake: Callable[[str], Path], put: Pu
 
 
 def test_who_waits_too_long_for_a_slot_is_sent_away(
-    build: Build, fake: Callable[[str], Path], put: Put, part: Part, tmp_path: Path, data: Path
+    build: Build, fake: Callable[[str], Path], put: Put, part: PartialFile, tmp_path: Path, data: Path
 ) -> None:
     busy = build(fake("until [ -e go ]; do sleep 0.05; done; echo %PDF-1.7 > document.pdf"), slots=1, patience_s=0.2)
-    source, other = put(office.make_docx(), "letter.docx"), Part(tmp_path / "other.part")
+    source, other = put(office.make_docx(), "letter.docx"), PartialFile(tmp_path / "other.part")
     thread = threading.Thread(target=busy.convert, args=(source, "docx", part))
     thread.start()
     wait_until(lambda: list(data.glob("office-*/document.docx")))
@@ -266,7 +268,7 @@ def test_who_waits_too_long_for_a_slot_is_sent_away(
 
 
 def test_who_comes_when_enough_wait_is_sent_away_at_once(
-    build: Build, fake: Callable[[str], Path], put: Put, part: Part, data: Path
+    build: Build, fake: Callable[[str], Path], put: Put, part: PartialFile, data: Path
 ) -> None:
     busy = build(fake("sleep 1000"), slots=1, max_waiting=0, patience_s=1000)
     source, outcomes = put(office.make_docx(), "letter.docx"), []
@@ -282,7 +284,7 @@ def test_who_comes_when_enough_wait_is_sent_away_at_once(
 
 
 def test_a_stop_ends_running_conversions_and_sends_the_waiting_away(
-    build: Build, fake: Callable[[str], Path], put: Put, part: Part, data: Path
+    build: Build, fake: Callable[[str], Path], put: Put, part: PartialFile, data: Path
 ) -> None:
     stopping = build(fake("sleep 1000"), slots=1, patience_s=1000)
     source, outcomes = put(office.make_docx(), "letter.docx"), []

@@ -19,7 +19,7 @@ from docshare.server.office import convert as converting
 from docshare.server.office import process
 from docshare.server.office.convert import OfficeConverter
 from docshare.server.office.prescan import LinkedPictures
-from docshare.server.store.blobs import Part
+from docshare.server.store.blobs import PartialFile
 from tests.office.conftest import list_processes
 from tests.support import office
 
@@ -37,7 +37,7 @@ def able(build: Build, fake: Callable[[str], Path]) -> None:
 
 
 @pytest.fixture
-def look(able: None, build: Build, fake: Callable[[str], Path], put: Put, part: Part) -> Callable[[str], str]:
+def look(able: None, build: Build, fake: Callable[[str], Path], put: Put, part: PartialFile) -> Callable[[str], str]:
     """A function that runs a shell script in LibreOffice's place and gives what it writes."""
 
     def run(script: str) -> str:
@@ -161,7 +161,7 @@ def test_a_process_that_hides_from_its_group_ends_without_a_process_namespace_to
     build: Build,
     fake: Callable[[str], Path],
     put: Put,
-    part: Part,
+    part: PartialFile,
     data: Path,
     monkeypatch: pytest.MonkeyPatch,
     level: str,
@@ -204,7 +204,7 @@ BAITS: dict[str, Callable[[str, str], bytes]] = {
 def bite(
     converter: OfficeConverter,
     put: Put,
-    part: Part,
+    part: PartialFile,
     canary: Path,
     listener: socket.socket,
     monkeypatch: pytest.MonkeyPatch,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from docshare.server.store import blobs
-from docshare.server.store.blobs import remove
+from docshare.server.store.blobs import remove_tree
 
 
 def left_in(folder: Path) -> list[str]:
@@ -34,9 +34,9 @@ def test_what_cannot_be_removed_keeps_nothing_else(tree: Path, monkeypatch: pyte
 
     with monkeypatch.context() as patch:
         patch.setattr(blobs.os, "unlink", refuse)
-        assert not remove(tree)
+        assert not remove_tree(tree)
         assert left_in(tree) == ["held", "held"]
-    assert remove(tree)
+    assert remove_tree(tree)
     assert not tree.exists()
 
 
@@ -48,7 +48,7 @@ def test_a_directory_that_cannot_be_moved_is_emptied_in_place(
         raise OSError(getattr(blobs.errno, number), "no")
 
     monkeypatch.setattr(blobs.os, "rename", refuse)
-    assert remove(tree)
+    assert remove_tree(tree)
     assert not tree.exists()
 
 
@@ -61,5 +61,5 @@ def test_what_is_mounted_in_a_directory_is_left_alone(tree: Path, monkeypatch: p
         rename(name, new, **where)
 
     monkeypatch.setattr(blobs.os, "rename", refuse)
-    assert not remove(tree)
+    assert not remove_tree(tree)
     assert left_in(tree) == ["first", "second", "third"]

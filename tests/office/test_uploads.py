@@ -53,7 +53,7 @@ def make_heavy_docx(size: int) -> bytes:
 def use_converter(world: World, program: Path | None) -> OfficeConverter:
     """Let ``world`` convert with ``program``."""
     converter = OfficeConverter(world.rt.blobs.tmp, program)
-    views.attach(world.app, replace(world.rt, converter=converter))
+    views.attach_runtime(world.app, replace(world.rt, converter=converter))
     return converter
 
 
@@ -202,7 +202,7 @@ def test_a_full_disk_in_the_middle_of_a_conversion_is_503(world: World, monkeypa
 
 
 def test_a_server_that_has_stopped_converts_nothing_more(tmp_path: Path) -> None:
-    made = runtime.build(Config(data_dir=tmp_path, base_url="http://127.0.0.1:8787"))
+    made = runtime.build_runtime(Config(data_dir=tmp_path, base_url="http://127.0.0.1:8787"))
     made.close()
     source = tmp_path / "letter.docx"
     source.write_bytes(office.make_docx())

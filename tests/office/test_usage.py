@@ -15,7 +15,7 @@ from docshare.contract.problems import Problem
 from docshare.server.office import convert as converting
 from docshare.server.office import usage
 from docshare.server.office.convert import OfficeConverter
-from docshare.server.store.blobs import Part
+from docshare.server.store.blobs import PartialFile
 from tests.office.conftest import catch_problem, list_processes
 from tests.support import office
 
@@ -29,7 +29,10 @@ Run = Callable[[str], None]
 
 @pytest.fixture
 def run(
-    build: Callable[..., OfficeConverter], fake: Callable[[str], Path], put: Callable[[bytes, str], Path], part: Part
+    build: Callable[..., OfficeConverter],
+    fake: Callable[[str], Path],
+    put: Callable[[bytes, str], Path],
+    part: PartialFile,
 ) -> Run:
     """A function that converts a document by a shell script."""
     source = put(office.make_docx(), "letter.docx")
@@ -57,7 +60,7 @@ WRITING = {
 @pytest.mark.parametrize("level", ["jail", "bare"])
 @pytest.mark.parametrize("name", WRITING)
 def test_a_conversion_that_fills_the_disk_is_ended(
-    run: Run, data: Path, part: Part, monkeypatch: pytest.MonkeyPatch, name: str, level: str
+    run: Run, data: Path, part: PartialFile, monkeypatch: pytest.MonkeyPatch, name: str, level: str
 ) -> None:
     monkeypatch.setattr(usage, "DISK_BYTES", 20 * MB)
     monkeypatch.setattr(converting, "ISOLATION_LEVELS", (level,))
@@ -71,7 +74,9 @@ def test_a_conversion_that_makes_too_many_files_is_ended(run: Run, monkeypatch: 
     assert ended(run, "for n in $(seq 300); do : > x$n; done").detail == DISK
 
 
-def test_the_holes_of_a_sparse_file_take_no_disk_space(run: Run, part: Part, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_holes_of_a_sparse_file_take_no_disk_space(
+    run: Run, part: PartialFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(usage, "DISK_BYTES", 20 * MB)
     run("truncate -s 400M x; sleep 1.5; echo %PDF-1.7 > document.pdf")
     assert part.size == 9

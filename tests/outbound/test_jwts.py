@@ -12,14 +12,14 @@ from joserfc.jwk import RSAKey
 
 from docshare.server.outbound.exchange import OutboundRequest, OutboundResponse
 from docshare.server.outbound.failures import OutboundTimeout
-from docshare.server.outbound.jwts import Authority, Jwts, KeysUnreachable, Untrusted
+from docshare.server.outbound.jwts import KeysUnreachable, TokenVerifier, TrustedIssuer, UntrustedToken
 from tests.support.clock import FakeClock
 from tests.support.forged_tokens import FORGED_TOKENS
 from tests.support.jwts import AUDIENCE, ISSUER, TokenMaker
 
 URL = "https://design.example.com/keys"
 HOUR = 3_600_000
-AUTHORITY = Authority(URL, ISSUER, AUDIENCE)
+AUTHORITY = TrustedIssuer(URL, ISSUER, AUDIENCE)
 
 
 class FakeJwksHost:
@@ -66,8 +66,8 @@ def network(maker: TokenMaker) -> FakeJwksHost:
 
 
 @pytest.fixture
-def jwts(network: FakeJwksHost, clock: FakeClock) -> Jwts:
-    return Jwts(network, clock)  # type: ignore[arg-type]
+def jwts(network: FakeJwksHost, clock: FakeClock) -> TokenVerifier:
+    return TokenVerifier(network, clock)  # type: ignore[arg-type]
 
 
 GOOD: dict[str, Callable[[TokenMaker], str]] = {
@@ -82,7 +82,7 @@ GOOD: dict[str, Callable[[TokenMaker], str]] = {
 
 
 @pytest.mark.parametrize("make", GOOD.values(), ids=GOOD)
-def test_a_good_token_is_believed(jwts: Jwts, maker: TokenMaker, make: Callable[[TokenMaker], str]) -> None:
+def test_a_good_token_is_believed(jwts: TokenVerifier, maker: TokenMaker, make: Callable[[TokenMaker], str]) -> None:
     assert jwts.claims(make(maker), AUTHORITY)["sub"] == "ada"
 
 
@@ -93,13 +93,13 @@ def test_there_are_forty_of_them() -> None:
 @pytest.mark.filterwarnings("ignore::joserfc.errors.SecurityWarning")
 @pytest.mark.parametrize("make", FORGED_TOKENS.values(), ids=FORGED_TOKENS)
 def test_a_forged_or_stale_token_is_not_believed(
-    jwts: Jwts, maker: TokenMaker, make: Callable[[TokenMaker], str]
+    jwts: TokenVerifier, maker: TokenMaker, make: Callable[[TokenMaker], str]
 ) -> None:
-    with pytest.raises(Untrusted):
+    with pytest.raises(UntrustedToken):
         jwts.claims(make(maker), AUTHORITY)
 
 
-def test_keys_are_fetched_once(jwts: Jwts, network: FakeJwksHost, maker: TokenMaker, clock: FakeClock) -> None:
+def test_keys_are_fetched_once(jwts: TokenVerifier, network: FakeJwksHost, maker: TokenMaker, clock: FakeClock) -> None:
     for _ in range(3):
         jwts.claims(maker.token(), AUTHORITY)
         jwts.claims(maker.token(alg="ES256"), AUTHORITY)
@@ -107,31 +107,31 @@ def test_keys_are_fetched_once(jwts: Jwts, network: FakeJwksHost, maker: TokenMa
 
 
 def test_an_unknown_key_makes_them_be_fetched_again_at_most_once_a_minute(
-    jwts: Jwts, network: FakeJwksHost, maker: TokenMaker, clock: FakeClock
+    jwts: TokenVerifier, network: FakeJwksHost, maker: TokenMaker, clock: FakeClock
 ) -> None:
     jwts.claims(maker.token(), AUTHORITY)
     strange = maker.token(header={"kid": "stranger"})
     for seconds, asked in ((0, 1), (59, 1), (1, 2), (59, 2), (1, 3)):
         clock.advance(seconds=seconds)
-        with pytest.raises(Untrusted):
+        with pytest.raises(UntrustedToken):
             jwts.claims(strange, AUTHORITY)
         assert network.asked == asked
 
 
 def test_a_key_that_was_changed_is_found(
-    jwts: Jwts, network: FakeJwksHost, maker: TokenMaker, clock: FakeClock
+    jwts: TokenVerifier, network: FakeJwksHost, maker: TokenMaker, clock: FakeClock
 ) -> None:
     jwts.claims(maker.token(), AUTHORITY)
     fresh = TokenMaker(maker.now + 60, RSAKey.generate_key(2048, {"kid": "fresh"}), maker.ec)
     network.document = fresh.published()
     clock.advance(seconds=60)
     assert jwts.claims(fresh.token(), AUTHORITY)["sub"] == "ada"
-    with pytest.raises(Untrusted):
+    with pytest.raises(UntrustedToken):
         jwts.claims(maker.token(), AUTHORITY)
 
 
 def test_a_withdrawn_key_is_forgotten_after_twelve_hours(
-    jwts: Jwts, network: FakeJwksHost, maker: TokenMaker, clock: FakeClock
+    jwts: TokenVerifier, network: FakeJwksHost, maker: TokenMaker, clock: FakeClock
 ) -> None:
     token = maker.token(exp=maker.now + 100_000)
     jwts.claims(token, AUTHORITY)
@@ -139,7 +139,7 @@ def test_a_withdrawn_key_is_forgotten_after_twelve_hours(
     clock.advance(seconds=12 * 3600 - 1)
     jwts.claims(token, AUTHORITY)
     clock.advance(seconds=1)
-    with pytest.raises(Untrusted):
+    with pytest.raises(UntrustedToken):
         jwts.claims(token, AUTHORITY)
 
 
@@ -158,7 +158,7 @@ def test_a_withdrawn_key_is_forgotten_after_twelve_hours(
     ],
 )
 def test_without_keys_nothing_is_said_of_a_token(
-    jwts: Jwts, network: FakeJwksHost, maker: TokenMaker, break_it: Callable[[FakeJwksHost], None]
+    jwts: TokenVerifier, network: FakeJwksHost, maker: TokenMaker, break_it: Callable[[FakeJwksHost], None]
 ) -> None:
     break_it(network)
     for _ in range(2):
@@ -168,7 +168,7 @@ def test_without_keys_nothing_is_said_of_a_token(
 
 
 def test_keys_that_are_known_do_their_work_while_the_host_is_down(
-    jwts: Jwts, network: FakeJwksHost, maker: TokenMaker, clock: FakeClock
+    jwts: TokenVerifier, network: FakeJwksHost, maker: TokenMaker, clock: FakeClock
 ) -> None:
     token = maker.token(exp=maker.now + 100_000)
     jwts.claims(token, AUTHORITY)
@@ -179,29 +179,29 @@ def test_keys_that_are_known_do_their_work_while_the_host_is_down(
         jwts.claims(maker.token(header={"kid": "stranger"}), AUTHORITY)
     jwts.claims(token, AUTHORITY)
     clock.advance(seconds=12 * 3600)
-    with suppress(Untrusted), pytest.raises(KeysUnreachable):
+    with suppress(UntrustedToken), pytest.raises(KeysUnreachable):
         jwts.claims(token, AUTHORITY)
     network.down = False
     clock.advance(seconds=60)
     assert jwts.claims(token, AUTHORITY)["sub"] == "ada"
 
 
-def test_a_weak_key_is_not_used(jwts: Jwts, network: FakeJwksHost, maker: TokenMaker) -> None:
+def test_a_weak_key_is_not_used(jwts: TokenVerifier, network: FakeJwksHost, maker: TokenMaker) -> None:
     with pytest.warns(match="2048"):
         weak = RSAKey.generate_key(1024, {"kid": "weak"})
     network.document = maker.published(weak.as_dict(private=False))
-    with pytest.raises(Untrusted):
+    with pytest.raises(UntrustedToken):
         jwts.claims(maker.signed_by(weak, "RS256", kid="weak"), AUTHORITY)
 
 
-def test_a_key_for_encryption_signs_nothing(jwts: Jwts, network: FakeJwksHost, maker: TokenMaker) -> None:
+def test_a_key_for_encryption_signs_nothing(jwts: TokenVerifier, network: FakeJwksHost, maker: TokenMaker) -> None:
     other = RSAKey.generate_key(2048, {"kid": "enc"})
     network.document = maker.published({**other.as_dict(private=False), "use": "enc"})
-    with pytest.raises(Untrusted):
+    with pytest.raises(UntrustedToken):
         jwts.claims(maker.signed_by(other, "RS256", kid="enc"), AUTHORITY)
 
 
 def test_the_only_key_needs_no_name(network: FakeJwksHost, clock: FakeClock, maker: TokenMaker) -> None:
     network.document = json.dumps({"keys": [maker.rsa.as_dict(private=False)]}).encode()
-    jwts = Jwts(network, clock)  # type: ignore[arg-type]
+    jwts = TokenVerifier(network, clock)  # type: ignore[arg-type]
     assert jwts.claims(maker.token(header={"kid": None}), AUTHORITY)["sub"] == "ada"

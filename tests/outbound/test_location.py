@@ -9,7 +9,7 @@ from mmdb_writer import MMDBWriter
 from netaddr import IPSet
 
 from docshare.server.config import ConfigError
-from docshare.server.outbound.location import locator
+from docshare.server.outbound.location import make_locator
 from tests.support.pdfs import simple_pdf
 from tests.support.server_process import run_server
 
@@ -40,7 +40,7 @@ def make_country_database(folder: Path, networks: dict[str, Any]) -> Path:
     ],
 )
 def test_the_code_of_a_country_is_two_letters_or_unknown(tmp_path: Path, found: Any, code: str | None) -> None:
-    locate = locator(make_country_database(tmp_path, {"203.0.113.0/24": found}))
+    locate = make_locator(make_country_database(tmp_path, {"203.0.113.0/24": found}))
     assert locate("203.0.113.7") == code
     assert locate("203.0.114.7") is None
     assert locate("nonsense") is None
@@ -48,7 +48,7 @@ def test_the_code_of_a_country_is_two_letters_or_unknown(tmp_path: Path, found: 
 
 def test_addresses_of_both_families_are_found(tmp_path: Path) -> None:
     networks = {"198.51.100.0/25": {"country": {"iso_code": "NZ"}}, "2001:db8:7::/48": {"country": {"iso_code": "CH"}}}
-    locate = locator(make_country_database(tmp_path, networks))
+    locate = make_locator(make_country_database(tmp_path, networks))
     found = [locate(address) for address in ("198.51.100.1", "198.51.100.200", "2001:db8:7::1", "2001:db8:8::1", "::1")]
     assert found == ["NZ", None, "CH", None, None]
 
@@ -68,7 +68,7 @@ def test_a_reader_behind_a_trusted_proxy_is_counted_with_the_country_of_the_data
 
 
 def test_without_a_database_every_country_is_unknown() -> None:
-    assert locator(None)("203.0.113.7") is None
+    assert make_locator(None)("203.0.113.7") is None
 
 
 @pytest.mark.parametrize("content", [None, b"", b"no database"])
@@ -77,4 +77,4 @@ def test_a_database_that_cannot_be_read_is_an_error_of_the_configuration(tmp_pat
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(ConfigError, match="geoip"):
-        locator(path)
+        make_locator(path)

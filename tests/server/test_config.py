@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from docshare.server.config import OPTIONS, Config, ConfigError, load
+from docshare.server.config import OPTIONS, Config, ConfigError, load_config
 
 URL = "http://127.0.0.1:8787"
 
@@ -26,7 +26,7 @@ def test_every_setting_of_the_operating_contract_stands() -> None:
 
 
 def test_the_defaults_are_those_of_the_operating_contract(tmp_path: Path) -> None:
-    config = load({}, {}, tmp_path, URL)
+    config = load_config({}, {}, tmp_path, URL)
     assert config == Config(data_dir=tmp_path, base_url=URL)
     assert (config.rate_limit, config.address_limit, config.threads) == (120, 60, 8)
     assert (config.design_uploads, config.design_rate) == (30, 60)
@@ -38,18 +38,18 @@ def test_the_defaults_are_those_of_the_operating_contract(tmp_path: Path) -> Non
 def test_flag_beats_environment_beats_file_beats_default(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("rate_limit = 1\naddress_limit = 2\nthreads = 3\n")
     environ = {"DOCSHARE_ADDRESS_LIMIT": "20", "DOCSHARE_THREADS": "30"}
-    config = load({"threads": 300 - 100, "rate_limit": None}, environ, tmp_path, URL)
+    config = load_config({"threads": 300 - 100, "rate_limit": None}, environ, tmp_path, URL)
     assert (config.rate_limit, config.address_limit, config.threads) == (1, 20, 200)
 
 
 def test_the_data_directory_of_the_environment_is_where_the_file_is_read(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("rate_limit = 7\n")
-    assert load({}, {"DOCSHARE_DATA_DIR": str(tmp_path)}, tmp_path / "other", URL).rate_limit == 7
+    assert load_config({}, {"DOCSHARE_DATA_DIR": str(tmp_path)}, tmp_path / "other", URL).rate_limit == 7
 
 
 def test_lists_are_split_at_commas_and_spaces(tmp_path: Path) -> None:
     environ = {"DOCSHARE_TRUSTED_PROXIES": "10.0.0.0/8, ::1", "DOCSHARE_IMPORT_HOSTS": "A.example b.example:8443"}
-    config = load({}, environ, tmp_path, URL)
+    config = load_config({}, environ, tmp_path, URL)
     assert config.trusted_proxies == (ipaddress.ip_network("10.0.0.0/8"), ipaddress.ip_network("::1/128"))
     assert config.import_hosts == ("a.example", "b.example:8443")
 
@@ -57,24 +57,24 @@ def test_lists_are_split_at_commas_and_spaces(tmp_path: Path) -> None:
 def test_a_host_may_be_an_address_with_or_without_a_port(tmp_path: Path) -> None:
     environ = {"DOCSHARE_IMPORT_HOSTS": "10.0.0.1 [2001:DB8::1]:8443 [::1] localhost:65535 a_b.example"}
     hosts = ("10.0.0.1", "[2001:db8::1]:8443", "[::1]", "localhost:65535", "a_b.example")
-    assert load({}, environ, tmp_path, URL).import_hosts == hosts
+    assert load_config({}, environ, tmp_path, URL).import_hosts == hosts
 
 
 def test_hosts_that_webhooks_may_call_are_names_addresses_and_networks(tmp_path: Path) -> None:
     environ = {"DOCSHARE_WEBHOOK_ALLOW": "Receiver.lan, 10.0.0.0/8 ::1/128,192.168.7.7"}
     allowed = ("receiver.lan", "10.0.0.0/8", "::1/128", "192.168.7.7")
-    assert load({}, environ, tmp_path, URL).webhook_allow == allowed
+    assert load_config({}, environ, tmp_path, URL).webhook_allow == allowed
 
 
 def test_a_host_that_webhooks_cannot_be_allowed_stops_the_start_and_names_the_variable(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"DOCSHARE_WEBHOOK_ALLOW.*'\*\.lan'"):
-        load({}, {"DOCSHARE_WEBHOOK_ALLOW": "receiver.lan,*.lan"}, tmp_path, URL)
+        load_config({}, {"DOCSHARE_WEBHOOK_ALLOW": "receiver.lan,*.lan"}, tmp_path, URL)
 
 
 def test_a_file_of_bytes_that_are_no_certificates_stops_the_start(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_text("not one")
     with pytest.raises(ConfigError, match="no certificates"):
-        load({"ca_bundle": str(tmp_path / "ca.pem")}, {}, tmp_path, URL)
+        load_config({"ca_bundle": str(tmp_path / "ca.pem")}, {}, tmp_path, URL)
 
 
 @pytest.mark.parametrize(
@@ -114,16 +114,16 @@ def test_a_file_of_bytes_that_are_no_certificates_stops_the_start(tmp_path: Path
 def test_a_bad_file_stops_the_start_and_names_the_key(tmp_path: Path, text: str, named: str) -> None:
     (tmp_path / "config.toml").write_text(text)
     with pytest.raises(ConfigError, match=named):
-        load({}, {}, tmp_path, URL)
+        load_config({}, {}, tmp_path, URL)
 
 
 def test_a_bad_environment_value_is_named_as_the_user_wrote_it(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="DOCSHARE_THREADS"):
-        load({}, {"DOCSHARE_THREADS": "-1"}, tmp_path, URL)
+        load_config({}, {"DOCSHARE_THREADS": "-1"}, tmp_path, URL)
 
 
 def test_an_empty_environment_value_counts_as_not_set(tmp_path: Path) -> None:
-    assert load({}, {"DOCSHARE_RATE_LIMIT": ""}, tmp_path, URL).rate_limit == 120
+    assert load_config({}, {"DOCSHARE_RATE_LIMIT": ""}, tmp_path, URL).rate_limit == 120
 
 
 @pytest.mark.parametrize(
@@ -137,4 +137,4 @@ def test_an_empty_environment_value_counts_as_not_set(tmp_path: Path) -> None:
     ],
 )
 def test_the_base_url_is_kept_as_browsers_write_an_origin(tmp_path: Path, written: str, kept: str) -> None:
-    assert load({"base_url": written}, {}, tmp_path, URL).base_url == kept
+    assert load_config({"base_url": written}, {}, tmp_path, URL).base_url == kept

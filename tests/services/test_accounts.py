@@ -7,7 +7,7 @@ import pytest
 
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
-from docshare.server.http.uploads import ReceivedFile
+from docshare.server.http.multipart import ReceivedFile
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import accounts
 from docshare.server.services.accounts.callers import Caller, authenticate
@@ -32,7 +32,7 @@ def key_status(world: World, key: str) -> int:
 
 def test_the_first_run_makes_an_owner_with_one_key(empty: World) -> None:
     """First run creates an owner account, one API key, the OAuth client ``docshare-cli``."""
-    made = accounts.first_run(empty.rt, Plan.PRO)
+    made = accounts.initialize_instance(empty.rt, Plan.PRO)
     assert made.api_key is not None
     assert re.fullmatch("ds_live_[0-9A-Za-z]{32,}", made.api_key)
     answer = empty.http.get("/api/v1/user", headers={"Authorization": f"Bearer {made.api_key}"}).get_json()
@@ -43,21 +43,21 @@ def test_the_first_run_makes_an_owner_with_one_key(empty: World) -> None:
 
 
 def test_the_first_run_takes_the_tier_it_is_given(empty: World) -> None:
-    assert accounts.describe(accounts.first_run(empty.rt, Plan.FREE).account)["tier"] == "free"
+    assert accounts.describe(accounts.initialize_instance(empty.rt, Plan.FREE).account)["tier"] == "free"
 
 
 def test_the_second_run_leaves_everything_as_it_is(empty: World) -> None:
-    first = accounts.first_run(empty.rt, Plan.PRO)
-    again = accounts.first_run(empty.rt, Plan.FREE)
+    first = accounts.initialize_instance(empty.rt, Plan.PRO)
+    again = accounts.initialize_instance(empty.rt, Plan.FREE)
     assert again.api_key is None
-    assert again.account.uuid == first.account.uuid == accounts.owner(empty.rt).uuid
+    assert again.account.uuid == first.account.uuid == accounts.get_owner(empty.rt).uuid
     assert accounts.describe(again.account)["tier"] == "pro"
     assert [count_rows(empty, table) for table in ("accounts", "api_keys", "oauth_clients")] == [1, 1, 1]
 
 
 def test_an_instance_without_accounts_has_no_owner(empty: World) -> None:
     with pytest.raises(Problem, match="no account"):
-        accounts.owner(empty.rt)
+        accounts.get_owner(empty.rt)
 
 
 def test_only_the_hash_of_a_key_is_stored(world: World) -> None:
@@ -150,7 +150,7 @@ def upload_late(rt: Runtime, caller: Caller) -> None:
     part = rt.blobs.part()
     part.write(simple_pdf())
     part.close()
-    intake.take(rt, caller, ReceivedFile("late.pdf", "application/pdf", part))
+    intake.store_upload(rt, caller, ReceivedFile("late.pdf", "application/pdf", part))
 
 
 def test_an_upload_that_lands_after_its_account_is_gone_is_401(world: World) -> None:

@@ -184,7 +184,7 @@ def test_an_invitee_opens_the_document_and_their_session_ends_as_any(world: Worl
     assert (invite["email"], invite["viewedAt"]) == ("ivy@acme.example", NOW)
     assert count_rows(world, "mails") == 0
     world.clock.advance(seconds=60)
-    viewing.end_due(world.rt)
+    viewing.end_due_sessions(world.rt)
     assert [row["event"] for row in list_activity(world, "limit=100")] == ["file.viewed", "invite.viewed"]
     (session,) = get_readership(world, made, "/sessions")
     assert (session["email"], session["fromInvite"]) == ("ivy@acme.example", True)

@@ -14,7 +14,7 @@ import pytest
 from docshare.server.http import faults
 from docshare.server.store import migrations
 from docshare.server.store.database import Store
-from docshare.server.store.migrations import STEPS, TooNew, migrate
+from docshare.server.store.migrations import STEPS, DatabaseTooNew, migrate
 from docshare.server.store.tables import TABLES
 
 
@@ -79,7 +79,7 @@ def test_a_database_of_the_first_version_is_brought_up_to_date(tmp_path: Path, m
 
 def test_a_database_of_a_later_version_is_refused(store: Store) -> None:
     store.execute(f"PRAGMA user_version = {len(STEPS) + 1}")
-    with pytest.raises(TooNew, match="upgrade docshare"):
+    with pytest.raises(DatabaseTooNew, match="upgrade docshare"):
         migrate(store)
 
 
@@ -101,7 +101,7 @@ def fill_database(store: Store) -> None:
 def test_a_full_database_raises_its_own_error(store: Store) -> None:
     with pytest.raises(peewee.OperationalError, match="full") as caught, store.write():
         fill_database(store)
-    assert faults.fault_of(caught.value) == faults.fault_of(OSError(errno.ENOSPC, "full"))
+    assert faults.find_fault(caught.value) == faults.find_fault(OSError(errno.ENOSPC, "full"))
     with store.write():
         store.execute("PRAGMA user_version = 7")
     assert store.row("PRAGMA user_version") == (7,)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from docshare.server.config import Config
-from docshare.server.store.instance import announce, open_instance, owner_of
+from docshare.server.store.instance import announce, open_instance, read_owner
 from docshare.server.store.lock import AlreadyLocked, DirectoryLock
 
 BASE_URL = "http://127.0.0.1:8787"
@@ -54,10 +54,10 @@ def test_the_instance_key_stays_the_same(tmp_path: Path) -> None:
 
 
 def test_the_owner_is_announced(tmp_path: Path) -> None:
-    assert owner_of(tmp_path) is None
+    assert read_owner(tmp_path) is None
     with open_instance(make_config(tmp_path)) as instance:
         announce(instance, "http://127.0.0.1:1234", "127.0.0.1")
-        owner = owner_of(tmp_path)
+        owner = read_owner(tmp_path)
         assert owner is not None
         assert (owner.pid, owner.url, owner.base_url) == (os.getpid(), "http://127.0.0.1:1234", BASE_URL)
 
@@ -65,4 +65,4 @@ def test_the_owner_is_announced(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": "x"}', '{"pid": 1}'])
 def test_a_damaged_announcement_names_no_owner(tmp_path: Path, text: str) -> None:
     (tmp_path / "server.json").write_text(text)
-    assert owner_of(tmp_path) is None
+    assert read_owner(tmp_path) is None

@@ -11,18 +11,18 @@ from werkzeug.test import TestResponse
 
 from docshare.contract.plans import Plan
 from docshare.server import runtime as outside
-from docshare.server.app import create_app, put_behind
+from docshare.server.app import create_app, set_runtime
 from docshare.server.config import Config
-from docshare.server.http.rate_limits import Limits
+from docshare.server.http.rate_limits import RateLimiter
 from docshare.server.office.convert import OfficeConverter, find_program
 from docshare.server.outbound.exchange import OutboundClient
-from docshare.server.outbound.jwts import Jwts
+from docshare.server.outbound.jwts import TokenVerifier
 from docshare.server.outbound.mail import Mailer
 from docshare.server.pdf.engine import PdfEngine
 from docshare.server.pdf.pages import PageStore
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import accounts
-from docshare.server.store.blobs import Blobs
+from docshare.server.store.blobs import BlobStore
 from docshare.server.store.database import Store
 from docshare.server.store.migrations import migrate
 from docshare.server.store.vault import Vault
@@ -103,20 +103,20 @@ def make_runtime(data_dir: Path, clock: FakeClock, engine: PdfEngine, **settings
     runtime = Runtime(
         config=config,
         clock=clock,
-        token=outside.token,
-        uuid=outside.new_uuid,
-        secret=outside.secret,
+        token=outside.random_token,
+        uuid=outside.random_uuid,
+        secret=outside.random_bytes,
         db=Store(config.database),
-        blobs=Blobs(data_dir / "blobs", data_dir / "tmp", lambda: outside.token(32)),
+        blobs=BlobStore(data_dir / "blobs", data_dir / "tmp", lambda: outside.random_token(32)),
         engine=engine,
         pages=PageStore(engine, data_dir / "cache"),
         converter=OfficeConverter(data_dir / "tmp", find_program()),
         outbound=outbound,
-        jwts=Jwts(outbound, clock),
+        jwts=TokenVerifier(outbound, clock),
         mailer=Mailer(config.smtp_url, config.ca_bundle),
-        vault=Vault(data_dir / "vault.key", outside.secret),
+        vault=Vault(data_dir / "vault.key", outside.random_bytes),
         locate={"203.0.113.7": "DE"}.get,
-        limits=Limits(clock),
+        limits=RateLimiter(clock),
     )
     migrate(runtime.db)
     if _schema is None:
@@ -128,7 +128,7 @@ def make_runtime(data_dir: Path, clock: FakeClock, engine: PdfEngine, **settings
 def make_world(runtime: Runtime, clock: FakeClock) -> World:
     """The application on ``runtime`` with the whole cast signed up."""
     app = _idle_apps.pop() if _idle_apps else create_app(runtime)
-    put_behind(app, runtime)
+    set_runtime(app, runtime)
     with runtime.db.write():
         people = {name: _create_person(runtime, app, name, plan) for name, plan in PEOPLE.items()}
     return World(rt=runtime, app=app, clock=clock, http=app.test_client(), **people)

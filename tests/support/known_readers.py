@@ -23,7 +23,7 @@ def make_known_reader(world: World, name: str, email: str | None) -> FlaskClient
     with world.rt.db.write():
         link = links.resolve(world.rt, name)
         assert link is not None
-        known = viewers.know(world.rt, link, None)
+        known = viewers.find_or_create(world.rt, link, None)
         if email is not None:
             world.rt.db.execute("UPDATE viewers SET email = ? WHERE id = ?", (email, known.viewer.id))
     assert known.token is not None

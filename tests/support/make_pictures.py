@@ -198,7 +198,7 @@ def _serve_four_weeks(folder: Path) -> Iterator[tuple[World, dict[str, Any], str
             world.clock.advance(minutes=chance.randint(20, 100))
         world.clock.advance(hours=24 - (world.clock.now // 3_600_000 + 16) % 24, minutes=chance.randint(0, 50))
     world.clock.advance(minutes=6)
-    viewing.end_due(world.rt)
+    viewing.end_due_sessions(world.rt)
     try:
         with serve_world(world) as url:
             yield world, made, url

@@ -29,7 +29,7 @@ class MeasuredDocument:
 
     def feed(self) -> list[dict[str, Any]]:
         """Its rows of the view stream, oldest first."""
-        viewing.end_due(self.world.rt)
+        viewing.end_due_sessions(self.world.rt)
         rows: list[dict[str, Any]] = self.world.pia.get(f"/api/v1/events?since=1&file={self.short_id}").get_json()
         return rows
 

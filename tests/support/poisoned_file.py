@@ -142,8 +142,8 @@ class PoisonedFile:
             seen = {"total_pages": PAGES, "pages_viewed": 1, "furthest_page": 1, "shown_pages": PAGES, "time_ms": 9_000}
             who = {"viewer_id": viewers[place], "invite_id": invites[place]}
             number = self._add("view_sessions", content_version=1, **zeros, **told, **times, **names, **seen, **who)
-            rollups.counted(self._world.rt, number)
-            rollups.ended(self._world.rt, number)
+            rollups.record_reader(self._world.rt, number)
+            rollups.roll_up(self._world.rt, number)
 
     def _owner(self) -> int:
         return self._value("SELECT owner_id FROM files WHERE id = ?", self._number)

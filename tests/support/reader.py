@@ -103,7 +103,7 @@ def list_view_rows(world: World) -> list[dict[str, Any]]:
 def end_all_sessions(world: World) -> None:
     """Let so much time go by that all sessions have ended, and write that down."""
     world.clock.advance(minutes=6)
-    viewing.end_due(world.rt)
+    viewing.end_due_sessions(world.rt)
 
 
 def list_sessions(world: World) -> list[tuple[str, int]]:

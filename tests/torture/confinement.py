@@ -24,7 +24,7 @@ from docshare.server.office.convert import OfficeConverter
 from docshare.server.office.scan import scan_document
 from docshare.server.pdf.child import BrokenWorkerError, WorkerProcess
 from docshare.server.pdf.probe import ConfinementProbe
-from docshare.server.store.blobs import Part
+from docshare.server.store.blobs import PartialFile
 from tests.support.pdfs import simple_pdf
 from tests.torture import payload
 
@@ -212,7 +212,7 @@ def _install_as_libreoffice(folder: Path, place: Arena) -> Callable[[str], str]:
     def attack(name: str) -> str:
         (folder / "name").write_text(name, encoding="ascii")
         (folder / "name").chmod(0o644)
-        part = Part(folder / "made.part")
+        part = PartialFile(folder / "made.part")
         try:
             converter.convert(Path(place.at["document"]), "ppt", part)
             part.close()

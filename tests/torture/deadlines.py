@@ -64,7 +64,7 @@ def _burn_file(world: World) -> dict[str, Any]:
 
 def _prepare_burned_bytes(world: World) -> Probe:
     _burn_file(world)
-    return lambda: burn.burn_due(world.rt) == 0
+    return lambda: burn.destroy_due(world.rt) == 0
 
 
 def _prepare_reopening(world: World) -> Probe:
@@ -175,22 +175,22 @@ def _prepare_kept_delivery(world: World) -> Probe:
         add_webhook(world.pia, receiver.url)
         record_replacements(world, world.pia.upload()["uuid"])
         assert deliver_due(world.rt) == 1
-    return lambda: deliveries.forget_old(world.rt) == 0
+    return lambda: deliveries.delete_expired(world.rt) == 0
 
 
 def _prepare_kept_event(world: World) -> Probe:
     record_replacements(world, world.pia.upload()["uuid"])
-    return lambda: activity_feed.forget_old(world.rt) == 0
+    return lambda: activity_feed.delete_expired(world.rt) == 0
 
 
 def _prepare_hidden_session(world: World) -> Probe:
     FakeReader(world, world.pia.upload()["shortId"]).leaves()
-    return lambda: viewing.end_due(world.rt) == 0
+    return lambda: viewing.end_due_sessions(world.rt) == 0
 
 
 def _prepare_idle_session(world: World) -> Probe:
     FakeReader(world, world.pia.upload()["shortId"]).tell(input=True)
-    return lambda: viewing.end_due(world.rt) == 0
+    return lambda: viewing.end_due_sessions(world.rt) == 0
 
 
 _WAITS = (MINUTE, 10 * MINUTE, HOUR, HOUR)

@@ -105,7 +105,7 @@ def read_and_kill(playwright: Playwright, world: World, url: str, seconds: list[
             true_ms[number] = (time.monotonic() - shown) * 1_000
     time.sleep(0.2)
     world.clock.advance(minutes=6)
-    viewing.end_due(world.rt)
+    viewing.end_due_sessions(world.rt)
     counted = world.rt.db.rows(
         "SELECT p.page, p.time_ms FROM session_pages p JOIN view_sessions s ON s.id = p.session_id "
         "JOIN files f ON f.id = s.file_id WHERE f.short_id = ? AND s.counted_at IS NOT NULL",

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from docshare.server.pdf.engine import PdfEngine
-from docshare.server.services.readership.viewing import SESSION_STARTS
+from docshare.server.services.readership.viewing import SESSION_START_POLICY
 from tests.support.cast import World, make_runtime, make_world
 from tests.support.clock import FakeClock
 from tests.support.reader import DESKTOP, FakeReader, end_all_sessions, view_count
@@ -200,10 +200,10 @@ def restart_the_server(stage: AttackedDocument) -> AttackOutcome:
 def keep_them_alive(stage: AttackedDocument) -> AttackOutcome:
     """All sessions at once, each with a report every 2 seconds for 6 seconds: no longer told from readers, but no more
     than may start at one address."""
-    most = SESSION_STARTS.limit
+    most = SESSION_START_POLICY.limit
     taken = max(most - stage.sessions // 2, 0) if stage.sessions < most else 0
     for _ in range(taken):
-        stage.world.rt.limits.hit(SESSION_STARTS, "198.51.100.4", most)
+        stage.world.rt.limits.hit(SESSION_START_POLICY, "198.51.100.4", most)
     crowd = [stage.load() for _ in range(stage.sessions)]
     for _ in range(4):
         stage.wait(2)

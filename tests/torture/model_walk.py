@@ -309,7 +309,7 @@ class Walk(Model):
     @rule(step=st.sampled_from(_STEPS_OF_TIME), who=_PEOPLE)
     def wait(self, step: int, who: str) -> None:
         self.clock.now += step
-        sweeps.run(self.world.rt)
+        sweeps.run_all(self.world.rt)
         self.sweep()
         self.compare_lists(who)
 

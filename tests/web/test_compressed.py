@@ -137,7 +137,7 @@ def test_routes_that_compress_answer_no_cookie_and_change_nothing() -> None:
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_no_other_route_ever_compresses(make: Any, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """No page, no picture, no document, no answer with a credential: whatever the length."""
-    monkeypatch.setattr("docshare.server.http.compression.LEAST", 1)
+    monkeypatch.setattr("docshare.server.http.compression.MIN_BYTES", 1)
     world = make(rate_limit=1_000_000, address_limit=1_000_000)
     app = make_app(world)
     routes = world.app.url_map.bind("127.0.0.1")

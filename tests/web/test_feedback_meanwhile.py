@@ -26,7 +26,7 @@ def test_a_variant_that_ends_meanwhile_takes_nothing_more(
     put_settings(world, made, **ALL_FEEDBACK_SETTINGS)
     variants = f"/api/v1/files/{made['uuid']}/variants"
     variant = world.pia.post(variants, json={"label": "Ada"}).get_json()
-    require = readers.require
+    require = readers.require_channel
 
     def required(*arguments: Any) -> Any:
         """The last thing before the write."""
@@ -36,6 +36,6 @@ def test_a_variant_that_ends_meanwhile_takes_nothing_more(
         return require(*arguments)
 
     hand = FeedbackClient(world, variant["shortId"])
-    monkeypatch.setattr(readers, "require", required)
+    monkeypatch.setattr(readers, "require_channel", required)
     assert hand.send(method, path, body).status_code == 404
     assert {table: count_rows(world, table) for table in TABLES} == dict.fromkeys(TABLES, 0)

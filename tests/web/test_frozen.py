@@ -23,7 +23,7 @@ def made(world: World) -> dict[str, Any]:
 
 
 def freeze_file(world: World, made: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = admin.run(world.rt, "freeze", {"file": made["shortId"]})
+    found: dict[str, Any] = admin.run_command(world.rt, "freeze", {"file": made["shortId"]})
     return found
 
 
@@ -118,7 +118,7 @@ def test_the_owners_own_reading_is_told_to_nobody(world: World, made: dict[str, 
 def test_unfreezing_opens_all_of_it_again(world: World, made: dict[str, Any]) -> None:
     links = list_link_names(world, made)
     freeze_file(world, made)
-    told = admin.run(world.rt, "unfreeze", {"file": made["uuid"]})
+    told = admin.run_command(world.rt, "unfreeze", {"file": made["uuid"]})
     assert told == {"uuid": made["uuid"], "shortId": made["shortId"], "originalName": "Secret plan.pdf"}
     assert {world.http.get(f"/{name}").status_code for name in links} == {200}
 
@@ -126,9 +126,9 @@ def test_unfreezing_opens_all_of_it_again(world: World, made: dict[str, Any]) ->
 def test_whoever_reports_a_link_need_not_know_the_file(world: World, made: dict[str, Any]) -> None:
     """A reader has only seen the link that was sent to them."""
     for name in list_link_names(world, made):
-        told = admin.run(world.rt, "freeze", {"file": name})
+        told = admin.run_command(world.rt, "freeze", {"file": name})
         assert (told["uuid"], told["frozenAt"]) == (made["uuid"], "2026-09-21T14:13:20.000Z")
-        assert "frozenAt" not in admin.run(world.rt, "unfreeze", {"file": name})
+        assert "frozenAt" not in admin.run_command(world.rt, "unfreeze", {"file": name})
 
 
 def test_freezing_twice_keeps_the_first_time(world: World, made: dict[str, Any]) -> None:
@@ -140,4 +140,4 @@ def test_freezing_twice_keeps_the_first_time(world: World, made: dict[str, Any])
 @pytest.mark.parametrize("command", ["freeze", "unfreeze"])
 def test_an_unknown_link_is_not_found(world: World, command: str) -> None:
     with pytest.raises(Problem, match="no file 'aB3dE5fG7hJ9'"):
-        admin.run(world.rt, command, {"file": "aB3dE5fG7hJ9"})
+        admin.run_command(world.rt, command, {"file": "aB3dE5fG7hJ9"})

@@ -52,7 +52,7 @@ def note_and_send_mail(world: World, made: dict[str, Any]) -> None:
 def notice_path(world: World, kind: str, who: str = "pia") -> str:
     """The path of the link of ``who``."""
     ((ident,),) = world.rt.db.rows("SELECT id FROM accounts WHERE email = ?", (f"{who}@example.com",))
-    return unsubscribe.link(world.rt, ident, kind).removeprefix(world.rt.config.base_url)
+    return unsubscribe.build_link(world.rt, ident, kind).removeprefix(world.rt.config.base_url)
 
 
 def test_a_notice_says_how_to_switch_it_off(world: World, made: dict[str, Any], box: FakeMailServer) -> None:

@@ -335,10 +335,10 @@ def test_an_account_sees_what_it_granted_and_takes_it_back(app: OAuthApp) -> Non
 def test_an_upload_of_a_grant_that_ended_while_it_arrived_is_refused(app: OAuthApp) -> None:
     token = app.tokens(scope="files:write")["access_token"]
     caller = callers.authenticate(app.world.rt, f"Bearer {token}")
-    assert callers.renewed(app.world.rt, caller).plan == caller.plan
+    assert callers.recheck_caller(app.world.rt, caller).plan == caller.plan
     revoke_token(app, token)
     with pytest.raises(Problem, match="revoked meanwhile"):
-        callers.renewed(app.world.rt, caller)
+        callers.recheck_caller(app.world.rt, caller)
 
 
 def test_removing_a_client_ends_what_was_granted_to_it(app: OAuthApp) -> None:

@@ -227,7 +227,11 @@ def test_what_is_kept_how_long_is_what_the_server_does(pia: FlaskClient) -> None
         "counts once the reader has touched", "two seconds after the page was opened",
     ):  # fmt: skip
         assert words in found
-    assert (deliveries.KEPT_MS, mail.KEPT_MS, reading.MIN_OPEN_MS) == (90 * 86_400_000, 30 * 86_400_000, 2_000)
+    assert (deliveries.RETENTION_MS, mail.RETENTION_MS, reading.MIN_OPEN_MS) == (
+        90 * 86_400_000,
+        30 * 86_400_000,
+        2_000,
+    )
 
 
 # --- forms -----------------------------------------------------------------------------------------------------------

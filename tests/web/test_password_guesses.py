@@ -25,7 +25,7 @@ def cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hashing takes its time on purpose; here hundreds of passwords are tried. One test checks the real one."""
     from docshare.server.services.links import share_passwords
 
-    monkeypatch.setattr(share_passwords, "matches", lambda stored, password: password == "right" and bool(stored))
+    monkeypatch.setattr(share_passwords, "is_match", lambda stored, password: password == "right" and bool(stored))
 
 
 def guess_status(world: World, made: dict[str, Any], address: str, password: str = "wrong") -> int:

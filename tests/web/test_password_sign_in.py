@@ -36,7 +36,7 @@ def cheap(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     """A world in which Pia's password is ``GOOD`` and looking at one takes no time: here hundreds are tried."""
     with world.rt.db.write():
         world.rt.db.execute("UPDATE accounts SET password_hash = 'of pia' WHERE email = 'pia@example.com'")
-    monkeypatch.setattr(share_passwords, "matches", lambda stored, password: (stored, password) == ("of pia", GOOD))
+    monkeypatch.setattr(share_passwords, "is_match", lambda stored, password: (stored, password) == ("of pia", GOOD))
     return world
 
 
@@ -178,9 +178,9 @@ def test_an_odd_address_signs_nobody_in(world: World, email: str) -> None:
 
 def test_the_hash_of_nobody_costs_as_much_as_every_other() -> None:
     """Known by its parameters; the times themselves are in the next test."""
-    stored = account_passwords._NOBODYS
+    stored = account_passwords._DUMMY_HASH
     assert stored.split("$")[1:4] == ["argon2id", "v=19", "m=19456,t=2,p=1"]
-    assert not share_passwords.matches(stored, "")
+    assert not share_passwords.is_match(stored, "")
 
 
 @pytest.mark.usefixtures("pia")
@@ -337,14 +337,14 @@ def test_removing_it_leaves_links_only(world: World, pia: FlaskClient) -> None:
 def test_a_password_that_changes_while_it_is_looked_at_signs_nobody_in(
     world: World, pia: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = share_passwords.matches
+    real = share_passwords.is_match
 
     def slow(stored: str, password: str) -> bool:
         fits = real(stored, password)
-        monkeypatch.setattr(share_passwords, "matches", real)
+        monkeypatch.setattr(share_passwords, "is_match", real)
         assert submit_form(pia, "/account/password", password="another good password").status_code == 303
         return fits
 
-    monkeypatch.setattr(share_passwords, "matches", slow)
+    monkeypatch.setattr(share_passwords, "is_match", slow)
     answer: Any = post_sign_in(world)
     assert (answer.status_code, has_session_cookie(answer)) == (403, False)

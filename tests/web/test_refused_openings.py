@@ -47,7 +47,7 @@ def request_path(world: World, path: str, *, http: Any = None, method: str = "GE
 def list_denials(world: World) -> list[dict[str, Any]]:
     """The data of every ``access.denied``, once the running minute is over."""
     world.clock.advance(minutes=1)
-    jobs.run(world.rt, WRITE_DENIALS_JOB)
+    jobs.run_job(world.rt, WRITE_DENIALS_JOB)
     return [row["data"] for row in list_activity(world, "since=1&kind=access.denied")]
 
 
@@ -129,19 +129,19 @@ def test_a_minute_is_one_row_that_is_written_when_it_is_over_and_never_changes(
     for _ in range(3):
         request_path(world, made["shortId"])
         world.clock.advance(seconds=5)
-        jobs.run(world.rt, WRITE_DENIALS_JOB)
+        jobs.run_job(world.rt, WRITE_DENIALS_JOB)
         assert list_activity(world) == []
     world.clock.advance(seconds=4.999)
     request_path(world, made["shortId"])
     world.clock.advance(milliseconds=1)
     request_path(world, made["shortId"])  # the next minute
-    jobs.run(world.rt, WRITE_DENIALS_JOB)
+    jobs.run_job(world.rt, WRITE_DENIALS_JOB)
     (first,) = list_activity(world)
     assert (first["id"], first["event"], first["timestamp"]) == (2, "access.denied", "2026-09-21T14:14:00.000Z")
     assert first["data"]["count"] == 4
     request_path(world, made["shortId"])
     world.clock.advance(minutes=1)
-    jobs.run(world.rt, WRITE_DENIALS_JOB)
+    jobs.run_job(world.rt, WRITE_DENIALS_JOB)
     kept, second = list_activity(world)
     assert kept == first
     assert (second["timestamp"], second["data"]["count"]) == ("2026-09-21T14:15:00.000Z", 2)
@@ -155,7 +155,7 @@ def test_a_count_ends_at_a_thousand(world: World, made: dict[str, Any], bursts: 
     for burst in bursts:
         for _ in range(burst):
             world.rt.refusals.add(1, "expired", 0, world.clock)
-        jobs.run(world.rt, WRITE_DENIALS_JOB)
+        jobs.run_job(world.rt, WRITE_DENIALS_JOB)
     assert [row["count"] for row in list_denials(world)] == [1_000]
 
 
@@ -233,7 +233,7 @@ def test_a_file_and_a_variant_that_went_meanwhile_do_no_harm(
     expire_file(world, other)
     request_path(world, other["shortId"])
     request_path(world, revoked["shortId"])
-    jobs.run(world.rt, WRITE_DENIALS_JOB)
+    jobs.run_job(world.rt, WRITE_DENIALS_JOB)
     request_path(world, other["shortId"])
     world.pia.delete(f"/api/v1/files/{other['uuid']}?purge=1")
     world.pia.delete(f"/api/v1/files/{made['uuid']}/variants/{revoked['uuid']}")
@@ -253,10 +253,10 @@ def test_a_minute_that_was_not_over_lasts_over_a_restart(
     world: World, made: dict[str, Any], revoked: dict[str, Any]
 ) -> None:
     request_path(world, revoked["shortId"])
-    jobs.run(world.rt, WRITE_DENIALS_JOB)
+    jobs.run_job(world.rt, WRITE_DENIALS_JOB)
     again = make_runtime(world.rt.config.data_dir, world.clock, world.rt.engine)
     again.refusals.add(1, "revoked", 1, world.clock)
-    denials.write_down(again)
+    denials.flush_counts(again)
     again.db.close()
     assert [row["count"] for row in list_denials(world)] == [2]
 
@@ -315,6 +315,6 @@ def test_attempts_at_the_same_time_are_all_counted(world: World, made: dict[str,
     for thread in threads:
         thread.start()
     for thread in threads:
-        jobs.run(world.rt, WRITE_DENIALS_JOB)
+        jobs.run_job(world.rt, WRITE_DENIALS_JOB)
         thread.join()
     assert [row["count"] for row in list_denials(world)] == [40]

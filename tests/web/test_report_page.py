@@ -35,7 +35,7 @@ def read_document(world: World, name: str, seconds: dict[int, int], **more: Any)
         reader.reads(time, page=page)
     reader.leaves()
     world.clock.advance(minutes=6)
-    viewing.end_due(world.rt)
+    viewing.end_due_sessions(world.rt)
 
 
 @pytest.mark.parametrize("key", ["uuid", "shortId"])

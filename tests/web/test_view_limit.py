@@ -112,14 +112,14 @@ def test_when_the_file_burns_its_readers_read_on_until_the_sweep_and_nobody_else
     assert resource_statuses(stranger) == {410}
     for minutes in (1, 28):
         world.clock.advance(minutes=minutes)
-        assert burn.burn_due(world.rt) == 0
+        assert burn.destroy_due(world.rt) == 0
         for guest in (first, last):
             assert resource_statuses(guest) == {200}
             assert guest.is_in()
     assert reader.tell(input=True) == 204
     assert view_count(world, made["uuid"]) == 1
     world.clock.advance(minutes=1)
-    assert burn.burn_due(world.rt) == 1
+    assert burn.destroy_due(world.rt) == 1
     for guest in (first, last):
         assert resource_statuses(guest) == {410}
         assert guest.looks().status_code == 410

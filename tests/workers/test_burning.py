@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from docshare.server.backup.checking import Check
+from docshare.server.backup.checking import InstanceCheck
 from docshare.server.services.files import burn
 from docshare.server.services.operations import sweeps
 from docshare.server.workers import jobs
@@ -39,7 +39,7 @@ def get_file_id(world: World, made: dict[str, Any]) -> int:
 
 
 def take_view(world: World, made: dict[str, Any]) -> bool:
-    return burn.take_view(world.rt, get_file_id(world, made))
+    return burn.consume_view(world.rt, get_file_id(world, made))
 
 
 def get_detail(world: World, made: dict[str, Any]) -> dict[str, Any]:
@@ -72,10 +72,10 @@ def test_the_cap_burns_at_once_and_the_bytes_go_30_minutes_later(world: World) -
     assert get_detail(world, made)["viewsConsumed"] == 2
     assert not take_view(world, made)
     world.clock.now = burned_at + 30 * 60 * 1000 - 1
-    assert burn.burn_due(world.rt) == 0
+    assert burn.destroy_due(world.rt) == 0
     assert (count_blobs(world), list_burned_events(world)) == (1, [])
     now = world.clock.advance(milliseconds=1)
-    assert burn.burn_due(world.rt) == 1
+    assert burn.destroy_due(world.rt) == 1
     assert count_blobs(world) == 0
     assert list_burned_events(world) == [(now, {"fileUuid": made["uuid"], "fileName": "report.pdf"})]
 
@@ -88,7 +88,7 @@ def test_the_bytes_go_and_the_event_comes_once(world: World) -> None:
     assert take_view(world, made)
     for _ in range(3):
         world.clock.advance(minutes=31)
-        burn.burn_due(world.rt)
+        burn.destroy_due(world.rt)
     assert len(list_burned_events(world)) == 1
     after = get_detail(world, made)
     changed = {"burnedAt", "viewsConsumed"}
@@ -105,7 +105,7 @@ def test_exactly_as_many_of_many_at_once_get_a_unit(world: World) -> None:
 
     def open_it() -> None:
         barrier.wait(20)
-        got.append(burn.take_view(world.rt, number))
+        got.append(burn.consume_view(world.rt, number))
 
     threads = [threading.Thread(target=open_it) for _ in range(40)]
     for thread in threads:
@@ -134,7 +134,7 @@ def test_a_dead_link_gives_no_unit(world: World, column: str, limit: int | None)
 
 
 def test_a_file_that_does_not_exist_gives_no_unit(world: World) -> None:
-    assert not burn.take_view(world.rt, 99)
+    assert not burn.consume_view(world.rt, 99)
 
 
 def test_from_the_cap_on_the_owner_gets_410(world: World) -> None:
@@ -147,7 +147,7 @@ def test_from_the_cap_on_the_owner_gets_410(world: World) -> None:
     assert world.pia.get(path).status_code == 410
     assert world.http.get(f"/{made['shortId']}").status_code == 410
     world.clock.advance(minutes=30)
-    burn.burn_due(world.rt)
+    burn.destroy_due(world.rt)
     assert world.pia.get(path).status_code == 410
     assert world.http.get(f"/{made['shortId']}").status_code == 410
 
@@ -160,7 +160,7 @@ def test_a_replacement_before_the_sweep_cancels_it(world: World, minute: int) ->
     world.clock.advance(minutes=minute)
     assert replace_status(world, made) == 200
     world.clock.advance(minutes=31)
-    assert burn.burn_due(world.rt) == 0
+    assert burn.destroy_due(world.rt) == 0
     assert list_burned_events(world) == []
     assert world.pia.get(f"/api/v1/files/{made['uuid']}/content", buffered=True).data == simple_pdf(pages=5)
     assert "burnedAt" not in get_detail(world, made)
@@ -180,7 +180,7 @@ def test_a_replacement_that_comes_just_before_the_bytes_go_keeps_its_own(
         return write(self)
 
     monkeypatch.setattr(type(world.rt.db), "write", replaced_first)
-    assert burn.burn_due(world.rt) == 0
+    assert burn.destroy_due(world.rt) == 0
     assert list_burned_events(world) == []
     assert world.pia.get(f"/api/v1/files/{made['uuid']}/content", buffered=True).data == simple_pdf(pages=5)
 
@@ -191,7 +191,7 @@ def test_a_replacement_after_the_sweep_revives_the_link_and_it_can_burn_again(wo
         assert take_view(world, made)
         assert not take_view(world, made)
         world.clock.advance(minutes=30)
-        assert burn.burn_due(world.rt) == 1
+        assert burn.destroy_due(world.rt) == 1
         assert replace_status(world, made) == 200
         assert get_detail(world, made)["viewsConsumed"] == 0
     assert len(list_burned_events(world)) == 2
@@ -203,7 +203,7 @@ def test_derived_pages_go_with_the_bytes(world: World) -> None:
     made = upload_with_images(world)
     take_view(world, made)
     world.clock.advance(minutes=30)
-    burn.burn_due(world.rt)
+    burn.destroy_due(world.rt)
     assert not list((world.rt.config.data_dir / "cache").rglob("*.jpg"))
 
 
@@ -212,7 +212,7 @@ def test_in_the_trash_the_bytes_go_too_and_the_event_is_hidden_until_the_file_is
     take_view(world, made)
     world.pia.delete(f"/api/v1/files/{made['uuid']}")
     world.clock.advance(minutes=30)
-    assert burn.burn_due(world.rt) == 1
+    assert burn.destroy_due(world.rt) == 1
     assert count_blobs(world) == 0
     assert world.rt.db.rows("SELECT event, hidden FROM activity_rows") == [("file.burned", 1)]
     assert world.pia.post(f"/api/v1/files/{made['uuid']}/restore").status_code == 200
@@ -235,12 +235,12 @@ def test_bytes_that_a_crash_left_are_removed_at_the_next_start(world: World, mon
         patched.setattr(type(world.rt.blobs), "delete", crash)
         patched.setattr(type(world.rt.pages), "forget", crash)
         with pytest.raises(BurnCrash):
-            burn.burn_due(world.rt)
+            burn.destroy_due(world.rt)
     assert count_blobs(world) == 1
-    sweeps.at_start(world.rt)
+    sweeps.clean_at_start(world.rt)
     assert count_blobs(world) == 0
     assert not list((world.rt.config.data_dir / "cache").rglob("*.jpg"))
-    assert burn.burn_due(world.rt) == 0
+    assert burn.destroy_due(world.rt) == 0
     assert len(list_burned_events(world)) == 1
 
 
@@ -255,10 +255,10 @@ def test_a_crash_before_the_commit_leaves_all_to_the_next_sweep(world: World, mo
     with monkeypatch.context() as patched:
         patched.setattr(burn.activity, "record", crash)
         with pytest.raises(BurnCrash):
-            burn.burn_due(world.rt)
+            burn.destroy_due(world.rt)
     assert (count_blobs(world), list_burned_events(world)) == (1, [])
-    sweeps.at_start(world.rt)
-    assert burn.burn_due(world.rt) == 1
+    sweeps.clean_at_start(world.rt)
+    assert burn.destroy_due(world.rt) == 1
     assert (count_blobs(world), len(list_burned_events(world))) == (0, 1)
 
 
@@ -267,7 +267,7 @@ def test_the_check_misses_bytes_until_they_are_down_as_destroyed(world: World) -
     take_view(world, made)
     assert is_content_intact(world)
     world.clock.advance(minutes=30)
-    burn.burn_due(world.rt)
+    burn.destroy_due(world.rt)
     assert is_content_intact(world)
     found = world.rt.db.row("SELECT blob FROM files")
     assert found is not None
@@ -276,7 +276,7 @@ def test_the_check_misses_bytes_until_they_are_down_as_destroyed(world: World) -
 
 
 def is_content_intact(world: World) -> bool:
-    check = Check(world.rt.config.data_dir, now=world.clock.now, serving=False)
+    check = InstanceCheck(world.rt.config.data_dir, now=world.clock.now, serving=False)
     return all(finding.ok for finding in check.findings() if finding.check == "content")
 
 
@@ -287,6 +287,6 @@ def test_the_work_is_a_job_every_5_seconds_and_part_of_the_sweep(world: World) -
         assert job.every <= 5
     take_view(world, upload_limited(world, 1))
     world.clock.advance(minutes=30)
-    assert sweeps.run(world.rt)["burned"] == 1
-    assert sweeps.run(world.rt)["burned"] == 0
+    assert sweeps.run_all(world.rt)["burned"] == 1
+    assert sweeps.run_all(world.rt)["burned"] == 0
     assert count_rows(world, "files") == 1

@@ -299,9 +299,9 @@ def test_settled_deliveries_are_forgotten_after_90_days(world: World, receiver: 
     deliver_due(world.rt)
     record_replacements(world, file)  # never sent
     world.clock.advance(days=90, milliseconds=-1)
-    assert deliveries.forget_old(world.rt) == 0
+    assert deliveries.delete_expired(world.rt) == 0
     world.clock.advance(milliseconds=1)
-    assert deliveries.forget_old(world.rt) == 1
+    assert deliveries.delete_expired(world.rt) == 1
     assert [row["state"] for row in list_deliveries(world.pia, hook)] == ["queued"]
     assert world.rt.db.rows("SELECT COUNT(*) FROM attempts") == [(0,)]
 

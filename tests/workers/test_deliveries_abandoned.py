@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from docshare.server.services.events import listeners
-from docshare.server.services.events.listeners import Wish
+from docshare.server.services.events.listeners import ListenerInput
 from docshare.server.services.operations import mail, sweeps
 from docshare.server.services.webhooks import dispatch
 from docshare.server.workers.dispatcher import deliver_due
@@ -123,9 +123,9 @@ def test_several_that_are_abandoned_at_the_same_moment_write_one_mail(
     for wait in (60, 600, 3600, 3600):
         deliver_due(world.rt)
         world.clock.advance(seconds=wait)
-    sent = [dispatch.send(world.rt, letter) for letter in dispatch.claim(world.rt, 4)]
+    sent = [dispatch.send(world.rt, letter) for letter in dispatch.claim_due(world.rt, 4)]
     with ThreadPoolExecutor(3) as threads:
-        list(threads.map(lambda one: dispatch.book(world.rt, [one]), sent))
+        list(threads.map(lambda one: dispatch.record_attempts(world.rt, [one]), sent))
     assert delivery_states(world, hook) == ["abandoned"] * 21
     assert {len(row["attempts"]) for row in list_deliveries(world.pia, hook, "?limit=100")} == {5}
     assert get_webhook(world.pia, hook)["failureCount"] == 20
@@ -218,10 +218,10 @@ def test_a_delivery_that_succeeds_while_its_webhook_is_disabled_is_delivered(
         world.clock.advance(seconds=wait)
     record_replacements(world, file)
     receiver.choose = lambda hit: SERVER_ERROR if hit.attempt == 5 else OK
-    last, young = [dispatch.send(world.rt, letter) for letter in dispatch.claim(world.rt, 2)]
-    dispatch.book(world.rt, [last])
+    last, young = [dispatch.send(world.rt, letter) for letter in dispatch.claim_due(world.rt, 2)]
+    dispatch.record_attempts(world.rt, [last])
     assert get_webhook(world.pia, hook)["active"] is False
-    dispatch.book(world.rt, [young])
+    dispatch.record_attempts(world.rt, [young])
     assert delivery_states(world, hook) == ["abandoned"] * 20 + ["delivered"]
     assert get_webhook(world.pia, hook)["active"] is False
 
@@ -232,8 +232,8 @@ def test_a_delivery_that_succeeds_while_its_webhook_is_disabled_is_delivered(
 def test_a_claimed_delivery_is_nobody_elses(world: World, receiver: FakeReceiver, file: str) -> None:
     add_webhook(world.pia, receiver.url)
     record_replacements(world, file)
-    assert len(dispatch.claim(world.rt, 8)) == 1
-    assert dispatch.claim(world.rt, 8) == []
+    assert len(dispatch.claim_due(world.rt, 8)) == 1
+    assert dispatch.claim_due(world.rt, 8) == []
 
 
 def test_the_claims_of_a_process_that_died_are_let_go_at_the_next_start(
@@ -242,11 +242,11 @@ def test_the_claims_of_a_process_that_died_are_let_go_at_the_next_start(
     receiver.script(OK)
     hook = add_webhook(world.pia, receiver.url)
     record_replacements(world, file)
-    (letter,) = dispatch.claim(world.rt, 8)
-    sweeps.at_start(world.rt)
+    (letter,) = dispatch.claim_due(world.rt, 8)
+    sweeps.clean_at_start(world.rt)
     assert deliver_until_idle(world, world.rt) == [0]
     assert [hit.attempt for hit in receiver.hits] == [1]
-    dispatch.book(world.rt, [dispatch.send(world.rt, letter)])  # whoever held the claim is too late
+    dispatch.record_attempts(world.rt, [dispatch.send(world.rt, letter)])  # whoever held the claim is too late
     (row,) = list_deliveries(world.pia, hook)
     assert (row["state"], len(row["attempts"])) == ("delivered", 1)
 
@@ -256,10 +256,10 @@ def test_a_claim_on_a_disabled_webhook_is_dropped_at_the_next_start(
 ) -> None:
     hook = add_webhook(world.pia, receiver.url)
     record_replacements(world, file)
-    dispatch.claim(world.rt, 8)
+    dispatch.claim_due(world.rt, 8)
     with world.rt.db.write():
         world.rt.db.execute("UPDATE webhooks SET disabled_at = ?", (world.clock.now,))
-    sweeps.at_start(world.rt)
+    sweeps.clean_at_start(world.rt)
     assert delivery_states(world, hook) == ["abandoned"]
 
 
@@ -271,7 +271,7 @@ def test_a_listener_is_never_disabled_and_nobody_is_told(make: Callable[..., Wor
     file = world.pia.upload()["uuid"]
     with open_receiver(SERVER_ERROR) as receiver:
         url = receiver.url
-        heard = listeners.start(world.rt, Wish(url, events="content.replaced", account=world.pia.uuid))
+        heard = listeners.start(world.rt, ListenerInput(url, events="content.replaced", account=world.pia.uuid))
         for _ in range(21):
             record_replacements(world, file)
             with world.rt.db.write():
@@ -279,7 +279,7 @@ def test_a_listener_is_never_disabled_and_nobody_is_told(make: Callable[..., Wor
             deliver_until_idle(world, world.rt)
     assert len(receiver.hits) == 105
     assert mail.list_outbox(world.rt) == []
-    assert listeners.keep(world.rt, heard["uuid"])["uuid"] == heard["uuid"]
+    assert listeners.renew(world.rt, heard["uuid"])["uuid"] == heard["uuid"]
     assert world.rt.db.rows("SELECT disabled_at FROM webhooks") == [(None,)]
 
 
@@ -287,7 +287,7 @@ def test_a_listener_that_gave_no_sign_of_life_is_sent_nothing(make: Callable[...
     world = make()
     file = world.pia.upload()["uuid"]
     with open_receiver() as receiver:
-        listeners.start(world.rt, Wish(receiver.url, account=world.pia.uuid))
+        listeners.start(world.rt, ListenerInput(receiver.url, account=world.pia.uuid))
         record_replacements(world, file)
         world.clock.advance(minutes=2)
         assert deliver_due(world.rt) == 0

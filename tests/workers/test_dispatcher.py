@@ -132,7 +132,7 @@ def test_thousands_for_one_receiver_do_not_hide_the_others(world: World, file: s
         record_replacements(world, file, times=3000)
         hook = add_webhook(world.pia, other.url, "content.replaced")
         record_replacements(world, file)
-        letters = dispatch.claim(world.rt, 8)
+        letters = dispatch.claim_due(world.rt, 8)
     assert hook.uuid in {letter.receiver.uuid for letter in letters}
     assert len(letters) == 4
 
@@ -143,7 +143,7 @@ def test_of_one_webhook_the_longest_waiting_go_first(world: World, file: str) ->
         for _ in range(6):
             record_replacements(world, file)
             world.clock.advance(seconds=1)
-        assert [letter.id for letter in dispatch.claim(world.rt, 32)] == [2, 3, 4]
+        assert [letter.id for letter in dispatch.claim_due(world.rt, 32)] == [2, 3, 4]
 
 
 # --- the threads -----------------------------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ def test_what_outlives_the_stop_is_sent_again_after_the_next_start(world: World,
         gate.open.set()
         wait_until(lambda: receiver.holding == 0)
         assert not is_settled(world)
-        dispatch.release(world.rt)
+        dispatch.release_claims(world.rt)
         assert deliver_until_idle(world, world.rt) == [0]
     assert [hit.attempt for hit in receiver.hits] == [1, 1]
     assert len(receiver.by_delivery()) == 1
@@ -253,7 +253,7 @@ def test_an_outcome_that_cannot_be_written_down_waits_and_nothing_is_sent_twice(
     world: World, file: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A full disk stops deliveries, it does not repeat them."""
-    write, refusals = dispatch.book, [1, 1]
+    write, refusals = dispatch.record_attempts, [1, 1]
 
     def book(*args: object) -> None:
         if refusals:
@@ -261,7 +261,7 @@ def test_an_outcome_that_cannot_be_written_down_waits_and_nothing_is_sent_twice(
             raise sqlite3.OperationalError("database or disk is full")
         write(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(dispatch, "book", book)
+    monkeypatch.setattr(dispatch, "record_attempts", book)
     with open_receiver() as receiver:
         add_webhook(world.pia, receiver.url)
         record_replacements(world, file)

@@ -8,7 +8,7 @@ import pytest
 
 from docshare.contract.problems import Problem
 from docshare.contract.signing import verify
-from docshare.server.admin import run
+from docshare.server.admin import run_command
 from docshare.server.services.events import listeners
 from docshare.server.workers import jobs
 from docshare.server.workers.dispatcher import deliver_due
@@ -25,7 +25,7 @@ EVENT_KINDS = [
 
 def start_listener(world: World, url: str = URL, person: Person | None = None, **more: str) -> dict[str, Any]:
     """A listener of Pia's, unless another person is given."""
-    answer = run(world.rt, "listen start", {"url": url, "account": (person or world.pia).uuid, **more})
+    answer = run_command(world.rt, "listen start", {"url": url, "account": (person or world.pia).uuid, **more})
     assert isinstance(answer, dict)
     return answer
 
@@ -63,7 +63,7 @@ def test_what_a_listener_refuses_is_sent_again_after_a_minute(world: World, deck
         deliver_due(world.rt)
         for _ in range(2):
             world.clock.advance(seconds=30)
-            run(world.rt, "listen keep", {"uuid": made["uuid"]})
+            run_command(world.rt, "listen keep", {"uuid": made["uuid"]})
             deliver_due(world.rt)
     assert [hit.attempt for hit in program.hits] == [1, 2]
     assert program.hits[0].body == program.hits[1].body
@@ -72,9 +72,9 @@ def test_what_a_listener_refuses_is_sent_again_after_a_minute(world: World, deck
 def test_a_listener_can_be_tested_and_that_counts_for_nothing(world: World, deck: str) -> None:
     with open_receiver() as program:
         made = start_listener(world, program.url)
-        result = run(world.rt, "listen test", {"uuid": made["uuid"]})
+        result = run_command(world.rt, "listen test", {"uuid": made["uuid"]})
         program.script(FAILING_SCRIPTS["5xx"])
-        refused = run(world.rt, "listen test", {"uuid": made["uuid"]})
+        refused = run_command(world.rt, "listen test", {"uuid": made["uuid"]})
     assert (result["delivered"], result["status"]) == (True, 200)
     assert (refused["delivered"], refused["status"]) == (False, 503)
     assert {hit.headers["webhook-event"] for hit in program.hits} == {"webhook.test"}
@@ -86,7 +86,7 @@ def test_who_is_gone_cannot_be_tested(world: World) -> None:
     made = start_listener(world)
     world.clock.advance(seconds=60)
     with pytest.raises(Problem) as refused:
-        run(world.rt, "listen test", {"uuid": made["uuid"]})
+        run_command(world.rt, "listen test", {"uuid": made["uuid"]})
     assert refused.value.code == "not_found"
 
 
@@ -103,7 +103,7 @@ def test_a_listener_is_told_for_a_minute_after_its_last_sign(
 def test_a_sign_of_life_gives_it_another_minute(world: World, deck: str) -> None:
     made = start_listener(world)
     world.clock.advance(seconds=50)
-    assert run(world.rt, "listen keep", {"uuid": made["uuid"]}) == {
+    assert run_command(world.rt, "listen keep", {"uuid": made["uuid"]}) == {
         "uuid": made["uuid"], "until": "2026-09-21T14:15:10.000Z",
     }  # fmt: skip
     world.clock.advance(seconds=59)
@@ -115,7 +115,7 @@ def test_a_sign_that_comes_too_late_is_told_so(world: World) -> None:
     made = start_listener(world)
     world.clock.advance(seconds=60)
     with pytest.raises(Problem) as refused:
-        run(world.rt, "listen keep", {"uuid": made["uuid"]})
+        run_command(world.rt, "listen keep", {"uuid": made["uuid"]})
     assert refused.value.code == "not_found"
 
 
@@ -123,24 +123,24 @@ def test_who_gave_no_sign_is_forgotten_with_what_waits(world: World, deck: str) 
     gone, there = start_listener(world), start_listener(world)
     record_replacements(world, deck)
     world.clock.advance(seconds=59)
-    run(world.rt, "listen keep", {"uuid": there["uuid"]})
-    assert listeners.forget_gone(world.rt) == 0
+    run_command(world.rt, "listen keep", {"uuid": there["uuid"]})
+    assert listeners.delete_expired(world.rt) == 0
     world.clock.advance(seconds=1)
-    assert listeners.forget_gone(world.rt) == 1
+    assert listeners.delete_expired(world.rt) == 1
     assert webhook_uuids(world) == [there["uuid"]]
     assert gone["uuid"] not in webhook_uuids(world)
     assert len(waiting_events(world)) == 1
 
 
 def test_forgetting_is_one_of_the_jobs() -> None:
-    assert listeners.forget_gone in [job.run for job in jobs.JOBS if job.every <= 5]
+    assert listeners.delete_expired in [job.run for job in jobs.JOBS if job.every <= 5]
 
 
 def test_a_stop_forgets_it_at_once_with_what_waits(world: World, deck: str) -> None:
     made = start_listener(world)
     record_replacements(world, deck)
     for _ in range(2):  # the second time it is gone already
-        assert run(world.rt, "listen stop", {"uuid": made["uuid"]}) == {"uuid": made["uuid"]}
+        assert run_command(world.rt, "listen stop", {"uuid": made["uuid"]}) == {"uuid": made["uuid"]}
     assert (webhook_uuids(world), waiting_events(world)) == ([], [])
 
 
@@ -148,11 +148,11 @@ def test_an_ordinary_webhook_is_no_listener(world: World) -> None:
     made = start_listener(world)
     with world.rt.db.write():
         world.rt.db.execute("UPDATE webhooks SET listens_until = NULL")
-    run(world.rt, "listen stop", {"uuid": made["uuid"]})
+    run_command(world.rt, "listen stop", {"uuid": made["uuid"]})
     with pytest.raises(Problem):
-        run(world.rt, "listen keep", {"uuid": made["uuid"]})
+        run_command(world.rt, "listen keep", {"uuid": made["uuid"]})
     world.clock.advance(days=1)
-    assert listeners.forget_gone(world.rt) == 0
+    assert listeners.delete_expired(world.rt) == 0
     assert webhook_uuids(world) == [made["uuid"]]
 
 
@@ -167,7 +167,7 @@ def test_kinds_and_file_narrow_what_is_told(world: World, deck: str) -> None:
 
 
 def test_without_an_account_it_is_the_owners(world: World) -> None:
-    assert run(world.rt, "listen start", {"url": URL})["account"] == "fay@example.com"
+    assert run_command(world.rt, "listen start", {"url": URL})["account"] == "fay@example.com"
 
 
 def test_other_accounts_events_are_not_told(world: World, deck: str) -> None:
@@ -231,7 +231,7 @@ def test_files_that_are_not_the_accounts_are_all_the_same(world: World, deck: st
 
 def test_an_unknown_account_is_told_so(world: World) -> None:
     with pytest.raises(Problem) as refused:
-        run(world.rt, "listen start", {"url": URL, "account": "00000000-0000-4000-8000-000000000000"})
+        run_command(world.rt, "listen start", {"url": URL, "account": "00000000-0000-4000-8000-000000000000"})
     assert refused.value.code == "not_found"
 
 

@@ -107,10 +107,10 @@ def test_a_dead_server_loses_nothing_and_a_later_one_gets_it(make: Callable[...,
 
 
 def test_a_password_does_not_cross_the_network_in_clear(make: Callable[..., World]) -> None:
-    from docshare.server.outbound.mail import parse_server
+    from docshare.server.outbound.mail import parse_mail_url
 
-    assert parse_server("smtp://me:secret@mail.example.com").demands_tls
-    assert not parse_server("smtp://me:secret@127.0.0.1:2525").demands_tls
+    assert parse_mail_url("smtp://me:secret@mail.example.com").demands_tls
+    assert not parse_mail_url("smtp://me:secret@127.0.0.1:2525").demands_tls
     with FakeMailServer() as box:
         from docshare.server.outbound import mail as mailer
 
@@ -118,19 +118,19 @@ def test_a_password_does_not_cross_the_network_in_clear(make: Callable[..., Worl
         world = make()
         enqueue_mail(world)
         row = world.rt.db.rows("SELECT uuid FROM mails")[0][0]
-        with pytest.raises(mailer.Undelivered) as refused:
-            sender.send(mail._message(world.rt, mail.MailRow._make(world.rt.db.rows(mail._SELECT)[0])))
+        with pytest.raises(mailer.MailNotDelivered) as refused:
+            sender.send(mail._build_message(world.rt, mail.MailRow._make(world.rt.db.rows(mail._SELECT)[0])))
         assert row
     assert "secret" not in str(refused.value)
 
 
 def test_a_server_that_drips_is_left_at_the_deadline(make: Callable[..., World]) -> None:
-    from docshare.server.outbound.mail import Mailer, Undelivered
+    from docshare.server.outbound.mail import Mailer, MailNotDelivered
 
     world = make()
     enqueue_mail(world)
-    message = mail._message(world.rt, mail.MailRow._make(world.rt.db.rows(mail._SELECT)[0]))
-    with FakeMailServer(drips=True) as box, pytest.raises(Undelivered):
+    message = mail._build_message(world.rt, mail.MailRow._make(world.rt.db.rows(mail._SELECT)[0]))
+    with FakeMailServer(drips=True) as box, pytest.raises(MailNotDelivered):
         Mailer(box.url, deadline_s=0.5).send(message)
 
 
@@ -152,16 +152,16 @@ def test_old_mails_are_forgotten_after_30_days_and_due_ones_never(make: Callable
     world = make()
     enqueue_mail(world)
     world.clock.advance(days=30, seconds=-1)
-    assert mail.forget_old(world.rt) == 0
+    assert mail.delete_expired(world.rt) == 0
     world.clock.advance(seconds=1)
-    assert mail.forget_old(world.rt) == 1
+    assert mail.delete_expired(world.rt) == 1
     assert count_rows(world, "mails") == 0
 
 
 def test_mails_have_a_thread_of_their_own(world: World) -> None:
     assert [job.run for job in jobs.MAIL_JOBS] == [mail.send_due]
     assert mail.send_due not in [job.run for job in jobs.JOBS]
-    assert mail.forget_old in [job.run for job in jobs.JOBS]
+    assert mail.delete_expired in [job.run for job in jobs.JOBS]
 
 
 def upload_path(world: World, made: dict[str, str]) -> str:

@@ -18,7 +18,7 @@ def link(world: World) -> str:
 
 
 def list_view_rows(world: World) -> list[dict[str, Any]]:
-    jobs.run(world.rt, END_SESSIONS)
+    jobs.run_job(world.rt, END_SESSIONS)
     rows: list[dict[str, Any]] = world.pia.get("/api/v1/events?since=1").get_json()
     return rows
 

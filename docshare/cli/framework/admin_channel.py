@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
     from docshare.cli.terminal.output import Spec
     from docshare.server.config import Config
-    from docshare.server.store.instance import Owner as Owner
+    from docshare.server.store.instance import DirectoryOwner as DirectoryOwner
 
 _TIMEOUT_S = 60  # a sweep or a check of a large instance takes a while
 _STARTUP_WAIT_S = 5.0  # seconds to wait for a server that is starting
@@ -35,29 +35,31 @@ def run_on_directory(directory: Path, command: str, args: dict[str, str]) -> Any
     Raise Problem as the command does, and Stop (11) if the server that owns the directory does not answer.
     """
     from docshare.server.config import ConfigError
-    from docshare.server.store.instance import open_instance, owner_of
+    from docshare.server.store.instance import open_instance, read_owner
     from docshare.server.store.lock import AlreadyLocked
-    from docshare.server.store.migrations import TooNew
+    from docshare.server.store.migrations import DatabaseTooNew
 
     if command != _INIT_COMMAND:
         require_data(directory)
-    last = owner_of(directory) if directory.is_dir() else None
+    last = read_owner(directory) if directory.is_dir() else None
     try:
         with translate_data_errors(directory), open_instance(_config(directory, last)) as instance:
-            from docshare.server.admin import run
+            from docshare.server.admin import run_command
 
-            return run(instance.rt, command, args)
+            return run_command(instance.rt, command, args)
     except AlreadyLocked:
         return _delegate_to_server(directory, command, args)
-    except (ConfigError, TooNew) as error:
+    except (ConfigError, DatabaseTooNew) as error:
         raise Stop(ExitCode.USAGE, str(error)) from None
 
 
-def _config(directory: Path, last: "Owner | None") -> "Config":
+def _config(directory: Path, last: "DirectoryOwner | None") -> "Config":
     """The configuration of ``directory``, whose server was ``last``. Raises ConfigError."""
-    from docshare.server.config import load
+    from docshare.server.config import load_config
 
-    return load({"data_dir": directory}, current_context().env, directory, last.base_url if last else _DEFAULT_URL)
+    return load_config(
+        {"data_dir": directory}, current_context().env, directory, last.base_url if last else _DEFAULT_URL
+    )
 
 
 @contextmanager
@@ -76,8 +78,8 @@ def translate_data_errors(data_dir: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.DatabaseError, peewee.DatabaseError, OSError) as error:
-        fault = faults.fault_of(error)
-        if fault is faults.DAMAGED:
+        fault = faults.find_fault(error)
+        if fault is faults.DATABASE_DAMAGED:
             hint = f"See what is intact: docshare admin check --data {shlex.quote(str(data_dir))}; docshare help backup"
             raise Stop(ExitCode.CHECK_FAILED, f"the database in {data_dir} is damaged: {error}", hint=hint) from None
         if fault is not None:
@@ -110,12 +112,12 @@ def _delegate_to_server(directory: Path, command: str, args: dict[str, str]) -> 
     """Run the command on the server that owns ``directory``, waiting for a server that is starting."""
     import requests
 
-    from docshare.server.store.instance import owner_of
+    from docshare.server.store.instance import read_owner
 
     ctx = current_context()
     give_up = ctx.monotonic() + _STARTUP_WAIT_S
     while True:
-        owner = owner_of(directory)
+        owner = read_owner(directory)
         try:
             if owner is not None:
                 return _post_command(owner, {"command": command, "args": args})
@@ -138,7 +140,7 @@ def _silent(directory: Path) -> Stop:
     return Stop(ExitCode.UNREACHABLE, f"the docshare process that uses {directory} does not answer", hint=hint)
 
 
-def _post_command(owner: "Owner", order: dict[str, Any]) -> Any:
+def _post_command(owner: "DirectoryOwner", order: dict[str, Any]) -> Any:
     import requests
 
     from docshare.client.answers import parse_refusal
@@ -168,7 +170,7 @@ class RunningServer:
         self._owner = _find_running_owner(directory)
 
     @property
-    def owner(self) -> "Owner":
+    def owner(self) -> "DirectoryOwner":
         """Return the owner record that the server wrote."""
         return self._owner
 
@@ -207,11 +209,11 @@ def is_served(directory: Path) -> bool:
     return True
 
 
-def _find_running_owner(directory: Path) -> "Owner":
-    from docshare.server.store.instance import owner_of
+def _find_running_owner(directory: Path) -> "DirectoryOwner":
+    from docshare.server.store.instance import read_owner
     from docshare.server.store.lock import AlreadyLocked, DirectoryLock
 
-    owner = owner_of(directory) if directory.is_dir() else None
+    owner = read_owner(directory) if directory.is_dir() else None
     if owner is not None:
         try:
             with DirectoryLock(directory):
@@ -227,9 +229,9 @@ def list_origins(directory: Path) -> tuple[str, ...]:
 
     if not has_data(directory):
         return ()  # the usual case with a remote server, and cheaper than importing the server's modules
-    from docshare.server.store.instance import owner_of
+    from docshare.server.store.instance import read_owner
 
-    owner = owner_of(directory)
+    owner = read_owner(directory)
     return () if owner is None else (parse_origin(owner.url), parse_origin(owner.base_url))
 
 
@@ -237,11 +239,11 @@ def addresses_of(directory: Path) -> tuple[str, ...]:
     """The addresses that links of the server of a data directory begin with, the public one first; empty where there is
     no data, or no usable configuration."""
     from docshare.server.config import ConfigError
-    from docshare.server.store.instance import owner_of
+    from docshare.server.store.instance import read_owner
 
     if not has_data(directory):
         return ()
-    owner = owner_of(directory)
+    owner = read_owner(directory)
     try:
         configured = _config(directory, owner).base_url
     except ConfigError:

@@ -9,8 +9,8 @@ from docshare.server.api import problems
 from docshare.server.api.auth import NO_ROUTE, AccessRule, Admission, CountMode, admit
 from docshare.server.api.ratelimit import full_allowance, rate_headers
 from docshare.server.api.routes import ROUTES, Route
-from docshare.server.http.multipart import FORM, FORM_ERROR
-from docshare.server.http.views import client_address, rt
+from docshare.server.http.multipart import FORM_ERROR_KEY, FORM_KEY
+from docshare.server.http.views import client_address, current_runtime
 
 _ACCESS_BY_ENDPOINT: dict[str, AccessRule] = {f"api:{route.operation}": route.entrance for route in ROUTES}
 
@@ -45,7 +45,7 @@ def _make_view(route: Route) -> Callable[..., Response]:
 
 def _admit_request() -> None:
     # First of all: if the judgement itself fails, the answer needs its headers all the same.
-    g.admission = Admission(full_allowance(rt()))
+    g.admission = Admission(full_allowance(current_runtime()))
     wrong_method = problems.find_wrong_method(current_app.url_map, request.path, request.method)
     if not problems.is_api_path(request.path):
         if wrong_method is not None:
@@ -54,8 +54,8 @@ def _admit_request() -> None:
     entrance = NO_ROUTE if wrong_method is not None else _ACCESS_BY_ENDPOINT.get(request.endpoint or "", NO_ROUTE)
     environ: dict[str, Any] = request.environ
     # The bundled listener judged and counted an upload when its head was complete; only it puts these two here.
-    tally = CountMode.BEFORE if FORM in environ or FORM_ERROR in environ else CountMode.NOW
-    g.admission = admit(rt(), entrance, _read_header, client_address, tally)
+    tally = CountMode.BEFORE if FORM_KEY in environ or FORM_ERROR_KEY in environ else CountMode.NOW
+    g.admission = admit(current_runtime(), entrance, _read_header, client_address, tally)
     if g.admission.refusal is not None:
         raise g.admission.refusal
     if wrong_method is not None:

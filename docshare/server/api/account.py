@@ -4,11 +4,13 @@ from flask import Response
 
 from docshare.server.api import answers
 from docshare.server.api.represent import resources as represent
-from docshare.server.http.views import rt
+from docshare.server.http.views import current_runtime
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.files import files
 
 
 def show_account(caller: Caller) -> Response:
     """``GET /user``: the account, its plan and what is left of it."""
-    return answers.json_response(represent.account_record(caller, files.active_count(rt(), caller.account_id)))
+    return answers.json_response(
+        represent.account_record(caller, files.count_active(current_runtime(), caller.account_id))
+    )

@@ -27,7 +27,7 @@ class StaticBody:
 
 def make_static(body: bytes, media_type: str, *, compress: bool = True) -> StaticBody:
     """Return ``body`` ready to be sent often; ``compress`` False for a format that is compressed already."""
-    packed = compression.pack_well(body) if compress and len(body) >= compression.LEAST else None
+    packed = compression.compress_best(body) if compress and len(body) >= compression.MIN_BYTES else None
     return StaticBody(body, packed, hashlib.sha256(body).hexdigest()[:32], media_type)
 
 
@@ -57,8 +57,10 @@ def json_response(value: Any, *, compress: bool = False) -> Response:
 
 def negotiate_json(body: bytes) -> Response:
     """Return the JSON ``body``, compressed if the client accepts that and it is not tiny."""
-    packed = len(body) >= compression.LEAST and accepts_gzip()
-    return set_encoding_headers(Response(compression.pack(body) if packed else body, content_type=JSON_TYPE), packed)
+    packed = len(body) >= compression.MIN_BYTES and accepts_gzip()
+    return set_encoding_headers(
+        Response(compression.compress_fast(body) if packed else body, content_type=JSON_TYPE), packed
+    )
 
 
 def set_encoding_headers(response: Response, packed: bool) -> Response:
@@ -80,4 +82,4 @@ def file_response(source: IO[bytes], size: int, media_type: str) -> Response:
 
 def accepts_gzip() -> bool:
     """Return whether the client of the running request accepts a compressed answer."""
-    return compression.takes_gzip(request.environ.get("HTTP_ACCEPT_ENCODING"))
+    return compression.accepts_gzip(request.environ.get("HTTP_ACCEPT_ENCODING"))

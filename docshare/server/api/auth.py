@@ -15,9 +15,9 @@ from docshare.contract.scopes import Lane
 from docshare.server.api import session_lane
 from docshare.server.api.ratelimit import rate_limit_problem
 from docshare.server.api.session_lane import HeaderOf
-from docshare.server.http.rate_limits import Allowance, address_key, untouched
+from docshare.server.http.rate_limits import Allowance, address_key, uncounted_allowance
 from docshare.server.runtime import Runtime
-from docshare.server.services.accounts.callers import Caller, authenticate, invalid
+from docshare.server.services.accounts.callers import Caller, authenticate, invalid_credential
 from docshare.server.services.designs import tokens
 from docshare.server.store.instance import instance_key
 
@@ -108,7 +108,7 @@ def _admit_caller(
     count = rt.limits.hit if tally is CountMode.NOW else rt.limits.look
     key = None
     if _is_local_operator(rt, header, address):
-        allowance = untouched(REQUESTS, rt.config.rate_limit)
+        allowance = uncounted_allowance(REQUESTS, rt.config.rate_limit)
     else:
         allowance = count(REQUESTS, caller.credential, rt.config.rate_limit)
     if entrance.policy is not REQUESTS and allowance.allowed:
@@ -154,7 +154,7 @@ def _admit_design_tool(rt: Runtime, authorization: str | None, address: str) -> 
     if not allowance.allowed:
         return Admission(allowance, refusal=rate_limit_problem(allowance))
     try:
-        caller = tokens.caller(rt, authorization)
+        caller = tokens.authenticate_user(rt, authorization)
     except Problem as problem:
         return Admission(allowance, refusal=problem)
     allowance = rt.limits.hit(DESIGN_USER, caller.design_user, limit)
@@ -179,7 +179,9 @@ def _find_problem(caller: Caller, entrance: AccessRule, allowance: Allowance, ta
     if caller.lane is Lane.MANAGE:
         return _find_manage_problem(caller, entrance)
     if caller.lane is not Lane.SESSION and not entrance.bearer:
-        return invalid("Only a signed-in browser can do this here; with a key there is the same below /api/v1.")
+        return invalid_credential(
+            "Only a signed-in browser can do this here; with a key there is the same below /api/v1."
+        )
     try:
         if entrance.scope is not None:
             caller.require(entrance.scope)
@@ -191,9 +193,9 @@ def _find_problem(caller: Caller, entrance: AccessRule, allowance: Allowance, ta
 def _find_manage_problem(caller: Caller, entrance: AccessRule) -> Problem | None:
     """Why a manage token may not pass; what its file says to it is the service's matter."""
     if not entrance.manage:
-        return invalid("A manage token is no credential here.")
+        return invalid_credential("A manage token is no credential here.")
     if entrance.owners_only:
         # Always, also for a token past its end or of a claimed file.
         hint = "Claim the file into an account, and use the account's credential."
         return Problem("forbidden", "A manage token cannot do this.", hint=hint)
-    return invalid("The manage token has expired.") if caller.expired else None
+    return invalid_credential("The manage token has expired.") if caller.expired else None

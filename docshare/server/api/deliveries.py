@@ -5,7 +5,7 @@ from flask import Response, request
 from docshare.contract.streams import INT64_MAX, parse_limit, parse_since
 from docshare.server.api import answers
 from docshare.server.api.represent import deliveries as represent_deliveries
-from docshare.server.http.views import rt
+from docshare.server.http.views import current_runtime
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.webhooks import deliveries
 
@@ -13,13 +13,15 @@ from docshare.server.services.webhooks import deliveries
 def list_deliveries(caller: Caller, webhook: str) -> Response:
     """``GET /webhooks/{uuid}/deliveries``: with the cursor rules of the gate stream."""
     since = parse_since(request.args.get("since"), INT64_MAX)
-    rows = deliveries.page(rt(), caller, webhook, since=since, limit=parse_limit(request.args.get("limit")))
+    rows = deliveries.fetch_page(
+        current_runtime(), caller, webhook, since=since, limit=parse_limit(request.args.get("limit"))
+    )
     return answers.json_response([represent_deliveries.delivery_object(row) for row in rows], compress=True)
 
 
 def redeliver(caller: Caller, webhook: str, delivery: str) -> Response:
     """``POST /webhooks/{uuid}/deliveries/{id}/redeliver``: the row, queued again."""
-    row = deliveries.redeliver(rt(), caller, webhook, delivery)
+    row = deliveries.redeliver(current_runtime(), caller, webhook, delivery)
     response = answers.json_response(represent_deliveries.delivery_object(row))
     response.status_code = 202
     return response

@@ -6,7 +6,7 @@ from docshare.contract.wire import drop_none
 from docshare.server.api import answers
 from docshare.server.api.bodies import read_json_object
 from docshare.server.api.represent import designs, resources
-from docshare.server.http.views import rt
+from docshare.server.http.views import current_runtime
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.designs import publish as design_tool
 
@@ -14,8 +14,8 @@ from docshare.server.services.designs import publish as design_tool
 def publish(caller: Caller) -> Response:
     """``POST /design-tool/import``: fetch the PDF of a design and share it without an account; the import result with
     both tokens, shown this once."""
-    published = design_tool.publish(rt(), caller, read_json_object())
-    file, base_url = published.file, rt().config.base_url
+    published = design_tool.publish(current_runtime(), caller, read_json_object())
+    file, base_url = published.file, current_runtime().config.base_url
     return answers.json_response(
         drop_none(
             {
@@ -36,5 +36,5 @@ def publish(caller: Caller) -> Response:
 def show_status(caller: Caller) -> Response:
     """``POST /design-tool/design/status``: what became of a design. Of one that this user has not shared,
     ``claimed`` and ``publishedByOther`` are all there is to tell."""
-    told = design_tool.status(rt(), caller, read_json_object())
-    return answers.json_response(designs.design_status(rt().config.base_url, told))
+    told = design_tool.find_status(current_runtime(), caller, read_json_object())
+    return answers.json_response(designs.design_status(current_runtime().config.base_url, told))

@@ -13,7 +13,7 @@ from docshare.contract.problems import MEDIA_TYPE
 from docshare.contract.scopes import BEARER, LANES, OPERATIONS, SCOPES, Lane
 from docshare.contract.wire import drop_none
 from docshare.server.api import answers
-from docshare.server.http.views import rt
+from docshare.server.http.views import current_runtime
 
 _REVALIDATE = "private, no-cache"  # a browser may keep the document, and asks whether it has changed
 
@@ -31,13 +31,13 @@ _LANE_DESCRIPTIONS: dict[Lane, dict[str, str]] = {
 
 def show_discovery() -> Response:
     """``GET /api/v1``: the discovery document."""
-    config = rt().config
+    config = current_runtime().config
     return answers.send_static(_build_document(config.base_url, config.rate_limit), _REVALIDATE)
 
 
 def show_openapi() -> Response:
     """``GET /api/v1/openapi.json``: the OpenAPI description of this server's routes."""
-    return answers.send_static(_load_openapi(rt().config.base_url), _REVALIDATE)
+    return answers.send_static(_load_openapi(current_runtime().config.base_url), _REVALIDATE)
 
 
 def preload_openapi(base_url: str) -> None:

@@ -14,17 +14,17 @@ from docshare.server.api.problems import build_refusal, convert_http_error, find
 from docshare.server.api.routes import ROUTES, Route
 from docshare.server.http import health
 from docshare.server.http.uploads import FORM_OVERHEAD
-from docshare.server.http.verdicts import Accept, Head, Judge, Verdict
-from docshare.server.http.views import forwarded_address
+from docshare.server.http.verdicts import Acceptance, Judge, RequestHead, Verdict
+from docshare.server.http.views import resolve_client_address
 from docshare.server.runtime import Runtime
 
 MAX_SMALL_BODY = 1 << 20  # bytes of any body that is no upload
 MAX_BEACON_BODY = 64 << 10
 MAX_PROBE_BODY = 4 << 30  # more than any upload; the listener has a limit of its own
 
-_ACCEPT_SMALL = Accept(MAX_SMALL_BODY)
-_ACCEPT_BEACON = Accept(MAX_BEACON_BODY)
-_ACCEPT_PROBE = Accept(MAX_PROBE_BODY, discard=True)
+_ACCEPT_SMALL = Acceptance(MAX_SMALL_BODY)
+_ACCEPT_BEACON = Acceptance(MAX_BEACON_BODY)
+_ACCEPT_PROBE = Acceptance(MAX_PROBE_BODY, discard=True)
 _ROUTES_BY_OPERATION = {route.operation: route for route in ROUTES}
 _URL_MAP = Map(
     [Rule(route.rule, methods=[route.method], endpoint=route.operation) for route in ROUTES], merge_slashes=False
@@ -48,17 +48,17 @@ class _RouteMatch:
 def make_judge(rt: Runtime) -> Judge:
     """The judge of one server. It runs in the listener's loop, so it does no more than two short reads."""
 
-    def judge(head: Head) -> Verdict:
+    def judge(head: RequestHead) -> Verdict:
         if is_api_path(head.path) and (head.chunked or head.content_length):
             return _judge_body(rt, head)
-        if head.path == health.PATH and rt.probes.known(health.probe_in(head.query), rt.clock()):
+        if head.path == health.PATH and rt.probes.known(health.probe_token(head.query), rt.clock()):
             return _ACCEPT_PROBE
         return _ACCEPT_BEACON if head.path.endswith("/beacon") else _ACCEPT_SMALL
 
     return judge
 
 
-def _judge_body(rt: Runtime, head: Head) -> Verdict:
+def _judge_body(rt: Runtime, head: RequestHead) -> Verdict:
     """A request under /api that brings a body. What is refused here, and every upload, is counted here."""
     target = _match_route(head)
     if target.route is not None and target.route.entrance.design:
@@ -72,7 +72,7 @@ def _judge_body(rt: Runtime, head: Head) -> Verdict:
         return build_refusal(rt, problem, admission.allowance)
 
 
-def _judge_chunked_body(rt: Runtime, head: Head, target: _RouteMatch) -> Verdict:
+def _judge_chunked_body(rt: Runtime, head: RequestHead, target: _RouteMatch) -> Verdict:
     """A body of unknown size where none but small ones are taken: the application counts what may go on to it."""
     refusal = _admit(rt, head, target, CountMode.LATER).refusal
     if refusal is None:
@@ -80,18 +80,18 @@ def _judge_chunked_body(rt: Runtime, head: Head, target: _RouteMatch) -> Verdict
     return build_refusal(rt, refusal, _admit(rt, head, target, CountMode.NOW).allowance)
 
 
-def _admit(rt: Runtime, head: Head, target: _RouteMatch, tally: CountMode) -> Admission:
+def _admit(rt: Runtime, head: RequestHead, target: _RouteMatch, tally: CountMode) -> Admission:
     headers = head.headers
     return admit(
         rt,
         NO_ROUTE if target.route is None else target.route.entrance,
         headers.get,
-        lambda: forwarded_address(rt, head.peer, headers.get("x-forwarded-for")),
+        lambda: resolve_client_address(rt, head.peer, headers.get("x-forwarded-for")),
         tally,
     )
 
 
-def _match_route(head: Head) -> _RouteMatch:
+def _match_route(head: RequestHead) -> _RouteMatch:
     wrong = find_wrong_method(_URL_MAP.map, head.path, head.method)
     if wrong is not None:
         return _RouteMatch(problem=convert_http_error(wrong))
@@ -102,7 +102,7 @@ def _match_route(head: Head) -> _RouteMatch:
     return _RouteMatch(_ROUTES_BY_OPERATION[operation], dict(names))
 
 
-def _accept_upload(rt: Runtime, head: Head, target: _RouteMatch, admission: Admission) -> Accept:
+def _accept_upload(rt: Runtime, head: RequestHead, target: _RouteMatch, admission: Admission) -> Acceptance:
     """The terms on which the upload may come. Raises the Problem that refuses it."""
     problem = admission.refusal or target.problem
     if problem is not None:
@@ -113,7 +113,7 @@ def _accept_upload(rt: Runtime, head: Head, target: _RouteMatch, admission: Admi
     least = None if head.content_length is None else max(head.content_length - FORM_OVERHEAD, 0)
     max_file = target.route.upload(rt, admission.caller, target.names, least)
     too_large = Problem("payload_too_large", f"The file is larger than {max_file} bytes.")
-    return Accept(
+    return Acceptance(
         max_body=max_file + FORM_OVERHEAD,
         intake=True,
         max_file=max_file,

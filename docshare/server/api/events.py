@@ -7,7 +7,7 @@ from docshare.contract.streams import STREAMS, parse_limit, parse_since, parse_t
 from docshare.server.api import answers
 from docshare.server.api.problems import render_plain_problem
 from docshare.server.api.represent import resources
-from docshare.server.http.views import rt
+from docshare.server.http.views import current_runtime
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.events import feed
 
@@ -27,7 +27,7 @@ def _respond_page(caller: Caller, stream: str) -> Response:
     since = parse_since(args.get("since"), STREAMS[stream].largest)
     limit = parse_limit(args.get("limit"))
     try:
-        rows = feed.page(rt(), caller, stream, since=since, limit=limit, file=args.get("file"))
+        rows = feed.fetch_page(current_runtime(), caller, stream, since=since, limit=limit, file=args.get("file"))
     except Problem as problem:
         # This one 403 is plain text.
         return render_plain_problem(problem)

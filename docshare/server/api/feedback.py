@@ -6,14 +6,14 @@ from docshare.contract.proofing import ANNOTATION_COLUMNS, MARK_COLUMNS
 from docshare.contract.wire import format_instant
 from docshare.server.api import answers, sheets
 from docshare.server.api.represent import feedback as represent_feedback
-from docshare.server.http.views import rt
+from docshare.server.http.views import current_runtime
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.feedback import feedback
 
 
 def list_page_marks(caller: Caller, name: str) -> Response:
     """``GET /files/{id}/page-marks``: by page and by viewer; ``format=csv`` one row a mark."""
-    rows = feedback.marks_of(rt(), caller, name)
+    rows = feedback.list_marks(current_runtime(), caller, name)
     if not sheets.is_csv_requested():
         return answers.json_response(represent_feedback.page_marks_object(rows))
     cells = ((row.page, row.mark, row.identity, format_instant(row.marked_at)) for row in rows)
@@ -22,7 +22,7 @@ def list_page_marks(caller: Caller, name: str) -> Response:
 
 def list_annotations(caller: Caller, name: str) -> Response:
     """``GET /files/{id}/annotations``: by page; ``format=csv`` one row an annotation."""
-    rows = feedback.annotations_of(rt(), caller, name)
+    rows = feedback.list_annotations(current_runtime(), caller, name)
     if not sheets.is_csv_requested():
         return answers.json_response(represent_feedback.annotations_object(rows))
     cells = ((row.page, row.uuid, row.identity, *row.rect, row.note, format_instant(row.created_at)) for row in rows)
@@ -31,4 +31,6 @@ def list_annotations(caller: Caller, name: str) -> Response:
 
 def show_feedback(caller: Caller, name: str) -> Response:
     """``GET /files/{id}/feedback``: notes, private ones too, and receipts, oldest first."""
-    return answers.json_response(represent_feedback.feedback_object(feedback.told(rt(), caller, name)))
+    return answers.json_response(
+        represent_feedback.feedback_object(feedback.load_for_owner(current_runtime(), caller, name))
+    )

@@ -13,8 +13,8 @@ from docshare.server.api.represent import resources as represent
 from docshare.server.http import uploads
 from docshare.server.http.compression import open_gzip
 from docshare.server.http.headers import content_disposition
-from docshare.server.http.multipart import FORM, FORM_ERROR, ReceivedFile
-from docshare.server.http.views import rt
+from docshare.server.http.multipart import FORM_ERROR_KEY, FORM_KEY, ReceivedFile
+from docshare.server.http.views import current_runtime
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.files import files, intake
 
@@ -23,8 +23,10 @@ _MAX_BUFFERED_BYTES = 1 << 20  # of an answer that stands in memory
 
 def upload(caller: Caller) -> Response:
     """``POST /files``: store the PDF in the multipart part ``file``; the upload result."""
-    taken = intake.take(rt(), caller, receive_file(lambda length: intake.admit(rt(), caller, length)))
-    link = represent.share_url(rt().config.base_url, taken.row.short_id)
+    taken = intake.store_upload(
+        current_runtime(), caller, receive_file(lambda length: intake.admit(current_runtime(), caller, length))
+    )
+    link = represent.share_url(current_runtime().config.base_url, taken.row.short_id)
     said = represent.result_message("The file is shared.", taken.warning, taken.left_out)
     return answers.json_response({"uuid": taken.row.uuid, "shortId": taken.row.short_id, "shareUrl": link, **said})
 
@@ -37,11 +39,11 @@ def receive_file(admit: Callable[[int], int]) -> ReceivedFile:
     ``payload_too_large``, ``unavailable``.
     """
     max_file = None
-    if FORM not in request.environ:
+    if FORM_KEY not in request.environ:
         # Another server than the bundled one, or a request without a body: nobody has judged it yet.
         max_file = admit(max((request.content_length or 0) - uploads.FORM_OVERHEAD, 0))
     _require_form()
-    received = uploads.received(request, max_file).files.get("file")
+    received = uploads.read_form(request, max_file).files.get("file")
     if received is None:
         raise _missing_file_problem()
     return received
@@ -63,13 +65,13 @@ def _require_form() -> None:
 
 def _has_body() -> bool:
     # The bundled listener takes chunks apart; of a body that it could not read only the error is left.
-    return bool(request.content_length) or "Transfer-Encoding" in request.headers or FORM_ERROR in request.environ
+    return bool(request.content_length) or "Transfer-Encoding" in request.headers or FORM_ERROR_KEY in request.environ
 
 
 def list_files(caller: Caller) -> Response:
     """``GET /files``: a bare array, newest first; a long one is sent from a file, never from memory."""
-    base_url = rt().config.base_url
-    blocks = file_list.encode_array(base_url, files.list_files(rt(), caller))
+    base_url = current_runtime().config.base_url
+    blocks = file_list.encode_array(base_url, files.list_files(current_runtime(), caller))
     held = bytearray()
     for block in blocks:
         held += block
@@ -93,13 +95,15 @@ def _respond_from_spool(held: bytearray, rest: Iterator[bytes]) -> Response:
 
 def show_file(caller: Caller, name: str) -> Response:
     """``GET /files/{id}``: the File with its revisions."""
-    row, revisions = files.show(rt(), caller, name)
-    return answers.json_response(represent.file_object(rt().config.base_url, row, revisions), compress=True)
+    row, revisions = files.show(current_runtime(), caller, name)
+    return answers.json_response(
+        represent.file_object(current_runtime().config.base_url, row, revisions), compress=True
+    )
 
 
 def delete_file(caller: Caller, name: str) -> Response:
     """``DELETE /files/{id}``: to the trash, or for good. Only exactly ``purge=1`` purges."""
-    trash = files.delete(rt(), caller, name, purge=request.args.getlist("purge") == ["1"])
+    trash = files.delete(current_runtime(), caller, name, purge=request.args.getlist("purge") == ["1"])
     if trash is None:
         return answers.json_response({"trashed": False})
     return answers.json_response(
@@ -110,7 +114,7 @@ def delete_file(caller: Caller, name: str) -> Response:
 def send_content(caller: Caller, name: str) -> Response:
     """``GET /files/{id}/content``: the bytes as stored; neither ranges nor conditions are honoured."""
     for _ in range(2):
-        found = files.content(rt(), caller, name)
+        found = files.get_content(current_runtime(), caller, name)
         try:
             stored = open(found.path, "rb")  # noqa: SIM115 - the response closes it
         except FileNotFoundError:
@@ -118,4 +122,4 @@ def send_content(caller: Caller, name: str) -> Response:
         response = answers.file_response(stored, found.row.size, found.row.mime_type)
         response.headers["Content-Disposition"] = content_disposition("inline", found.row.original_name)
         return response
-    raise files.no_file()
+    raise files.file_not_found()

@@ -8,7 +8,7 @@ from docshare.server.api import answers
 from docshare.server.api.bodies import read_json_object
 from docshare.server.api.files import receive_file
 from docshare.server.api.represent import resources
-from docshare.server.http.views import rt
+from docshare.server.http.views import current_runtime
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.files import claim as claiming
 from docshare.server.services.files import replace as replacing
@@ -19,9 +19,9 @@ _REPLACED_MESSAGE = "The document was replaced; its link stays the same."
 
 def replace_content(caller: Caller, name: str) -> Response:
     """``POST /files/{id}/content``: the PDF in the multipart part ``file`` becomes the next version of the file."""
-    received = receive_file(lambda length: replacing.admit(rt(), caller, name, length))
+    received = receive_file(lambda length: replacing.admit(current_runtime(), caller, name, length))
     given = request.args.getlist("clearAnchors")
-    result = replacing.replace(rt(), caller, name, received, clear_anchors=given)
+    result = replacing.replace_document(current_runtime(), caller, name, received, clear_anchors=given)
     found = {
         "uuid": result.uuid,
         "contentVersion": result.content_version,
@@ -41,7 +41,9 @@ def replace_content(caller: Caller, name: str) -> Response:
 
 def restore_file(caller: Caller, name: str) -> Response:
     """``POST /files/{id}/restore``: the file out of the trash. An addition."""
-    return answers.json_response(resources.file_object(rt().config.base_url, trash.restore(rt(), caller, name)))
+    return answers.json_response(
+        resources.file_object(current_runtime().config.base_url, trash.restore(current_runtime(), caller, name))
+    )
 
 
 def claim_file(caller: Caller) -> Response:
@@ -49,8 +51,8 @@ def claim_file(caller: Caller) -> Response:
     token = read_json_object().get("claimToken")
     if not isinstance(token, str) or not token:
         raise Problem("bad_request", "claimToken must be a text.")
-    claimed = claiming.claim(rt(), caller, token)
-    link = resources.share_url(rt().config.base_url, claimed.short_id)
+    claimed = claiming.claim(current_runtime(), caller, token)
+    link = resources.share_url(current_runtime().config.base_url, claimed.short_id)
     message = "The file belongs to your account."
     return answers.json_response(
         {"uuid": claimed.uuid, "shortId": claimed.short_id, "shareUrl": link, "message": message}

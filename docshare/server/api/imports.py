@@ -5,7 +5,7 @@ from flask import Response
 from docshare.contract.wire import drop_none
 from docshare.server.api import answers, bodies
 from docshare.server.api.represent import resources
-from docshare.server.http.views import rt
+from docshare.server.http.views import current_runtime
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.files import imports
 
@@ -13,12 +13,12 @@ from docshare.server.services.files import imports
 def create_import(caller: Caller) -> Response:
     """``POST /files/import``: fetch the PDF and share it; the import result. Of a design that was shown by good tokens
     it says whether it was published again."""
-    made = imports.take(rt(), caller, bodies.read_json_object())
+    made = imports.import_document(current_runtime(), caller, bodies.read_json_object())
     of_design = made.republished is not None
     result = {
         "uuid": made.uuid,
         "shortId": made.short_id,
-        "shareUrl": resources.share_url(rt().config.base_url, made.short_id),
+        "shareUrl": resources.share_url(current_runtime().config.base_url, made.short_id),
         "palette": made.palette,
         "republished": made.republished,
         "contentVersion": made.content_version if of_design else None,

@@ -12,8 +12,8 @@ from docshare.contract.scopes import CHALLENGE
 from docshare.server.api.ratelimit import Headers, full_allowance, rate_headers
 from docshare.server.http import faults
 from docshare.server.http.rate_limits import Allowance
-from docshare.server.http.verdicts import Refuse
-from docshare.server.http.views import rt
+from docshare.server.http.verdicts import Refusal
+from docshare.server.http.views import current_runtime
 from docshare.server.runtime import Runtime
 
 _CHALLENGE_STATUSES = (401, 403)
@@ -38,16 +38,18 @@ def is_api_path(path: str) -> bool:
 
 def render_problem(problem: Problem) -> Response:
     """``problem`` as a problem document."""
-    body = _encode_document(rt(), problem)
-    return Response(body, problem.status, _problem_headers(rt(), problem), content_type=MEDIA_TYPE)
+    body = _encode_document(current_runtime(), problem)
+    return Response(body, problem.status, _problem_headers(current_runtime(), problem), content_type=MEDIA_TYPE)
 
 
 def render_plain_problem(problem: Problem) -> Response:
     """``problem`` as one line of text, for the public pages and the gate stream."""
-    return Response(problem.detail, problem.status, _problem_headers(rt(), problem), content_type=_PLAIN_TYPE)
+    return Response(
+        problem.detail, problem.status, _problem_headers(current_runtime(), problem), content_type=_PLAIN_TYPE
+    )
 
 
-def build_refusal(rt: Runtime, problem: Problem, allowance: Allowance) -> Refuse:
+def build_refusal(rt: Runtime, problem: Problem, allowance: Allowance) -> Refusal:
     """``problem`` as the listener sends it, complete with what the application adds to every answer under /api."""
     headers = [
         ("Content-Type", MEDIA_TYPE),
@@ -55,10 +57,10 @@ def build_refusal(rt: Runtime, problem: Problem, allowance: Allowance) -> Refuse
         *COMMON_HEADERS,
         *rate_headers(allowance),
     ]
-    return Refuse(problem.status, [*headers, ("X-Request-Id", rt.token(16))], _encode_document(rt, problem))
+    return Refusal(problem.status, [*headers, ("X-Request-Id", rt.token(16))], _encode_document(rt, problem))
 
 
-def build_error_refusal(rt: Runtime, status: int, path: str | None, detail: str) -> Refuse:
+def build_error_refusal(rt: Runtime, status: int, path: str | None, detail: str) -> Refusal:
     """An error that the listener made itself.
 
     Parameters: ``status`` its HTTP status; ``path`` the request's path, None if it could not be read; ``detail`` one
@@ -68,7 +70,7 @@ def build_error_refusal(rt: Runtime, status: int, path: str | None, detail: str)
     if path is None or is_api_path(path):
         return build_refusal(rt, problem, full_allowance(rt))
     headers = [("Content-Type", _PLAIN_TYPE), *_problem_headers(rt, problem).items(), *COMMON_HEADERS]
-    return Refuse(status, [*headers, ("X-Request-Id", rt.token(16))], detail.encode())
+    return Refusal(status, [*headers, ("X-Request-Id", rt.token(16))], detail.encode())
 
 
 def convert_http_error(error: HTTPException) -> Problem:
@@ -117,8 +119,8 @@ def _handle_http_error(error: HTTPException) -> Response:
 
 
 def _handle_unexpected(error: Exception) -> Response:
-    faults.log(error, "request failed", request=g.get("request_id"))
-    return _handle_problem(faults.as_problem(error) or Problem("internal", "Something went wrong here; it was logged."))
+    faults.log_error(error, "request failed", request=g.get("request_id"))
+    return _handle_problem(faults.to_problem(error) or Problem("internal", "Something went wrong here; it was logged."))
 
 
 _DETAILS = {
@@ -141,7 +143,7 @@ def _problem_headers(rt: Runtime, problem: Problem) -> dict[str, str]:
     if problem.status in _CHALLENGE_STATUSES:
         headers.setdefault("WWW-Authenticate", CHALLENGE)
     if problem.status == 503:
-        headers.setdefault("Retry-After", str(faults.RETRY_S))
+        headers.setdefault("Retry-After", str(faults.RETRY_AFTER_S))
     if problem.status == 401:
         # RFC 9728, 5.1: where a client learns which authorization server issues tokens for this API.
         challenge = headers["WWW-Authenticate"]

@@ -5,7 +5,7 @@ from flask import Response
 from docshare.server.api import answers
 from docshare.server.api.files import receive_file
 from docshare.server.api.represent import resources
-from docshare.server.http.views import client_address, rt
+from docshare.server.http.views import client_address, current_runtime
 from docshare.server.services.files import anonymous
 from docshare.server.services.links import public
 
@@ -14,9 +14,9 @@ _UPLOAD_MESSAGE = "The file is shared for 7 days. Keep the tokens: they are show
 
 def show_metadata(name: str) -> Response:
     """``GET /api/files/{id}/metadata``: the public facts of a link; 410 with why and since when for a dead one."""
-    told = public.metadata(rt(), name, client_address())
+    told = public.get_metadata(current_runtime(), name, client_address())
     if told.alive:
-        return answers.json_response(resources.public_metadata(rt().config.base_url, told))
+        return answers.json_response(resources.public_metadata(current_runtime().config.base_url, told))
     response = answers.json_response(resources.ended_link(told))
     response.status_code = 410
     return response
@@ -25,12 +25,14 @@ def show_metadata(name: str) -> Response:
 def upload() -> Response:
     """``POST /api/files``: share the document in the multipart part ``file`` without an account, where that is on; the
     upload result with both tokens, shown this once."""
-    shared = anonymous.take(rt(), receive_file(lambda length: anonymous.admit(rt(), length)), client_address())
+    shared = anonymous.store_upload(
+        current_runtime(), receive_file(lambda length: anonymous.admit(current_runtime(), length)), client_address()
+    )
     return answers.json_response(
         {
             "uuid": shared.file.uuid,
             "shortId": shared.file.short_id,
-            "shareUrl": resources.share_url(rt().config.base_url, shared.file.short_id),
+            "shareUrl": resources.share_url(current_runtime().config.base_url, shared.file.short_id),
             "claimToken": shared.tokens.claim,
             "manageToken": shared.tokens.manage,
             **resources.result_message(_UPLOAD_MESSAGE, shared.warning, shared.left_out),

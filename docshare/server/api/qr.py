@@ -8,7 +8,7 @@ from flask import Response
 from qrcode.constants import ERROR_CORRECT_M
 
 from docshare.server.api.represent.resources import share_url
-from docshare.server.http.views import client_address, rt
+from docshare.server.http.views import client_address, current_runtime
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.files import files
 from docshare.server.services.links import guessing
@@ -20,18 +20,20 @@ _QUIET_ZONE_BOXES = 4  # what the standard asks for around the code
 
 def show_qr_code(caller: Caller, name: str) -> Response:
     """``GET /api/v1/files/{id}/qr-code``: the PNG for the caller's own file."""
-    return _send_qr_code(files.owned(rt(), caller, name).short_id)
+    return _send_qr_code(files.get_owned(current_runtime(), caller, name).short_id)
 
 
 def show_public_qr_code(name: str) -> Response:
     """``GET /api/files/{id}/qr-code``: the same PNG for anybody who knows the UUID or short id. Raises as
     ``guessing.find_link``."""
-    return _send_qr_code(guessing.find_link(rt(), name, client_address(), ids_only=True).short_id)
+    return _send_qr_code(guessing.find_link(current_runtime(), name, client_address(), ids_only=True).short_id)
 
 
 def _send_qr_code(short_id: str) -> Response:
     # Never the slug, which may change hands; ``via`` lets the report tell these readers.
-    return Response(_render_png(f"{share_url(rt().config.base_url, short_id)}?via=qr"), content_type=PNG_TYPE)
+    return Response(
+        _render_png(f"{share_url(current_runtime().config.base_url, short_id)}?via=qr"), content_type=PNG_TYPE
+    )
 
 
 @lru_cache(maxsize=1024)

@@ -6,7 +6,7 @@
 
 from docshare.contract.limits import REQUESTS, SECOND
 from docshare.contract.problems import Problem
-from docshare.server.http.rate_limits import Allowance, untouched
+from docshare.server.http.rate_limits import Allowance, uncounted_allowance
 from docshare.server.runtime import Runtime
 
 Headers = list[tuple[str, str]]
@@ -35,4 +35,4 @@ def rate_limit_problem(allowance: Allowance) -> Problem:
 
 def full_allowance(rt: Runtime) -> Allowance:
     """What is told to a caller whose request was too broken to know whose it is: nothing was counted."""
-    return untouched(REQUESTS, rt.config.rate_limit)
+    return uncounted_allowance(REQUESTS, rt.config.rate_limit)

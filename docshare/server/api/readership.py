@@ -5,7 +5,7 @@ from flask import Response, request
 from docshare.contract.streams import SESSIONS, parse_limit, parse_since
 from docshare.server.api import answers
 from docshare.server.api.represent import readership as represent_readership
-from docshare.server.http.views import rt
+from docshare.server.http.views import current_runtime
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.readership import report as readership
 from docshare.server.services.readership import sessions as readership_sessions
@@ -13,28 +13,32 @@ from docshare.server.services.readership import sessions as readership_sessions
 
 def show_report(caller: Caller, name: str) -> Response:
     """``GET /files/{id}/readership``: the report, as far as the owner's plan goes."""
-    found = readership.report(rt(), caller, name)
-    return answers.json_response(represent_readership.report_object(rt().config.base_url, found))
+    found = readership.build_report(current_runtime(), caller, name)
+    return answers.json_response(represent_readership.report_object(current_runtime().config.base_url, found))
 
 
 def list_page_figures(caller: Caller, name: str) -> Response:
     """``GET /files/{id}/readership/pages``: how every page was read."""
-    return answers.json_response(represent_readership.pages_object(readership.pages(rt(), caller, name)), compress=True)
+    return answers.json_response(
+        represent_readership.pages_object(readership.list_pages(current_runtime(), caller, name)), compress=True
+    )
 
 
 def list_sessions(caller: Caller, name: str) -> Response:
     """``GET /files/{id}/readership/sessions``: counted sessions in the order in which they ended, or with
     ``counted=false`` the newest of the others."""
     if request.args.get("counted") == "false":
-        others = readership_sessions.list_uncounted(rt(), caller, name, limit=parse_limit(request.args.get("limit")))
+        others = readership_sessions.list_uncounted(
+            current_runtime(), caller, name, limit=parse_limit(request.args.get("limit"))
+        )
         return answers.json_response([represent_readership.uncounted_row(*row) for row in others])
     since = parse_since(request.args.get("since"), SESSIONS.largest)
     limit = parse_limit(request.args.get("limit"))
-    rows = readership_sessions.after(rt(), caller, name, since=since, limit=limit)
+    rows = readership_sessions.list_after(current_runtime(), caller, name, since=since, limit=limit)
     return answers.json_response([represent_readership.session_stream_row(row, seen) for row, seen in rows])
 
 
 def show_session(caller: Caller, name: str, session_id: str) -> Response:
     """``GET /files/{id}/readership/sessions/{sessionId}``: one session, and how its time and class came about."""
-    found = readership_sessions.one(rt(), caller, name, session_id)
+    found = readership_sessions.explain_session(current_runtime(), caller, name, session_id)
     return answers.json_response(represent_readership.explained_session(found))

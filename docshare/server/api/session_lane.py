@@ -10,7 +10,7 @@ from collections.abc import Callable
 from werkzeug.http import parse_cookie
 
 from docshare.contract.problems import Problem
-from docshare.server.http.views import own_page
+from docshare.server.http.views import is_same_origin
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import sign_in
 from docshare.server.services.accounts.callers import Caller
@@ -23,15 +23,15 @@ CSRF_HEADER = "x-csrf-token"  # a form's token stands in a field, but these rout
 
 def find_session_caller(rt: Runtime, header: HeaderOf) -> Caller | None:
     """The account whose session cookie the request carries; None for nobody."""
-    return sign_in.caller(rt, _read_session_cookie(rt, header))
+    return sign_in.find_caller(rt, _read_session_cookie(rt, header))
 
 
 def find_csrf_problem(rt: Runtime, header: HeaderOf) -> Problem | None:
     """``forbidden``, unless a page of this server sent the request with the token of the session whose cookie it
     carries."""
-    if not own_page(rt, header("sec-fetch-site"), header("origin")):
+    if not is_same_origin(rt, header("sec-fetch-site"), header("origin")):
         return Problem("forbidden", "This was not sent from a page of this server.", hint="Send it from there.")
-    session = sign_in.signed_in(rt, _read_session_cookie(rt, header))
+    session = sign_in.find_signed_in(rt, _read_session_cookie(rt, header))
     given = (header(CSRF_HEADER) or "").encode("utf-8", "replace")
     if session is None or not hmac.compare_digest(given, session.csrf.encode()):
         hint = "Send the token of the session as X-CSRF-Token, or use an API key."

@@ -5,7 +5,7 @@ from flask import Response, request
 from docshare.contract.problems import Problem
 from docshare.server.api import answers, bodies
 from docshare.server.api.represent import resources
-from docshare.server.http.views import rt
+from docshare.server.http.views import current_runtime
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.links import variants
 
@@ -14,23 +14,23 @@ _REDACT = "redact"
 
 def list_variants(caller: Caller, name: str) -> Response:
     """``GET /files/{id}/variants``: all of them, newest first."""
-    base_url = rt().config.base_url
-    rows = variants.list_variants(rt(), caller, name)
+    base_url = current_runtime().config.base_url
+    rows = variants.list_variants(current_runtime(), caller, name)
     return answers.json_response({"variants": [resources.variant_object(base_url, row) for row in rows]}, compress=True)
 
 
 def create_variant(caller: Caller, name: str) -> Response:
     """``POST /files/{id}/variants``: 201 and the new variant; a body is not needed."""
-    row = variants.create(rt(), caller, name, bodies.read_json_object())
-    response = answers.json_response(resources.variant_object(rt().config.base_url, row))
+    row = variants.create(current_runtime(), caller, name, bodies.read_json_object())
+    response = answers.json_response(resources.variant_object(current_runtime().config.base_url, row))
     response.status_code = 201
     return response
 
 
 def update_variant(caller: Caller, name: str, variant: str) -> Response:
     """``PUT /files/{id}/variants/{variantUuid}``: the variant as it is now."""
-    row = variants.update(rt(), caller, name, variant, bodies.read_json_object())
-    return answers.json_response(resources.variant_object(rt().config.base_url, row))
+    row = variants.update(current_runtime(), caller, name, variant, bodies.read_json_object())
+    return answers.json_response(resources.variant_object(current_runtime().config.base_url, row))
 
 
 def delete_variant(caller: Caller, name: str, variant: str) -> Response:
@@ -43,5 +43,5 @@ def delete_variant(caller: Caller, name: str, variant: str) -> Response:
         hint = "Send redact=1 to erase the label and keep the link, or leave redact out to delete the variant."
         raise Problem("bad_request", "redact must be 1.", hint=hint)
     act = variants.redact if asked else variants.delete
-    act(rt(), caller, name, variant)
+    act(current_runtime(), caller, name, variant)
     return Response(status=204)

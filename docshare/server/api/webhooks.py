@@ -5,7 +5,7 @@ from flask import Response, g
 from docshare.contract.problems import Problem
 from docshare.server.api import answers, auth, bodies
 from docshare.server.api.represent import webhooks as represent_webhooks
-from docshare.server.http.views import rt
+from docshare.server.http.views import current_runtime
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.operations import slots
 from docshare.server.services.webhooks import webhooks
@@ -13,7 +13,7 @@ from docshare.server.services.webhooks import webhooks
 
 def create_webhook(caller: Caller) -> Response:
     """``POST /webhooks``: 201, the new webhook and its secret, which is shown here only."""
-    made = webhooks.create(rt(), caller, bodies.read_json_object())
+    made = webhooks.create(current_runtime(), caller, bodies.read_json_object())
     response = answers.json_response({"webhook": represent_webhooks.webhook_object(made.row), "secret": made.secret})
     response.status_code = 201
     return response
@@ -21,27 +21,29 @@ def create_webhook(caller: Caller) -> Response:
 
 def list_webhooks(caller: Caller) -> Response:
     """``GET /webhooks``: all of them, newest first."""
-    rows = webhooks.list_webhooks(rt(), caller)
+    rows = webhooks.list_webhooks(current_runtime(), caller)
     return answers.json_response({"webhooks": [represent_webhooks.webhook_with_health(row) for row in rows]})
 
 
 def delete_webhook(caller: Caller, webhook: str) -> Response:
     """``DELETE /webhooks/{uuid}``: 204; what waits to be sent goes with it."""
-    webhooks.delete(rt(), caller, webhook)
+    webhooks.delete(current_runtime(), caller, webhook)
     return Response(status=204)
 
 
 def test_webhook(caller: Caller, webhook: str) -> Response:
     """``POST /webhooks/{uuid}/test``: 200 and how the delivery went, whether it arrived or not."""
     try:
-        outcome = webhooks.test(rt(), caller, webhook)
+        outcome = webhooks.send_test(current_runtime(), caller, webhook)
     except Problem as problem:
         if slots.is_full(problem):
-            g.admission = auth.refund(rt(), g.admission)
+            g.admission = auth.refund(current_runtime(), g.admission)
         raise
     return answers.json_response(represent_webhooks.test_result(outcome))
 
 
 def enable_webhook(caller: Caller, webhook: str) -> Response:
     """``POST /webhooks/{uuid}/enable``: the webhook, active."""
-    return answers.json_response(represent_webhooks.webhook_with_health(webhooks.enable(rt(), caller, webhook)))
+    return answers.json_response(
+        represent_webhooks.webhook_with_health(webhooks.enable(current_runtime(), caller, webhook))
+    )

@@ -9,11 +9,20 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from docshare.server.backup import durable
-from docshare.server.backup.manifest import MANIFEST, NAMES, START, Manifest, Member, blob_path, parse, start
+from docshare.server.backup.manifest import (
+    MANIFEST,
+    NAMES,
+    START,
+    Manifest,
+    Member,
+    blob_path,
+    build_start,
+    parse_manifest,
+)
 
-_BLOCK = 512  # bytes; what a tar is made of
+_BLOCK_BYTES = 512  # bytes; what a tar is made of
 _MODE = 0o600
-_PART = ".part"
+_PARTIAL_SUFFIX = ".part"
 
 Progress = Callable[[int], None]
 
@@ -57,7 +66,7 @@ class TarSink:
 
     def begin(self, size: int, instance: str) -> None:  # noqa: ARG002 - as Sink
         """As ``Sink``."""
-        self._add_bytes(START, start(size))
+        self._add_bytes(START, build_start(size))
 
     def has(self, digest: str, size: int) -> bool:  # noqa: ARG002 - as Sink
         """As ``Sink``."""
@@ -69,7 +78,7 @@ class TarSink:
 
     def add_named(self, name: str, source: Path, progress: Progress) -> Member:
         """As ``Sink``."""
-        digest, size = durable.digest_of(source)
+        digest, size = durable.hash_file(source)
         self._add(name, source, size, progress)
         return Member(name, size, digest)
 
@@ -82,15 +91,15 @@ class TarSink:
         """As ``Sink``; whoever opened the stream closes it."""
         data = manifest.to_bytes()
         self._add_bytes(MANIFEST, data)
-        self._out.write(bytes(2 * _BLOCK))
+        self._out.write(bytes(2 * _BLOCK_BYTES))
         self._out.flush()
         return hashlib.sha256(data).hexdigest()
 
     def _add(self, path: str, source: Path, size: int, progress: Progress) -> None:
-        self._out.write(_head(path, size))
+        self._out.write(_build_header(path, size))
         left = size
         with source.open("rb", buffering=0) as file:
-            for block in durable.blocks(file, size):
+            for block in durable.read_blocks(file, size):
                 self._out.write(block)
                 left -= len(block)
                 progress(len(block))
@@ -100,17 +109,17 @@ class TarSink:
         self.written += size
 
     def _add_bytes(self, path: str, data: bytes) -> None:
-        self._out.write(_head(path, len(data)) + data + _padding(len(data)))
+        self._out.write(_build_header(path, len(data)) + data + _padding(len(data)))
 
 
-def _head(path: str, size: int) -> bytes:
+def _build_header(path: str, size: int) -> bytes:
     info = tarfile.TarInfo(path)
     info.size, info.mode = size, _MODE
     return info.tobuf(tarfile.GNU_FORMAT)
 
 
 def _padding(size: int) -> bytes:
-    return bytes(-size % _BLOCK)
+    return bytes(-size % _BLOCK_BYTES)
 
 
 class DirectorySink:
@@ -126,14 +135,14 @@ class DirectorySink:
         self._before: dict[str, str] = {}
         self._instance = ""
         with suppress(FileNotFoundError):
-            before = parse((root / MANIFEST).read_bytes())
+            before = parse_manifest((root / MANIFEST).read_bytes())
             self._before, self._instance = before.keys(), before.instance
 
     def begin(self, size: int, instance: str) -> None:  # noqa: ARG002 - as Sink
         """As ``Sink``."""
         if self._instance not in ("", instance) and not self._takeover:
             raise OtherInstance(str(self._root))
-        for path in [*self._root.glob(f"*{_PART}"), *self._root.glob(f"blobs/*/*{_PART}")]:
+        for path in [*self._root.glob(f"*{_PARTIAL_SUFFIX}"), *self._root.glob(f"blobs/*/*{_PARTIAL_SUFFIX}")]:
             path.unlink()  # of a backup that was killed
 
     def has(self, digest: str, size: int) -> bool:
@@ -149,7 +158,7 @@ class DirectorySink:
 
     def add_named(self, name: str, source: Path, progress: Progress) -> Member:
         """As ``Sink``."""
-        digest, size = durable.digest_of(source)
+        digest, size = durable.hash_file(source)
         member = Member(f"{name}.{digest[:16]}", size, digest)
         self._add(member.path, source, digest, progress)
         return member
@@ -161,21 +170,21 @@ class DirectorySink:
     def finish(self, manifest: Manifest) -> str:
         """As ``Sink``. What this backup does not name is removed: it may be of documents that were destroyed."""
         data = manifest.to_bytes()
-        partial = self._root / f"{MANIFEST}{_PART}"
-        durable.write([data], partial, lambda count: None)
-        durable.settle(self._root)
+        partial = self._root / f"{MANIFEST}{_PARTIAL_SUFFIX}"
+        durable.write_file([data], partial, lambda count: None)
+        durable.sync_tree(self._root)
         partial.replace(self._root / MANIFEST)
-        durable.settle_names(self._root)
+        durable.sync_directory(self._root)
         self._prune({member.path for member in manifest.members()})
         return hashlib.sha256(data).hexdigest()
 
     def _add(self, path: str, source: Path, digest: str, progress: Progress) -> None:
         target = self._root / path
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        partial = target.with_name(f"{target.name}{_PART}")
+        partial = target.with_name(f"{target.name}{_PARTIAL_SUFFIX}")
         partial.unlink(missing_ok=True)
         with source.open("rb", buffering=0) as file:
-            if durable.write(durable.blocks(file), partial, progress) != digest:
+            if durable.write_file(durable.read_blocks(file), partial, progress) != digest:
                 partial.unlink()
                 raise OSError(f"{source} changed while it was read")
         partial.replace(target)
@@ -188,12 +197,14 @@ class DirectorySink:
                 path.unlink()
 
 
-def require_free(root: Path) -> None:
+def require_usable_directory(root: Path) -> None:
     """Raise FileExistsError for a directory that holds something else than a backup."""
-    if root.is_dir() and not (root / MANIFEST).exists() and any(_strange(name) for name in os.listdir(root)):
+    if root.is_dir() and not (root / MANIFEST).exists() and any(_is_foreign(name) for name in os.listdir(root)):
         raise FileExistsError(str(root))
 
 
-def _strange(name: str) -> bool:
+def _is_foreign(name: str) -> bool:
     # What a first backup leaves that was killed before its manifest stood.
-    return not (name == "blobs" or name.endswith(_PART) or any(name.startswith(f"{known}.") for known in NAMES))
+    return not (
+        name == "blobs" or name.endswith(_PARTIAL_SUFFIX) or any(name.startswith(f"{known}.") for known in NAMES)
+    )

@@ -8,19 +8,19 @@ from typing import Any
 
 from docshare.server.backup import durable, placing, reading
 from docshare.server.backup.manifest import CONFIG, DATABASE, VAULT_KEY
-from docshare.server.store.blobs import HOLD
+from docshare.server.store.blobs import BACKUP_LOCK
 from docshare.server.store.lock import is_locked
 from docshare.server.store.migrations import STEPS
 from docshare.server.store.vault import Vault
 
-PRIVATE = (".", DATABASE, VAULT_KEY, "instance.key", CONFIG, "blobs", "tmp", "cache")
-_UPLOADING_MS = 3_600_000  # beside a server, what is younger may be an upload that has no row yet
-_REPAIR = "docshare admin check --repair, while no server runs"
-_RESTORE = "restore a backup: docshare admin restore"
+PRIVATE_PATHS = (".", DATABASE, VAULT_KEY, "instance.key", CONFIG, "blobs", "tmp", "cache")
+_UPLOAD_GRACE_MS = 3_600_000  # beside a server, what is younger may be an upload that has no row yet
+_REPAIR_HINT = "docshare admin check --repair, while no server runs"
+_RESTORE_HINT = "restore a backup: docshare admin restore"
 _FILE, _ASSET = "SELECT 1 FROM files WHERE blob = ?1 AND destroyed_at IS NULL", "SELECT 1 FROM assets WHERE blob = ?1"
-_NAMED = f"{_FILE} UNION ALL {_ASSET} LIMIT 1"
+_IS_REFERENCED = f"{_FILE} UNION ALL {_ASSET} LIMIT 1"
 # Rows that no code could have written.
-_IMPOSSIBLE = (
+_INCONSISTENCIES = (
     ("a file whose settings cannot be read", "SELECT uuid FROM files WHERE NOT json_valid(settings)"),
     ("a file in the trash without an end", "SELECT uuid FROM files WHERE trashed_at IS NOT NULL AND purge_at IS NULL"),
     ("a file that more views were taken of than its limit",
@@ -49,14 +49,14 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Damage:
+class DamagedRow:
     """A row without its bytes, or with others: ``problem`` in words."""
 
-    row: reading.Row
+    row: reading.BlobRow
     problem: str
 
 
-class Check:
+class InstanceCheck:
     """Looks at the instance in ``data_dir``.
 
     Parameters: ``now`` ms; ``serving`` whether a server may be at work on it; ``hashes`` whether all bytes are read;
@@ -73,7 +73,7 @@ class Check:
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> None:
         self._data = data_dir
-        self._older_than = now - _UPLOADING_MS if serving else None
+        self._older_than = now - _UPLOAD_GRACE_MS if serving else None
         self._hashes = hashes
         self._progress = progress
 
@@ -84,77 +84,79 @@ class Check:
     def _findings(self) -> Iterator[Finding]:
         yield from self._permissions()
         try:
-            with reading.opened(self._data / DATABASE) as database:
-                step = reading.schema(database)
-                yield from _integrity(database)
-                yield from _schema(step)
+            with reading.open_database(self._data / DATABASE) as database:
+                step = reading.schema_step(database)
+                yield from _check_integrity(database)
+                yield from _check_schema(step)
                 if step != len(STEPS):
                     return
                 yield from self._content(database)
                 yield from self._leftovers(database)
                 yield from self._secrets(database)
-                yield from _rows(database)
+                yield from _check_rows(database)
         except sqlite3.Error as error:
-            yield Finding("database", False, f"it cannot be read: {error}", _RESTORE)
+            yield Finding("database", False, f"it cannot be read: {error}", _RESTORE_HINT)
 
     def _permissions(self) -> Iterator[Finding]:
-        wide = exposed(self._data)
+        wide = find_exposed(self._data)
         for path in wide:
-            yield Finding("permissions", False, f"others on this machine may open {path}", _REPAIR)
+            yield Finding("permissions", False, f"others on this machine may open {path}", _REPAIR_HINT)
         if not wide:
             yield Finding("permissions", True, "nobody else on this machine may open it")
 
     def _content(self, database: sqlite3.Connection) -> Iterator[Finding]:
-        rows = list(reading.rows(database))  # at once: who reads on for long keeps the log of the database from ending
+        rows = list(
+            reading.list_rows(database)
+        )  # at once: who reads on for long keeps the log of the database from ending
         size, done, damages = sum(row.size for row in rows), 0, []
         for row in rows:
             damage = self._damage(row)
-            if damage is not None and _is_named(database, row.blob):  # else it was deleted or replaced meanwhile
+            if damage is not None and _is_referenced(database, row.blob):  # else it was deleted or replaced meanwhile
                 damages.append(damage)
             done += row.size
             self._progress(done, size)
         for found in damages:
-            fix = f"have its owner replace it, or {_RESTORE}" if found.row.kind == "file" else _RESTORE
+            fix = f"have its owner replace it, or {_RESTORE_HINT}" if found.row.kind == "file" else _RESTORE_HINT
             yield Finding("content", False, f"{found.row.kind} {found.row.uuid}: {found.problem}", fix)
         if not damages:
             how = "with their SHA-256" if self._hashes else "with their size"
             yield Finding("content", True, f"{len(rows)} files and assets, {size} bytes, are in the store {how}")
 
-    def damages(self) -> list[Damage]:
+    def damages(self) -> list[DamagedRow]:
         """The rows whose bytes are missing or changed."""
-        with reading.opened(self._data / DATABASE) as database:
-            found = (self._damage(row) for row in reading.rows(database))
+        with reading.open_database(self._data / DATABASE) as database:
+            found = (self._damage(row) for row in reading.list_rows(database))
             return [damage for damage in found if damage is not None]
 
-    def _damage(self, row: reading.Row) -> Damage | None:
+    def _damage(self, row: reading.BlobRow) -> DamagedRow | None:
         path = self._data / "blobs" / row.blob[:2] / row.blob
         try:
             size = path.stat().st_size
             if size != row.size:
-                return Damage(row, f"its content has {size} bytes instead of {row.size}")
-            if self._hashes and row.sha256 and durable.digest_of(path)[0] != row.sha256:
-                return Damage(row, "its content is not what was uploaded: its SHA-256 is another")
+                return DamagedRow(row, f"its content has {size} bytes instead of {row.size}")
+            if self._hashes and row.sha256 and durable.hash_file(path)[0] != row.sha256:
+                return DamagedRow(row, "its content is not what was uploaded: its SHA-256 is another")
         except FileNotFoundError:
-            return Damage(row, "its content is missing from the store")
+            return DamagedRow(row, "its content is missing from the store")
         return None
 
     def _leftovers(self, database: sqlite3.Connection) -> Iterator[Finding]:
-        if is_locked(self._data / HOLD):
+        if is_locked(self._data / BACKUP_LOCK):
             yield Finding(
                 "leftovers", True, "a backup is being made: what was deleted meanwhile goes when it has ended"
             )
             return
         stray = self.stray(database)
         for path in stray:
-            yield Finding("leftovers", False, f"nothing refers to {path.relative_to(self._data)}", _REPAIR)
+            yield Finding("leftovers", False, f"nothing refers to {path.relative_to(self._data)}", _REPAIR_HINT)
         if not stray:
             yield Finding("leftovers", True, "everything in the store belongs to a file or asset")
-        for path in sorted(self._data.glob(f"{placing.ASIDE}*")):
+        for path in sorted(self._data.glob(f"{placing.ASIDE_PREFIX}*")):
             yield Finding("leftovers", True, f"{path.name} is what a restore replaced; delete it once you are sure")
 
     def stray(self, database: sqlite3.Connection) -> list[Path]:
         """Blobs of no document that stands, and uploads that never ended."""
-        known = {row.blob for row in reading.rows(database)}
+        known = {row.blob for row in reading.list_rows(database)}
         blobs = [path for path in (self._data / "blobs").glob("*/*") if path.name not in known]
         return sorted(path for path in [*blobs, *(self._data / "tmp").glob("*")] if self._is_old(path))
 
@@ -171,34 +173,34 @@ class Check:
             yield Finding("secrets", False, f"{VAULT_KEY} is missing: no webhook can be signed for", fix)
             return
         vault = Vault(self._data / VAULT_KEY, bytes)
-        closed = [uuid for uuid, secret in sealed if not _opens(vault, secret, uuid)]
+        closed = [uuid for uuid, secret in sealed if not _can_open(vault, secret, uuid)]
         for uuid in closed:
             yield Finding("secrets", False, f"{VAULT_KEY} does not open the secret of webhook {uuid}", "make it anew")
         if not closed:
             yield Finding("secrets", True, f"{VAULT_KEY} opens the secrets of all {len(sealed)} webhooks")
 
 
-def exposed(data_dir: Path) -> list[Path]:
+def find_exposed(data_dir: Path) -> list[Path]:
     """What of the instance others on this machine may open."""
-    paths = [data_dir / name for name in PRIVATE]
+    paths = [data_dir / name for name in PRIVATE_PATHS]
     return [path for path in paths if path.exists() and path.stat().st_mode & 0o077]
 
 
-def _is_named(database: sqlite3.Connection, blob: str) -> bool:
-    return database.execute(_NAMED, (blob,)).fetchone() is not None
+def _is_referenced(database: sqlite3.Connection, blob: str) -> bool:
+    return database.execute(_IS_REFERENCED, (blob,)).fetchone() is not None
 
 
-def _integrity(database: sqlite3.Connection) -> Iterator[Finding]:
+def _check_integrity(database: sqlite3.Connection) -> Iterator[Finding]:
     problems = [verdict for (verdict,) in database.execute("PRAGMA integrity_check") if verdict != "ok"]
     for table, row_id, parent, _ in database.execute("PRAGMA foreign_key_check"):
         problems.append(f"row {row_id} of {table} points to a missing row of {parent}")
     for problem in problems:
-        yield Finding("database", False, problem, f"{_REPAIR}; if that does not help, {_RESTORE}")
+        yield Finding("database", False, problem, f"{_REPAIR_HINT}; if that does not help, {_RESTORE_HINT}")
     if not problems:
         yield Finding("database", True, "its pages, indexes and references are whole")
 
 
-def _schema(step: int) -> Iterator[Finding]:
+def _check_schema(step: int) -> Iterator[Finding]:
     if step > len(STEPS):
         yield Finding(
             "schema", False, f"it is at step {step}, and this docshare knows {len(STEPS)}", "upgrade docshare"
@@ -210,15 +212,15 @@ def _schema(step: int) -> Iterator[Finding]:
         yield Finding("schema", True, f"it is at step {step}, as this docshare needs it")
 
 
-def _rows(database: sqlite3.Connection) -> Iterator[Finding]:
-    found = [(what, uuid) for what, sql in _IMPOSSIBLE for (uuid,) in database.execute(sql)]
+def _check_rows(database: sqlite3.Connection) -> Iterator[Finding]:
+    found = [(what, uuid) for what, sql in _INCONSISTENCIES for (uuid,) in database.execute(sql)]
     for what, uuid in found:
-        yield Finding("rows", False, f"{what}: {uuid}", _RESTORE)
+        yield Finding("rows", False, f"{what}: {uuid}", _RESTORE_HINT)
     if not found:
         yield Finding("rows", True, "no row says what cannot be")
 
 
-def _opens(vault: Vault, sealed: bytes, about: str) -> bool:
+def _can_open(vault: Vault, sealed: bytes, about: str) -> bool:
     try:
         vault.open(sealed, about)
     except ValueError:

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import IO
 
-BLOCK = 1 << 20
+BLOCK_BYTES = 1 << 20
 
 
-def blocks(source: IO[bytes], size: int | None = None) -> "Iterable[bytes]":
+def read_blocks(source: IO[bytes], size: int | None = None) -> "Iterable[bytes]":
     """The next ``size`` bytes of ``source`` (all that there are for None), a megabyte at a time; fewer when it ends."""
     left = size
     while left is None or left > 0:
-        block = source.read(BLOCK if left is None else min(BLOCK, left))
+        block = source.read(BLOCK_BYTES if left is None else min(BLOCK_BYTES, left))
         if not block:
             return
         if left is not None:
@@ -22,17 +22,17 @@ def blocks(source: IO[bytes], size: int | None = None) -> "Iterable[bytes]":
         yield block
 
 
-def digest_of(path: Path) -> tuple[str, int]:
+def hash_file(path: Path) -> tuple[str, int]:
     """SHA-256 in hex and size in bytes of a file. Raises OSError."""
     digest, size = hashlib.sha256(), 0
     with path.open("rb", buffering=0) as source:
-        for block in blocks(source):
+        for block in read_blocks(source):
             digest.update(block)
             size += len(block)
     return digest.hexdigest(), size
 
 
-def write(source: Iterable[bytes], path: Path, progress: Callable[[int], None]) -> str:
+def write_file(source: Iterable[bytes], path: Path, progress: Callable[[int], None]) -> str:
     """Write ``source`` to the new file ``path`` (0600); returns its SHA-256. Not on the disk before ``settle``."""
     digest = hashlib.sha256()
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb", buffering=0) as out:
@@ -45,7 +45,7 @@ def write(source: Iterable[bytes], path: Path, progress: Callable[[int], None]) 
     return digest.hexdigest()
 
 
-def settle(root: Path) -> None:
+def sync_tree(root: Path) -> None:
     """Return once everything below ``root`` is on the disk."""
     if sys.platform == "linux":
         os.sync()  # waits; a great many files go faster together than one by one
@@ -54,10 +54,10 @@ def settle(root: Path) -> None:
         for name in names:
             with open(os.path.join(folder, name), "rb") as file:
                 os.fsync(file.fileno())
-        settle_names(Path(folder))
+        sync_directory(Path(folder))
 
 
-def settle_names(directory: Path) -> None:
+def sync_directory(directory: Path) -> None:
     """Return once the names in ``directory`` are on the disk."""
     if sys.platform == "win32":
         return  # a directory cannot be opened there
@@ -68,7 +68,7 @@ def settle_names(directory: Path) -> None:
         os.close(handle)
 
 
-def give_to_owner(data_dir: Path, *paths: Path) -> None:
+def chown_to_owner(data_dir: Path, *paths: Path) -> None:
     """Where root works on somebody's data directory, what it makes there is theirs: their server must open it."""
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         owner = data_dir.stat()

@@ -15,16 +15,16 @@ from pathlib import Path
 from docshare import __version__
 from docshare.server.backup import durable, reading
 from docshare.server.backup.archive import Progress, Sink
-from docshare.server.backup.manifest import CONFIG, DATABASE, VAULT_KEY, Content, Manifest, Member
-from docshare.server.backup.reading import Row
-from docshare.server.store.blobs import HOLD
+from docshare.server.backup.manifest import CONFIG, DATABASE, VAULT_KEY, BlobContent, Manifest, Member
+from docshare.server.backup.reading import BlobRow
+from docshare.server.store.blobs import BACKUP_LOCK
 from docshare.server.store.lock import AlreadyLocked, DirectoryLock
 
-_TRIES, _PAUSE_S = 100, 0.05  # a server that deletes looks at the lock for a moment
+_LOCK_ATTEMPTS, _LOCK_PAUSE_S = 100, 0.05  # a server that deletes looks at the lock for a moment
 
 
 @dataclass(frozen=True)
-class Made:
+class BackupResult:
     """What was made. ``sha256`` of its manifest; ``written``: bytes that were stored anew."""
 
     manifest: Manifest
@@ -33,7 +33,7 @@ class Made:
 
 
 @dataclass
-class _Store:
+class _BlobCollector:
     """The blobs of the instance as they go into the backup."""
 
     root: Path
@@ -42,7 +42,7 @@ class _Store:
     found: dict[str, tuple[int, list[str]]] = field(default_factory=dict)  # size and keys, by digest
     damaged: dict[str, str] = field(default_factory=dict)
 
-    def take(self, row: Row) -> None:
+    def take(self, row: BlobRow) -> None:
         """Put the bytes of ``row`` into the backup, unless they are in it."""
         digest = row.sha256 or self.sink.remembered(row.blob)
         if digest is None or not self.sink.has(digest, row.size):
@@ -52,15 +52,15 @@ class _Store:
         if digest is not None:
             self.found.setdefault(digest, (row.size, []))[1].append(row.blob)
 
-    def contents(self) -> dict[str, Content]:
+    def contents(self) -> dict[str, BlobContent]:
         """What was taken, by its SHA-256."""
-        return {digest: Content(size, tuple(keys)) for digest, (size, keys) in self.found.items()}
+        return {digest: BlobContent(size, tuple(keys)) for digest, (size, keys) in self.found.items()}
 
-    def _copied(self, row: Row) -> str | None:
+    def _copied(self, row: BlobRow) -> str | None:
         """The SHA-256 of the bytes, copied where they were not; None where there are none."""
         source = self.root / row.blob[:2] / row.blob
         try:
-            digest, size = durable.digest_of(source)
+            digest, size = durable.hash_file(source)
         except FileNotFoundError:
             self.damaged[row.blob] = "missing"
             return None
@@ -74,7 +74,7 @@ class _Store:
         return digest
 
 
-def make(
+def make_backup(
     data_dir: Path,
     sink: Sink,
     staging: Path,
@@ -82,15 +82,15 @@ def make(
     now: int,
     with_key: bool = True,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> Made:
+) -> BackupResult:
     """Back up the instance in ``data_dir`` to ``sink``.
 
     Parameters: ``staging`` a path for the copy of the database while it is made; ``now`` ms; ``with_key`` whether the
     key goes along that opens the secrets in the database; ``progress`` is told the bytes done and all bytes. Raises
     AlreadyLocked while another backup of the instance is being made, OtherInstance, OSError, sqlite3.Error.
     """
-    with _held(data_dir):
-        total = reading.size_of(data_dir / DATABASE)
+    with _hold_blobs(data_dir):
+        total = reading.database_size(data_dir / DATABASE)
         done = 0
 
         def tell(count: int) -> None:
@@ -99,21 +99,21 @@ def make(
             progress(min(done, total), total)
 
         try:
-            reading.copy(data_dir / DATABASE, staging, tell)
-            with reading.opened(staging, still=True) as database:
-                size = staging.stat().st_size + _size(data_dir, database)
+            reading.copy_database(data_dir / DATABASE, staging, tell)
+            with reading.open_database(staging, still=True) as database:
+                size = staging.stat().st_size + _compute_size(data_dir, database)
                 total = size + staging.stat().st_size  # the database is read twice
                 instance = reading.instance_id(database)
                 sink.begin(size, instance)
-                files = dict(_named(data_dir, staging, sink, tell, with_key))
-                store = _Store(data_dir / "blobs", sink, tell)
-                for row in reading.rows(database):
+                files = dict(_add_named_members(data_dir, staging, sink, tell, with_key))
+                store = _BlobCollector(data_dir / "blobs", sink, tell)
+                for row in reading.list_rows(database):
                     store.take(row)
                 found = Manifest(
                     __version__,
-                    reading.schema(database),
+                    reading.schema_step(database),
                     now,
-                    reading.counts(database),
+                    reading.count_tables(database),
                     files,
                     store.contents(),
                     store.damaged,
@@ -121,10 +121,10 @@ def make(
                 )
         finally:
             staging.unlink(missing_ok=True)
-        return Made(found, sink.finish(found), sink.written)
+        return BackupResult(found, sink.finish(found), sink.written)
 
 
-def _named(
+def _add_named_members(
     data_dir: Path, database: Path, sink: Sink, progress: Progress, with_key: bool
 ) -> Iterator[tuple[str, Member]]:
     yield DATABASE, sink.add_named(DATABASE, database, progress)
@@ -133,26 +133,26 @@ def _named(
             yield name, sink.add_named(name, data_dir / name, progress)
 
 
-def _size(data_dir: Path, database: sqlite3.Connection) -> int:
+def _compute_size(data_dir: Path, database: sqlite3.Connection) -> int:
     """Bytes that follow the database at most. A damaged blob may be longer than its row says, so it is looked at."""
     size = sum((data_dir / name).stat().st_size for name in (VAULT_KEY, CONFIG) if (data_dir / name).is_file())
-    for row in reading.rows(database):
+    for row in reading.list_rows(database):
         path = data_dir / "blobs" / row.blob[:2] / row.blob
         size += max(row.size, path.stat().st_size if path.is_file() else 0)
     return size
 
 
 @contextmanager
-def _held(data_dir: Path) -> Iterator[None]:
+def _hold_blobs(data_dir: Path) -> Iterator[None]:
     """Keep blobs from being removed for the length of the block. Raises AlreadyLocked."""
     with ExitStack() as stack:
-        for attempt in range(_TRIES):
+        for attempt in range(_LOCK_ATTEMPTS):
             try:
-                stack.enter_context(DirectoryLock(data_dir, HOLD))
+                stack.enter_context(DirectoryLock(data_dir, BACKUP_LOCK))
                 break
             except AlreadyLocked:
-                if attempt == _TRIES - 1:
+                if attempt == _LOCK_ATTEMPTS - 1:
                     raise
-                time.sleep(_PAUSE_S)
-        durable.give_to_owner(data_dir, data_dir / HOLD)
+                time.sleep(_LOCK_PAUSE_S)
+        durable.chown_to_owner(data_dir, data_dir / BACKUP_LOCK)
         yield

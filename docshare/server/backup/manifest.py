@@ -15,16 +15,16 @@ START, MANIFEST = "backup.json", "manifest.json"
 DATABASE, VAULT_KEY, CONFIG = "docshare.db", "vault.key", "config.toml"
 NAMES = (DATABASE, VAULT_KEY, CONFIG)
 # In a directory a name carries the beginning of its digest, so that a backup never overwrites part of the one before.
-_PATH = re.compile(
+_PATH_PATTERN = re.compile(
     r"blobs/(?P<shelf>[0-9a-f]{2})/(?P<blob>(?P=shelf)[0-9a-f]{62})"
     r"|(?P<name>docshare\.db|vault\.key|config\.toml)(?:\.[0-9a-f]{16})?"
 )
-_DIGEST = re.compile(r"[0-9a-f]{64}")
-_KEY = re.compile(r"[0-9A-Za-z]{16,64}")
-_LATEST = 253_402_300_800_000  # ms; the year 10000, which no clock shows
+_DIGEST_PATTERN = re.compile(r"[0-9a-f]{64}")
+_KEY_PATTERN = re.compile(r"[0-9A-Za-z]{16,64}")
+_MAX_TIME_MS = 253_402_300_800_000  # ms; the year 10000, which no clock shows
 
 
-class BadBackup(Exception):
+class InvalidBackup(Exception):
     """A backup that must not be restored; the message says why, in one sentence."""
 
 
@@ -38,7 +38,7 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Content:
+class BlobContent:
     """Bytes of blobs: ``size``, and the ``keys`` of the blobs that have them."""
 
     size: int
@@ -56,7 +56,7 @@ class Manifest:
     created_at: int
     counts: dict[str, int]
     files: dict[str, Member]
-    blobs: dict[str, Content]
+    blobs: dict[str, BlobContent]
     damaged: dict[str, str]
     instance: str = ""
 
@@ -97,20 +97,20 @@ def blob_path(digest: str) -> str:
     return f"blobs/{digest[:2]}/{digest}"
 
 
-def digest_in(path: str) -> str | None:
+def parse_member_digest(path: str) -> str | None:
     """The SHA-256 that ``path`` promises, None for a member with a name. Raises BadBackup for any other path."""
-    match = _PATH.fullmatch(path)
+    match = _PATH_PATTERN.fullmatch(path)
     if match is None:
-        raise BadBackup(f"it holds {path!r}, which does not belong there")
+        raise InvalidBackup(f"it holds {path!r}, which does not belong there")
     return match["blob"]
 
 
-def parse(data: bytes) -> Manifest:
+def parse_manifest(data: bytes) -> Manifest:
     """Read a manifest. Raises BadBackup for one that is damaged or of a later version."""
-    value = _object(data, MANIFEST)
+    value = _parse_object(data, MANIFEST)
     try:
         files = {name: Member(*entry) for name, entry in value["files"].items()}
-        blobs = {digest: Content(size, tuple(keys)) for digest, (size, *keys) in value["blobs"].items()}
+        blobs = {digest: BlobContent(size, tuple(keys)) for digest, (size, *keys) in value["blobs"].items()}
         manifest = Manifest(
             str(value["program"]),
             value["schema"],
@@ -121,35 +121,35 @@ def parse(data: bytes) -> Manifest:
             dict(value["damaged"]),
             str(value.get("instance", "")),
         )
-        sound = _is_sound(manifest)
+        sound = _is_valid(manifest)
     except (KeyError, TypeError, ValueError, AttributeError):
         sound = False
     if not sound:
-        raise BadBackup(f"its {MANIFEST} is damaged")
+        raise InvalidBackup(f"its {MANIFEST} is damaged")
     return manifest
 
 
-def _is_sound(manifest: Manifest) -> bool:
+def _is_valid(manifest: Manifest) -> bool:
     whole = [manifest.schema, *manifest.counts.values(), *(member.size for member in manifest.members())]
     keys = [key for content in manifest.blobs.values() for key in content.keys]
     return (
         all(isinstance(number, int) and number >= 0 for number in whole)
-        and 0 <= manifest.created_at < _LATEST
+        and 0 <= manifest.created_at < _MAX_TIME_MS
         and set(manifest.damaged.values()) <= {"missing", "changed"}
         and DATABASE in manifest.files
-        and all(_is_named(name, member.path) for name, member in manifest.files.items())
-        and all(_DIGEST.fullmatch(member.sha256) for member in manifest.members())
-        and all(_KEY.fullmatch(key) for key in (*keys, *manifest.damaged))
+        and all(_has_member_name(name, member.path) for name, member in manifest.files.items())
+        and all(_DIGEST_PATTERN.fullmatch(member.sha256) for member in manifest.members())
+        and all(_KEY_PATTERN.fullmatch(key) for key in (*keys, *manifest.damaged))
         and len(keys) == len(set(keys))
     )
 
 
-def _is_named(name: str, path: str) -> bool:
-    match = _PATH.fullmatch(path)
+def _has_member_name(name: str, path: str) -> bool:
+    match = _PATH_PATTERN.fullmatch(path)
     return match is not None and match["name"] == name
 
 
-def start(size: int) -> bytes:
+def build_start(size: int) -> bytes:
     """The first member of an archive; ``size``: as many bytes follow at most, in all members but the manifest."""
     value = {"format": FORMAT, "version": VERSION, "bytes": size}
     return json.dumps(value, separators=(",", ":")).encode() + b"\n"
@@ -157,19 +157,19 @@ def start(size: int) -> bytes:
 
 def parse_start(data: bytes) -> int:
     """How many bytes follow at most. Raises BadBackup."""
-    size = _object(data, START).get("bytes")
+    size = _parse_object(data, START).get("bytes")
     if not isinstance(size, int) or size < 0:
-        raise BadBackup(f"its {START} is damaged")
+        raise InvalidBackup(f"its {START} is damaged")
     return size
 
 
-def _object(data: bytes, name: str) -> dict[str, Any]:
+def _parse_object(data: bytes, name: str) -> dict[str, Any]:
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):
-        raise BadBackup(f"its {name} is damaged") from None
+        raise InvalidBackup(f"its {name} is damaged") from None
     if not isinstance(value, dict) or value.get("format") != FORMAT:
-        raise BadBackup("it is no backup of docshare")
+        raise InvalidBackup("it is no backup of docshare")
     if value.get("version") != VERSION:
-        raise BadBackup("a later docshare made it; upgrade docshare")
+        raise InvalidBackup("a later docshare made it; upgrade docshare")
     return value

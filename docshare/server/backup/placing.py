@@ -11,14 +11,14 @@ from pathlib import Path
 from docshare.server.backup import durable
 
 READY, PARTIAL = "restoring", "restoring.part"
-ASIDE = "before-restore-"
-OLD_NAME = "aside"  # in READY: the name of the directory that takes the old instance
+ASIDE_PREFIX = "before-restore-"
+ASIDE_NAME_FILE = "aside"  # in READY: the name of the directory that takes the old instance
 # The log of the old database first: the new database must never stand beside it.
-_OLD = ("docshare.db-wal", "docshare.db-shm", "server.json", "instance.key")
-_NEW = ("tmp", "cache", "blobs", "vault.key", "config.toml", "docshare.db")
+_OLD_NAMES = ("docshare.db-wal", "docshare.db-shm", "server.json", "instance.key")
+_NEW_NAMES = ("tmp", "cache", "blobs", "vault.key", "config.toml", "docshare.db")
 
 
-def finish(data_dir: Path) -> Path | None:
+def finish_restore(data_dir: Path) -> Path | None:
     """Go on with a restore that was decided, if there is one, and forget one that was not; returns where the old
     instance went, None for nowhere.
 
@@ -28,22 +28,22 @@ def finish(data_dir: Path) -> Path | None:
     ready = data_dir / READY
     if not ready.is_dir():
         return None
-    aside = data_dir / (ready / OLD_NAME).read_text(encoding="ascii")
-    for name in _OLD:
-        _move(data_dir / name, aside)
-    for name in _NEW:
+    aside = data_dir / (ready / ASIDE_NAME_FILE).read_text(encoding="ascii")
+    for name in _OLD_NAMES:
+        _replace_aside(data_dir / name, aside)
+    for name in _NEW_NAMES:
         if (ready / name).exists():
-            _move(data_dir / name, aside)
+            _replace_aside(data_dir / name, aside)
             (ready / name).rename(data_dir / name)
-    durable.settle_names(data_dir)
+    durable.sync_directory(data_dir)
     shutil.rmtree(ready)
     return aside if aside.is_dir() else None
 
 
-def _move(path: Path, aside: Path) -> None:
+def _replace_aside(path: Path, aside: Path) -> None:
     if (aside / path.name).is_dir() and path.is_dir():
         path.rmdir()  # the old one was moved before a crash; this empty one was made at the start since
     elif path.exists():
         aside.mkdir(mode=0o700, exist_ok=True)
-        durable.give_to_owner(path.parent, aside)
+        durable.chown_to_owner(path.parent, aside)
         path.rename(aside / path.name)

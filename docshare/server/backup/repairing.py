@@ -9,11 +9,11 @@ from pathlib import Path
 
 from docshare.contract.wire import format_instant
 from docshare.server.backup import placing
-from docshare.server.backup.checking import Check, Damage, Finding, exposed
+from docshare.server.backup.checking import DamagedRow, Finding, InstanceCheck, find_exposed
 from docshare.server.backup.manifest import DATABASE
 from docshare.server.store.migrations import STEPS
 
-FOUND = "lost-and-found"
+LOST_AND_FOUND = "lost-and-found"
 # Readers get a page that says the link is on hold, and not one that breaks; its owner can still replace the document.
 _FREEZE = "UPDATE files SET frozen_at = ?, updated_at = ? WHERE uuid = ? AND frozen_at IS NULL"
 
@@ -23,36 +23,36 @@ def repair(data_dir: Path, *, now: int) -> list[Finding]:
 
     Parameters: ``now`` ms. Raises OSError, sqlite3.Error.
     """
-    placing.finish(data_dir)
-    check = Check(data_dir, now=now, serving=False)
-    done = [_closed(path) for path in exposed(data_dir)]
+    placing.finish_restore(data_dir)
+    check = InstanceCheck(data_dir, now=now, serving=False)
+    done = [_restrict_access(path) for path in find_exposed(data_dir)]
     with closing(sqlite3.connect(data_dir / DATABASE, isolation_level=None)) as database:
         if database.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
             database.execute("REINDEX")
             done.append(Finding("database", True, "its indexes were built anew"))
         if database.execute("PRAGMA user_version").fetchone() == (len(STEPS),):
-            place = data_dir / FOUND / format_instant(now).replace(":", "").replace("-", "").replace(".", "")
-            done += [_put_aside(data_dir, path, place) for path in check.stray(database)]
+            place = data_dir / LOST_AND_FOUND / format_instant(now).replace(":", "").replace("-", "").replace(".", "")
+            done += [_move_aside(data_dir, path, place) for path in check.stray(database)]
             for damage in check.damages():
-                done += _frozen(database, damage, now)
+                done += _freeze_damaged(database, damage, now)
             if done:
-                _write_down(place, done)
+                _write_report(place, done)
     return done
 
 
-def _closed(path: Path) -> Finding:
+def _restrict_access(path: Path) -> Finding:
     path.chmod(0o700 if path.is_dir() else 0o600)
     return Finding("permissions", True, f"only its owner may open {path} now")
 
 
-def _put_aside(data_dir: Path, path: Path, place: Path) -> Finding:
+def _move_aside(data_dir: Path, path: Path, place: Path) -> Finding:
     target = place / path.relative_to(data_dir)
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.rename(target)
     return Finding("leftovers", True, f"{path.relative_to(data_dir)} was moved to {target}")
 
 
-def _frozen(database: sqlite3.Connection, damage: Damage, now: int) -> list[Finding]:
+def _freeze_damaged(database: sqlite3.Connection, damage: DamagedRow, now: int) -> list[Finding]:
     row = damage.row
     if row.kind != "file" or not database.execute(_FREEZE, (now, now, row.uuid)).rowcount:
         return []
@@ -60,7 +60,7 @@ def _frozen(database: sqlite3.Connection, damage: Damage, now: int) -> list[Find
     return [Finding("content", True, detail, "once its owner has replaced it: docshare admin unfreeze")]
 
 
-def _write_down(place: Path, done: list[Finding]) -> None:
+def _write_report(place: Path, done: list[Finding]) -> None:
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
     report = json.dumps([finding.row() for finding in done], indent=2)
     (place / "report.json").write_text(report + "\n", encoding="utf-8")

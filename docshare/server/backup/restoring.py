@@ -19,84 +19,84 @@ from docshare.server.backup.manifest import (
     MANIFEST,
     NAMES,
     START,
-    BadBackup,
+    InvalidBackup,
     Manifest,
     Member,
-    digest_in,
-    parse,
+    parse_manifest,
+    parse_member_digest,
     parse_start,
 )
-from docshare.server.backup.placing import ASIDE, OLD_NAME, PARTIAL, READY, finish
-from docshare.server.backup.sources import Piece, Source
+from docshare.server.backup.placing import ASIDE_NAME_FILE, ASIDE_PREFIX, PARTIAL, READY, finish_restore
+from docshare.server.backup.sources import MemberStream, Source
 from docshare.server.store.migrations import STEPS
 
 _INCOMING = "incoming"  # the members as they come, below PARTIAL
 # A sign-in, or a token of an app, that was ended after the backup must not live again; people and apps sign
 # in again.
-_SIGN_INS = ("login_links", "web_sessions", "oauth_tokens", "oauth_codes")
+_SIGN_IN_TABLES = ("login_links", "web_sessions", "oauth_tokens", "oauth_codes")
 # So far on go the ids of streams: clients keep the last id they saw, and would miss events that got lower
 # ones.
-_JUMP = 1_000_000_000
-_STREAMS = ("view_rows", "download_rows", "gate_rows", "activity_rows", "session_rows", "deliveries")
-_HOLD = (
+_SEQUENCE_JUMP = 1_000_000_000
+_SEQUENCE_TABLES = ("view_rows", "download_rows", "gate_rows", "activity_rows", "session_rows", "deliveries")
+_HOLD_BACK = (
     "UPDATE deliveries SET next_at = NULL, claimed_at = NULL, abandoned_at = ?1 WHERE next_at IS NOT NULL",
     "UPDATE mails SET next_at = NULL, gathers_until = NULL, failed_at = ?1, error = 'held back by a restore' "
     "WHERE next_at IS NOT NULL",
 )
 
 
-class NoRoom(Exception):
+class NotEnoughSpace(Exception):
     """The disk is too small for what would be restored."""
 
 
 @dataclass(frozen=True)
-class Verified:
+class VerifiedBackup:
     """A backup that is whole. ``sha256`` of its manifest."""
 
     manifest: Manifest
     sha256: str
 
 
-def verify(source: Source, scratch: Path, progress: Callable[[int, int], None]) -> Verified:
+def verify(source: Source, scratch: Path, progress: Callable[[int, int], None]) -> VerifiedBackup:
     """Read all of a backup and keep nothing: is it whole?
 
     Parameters: ``scratch`` an empty directory for its database; ``progress`` as for ``making.make``. Raises BadBackup,
     NoRoom, OSError.
     """
-    return _Reception(scratch, progress, keep_blobs=False).take(source)
+    return _BackupReader(scratch, progress, keep_blobs=False).take(source)
 
 
 def restore(
     source: Source, data_dir: Path, *, now: int, hold: bool, expected: str = "", progress: Callable[[int, int], None]
-) -> tuple[Verified, Path | None]:
+) -> tuple[VerifiedBackup, Path | None]:
     """Put a backup in place of what is in ``data_dir``, whose lock the caller holds.
 
     Parameters: ``hold`` whether deliveries and mails that were waiting stay unsent; ``expected`` the SHA-256 that the
     manifest must have. Returns what was restored and where the old instance went. Raises as ``verify``; nothing is
     changed then.
     """
-    finish(data_dir)
+    finish_restore(data_dir)
     partial = data_dir / PARTIAL
     (partial / _INCOMING).mkdir(mode=0o700, parents=True)
     try:
-        verified = _Reception(partial / _INCOMING, progress, keep_blobs=True).take(source)
+        verified = _BackupReader(partial / _INCOMING, progress, keep_blobs=True).take(source)
         if expected not in ("", verified.sha256):
-            raise BadBackup(f"it is another backup: its manifest has the SHA-256 {verified.sha256}")
-        _build(partial, verified.manifest)
-        _make_fit(partial / DATABASE, now, hold=hold)
+            raise InvalidBackup(f"it is another backup: its manifest has the SHA-256 {verified.sha256}")
+        _build_instance(partial, verified.manifest)
+        _prepare_database(partial / DATABASE, now, hold=hold)
         stamp = format_instant(now).replace("-", "").replace(":", "").replace(".", "")
-        (partial / OLD_NAME).write_text(f"{ASIDE}{stamp}", encoding="ascii")
-        durable.give_to_owner(data_dir, partial, *partial.rglob("*"))
-        durable.settle(partial)
+        (partial / ASIDE_NAME_FILE).write_text(f"{ASIDE_PREFIX}{stamp}", encoding="ascii")
+        durable.chown_to_owner(data_dir, partial, *partial.rglob("*"))
+        durable.sync_tree(partial)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
     partial.rename(data_dir / READY)
-    durable.settle_names(data_dir)
-    return verified, finish(data_dir)
+    durable.sync_directory(data_dir)
+    return verified, finish_restore(data_dir)
 
 
-class _Reception:
+class _BackupReader:
     """Takes the members of a backup into ``folder``, under flat names, and holds them against its manifest."""
 
     def __init__(self, folder: Path, progress: Callable[[int, int], None], *, keep_blobs: bool) -> None:
@@ -108,47 +108,47 @@ class _Reception:
         self._done = 0
         self._members: dict[str, Member] = {}
 
-    def take(self, source: Source) -> Verified:
+    def take(self, source: Source) -> VerifiedBackup:
         try:
             pieces = source.pieces()
             self._begin(next(pieces, None))
             manifest, digest = self._all(pieces)
         except (EOFError, zlib.error, gzip.BadGzipFile):
-            raise BadBackup("it is compressed and damaged") from None
+            raise InvalidBackup("it is compressed and damaged") from None
         self._compare(manifest)
-        _require_sound(self._folder / manifest.files[DATABASE].path, manifest)
-        return Verified(manifest, digest)
+        _require_valid_database(self._folder / manifest.files[DATABASE].path, manifest)
+        return VerifiedBackup(manifest, digest)
 
-    def _begin(self, first: Piece | None) -> None:
+    def _begin(self, first: MemberStream | None) -> None:
         if first is None or first.path != START:
-            raise BadBackup("it is no backup of docshare")
+            raise InvalidBackup("it is no backup of docshare")
         self._limit = parse_start(first.source.read(first.size))
         room = shutil.disk_usage(self._folder).free
         if self._keep_blobs and self._limit > room:
-            raise NoRoom(f"{self._limit} bytes are to be restored and {room} are free")
+            raise NotEnoughSpace(f"{self._limit} bytes are to be restored and {room} are free")
 
-    def _all(self, pieces: Iterator[Piece]) -> tuple[Manifest, str]:
+    def _all(self, pieces: Iterator[MemberStream]) -> tuple[Manifest, str]:
         for piece in pieces:
             if piece.path == MANIFEST:
                 data = piece.source.read(piece.size)
                 if next(pieces, None) is not None:
-                    raise BadBackup("it goes on after its manifest")
-                return parse(data), hashlib.sha256(data).hexdigest()
+                    raise InvalidBackup("it goes on after its manifest")
+                return parse_manifest(data), hashlib.sha256(data).hexdigest()
             self._got += piece.size
             if self._got > self._limit:
-                raise BadBackup("more comes than it says")
+                raise InvalidBackup("more comes than it says")
             self._one(piece)
-        raise BadBackup("it ends before its manifest: it is not whole")
+        raise InvalidBackup("it ends before its manifest: it is not whole")
 
-    def _one(self, piece: Piece) -> None:
-        promised = digest_in(piece.path)
-        blocks = durable.blocks(piece.source, piece.size)
+    def _one(self, piece: MemberStream) -> None:
+        promised = parse_member_digest(piece.path)
+        blocks = durable.read_blocks(piece.source, piece.size)
         if promised is None or self._keep_blobs:
-            digest = durable.write(blocks, self._folder / _flat(piece.path), self._tell)
+            digest = durable.write_file(blocks, self._folder / _flat_name(piece.path), self._tell)
         else:
-            digest = _digest(blocks, self._tell)
+            digest = _hash_blocks(blocks, self._tell)
         if promised not in (None, digest):
-            raise BadBackup(f"{piece.path} is damaged")
+            raise InvalidBackup(f"{piece.path} is damaged")
         self._members[piece.path] = Member(piece.path, piece.size, digest)
 
     def _tell(self, count: int) -> None:
@@ -159,14 +159,14 @@ class _Reception:
         for member in manifest.members():
             found = self._members.pop(member.path, None)
             if found is None:
-                raise BadBackup(f"{member.path} is missing")
+                raise InvalidBackup(f"{member.path} is missing")
             if found != member:
-                raise BadBackup(f"{member.path} is damaged")
+                raise InvalidBackup(f"{member.path} is damaged")
         if self._members:
-            raise BadBackup(f"its manifest does not name {next(iter(self._members))}")
+            raise InvalidBackup(f"its manifest does not name {next(iter(self._members))}")
 
 
-def _digest(blocks: Iterable[bytes], progress: Progress) -> str:
+def _hash_blocks(blocks: Iterable[bytes], progress: Progress) -> str:
     digest = hashlib.sha256()
     for block in blocks:
         digest.update(block)
@@ -174,37 +174,39 @@ def _digest(blocks: Iterable[bytes], progress: Progress) -> str:
     return digest.hexdigest()
 
 
-def _flat(path: str) -> str:
+def _flat_name(path: str) -> str:
     return path.rsplit("/", 1)[-1]
 
 
-def _require_sound(database: Path, manifest: Manifest) -> None:
+def _require_valid_database(database: Path, manifest: Manifest) -> None:
     """Raise BadBackup unless the database can be used, and every row has its bytes."""
     try:
-        with reading.opened(database, still=True) as connection:
-            step = reading.schema(connection)
+        with reading.open_database(database, still=True) as connection:
+            step = reading.schema_step(connection)
             if step > len(STEPS):
-                raise BadBackup(f"its database version {step} is newer than this docshare ({len(STEPS)}); upgrade it")
+                raise InvalidBackup(
+                    f"its database version {step} is newer than this docshare ({len(STEPS)}); upgrade it"
+                )
             (verdict,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
             if verdict != "ok":
-                raise BadBackup(f"its database is damaged: {verdict}")
+                raise InvalidBackup(f"its database is damaged: {verdict}")
             if step != manifest.schema:
-                raise BadBackup(f"its database is at version {step}, and its {MANIFEST} says {manifest.schema}")
+                raise InvalidBackup(f"its database is at version {step}, and its {MANIFEST} says {manifest.schema}")
             keys = manifest.keys()
-            for row in reading.rows(connection):
+            for row in reading.list_rows(connection):
                 found = keys.get(row.blob)
                 if row.blob not in manifest.damaged and (found is None or found != (row.sha256 or found)):
-                    raise BadBackup(f"the bytes of the {row.kind} {row.uuid} are not in it")
+                    raise InvalidBackup(f"the bytes of the {row.kind} {row.uuid} are not in it")
     except sqlite3.Error as error:
-        raise BadBackup(f"its database is damaged: {error}") from None
+        raise InvalidBackup(f"its database is damaged: {error}") from None
 
 
-def _build(partial: Path, manifest: Manifest) -> None:
+def _build_instance(partial: Path, manifest: Manifest) -> None:
     """The instance out of what came in: names as a server knows them, each blob under each of its keys."""
     incoming = partial / _INCOMING
     for name in NAMES:
         if name in manifest.files:
-            (incoming / _flat(manifest.files[name].path)).rename(partial / name)
+            (incoming / _flat_name(manifest.files[name].path)).rename(partial / name)
     for folder in ("tmp", "cache", "blobs"):
         (partial / folder).mkdir(mode=0o700)
     for digest, content in manifest.blobs.items():
@@ -215,17 +217,17 @@ def _build(partial: Path, manifest: Manifest) -> None:
     shutil.rmtree(incoming)
 
 
-def _make_fit(database: Path, now: int, *, hold: bool) -> None:
+def _prepare_database(database: Path, now: int, *, hold: bool) -> None:
     """Change in the restored database what must not be as it was then."""
     with closing(sqlite3.connect(database, isolation_level=None)) as connection:
         connection.execute("PRAGMA secure_delete = ON")
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
         connection.execute("BEGIN IMMEDIATE")
-        for table in tables.intersection(_SIGN_INS):
+        for table in tables.intersection(_SIGN_IN_TABLES):
             connection.execute(f"DELETE FROM {table}")  # noqa: S608 - a name from above
-        for table in _STREAMS:
-            connection.execute("UPDATE sqlite_sequence SET seq = seq + ? WHERE name = ?", (_JUMP, table))
+        for table in _SEQUENCE_TABLES:
+            connection.execute("UPDATE sqlite_sequence SET seq = seq + ? WHERE name = ?", (_SEQUENCE_JUMP, table))
         if hold and tables.issuperset({"deliveries", "mails"}):
-            for statement in _HOLD:
+            for statement in _HOLD_BACK:
                 connection.execute(statement, (now,))
         connection.execute("COMMIT")

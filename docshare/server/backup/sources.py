@@ -12,17 +12,24 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol, cast
 
 from docshare.server.backup import durable
-from docshare.server.backup.manifest import MANIFEST, START, BadBackup, digest_in, parse, start
+from docshare.server.backup.manifest import (
+    MANIFEST,
+    START,
+    InvalidBackup,
+    build_start,
+    parse_manifest,
+    parse_member_digest,
+)
 
-_BLOCK = 512
-_GZIP = b"\x1f\x8b"
-_ZSTD = b"\x28\xb5\x2f\xfd"
+_BLOCK_BYTES = 512
+_GZIP_MAGIC = b"\x1f\x8b"
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _ZSTD_WINDOW = 1 << 27  # bytes; as much memory as the zstd program itself gives to an archive of a stranger
 _START_BYTES = 4096
 _MANIFEST_BYTES = 1 << 30  # some million blobs
 
 
-class Piece(NamedTuple):
+class MemberStream(NamedTuple):
     """A member as it is read: ``size`` bytes of ``source`` are its content, to be read before the next piece."""
 
     path: str
@@ -33,7 +40,7 @@ class Piece(NamedTuple):
 class Source(Protocol):
     """Hands over a backup."""
 
-    def pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Iterator[MemberStream]:
         """``backup.json``, the members, the manifest. Raises BadBackup, OSError."""
 
 
@@ -43,29 +50,29 @@ class TarSource:
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
 
-    def pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Iterator[MemberStream]:
         """As ``Source``."""
         seen: set[str] = set()
         while (info := self._next()) is not None:
             if info.name in seen:
-                raise BadBackup(f"it holds {info.name} twice")
+                raise InvalidBackup(f"it holds {info.name} twice")
             seen.add(info.name)
-            yield Piece(info.name, info.size, self._stream)
-            self._read(-info.size % _BLOCK)
-        self._stream.read(_BLOCK)  # the second block of the end, that who writes to a pipe sees it taken
+            yield MemberStream(info.name, info.size, self._stream)
+            self._read(-info.size % _BLOCK_BYTES)
+        self._stream.read(_BLOCK_BYTES)  # the second block of the end, that who writes to a pipe sees it taken
 
     def _next(self) -> tarfile.TarInfo | None:
         """The next head, None at the end of the archive."""
-        head = self._read(_BLOCK)
+        head = self._read(_BLOCK_BYTES)
         if not any(head):
             return None
         try:
             info = tarfile.TarInfo.frombuf(head, "utf-8", "surrogateescape")
         except tarfile.HeaderError:
-            raise BadBackup("it is no tar archive, or a damaged one") from None
+            raise InvalidBackup("it is no tar archive, or a damaged one") from None
         if info.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or info.size < 0:
-            raise BadBackup(f"it holds {info.name!r}, which is no plain file")
-        _require_known(info)
+            raise InvalidBackup(f"it holds {info.name!r}, which is no plain file")
+        _require_known_member(info)
         return info
 
     def _read(self, size: int) -> bytes:
@@ -73,17 +80,17 @@ class TarSource:
         while len(found) < size:
             block = self._stream.read(size - len(found))
             if not block:
-                raise BadBackup("it ends in the middle")
+                raise InvalidBackup("it ends in the middle")
             found += block
         return bytes(found)
 
 
-def _require_known(info: tarfile.TarInfo) -> None:
+def _require_known_member(info: tarfile.TarInfo) -> None:
     limits = {START: _START_BYTES, MANIFEST: _MANIFEST_BYTES}
     if info.name not in limits:
-        digest_in(info.name)
+        parse_member_digest(info.name)
     elif info.size > limits[info.name]:
-        raise BadBackup(f"its {info.name} is too large")
+        raise InvalidBackup(f"its {info.name} is too large")
 
 
 class DirectorySource:
@@ -92,30 +99,30 @@ class DirectorySource:
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Iterator[MemberStream]:
         """As ``Source``."""
         try:
             data = self._bytes(MANIFEST, _MANIFEST_BYTES)
         except FileNotFoundError:
-            raise BadBackup(f"there is no {MANIFEST} in it: it is no backup, or an unfinished one") from None
-        manifest = parse(data)
-        head = start(manifest.size)
-        yield Piece(START, len(head), io.BytesIO(head))
+            raise InvalidBackup(f"there is no {MANIFEST} in it: it is no backup, or an unfinished one") from None
+        manifest = parse_manifest(data)
+        head = build_start(manifest.size)
+        yield MemberStream(START, len(head), io.BytesIO(head))
         for member in manifest.members():
-            digest_in(member.path)
+            parse_member_digest(member.path)
             try:
                 source = self._open(member.path)
             except FileNotFoundError:
-                raise BadBackup(f"{member.path} is missing") from None
+                raise InvalidBackup(f"{member.path} is missing") from None
             with source:
-                yield Piece(member.path, os.fstat(source.fileno()).st_size, source)
-        yield Piece(MANIFEST, len(data), io.BytesIO(data))
+                yield MemberStream(member.path, os.fstat(source.fileno()).st_size, source)
+        yield MemberStream(MANIFEST, len(data), io.BytesIO(data))
 
     def _bytes(self, path: str, limit: int) -> bytes:
         with self._open(path) as source:
             data = source.read(limit + 1)
         if len(data) > limit:
-            raise BadBackup(f"its {path} is too large")
+            raise InvalidBackup(f"its {path} is too large")
         return data
 
     def _open(self, path: str) -> IO[bytes]:
@@ -125,32 +132,32 @@ class DirectorySource:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Source]:
+def open_source(path: Path) -> Iterator[Source]:
     """The backup at ``path``: a directory, a tar archive, or a compressed one. Raises OSError."""
     if path.is_dir():
         yield DirectorySource(path)
         return
-    with path.open("rb") as file, streamed(file) as source:
+    with path.open("rb") as file, open_stream(file) as source:
         yield source
 
 
 @contextmanager
-def streamed(stream: IO[bytes]) -> Iterator[Source]:
+def open_stream(stream: IO[bytes]) -> Iterator[Source]:
     """The archive that comes out of ``stream``, which need not be a file."""
     head = b""
-    while len(head) < len(_ZSTD) and (more := stream.read(len(_ZSTD) - len(head))):  # a pipe may give less
+    while len(head) < len(_ZSTD_MAGIC) and (more := stream.read(len(_ZSTD_MAGIC) - len(head))):  # a pipe may give less
         head += more
-    whole = io.BufferedReader(_Rejoined(head, stream), durable.BLOCK)
-    if head.startswith(_GZIP):
+    whole = io.BufferedReader(_RejoinedStream(head, stream), durable.BLOCK_BYTES)
+    if head.startswith(_GZIP_MAGIC):
         with gzip.GzipFile(fileobj=whole, mode="rb") as plain:
             yield TarSource(cast(IO[bytes], plain))
-    elif head == _ZSTD:
-        yield TarSource(cast(IO[bytes], io.BufferedReader(_Unpacked(whole), durable.BLOCK)))
+    elif head == _ZSTD_MAGIC:
+        yield TarSource(cast(IO[bytes], io.BufferedReader(_ZstdReader(whole), durable.BLOCK_BYTES)))
     else:
         yield TarSource(whole)
 
 
-class _Unpacked(io.RawIOBase):
+class _ZstdReader(io.RawIOBase):
     """What a Zstandard stream holds, all its frames. Raises BadBackup where it is damaged."""
 
     def __init__(self, packed: IO[bytes]) -> None:
@@ -167,10 +174,10 @@ class _Unpacked(io.RawIOBase):
         try:
             return self._plain.readinto(buffer)
         except self._bad:
-            raise BadBackup("it is damaged") from None
+            raise InvalidBackup("it is damaged") from None
 
 
-class _Rejoined(io.RawIOBase):
+class _RejoinedStream(io.RawIOBase):
     """A stream of which ``head`` was read already."""
 
     def __init__(self, head: bytes, rest: IO[bytes]) -> None:

@@ -15,27 +15,27 @@ from waitress.channel import ClientDisconnected, HTTPChannel
 from waitress.task import Task, WSGITask
 
 from docshare.server.http.crowd import Phase
-from docshare.server.http.multipart import FORM, FORM_ERROR
+from docshare.server.http.multipart import FORM_ERROR_KEY, FORM_KEY
 from docshare.server.http.request_parser import RequestParser
-from docshare.server.http.verdicts import Refuse
+from docshare.server.http.verdicts import Refusal
 
 LOGGER = logging.getLogger("docshare.listener")
 LINGER_SECONDS = 2.0
 LINGER_BYTES = 512 * 1024
 """How much more of a refused body is thrown away so that its sender gets to read the answer: closing at once would
 make the kernel send a reset, and that may destroy the answer on its way."""
-TURN_BYTES = 1024 * 1024
+SEND_BYTES_PER_TURN = 1024 * 1024
 """The loop sends no more of one answer before it looks at the other connections."""
-TOO_MUCH_SECONDS = 0.5
+OVERLOAD_DELAY_SECONDS = 0.5
 """An answer 429 or 503 is sent so much later. Its client then asks twice a second at most over one connection, and does
 not take from others the processor time that the answer was meant to save: twelve clients in a loop took most of a core.
 """
-_TOO_MUCH = ("429", "503")
-_HEAD_BYTES = 8 * 1024
+_OVERLOAD_STATUSES = ("429", "503")
+_PARSE_BYTES = 8 * 1024
 """So much is parsed at once of a header block: any number of requests may be pipelined behind it."""
 
 
-class _Marking:
+class _ServerHeadersMixin:
     """Puts the headers of the whole server on an answer, whoever drew it."""
 
     channel: Any
@@ -48,7 +48,7 @@ class _Marking:
         return header
 
 
-class RefusalTask(_Marking, Task):  # type: ignore[misc]  # waitress has no types
+class RefusalTask(_ServerHeadersMixin, Task):  # type: ignore[misc]  # waitress has no types
     """Sends the answer of a request that the application never sees."""
 
     complete = True
@@ -59,10 +59,10 @@ class RefusalTask(_Marking, Task):  # type: ignore[misc]  # waitress has no type
             self.set_close_on_finish()
         error = self.request.error
         # waitress puts an error of its own here when an answer could not be written into a header block.
-        _answer(self, error if isinstance(error, Refuse) else self.request.draw(500, "The server failed."))
+        _send_refusal(self, error if isinstance(error, Refusal) else self.request.draw(500, "The server failed."))
 
 
-class ApplicationTask(_Marking, WSGITask):  # type: ignore[misc]
+class ApplicationTask(_ServerHeadersMixin, WSGITask):  # type: ignore[misc]
     """Runs the application, with the form of an upload in its environment."""
 
     wrote_header: bool
@@ -76,17 +76,17 @@ class ApplicationTask(_Marking, WSGITask):  # type: ignore[misc]
 
     def build_response_header(self) -> bytes:
         """Called once for each answer."""
-        if self.status.startswith(_TOO_MUCH):
-            self.channel.postpone(TOO_MUCH_SECONDS)
+        if self.status.startswith(_OVERLOAD_STATUSES):
+            self.channel.postpone(OVERLOAD_DELAY_SECONDS)
         return super().build_response_header()
 
     def get_environment(self) -> dict[str, Any]:
         """The WSGI environment, with the form or what is wrong with it."""
         environ: dict[str, Any] = super().get_environment()
         if self.request.form is not None:
-            environ[FORM] = self.request.form
+            environ[FORM_KEY] = self.request.form
         if self.request.form_error is not None:
-            environ[FORM_ERROR] = self.request.form_error
+            environ[FORM_ERROR_KEY] = self.request.form_error
         return environ
 
     def execute(self) -> None:
@@ -98,7 +98,7 @@ class ApplicationTask(_Marking, WSGITask):  # type: ignore[misc]
                 super().execute()
             else:
                 self.complete = True
-                _answer(self, self.request.error)
+                _send_refusal(self, self.request.error)
         except ClientDisconnected:
             self.close_on_finish = True
         except Exception as error:  # noqa: BLE001 - the sender learns of it, and the log says why
@@ -107,7 +107,7 @@ class ApplicationTask(_Marking, WSGITask):  # type: ignore[misc]
                 self.complete = True
                 self.response_headers.clear()
                 self.set_close_on_finish()
-                _answer(self, failure)
+                _send_refusal(self, failure)
             self.close_on_finish = True
 
     def write(self, data: bytes) -> None:
@@ -124,7 +124,7 @@ class ApplicationTask(_Marking, WSGITask):  # type: ignore[misc]
             self.channel.write_soon(b"")
 
 
-def _answer(task: Task, refuse: Refuse) -> None:
+def _send_refusal(task: Task, refuse: Refusal) -> None:
     # The path stays out of the log: it may hold link ids.
     request_id = next((value for name, value in refuse.headers if name == "X-Request-Id"), None)
     facts = {"method": task.request.command or None, "status": refuse.status, "request": request_id}
@@ -280,7 +280,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
     def advance(self) -> None:
         """Do in the loop what can be done without new bytes: send, close, and take up what was pipelined."""
         if self._fileno is not None and self.writable():
-            self._room = TURN_BYTES
+            self._room = SEND_BYTES_PER_TURN
             self.handle_write()
             self._room = None
         if self._behind and self._fileno is not None and self._may_parse():
@@ -314,7 +314,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
                 return False
             while data and not self.requests:
                 request = self.request = self.request or self.parser_class(self.adj)
-                used = request.received(data if request.headers_finished else data[:_HEAD_BYTES])
+                used = request.received(data if request.headers_finished else data[:_PARSE_BYTES])
                 if request.expect_continue and request.headers_finished and not self.sent_continue:
                     self.send_continue()
                 if request.completed:

@@ -12,17 +12,21 @@ import re
 from functools import lru_cache
 from typing import BinaryIO
 
-LEAST = 1024
+MIN_BYTES = 1024
 """Bytes; a smaller answer fits into one packet as it is."""
-_LEVEL, _BEST = 4, 9
-_LONGEST = 256  # characters of a header that is looked at; browsers send 30
-_WEIGHT = re.compile(r"\s*(?:;\s*q=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?))?\s*", re.ASCII)
+_FAST_LEVEL, _BEST_LEVEL = 4, 9
+_MAX_HEADER_CHARS = 256  # characters of a header that is looked at; browsers send 30
+_QUALITY = re.compile(r"\s*(?:;\s*q=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?))?\s*", re.ASCII)
 
 
-def takes_gzip(accept_encoding: str | None) -> bool:
+def accepts_gzip(accept_encoding: str | None) -> bool:
     """Return whether a client that sends this ``Accept-Encoding`` accepts gzip and does not prefer the plain answer
     (RFC 9110, 12.5.3)."""
-    return bool(accept_encoding) and len(accept_encoding or "") <= _LONGEST and _prefers_gzip(accept_encoding or "")
+    return (
+        bool(accept_encoding)
+        and len(accept_encoding or "") <= _MAX_HEADER_CHARS
+        and _prefers_gzip(accept_encoding or "")
+    )
 
 
 @lru_cache(maxsize=256)
@@ -30,7 +34,7 @@ def _prefers_gzip(accept_encoding: str) -> bool:
     weights: dict[str, float] = {}
     for item in accept_encoding.lower().split(","):
         coding, separator, parameters = item.partition(";")
-        weight = _WEIGHT.fullmatch(separator + parameters)
+        weight = _QUALITY.fullmatch(separator + parameters)
         if weight is not None:
             weights[coding.strip()] = float(weight[1] or 1)
     wanted = weights.get("gzip", weights.get("x-gzip", weights.get("*", 0)))
@@ -39,14 +43,14 @@ def _prefers_gzip(accept_encoding: str) -> bool:
 
 def open_gzip(target: BinaryIO) -> gzip.GzipFile:
     """Open a file that compresses into ``target`` what is written into it; the caller closes both."""
-    return gzip.GzipFile("", "wb", _LEVEL, target, mtime=0)
+    return gzip.GzipFile("", "wb", _FAST_LEVEL, target, mtime=0)
 
 
-def pack(body: bytes) -> bytes:
+def compress_fast(body: bytes) -> bytes:
     """Return ``body`` compressed quickly."""
-    return gzip.compress(body, _LEVEL, mtime=0)
+    return gzip.compress(body, _FAST_LEVEL, mtime=0)
 
 
-def pack_well(body: bytes) -> bytes:
+def compress_best(body: bytes) -> bytes:
     """Return ``body`` compressed as well as possible, for what is compressed once and sent often."""
-    return gzip.compress(body, _BEST, mtime=0)
+    return gzip.compress(body, _BEST_LEVEL, mtime=0)

@@ -6,16 +6,16 @@ from enum import IntEnum
 from ipaddress import IPv6Address
 from typing import Any, Protocol
 
-FAIR_SHARE = 4
+SHARE_DIVISOR = 4
 """One address may hold one of so many connections. An office of 80 behind one address needs a few hundred, and its
 idle ones make room for its own newcomers."""
-LEAST_SHARE = 16
-STEP_BYTES = 16 * 1024
+MIN_SHARE = 16
+MIN_PROGRESS_BYTES = 16 * 1024
 """A body or an answer that moves on by less than this within the idle time is given up: about 140 bytes a second."""
 CHURN_SECONDS = 1.0
 """An address that replaces all its connections faster than this is not let in: accepting costs more than refusing."""
 _GRACE_SECONDS = 2.0
-_MOST_LOOKED_AT = 8
+_MAX_CANDIDATES = 8
 
 
 class Phase(IntEnum):
@@ -28,7 +28,7 @@ class Phase(IntEnum):
     RUNNING = 4  # the application is at work
 
 
-_ORDER = (
+_EVICTION_ORDER = (
     (Phase.IDLE, 0.0),
     (Phase.WAITING, _GRACE_SECONDS),
     (Phase.LINGERING, 0.0),
@@ -40,7 +40,7 @@ _ORDER = (
 in gets the time to send its request, and one under way the time for its next step, as long as there are others."""
 
 
-class Member(Protocol):
+class TrackedConnection(Protocol):
     """A connection. ``peer`` is the address of the other end; the rest belongs to the Crowd."""
 
     peer: str
@@ -57,18 +57,18 @@ class Member(Protocol):
         """Close the connection; the crowd forgets it."""
 
 
-class _Queues:
+class _PhaseQueues:
     """Connections of everybody or of one address, by phase, the longest in it first."""
 
     def __init__(self) -> None:
         self.size = 0
-        self.by_phase = tuple(OrderedDict[Member, None]() for _ in Phase)
+        self.by_phase = tuple(OrderedDict[TrackedConnection, None]() for _ in Phase)
 
-    def first(self, phase: Phase) -> Member | None:
+    def first(self, phase: Phase) -> TrackedConnection | None:
         return next(iter(self.by_phase[phase]), None)
 
 
-class Crowd:
+class ConnectionLimiter:
     """All connections of a server, at most ``limit``.
 
     ``share`` is how many of them one address may hold, unless ``is_exempt(address)``. ``clock`` gives monotonic
@@ -84,12 +84,12 @@ class Crowd:
         is_exempt: Callable[[str], bool],
     ) -> None:
         self.limit = limit
-        self.share = max(LEAST_SHARE, limit // FAIR_SHARE)
+        self.share = max(MIN_SHARE, limit // SHARE_DIVISOR)
         self.clock = clock
         self._seconds = seconds
         self._is_exempt = is_exempt
-        self._all = _Queues()
-        self._of: dict[str, _Queues] = {}
+        self._all = _PhaseQueues()
+        self._of: dict[str, _PhaseQueues] = {}
         self.closed = 0
         self.refused = 0
 
@@ -98,7 +98,7 @@ class Crowd:
 
     def admit(self, peer: str) -> bool:
         """Whether another connection from ``peer`` may come in, after making room for it if there is none."""
-        own = self._of.get(network_of(peer))
+        own = self._of.get(network_key(peer))
         if own is not None and own.size >= self.share and not self._is_exempt(peer):
             admitted = self._spare(own, at_least=CHURN_SECONDS)
         else:
@@ -110,15 +110,15 @@ class Crowd:
         """Close the connection that is missed least; returns whether there was one."""
         return self._spare(self._all)
 
-    def add(self, member: Member) -> None:
+    def add(self, member: TrackedConnection) -> None:
         """A connection has been accepted."""
-        member.network = network_of(member.peer)
+        member.network = network_key(member.peer)
         member.phase, member.turns, member.since, member.passed = Phase.WAITING, 0, self.clock(), 0
-        for queues in (self._all, self._of.setdefault(member.network, _Queues())):
+        for queues in (self._all, self._of.setdefault(member.network, _PhaseQueues())):
             queues.size += 1
             queues.by_phase[Phase.WAITING][member] = None
 
-    def remove(self, member: Member) -> None:
+    def remove(self, member: TrackedConnection) -> None:
         """A connection is closed."""
         own = self._of[member.network]
         for queues in (self._all, own):
@@ -127,10 +127,10 @@ class Crowd:
         if not own.size:
             del self._of[member.network]
 
-    def update(self, member: Member, phase: Phase, turns: int) -> None:
+    def update(self, member: TrackedConnection, phase: Phase, turns: int) -> None:
         """``member`` is in ``phase`` now, with its request number ``turns``."""
         if phase is member.phase and turns == member.turns:
-            if phase is Phase.MOVING and member.delivered() - member.passed >= STEP_BYTES:
+            if phase is Phase.MOVING and member.delivered() - member.passed >= MIN_PROGRESS_BYTES:
                 self._place(member, phase)
             return
         member.turns = turns
@@ -144,7 +144,7 @@ class Crowd:
                 if not self._has_stepped(member):
                     member.handle_close()
 
-    def _place(self, member: Member, phase: Phase) -> None:
+    def _place(self, member: TrackedConnection, phase: Phase) -> None:
         for queues in (self._all, self._of[member.network]):
             del queues.by_phase[member.phase][member]
             queues.by_phase[phase][member] = None
@@ -152,11 +152,11 @@ class Crowd:
         if phase is Phase.MOVING:
             member.passed = member.delivered()
 
-    def _spare(self, queues: _Queues, at_least: float = 0.0) -> bool:
+    def _spare(self, queues: _PhaseQueues, at_least: float = 0.0) -> bool:
         """Close one of ``queues`` that has been in its phase for ``at_least`` seconds."""
         now = self.clock()
-        for phase, seconds in _ORDER:
-            for _ in range(_MOST_LOOKED_AT):
+        for phase, seconds in _EVICTION_ORDER:
+            for _ in range(_MAX_CANDIDATES):
                 member = queues.first(phase)
                 if member is None or now - member.since < max(seconds, at_least):
                     break
@@ -166,9 +166,9 @@ class Crowd:
                     return True
         return False
 
-    def _has_stepped(self, member: Member) -> bool:
+    def _has_stepped(self, member: TrackedConnection) -> bool:
         """Whether bytes have moved unseen, because the system buffers them; then ``member`` starts afresh."""
-        if member.phase is not Phase.MOVING or member.delivered() - member.passed < STEP_BYTES:
+        if member.phase is not Phase.MOVING or member.delivered() - member.passed < MIN_PROGRESS_BYTES:
             return False
         self._place(member, Phase.MOVING)
         return True
@@ -213,7 +213,7 @@ class FairQueue:
         return self._waiting[network].popleft()
 
 
-def network_of(peer: str) -> str:
+def network_key(peer: str) -> str:
     """What counts as one address: an IPv4 address, or the /64 that an IPv6 network hands to one customer."""
     if ":" not in peer:
         return peer

@@ -14,12 +14,12 @@ from typing import NamedTuple
 from docshare.contract.problems import Problem
 from docshare.server.logs import LOGGER
 
-RETRY_S = 30
+RETRY_AFTER_S = 30
 """Seconds after which a client may try again."""
-_LOG_EVERY_S = 10.0
+_LOG_INTERVAL_S = 10.0
 
 
-class Fault(NamedTuple):
+class HostFault(NamedTuple):
     """``detail`` for everybody; ``hint`` for the operator; ``log`` the line of the log."""
 
     detail: str
@@ -27,71 +27,75 @@ class Fault(NamedTuple):
     log: str
 
 
-_FULL = Fault("The disk of the server is full.", "Free disk space; the server recovers by itself.", "the disk is full")
-_BROKEN = Fault(
+_DISK_FULL = HostFault(
+    "The disk of the server is full.", "Free disk space; the server recovers by itself.", "the disk is full"
+)
+_DISK_ERROR = HostFault(
     "The disk of the server fails.", "Check the disk and the system log of the host.", "the disk reports an error"
 )
-_READ_ONLY = Fault(
+_READ_ONLY = HostFault(
     "The data directory of the server is read-only.",
     "Make the data directory writable for the user that runs the server.",
     "the data directory is read-only",
 )
-_EXHAUSTED = Fault(
+_NO_DESCRIPTORS = HostFault(
     "The server is out of file descriptors.", "Raise the limit of open files.", "the limit of open files is reached"
 )
-_SHUT = Fault(
+_DATABASE_CANNOT_OPEN = HostFault(
     "The server cannot open its database.",
     "Check the limit of open files, and that the data directory is there and writable.",
     "the database cannot be opened",
 )
-_MEMORY = Fault("The server is out of memory.", "Give the server more memory.", "memory is exhausted")
-DAMAGED = Fault(
+_OUT_OF_MEMORY = HostFault("The server is out of memory.", "Give the server more memory.", "memory is exhausted")
+DATABASE_DAMAGED = HostFault(
     "The database of the server is damaged.",
     "Stop the server and run: docshare admin check",
     "the database is damaged; stop the server and run docshare admin check",
 )
-_BUSY = Fault("The database of the server is busy.", "Try again later.", "another process locks the database")
+_DATABASE_BUSY = HostFault(
+    "The database of the server is busy.", "Try again later.", "another process locks the database"
+)
 
 _BY_ERRNO = {
-    errno.ENOSPC: _FULL,
-    errno.EDQUOT: _FULL,
-    errno.EFBIG: _FULL,
-    errno.EIO: _BROKEN,
+    errno.ENOSPC: _DISK_FULL,
+    errno.EDQUOT: _DISK_FULL,
+    errno.EFBIG: _DISK_FULL,
+    errno.EIO: _DISK_ERROR,
     errno.EROFS: _READ_ONLY,
-    errno.EMFILE: _EXHAUSTED,
-    errno.ENFILE: _EXHAUSTED,
-    errno.ENOMEM: _MEMORY,
+    errno.EMFILE: _NO_DESCRIPTORS,
+    errno.ENFILE: _NO_DESCRIPTORS,
+    errno.ENOMEM: _OUT_OF_MEMORY,
 }
 _BY_SQLITE = {
-    sqlite3.SQLITE_FULL: _FULL,
-    sqlite3.SQLITE_IOERR: _BROKEN,
+    sqlite3.SQLITE_FULL: _DISK_FULL,
+    sqlite3.SQLITE_IOERR: _DISK_ERROR,
     sqlite3.SQLITE_READONLY: _READ_ONLY,
-    sqlite3.SQLITE_CANTOPEN: _SHUT,
-    sqlite3.SQLITE_NOMEM: _MEMORY,
-    sqlite3.SQLITE_CORRUPT: DAMAGED,
-    sqlite3.SQLITE_NOTADB: DAMAGED,
-    sqlite3.SQLITE_BUSY: _BUSY,
-    sqlite3.SQLITE_PROTOCOL: _BUSY,
+    sqlite3.SQLITE_CANTOPEN: _DATABASE_CANNOT_OPEN,
+    sqlite3.SQLITE_NOMEM: _OUT_OF_MEMORY,
+    sqlite3.SQLITE_CORRUPT: DATABASE_DAMAGED,
+    sqlite3.SQLITE_NOTADB: DATABASE_DAMAGED,
+    sqlite3.SQLITE_BUSY: _DATABASE_BUSY,
+    sqlite3.SQLITE_PROTOCOL: _DATABASE_BUSY,
 }
-_PRIMARY = 0xFF  # the low byte of an extended result code of SQLite is its primary code
+_PRIMARY_CODE_MASK = 0xFF  # the low byte of an extended result code of SQLite is its primary code
 
 
-def fault_of(error: BaseException) -> Fault | None:
+def find_fault(error: BaseException) -> HostFault | None:
     """Return the fault of the host that ``error`` reports, or None for any other exception."""
     if isinstance(error, MemoryError):
-        return _MEMORY
-    found = _sqlite_code(error)
+        return _OUT_OF_MEMORY
+    found = _find_sqlite_code(error)
     if found is not None:
-        return _BY_SQLITE.get(found & _PRIMARY)
+        return _BY_SQLITE.get(found & _PRIMARY_CODE_MASK)
     return _BY_ERRNO.get(error.errno or 0) if isinstance(error, OSError) else None
 
 
-def as_problem(error: BaseException) -> Problem | None:
+def to_problem(error: BaseException) -> Problem | None:
     """Return the Problem ``unavailable`` for an exception that reports a fault of the host, or None."""
-    fault = fault_of(error)
+    fault = find_fault(error)
     if fault is None:
         return None
-    return Problem("unavailable", fault.detail, hint=fault.hint, headers={"Retry-After": str(RETRY_S)})
+    return Problem("unavailable", fault.detail, hint=fault.hint, headers={"Retry-After": str(RETRY_AFTER_S)})
 
 
 def may_have_committed(error: BaseException) -> bool:
@@ -100,29 +104,29 @@ def may_have_committed(error: BaseException) -> bool:
     A failed ``fsync`` leaves the commit in the log of the database. Bytes that its rows name must stay until the next
     start, which removes them if the rows are gone.
     """
-    found = _sqlite_code(error)
-    return found is not None and found & _PRIMARY == sqlite3.SQLITE_IOERR
+    found = _find_sqlite_code(error)
+    return found is not None and found & _PRIMARY_CODE_MASK == sqlite3.SQLITE_IOERR
 
 
-_logged: dict[str, float] = {}
-_logging = threading.Lock()
+_last_logged: dict[str, float] = {}
+_log_lock = threading.Lock()
 
 
-def log(error: BaseException, message: str, **facts: object) -> None:
+def log_error(error: BaseException, message: str, **facts: object) -> None:
     """Log ``error``: a fault of the host in one line, at most every ten seconds; anything else with its traceback."""
-    fault = fault_of(error)
+    fault = find_fault(error)
     if fault is None:
         LOGGER.error(message, exc_info=error, extra=facts)
         return
     now = time.monotonic()
-    with _logging:
-        if now - _logged.get(fault.log, -_LOG_EVERY_S) < _LOG_EVERY_S:
+    with _log_lock:
+        if now - _last_logged.get(fault.log, -_LOG_INTERVAL_S) < _LOG_INTERVAL_S:
             return
-        _logged[fault.log] = now
+        _last_logged[fault.log] = now
     LOGGER.log(logging.ERROR, f"{message}: {fault.log}", extra=facts)
 
 
-def _sqlite_code(error: BaseException) -> int | None:
+def _find_sqlite_code(error: BaseException) -> int | None:
     """The result code of SQLite. peewee wraps the exception of ``sqlite3``, twice where it connects first, and keeps
     what it wraps as ``orig``."""
     while isinstance(inner := getattr(error, "orig", None), BaseException):

@@ -7,8 +7,8 @@ from concurrent.futures import Executor
 
 from docshare.server.http.multipart import FormParser, ReceivedForm
 
-MOST_WAITING = 2 * 1024 * 1024
-LEAST_WAITING = 512 * 1024
+MAX_PENDING_BYTES = 2 * 1024 * 1024
+RESUME_PENDING_BYTES = 512 * 1024
 """Bytes of one form that wait for the disk: from the most on its connection is not read, until only the least is left.
 In between the loop sleeps, instead of being woken for each block."""
 
@@ -39,7 +39,7 @@ class FormWriter:
                 return
             self._blocks.append(block)
             self._waiting += len(block)
-            self.held_up = self.held_up or self._waiting >= MOST_WAITING
+            self.held_up = self.held_up or self._waiting >= MAX_PENDING_BYTES
             if not self._running:
                 self._running = True
                 self._writer.submit(self._drain)
@@ -89,7 +89,7 @@ class FormWriter:
             if self.error is not None:
                 self._blocks.clear()
                 self._waiting = 0
-            read_on = self.held_up and self._waiting <= LEAST_WAITING
+            read_on = self.held_up and self._waiting <= RESUME_PENDING_BYTES
             self.held_up = self.held_up and not read_on
         if self.error is not None or read_on:
             self._wake(self.error)

@@ -17,11 +17,11 @@ the server far more time than it costs the sender."""
 
 TOKEN_BYTES = frozenset(b"!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 _REQUEST_LINE = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Z]+) ([\x21-\x7e]+) HTTP/(1\.[01])")
-_LONGEST_LINE = 8 * 1024
-_TARGET_OF_ANY = re.compile(rb"[^ \r\n]+ ([\x21-\x7e]+)(?: HTTP/[0-9.]+)?\r?\n")
+_MAX_LINE_BYTES = 8 * 1024
+_LENIENT_REQUEST_LINE = re.compile(rb"[^ \r\n]+ ([\x21-\x7e]+)(?: HTTP/[0-9.]+)?\r?\n")
 _FIELD_LINE = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):([\t\x20-\x7e\x80-\xff]*)")
 _HOST = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z._~-]+)(?::[0-9]{1,5})?")
-_ABSOLUTE = re.compile(rb"https?://[^/?#]+(?=[/?#]|$)", re.IGNORECASE)
+_ABSOLUTE_URL_PREFIX = re.compile(rb"https?://[^/?#]+(?=[/?#]|$)", re.IGNORECASE)
 _CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})(?:;[\t\x20-\x7e\x80-\xff]*)?")
 # More digits than any body has: the number is too large whatever they are.
 _MAX_LENGTH_DIGITS = 18
@@ -54,7 +54,7 @@ class Framing:
     head: bytes
 
 
-def read_framing(block: bytes) -> Framing:
+def parse_framing(block: bytes) -> Framing:
     """Check a header block, its request line and both final line breaks included.
 
     Raises FramingError for anything that is malformed or ambiguous: line folding, bare CR or LF, control characters,
@@ -62,12 +62,12 @@ def read_framing(block: bytes) -> Framing:
     """
     request_line, *lines = block[:-4].split(b"\r\n")
     match = _REQUEST_LINE.fullmatch(request_line)
-    if match is None or not _is_target(match[1], match[2]):
+    if match is None or not _is_valid_target(match[1], match[2]):
         raise FramingError(400, "The request line is malformed.")
     fields: dict[bytes, list[bytes]] = {name: [] for name in _FRAMING_FIELDS}
     clean = [request_line]
     for line in lines:
-        name, value = _field(line)
+        name, value = _parse_field(line)
         clean.append(name + b": " + value)
         if name in fields:
             fields[name].append(value)
@@ -76,32 +76,32 @@ def read_framing(block: bytes) -> Framing:
     version = match[3]
     _check_host(fields[b"host"], version)
     chunked = _is_chunked(fields[b"transfer-encoding"], version)
-    length = _content_length(fields[b"content-length"])
+    length = _parse_content_length(fields[b"content-length"])
     if chunked and length is not None:
         raise FramingError(400, "The request has both Transfer-Encoding and Content-Length.")
     return Framing(length, chunked, b"\r\n".join(clean) + b"\r\n")
 
 
-def target_path(head: bytes) -> str | None:
+def parse_target_path(head: bytes) -> str | None:
     """The decoded path of a header block that may be malformed or incomplete, None if there is none to see, or one too
     long to be worth looking at."""
-    if len(head) > _LONGEST_LINE and b"\r\n" not in head[:_LONGEST_LINE]:
+    if len(head) > _MAX_LINE_BYTES and b"\r\n" not in head[:_MAX_LINE_BYTES]:
         return None
-    match = _TARGET_OF_ANY.match(head)
+    match = _LENIENT_REQUEST_LINE.match(head)
     if match is None:
         return None
-    target = _ABSOLUTE.sub(b"", match[1], count=1)
+    target = _ABSOLUTE_URL_PREFIX.sub(b"", match[1], count=1)
     path = unquote_to_bytes(re.split(rb"[?#]", target, maxsplit=1)[0]).decode("latin-1")
     return "/" + path.lstrip("/")
 
 
-def _is_target(method: bytes, target: bytes) -> bool:
+def _is_valid_target(method: bytes, target: bytes) -> bool:
     if target == b"*":
         return method == b"OPTIONS"
-    return b"#" not in target and (target.startswith(b"/") or _ABSOLUTE.match(target) is not None)
+    return b"#" not in target and (target.startswith(b"/") or _ABSOLUTE_URL_PREFIX.match(target) is not None)
 
 
-def _field(line: bytes) -> tuple[bytes, bytes]:
+def _parse_field(line: bytes) -> tuple[bytes, bytes]:
     match = _FIELD_LINE.fullmatch(line)
     if match is None:
         raise FramingError(400, "A header line is malformed.")
@@ -126,7 +126,7 @@ def _is_chunked(values: list[bytes], version: bytes) -> bool:
     return True
 
 
-def _content_length(values: list[bytes]) -> int | None:
+def _parse_content_length(values: list[bytes]) -> int | None:
     if not values:
         return None
     if len(values) > 1 or not values[0].isdigit():
@@ -237,7 +237,7 @@ class ChunkedBody:
             return -1
         self._trailer += end + 2 - at
         if end > at:
-            _field(data[at:end])
+            _parse_field(data[at:end])
         else:
             self.completed = True
         return end + 2

@@ -13,54 +13,54 @@ from urllib.parse import parse_qs
 import peewee
 from flask import Flask, Response, request
 
-from docshare.server.http.views import client_address, rt, trusted_peer
+from docshare.server.http.views import client_address, current_runtime, is_trusted_proxy
 from docshare.server.logs import LOGGER
 
 PATH = "/healthz"
-_PROBE = "probe"
+_PROBE_PARAMETER = "probe"
 # What proxies like to swallow: without the first keys do not work, without the others caching and resuming do not.
-_WATCHED = ("Authorization", "Cookie", "If-None-Match", "Range")
+_RECORDED_HEADERS = ("Authorization", "Cookie", "If-None-Match", "Range")
 
 
 def register(app: Flask) -> None:
     """Answer health checks."""
-    app.add_url_rule(PATH, "health", _answer, methods=["GET"])
-    app.add_url_rule(PATH, "probe", _take, methods=["POST"])
+    app.add_url_rule(PATH, "health", _report_health, methods=["GET"])
+    app.add_url_rule(PATH, "probe", _receive_probe, methods=["POST"])
 
 
-def probe_in(query: str) -> str:
+def probe_token(query: str) -> str:
     """The token in the query of a probe; empty if there is none."""
-    return parse_qs(query).get(_PROBE, [""])[0]
+    return parse_qs(query).get(_PROBE_PARAMETER, [""])[0]
 
 
-def _answer() -> Response:
-    _note()
-    parts = {"database": _database_answers(), "storage": _storage_answers()}
+def _report_health() -> Response:
+    _record_probe()
+    parts = {"database": _is_database_available(), "storage": _is_storage_writable()}
     healthy = all(parts.values())
     if "details" in request.args:
-        body = {"status": "ok" if healthy else "unavailable", **parts, "confinement": _confinement()}
-        return _answer_with(json.dumps(body), 200 if healthy else 503, "application/json")
-    return _plain(*(("ok\n", 200) if healthy else ("unavailable\n", 503)))
+        body = {"status": "ok" if healthy else "unavailable", **parts, "confinement": _describe_confinement()}
+        return _build_response(json.dumps(body), 200 if healthy else 503, "application/json")
+    return _text_response(*(("ok\n", 200) if healthy else ("unavailable\n", 503)))
 
 
-def _take() -> Response:
+def _receive_probe() -> Response:
     """A body of any size, which nobody reads: that it arrived is what is asked."""
-    return _plain("ok\n", 200) if _note() else _plain("Not found\n", 404)
+    return _text_response("ok\n", 200) if _record_probe() else _text_response("Not found\n", 404)
 
 
-def _note() -> bool:
+def _record_probe() -> bool:
     """Write the request down if it belongs to a probe; says whether it does."""
-    runtime, token = rt(), request.args.get(_PROBE, "")
+    runtime, token = current_runtime(), request.args.get(_PROBE_PARAMETER, "")
     if not runtime.probes.known(token, runtime.clock()):
         return False
     peer = request.remote_addr or ""
     sighting = {
         "method": request.method,
         "peer": peer,
-        "trusted": trusted_peer(runtime, peer),
+        "trusted": is_trusted_proxy(runtime, peer),
         "client": client_address(),
         "size": request.content_length or 0,
-        "arrived": [name for name in _WATCHED if name in request.headers],
+        "arrived": [name for name in _RECORDED_HEADERS if name in request.headers],
         "forwardedFor": request.headers.get("X-Forwarded-For"),
         "host": request.headers.get("Host"),
     }
@@ -68,10 +68,10 @@ def _note() -> bool:
     return True
 
 
-def _confinement() -> dict[str, Any]:
+def _describe_confinement() -> dict[str, Any]:
     """Names of the layers that are active and missing; without them where nothing was measured yet."""
-    found: dict[str, Any] = {"required": rt().confinement.required}
-    layers = rt().confinement.known
+    found: dict[str, Any] = {"required": current_runtime().confinement.required}
+    layers = current_runtime().confinement.known
     if layers is None:
         return found
     missing = list(layers.reasons())
@@ -79,22 +79,22 @@ def _confinement() -> dict[str, Any]:
     return {**found, "active": active, "missing": missing, "landlock": layers.landlock}
 
 
-def _plain(text: str, status: int) -> Response:
-    return _answer_with(text, status, "text/plain; charset=utf-8")
+def _text_response(text: str, status: int) -> Response:
+    return _build_response(text, status, "text/plain; charset=utf-8")
 
 
-def _answer_with(text: str, status: int, content_type: str) -> Response:
+def _build_response(text: str, status: int, content_type: str) -> Response:
     return Response(text, status, headers={"Cache-Control": "no-store"}, content_type=content_type)
 
 
-def _database_answers() -> bool:
+def _is_database_available() -> bool:
     try:
-        return rt().db.row("SELECT 1 FROM sqlite_master") is not None
+        return current_runtime().db.row("SELECT 1 FROM sqlite_master") is not None
     except (peewee.DatabaseError, sqlite3.Error):
         LOGGER.exception("the database does not answer")
         return False
 
 
-def _storage_answers() -> bool:
-    data_dir = rt().config.data_dir
+def _is_storage_writable() -> bool:
+    data_dir = current_runtime().config.data_dir
     return all(os.access(data_dir / name, os.W_OK | os.X_OK) for name in ("blobs", "tmp"))

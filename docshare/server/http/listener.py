@@ -18,29 +18,27 @@ from waitress.task import ThreadedTaskDispatcher
 
 from docshare.contract.plans import GB, MB
 from docshare.server.http.channel import LINGER_SECONDS, Channel
-from docshare.server.http.crowd import Crowd, FairQueue, Phase
+from docshare.server.http.crowd import ConnectionLimiter, FairQueue, Phase
 from docshare.server.http.event_loop import EventLoop
-from docshare.server.http.request_parser import Hooks
-from docshare.server.http.verdicts import Accept, DrawError, Head, Judge, Refuse, Verdict
-from docshare.server.store.blobs import Part
+from docshare.server.http.request_parser import ListenerHooks
+from docshare.server.http.verdicts import Judge, RefusalBuilder
+from docshare.server.store.blobs import PartialFile
 
 LOGGER = logging.getLogger("docshare.listener")
-__all__ = ["Accept", "DrawError", "Head", "Judge", "Refuse", "Server", "Verdict", "make_server"]
-
-MAX_BODY = 2 * GB + 8 * MB
+MAX_BODY_BYTES = 2 * GB + 8 * MB
 """The largest plan's file and what a form puts around it."""
-MAX_HEADERS = 64 * 1024
+MAX_HEADER_BYTES = 64 * 1024
 RECEIVE_BYTES = 256 * 1024
 """One read of a socket; a larger one is not faster, and waitress's default is three times slower."""
-CONNECTIONS = 2000
+MAX_CONNECTIONS = 2000
 _DESCRIPTORS_PER_CONNECTION = 2  # its socket, and perhaps a partial file
-_OTHER_DESCRIPTORS = 512  # the database, documents being read, pipes to workers; where there are few, half of them
+_RESERVED_DESCRIPTORS = 512  # the database, documents being read, pipes to workers; where there are few, half of them
 _BACKLOG = 4096
-_NEWCOMERS_A_TURN = 64
-_MOST_FAILURES = 4
-_EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
-_CHECK_SECONDS = 0.5
-_TELL_SECONDS = 60.0
+_MAX_ACCEPTS_PER_TURN = 64
+_MAX_ACCEPT_FAILURES = 4
+_EXHAUSTED_ERRNOS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+_CHECK_INTERVAL_SECONDS = 0.5
+_LOG_INTERVAL_SECONDS = 60.0
 
 
 class Listener(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
@@ -48,7 +46,9 @@ class Listener(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
 
     channel_class = Channel
 
-    def __init__(self, *arguments: Any, loop: EventLoop, crowd: Crowd, hooks: Hooks, **settings: Any) -> None:
+    def __init__(
+        self, *arguments: Any, loop: EventLoop, crowd: ConnectionLimiter, hooks: ListenerHooks, **settings: Any
+    ) -> None:
         self.loop = loop
         self.crowd = crowd
         self.hooks = hooks
@@ -62,16 +62,16 @@ class Listener(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
         """Take in those who wait, as many as one turn may."""
         failures = 0
         # Few at a time where there is little room: each gets some turns in which its request can arrive.
-        for _ in range(max(1, min(_NEWCOMERS_A_TURN, self.crowd.limit // 8))):
+        for _ in range(max(1, min(_MAX_ACCEPTS_PER_TURN, self.crowd.limit // 8))):
             try:
                 sock, address = self.socket.accept()
             except BlockingIOError:
                 return
             except OSError as error:
-                if error.errno not in _EXHAUSTED:
+                if error.errno not in _EXHAUSTED_ERRNOS:
                     continue  # it has gone already
                 failures += 1
-                if failures > _MOST_FAILURES or not self.crowd.make_room():
+                if failures > _MAX_ACCEPT_FAILURES or not self.crowd.make_room():
                     self.loop.watch(self, 0)  # it would be reported again and again; ``resume`` follows
                     return
                 continue
@@ -127,12 +127,14 @@ class Listener(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
 class Server:
     """Serves one application on all addresses of one host. ``host`` and ``port`` are those really bound."""
 
-    def __init__(self, app: WSGIApplication, adjustments: Adjustments, hooks: Hooks, crowd: Crowd) -> None:
+    def __init__(
+        self, app: WSGIApplication, adjustments: Adjustments, hooks: ListenerHooks, crowd: ConnectionLimiter
+    ) -> None:
         self._hooks = hooks
         self._loop = EventLoop(crowd.clock)
         self.crowd = crowd
         self._check_at = 0.0
-        self._told_at = -_TELL_SECONDS
+        self._told_at = -_LOG_INTERVAL_SECONDS
         self._stop_by: float | None = None
         self._dispatcher = ThreadedTaskDispatcher()
         self._dispatcher.queue = FairQueue()
@@ -174,7 +176,7 @@ class Server:
         """Serve until ``stop`` is called, then finish what runs and return."""
         try:
             while self._stop_by is None:
-                self._turn(_CHECK_SECONDS)
+                self._turn(_CHECK_INTERVAL_SECONDS)
             self._finish(self._stop_by)
         finally:
             self._close()
@@ -193,7 +195,7 @@ class Server:
         now = self.crowd.clock()
         if now < self._check_at:
             return
-        self._check_at = now + _CHECK_SECONDS
+        self._check_at = now + _CHECK_INTERVAL_SECONDS
         self.crowd.close_late()
         for listener in self._listeners:
             listener.resume()
@@ -205,7 +207,7 @@ class Server:
     def _tell(self, now: float) -> None:
         """Log, once in a while, that connections were closed or refused for want of room."""
         closed, refused = self.crowd.closed, self.crowd.refused
-        if (closed or refused) and now - self._told_at >= _TELL_SECONDS:
+        if (closed or refused) and now - self._told_at >= _LOG_INTERVAL_SECONDS:
             self._told_at, self.crowd.closed, self.crowd.refused = now, 0, 0
             facts = {"open": len(self.crowd), "limit": self.crowd.limit, "closed": closed, "refused": refused}
             LOGGER.warning("too many connections", extra=facts)
@@ -245,8 +247,8 @@ def make_server(
     port: int,
     *,
     judge: Judge,
-    parts: Callable[[], Part],
-    draw_error: DrawError,
+    parts: Callable[[], PartialFile],
+    draw_error: RefusalBuilder,
     threads: int = 8,
     ident: str | None = None,
     headers: Sequence[tuple[str, str]] = (),
@@ -273,8 +275,8 @@ def make_server(
         threads=threads,
         ident=ident,
         recv_bytes=RECEIVE_BYTES,
-        max_request_header_size=MAX_HEADERS,
-        max_request_body_size=MAX_BODY,
+        max_request_header_size=MAX_HEADER_BYTES,
+        max_request_body_size=MAX_BODY_BYTES,
         backlog=_BACKLOG,
         log_socket_errors=False,
         # The application knows which proxies the operator trusts; waitress would drop their headers.
@@ -288,18 +290,18 @@ def make_server(
         Phase.LINGERING: LINGER_SECONDS,
         Phase.MOVING: idle_seconds,
     }
-    crowd = Crowd(connections or _connections(), clock, seconds, is_exempt)
-    return Server(app, adjustments, Hooks(judge, parts, draw_error, writer, tuple(headers)), crowd)
+    crowd = ConnectionLimiter(connections or _compute_max_connections(), clock, seconds, is_exempt)
+    return Server(app, adjustments, ListenerHooks(judge, parts, draw_error, writer, tuple(headers)), crowd)
 
 
-def _connections() -> int:
+def _compute_max_connections() -> int:
     """How many connections the process may hold, after asking the system for as many descriptors as that takes.
 
     Without a descriptor to spare nobody could upload, and the loop would try in vain to accept the next connection.
     """
-    wanted = _DESCRIPTORS_PER_CONNECTION * CONNECTIONS + _OTHER_DESCRIPTORS
+    wanted = _DESCRIPTORS_PER_CONNECTION * MAX_CONNECTIONS + _RESERVED_DESCRIPTORS
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     if soft != resource.RLIM_INFINITY and soft < allowed:
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
-    return (allowed - min(_OTHER_DESCRIPTORS, allowed // 2)) // _DESCRIPTORS_PER_CONNECTION
+    return (allowed - min(_RESERVED_DESCRIPTORS, allowed // 2)) // _DESCRIPTORS_PER_CONNECTION

@@ -9,25 +9,25 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import unquote_to_bytes
 
-from docshare.server.store.blobs import Part
+from docshare.server.store.blobs import PartialFile
 
-FORM = "docshare.form"
-FORM_ERROR = "docshare.form_error"
+FORM_KEY = "docshare.form"
+FORM_ERROR_KEY = "docshare.form_error"
 """Where a server that takes forms apart leaves the ReceivedForm, or what is wrong with it, in the WSGI environment."""
 
 MAX_PARTS = 10
 KNOWN_PARTS = frozenset({"file", "kind"})
 """The names that some route asks for."""
-MAX_FIELD = 64 * 1024
-MAX_PART_HEADER = 8 * 1024
-MAX_AROUND = 8 * 1024
+MAX_FIELD_BYTES = 64 * 1024
+MAX_PART_HEADER_BYTES = 8 * 1024
+MAX_OUTSIDE_BYTES = 8 * 1024
 """Largest preamble and largest epilogue in bytes: both are thrown away, so nobody gets to send much of them."""
 
-_MAX_PADDING = 64
+_MAX_PADDING_BYTES = 64
 # RFC 2046 allows 70 characters; a client that builds its boundary from numbers may write a few more now and then.
 _BOUNDARY = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,126}[\x21-\x7e])?")
 _PARAMETER = re.compile(r"""[ \t]*;[ \t]*([!#$%&'*+\-.^_`|~0-9A-Za-z]+)[ \t]*=[ \t]*("(?:[^"\\]|\\.)*"|[^;" \t]*)""")
-_ESCAPED = re.compile(r'\\(["\\])')
+_ESCAPE = re.compile(r'\\(["\\])')
 _HEADER_LINE = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):([^\x00-\x08\x0a-\x1f\x7f]*)")
 _CHARSETS = frozenset({"utf-8", "iso-8859-1", "us-ascii"})
 _IDENTITY_ENCODINGS = frozenset({b"", b"7bit", b"8bit", b"binary"})
@@ -47,7 +47,7 @@ class ReceivedFile:
 
     filename: str
     content_type: str
-    part: Part
+    part: PartialFile
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ class ReceivedForm:
             file.part.discard()
 
 
-def form_boundary(content_type: str) -> bytes:
+def parse_boundary(content_type: str) -> bytes:
     """The boundary that a Content-Type header declares. Raises FormError unless it is a sound multipart/form-data."""
-    media_type, parameters = _parameters(content_type)
+    media_type, parameters = _parse_parameters(content_type)
     if media_type != "multipart/form-data":
         raise FormError("The body must be multipart/form-data.")
     boundary = parameters.get("boundary", "")
@@ -81,7 +81,7 @@ class FormParser:
     bytes, None without limit. Call ``feed`` for each block, then ``finish``; after any exception ``discard``.
     """
 
-    def __init__(self, boundary: bytes, parts: Callable[[], Part], max_file: int | None = None) -> None:
+    def __init__(self, boundary: bytes, parts: Callable[[], PartialFile], max_file: int | None = None) -> None:
         self._delimiter = b"\r\n--" + boundary
         self._parts = parts
         self._max_file = max_file
@@ -90,7 +90,7 @@ class FormParser:
         self._value = bytearray()
         self._skipping = False
         self._count = 0
-        self._part: Part | None = None
+        self._part: PartialFile | None = None
         # The first boundary needs no line break before it; with one of our own every boundary looks the same.
         self._data = b"\r\n"
         self._at = 0
@@ -136,7 +136,7 @@ class FormParser:
         found = self._data.find(self._delimiter, self._at)
         if found >= 0:
             return found, True
-        return _held_back(self._data, self._at, self._delimiter), False
+        return _find_partial_delimiter(self._data, self._at, self._delimiter), False
 
     def _pass(self, end: int, found: bool) -> bool:
         self._at = end
@@ -147,7 +147,7 @@ class FormParser:
 
     def _boundary_line(self) -> bool:
         """Behind a delimiter: ``--`` ends the form, a line break begins a part."""
-        rest = self._data[self._at : self._at + _MAX_PADDING + 2]
+        rest = self._data[self._at : self._at + _MAX_PADDING_BYTES + 2]
         line = rest.lstrip(b" \t")
         padding = len(rest) - len(line)
         if rest.startswith(b"--"):
@@ -159,7 +159,7 @@ class FormParser:
             self._at += padding
             self._state = self._header
             return True
-        if rest == b"-" or (b"\r\n".startswith(line) and padding <= _MAX_PADDING):
+        if rest == b"-" or (b"\r\n".startswith(line) and padding <= _MAX_PADDING_BYTES):
             return False
         raise FormError("A boundary line of the form is malformed.")
 
@@ -167,7 +167,7 @@ class FormParser:
         # The search begins at the line break of the boundary line, so that a part without headers is found too.
         end = self._data.find(b"\r\n\r\n", self._at)
         surely = end if end >= 0 else len(self._data) - 3
-        if surely - self._at - 2 > MAX_PART_HEADER:
+        if surely - self._at - 2 > MAX_PART_HEADER_BYTES:
             raise FormError("The headers of a part are too long.")
         if end < 0:
             return False
@@ -193,12 +193,12 @@ class FormParser:
 
     def _throw_away(self, count: int) -> None:
         self._around += count
-        if self._around > MAX_AROUND:
+        if self._around > MAX_OUTSIDE_BYTES:
             raise FormError("The form has too many bytes outside its parts.")
 
     def _begin_part(self, block: bytes) -> None:
         disposition, content_type = _read_part_header(block)
-        kind, parameters = _parameters(disposition)
+        kind, parameters = _parse_parameters(disposition)
         if kind != "form-data" or "name" not in parameters:
             raise FormError("A part has no name.")
         self._name = parameters["name"]
@@ -210,7 +210,7 @@ class FormParser:
                 raise FormError("Two parts of the form have the same name.")
             self._skipping = True  # parts of other names are ignored
             return
-        filename = _filename(parameters)
+        filename = _decode_filename(parameters)
         if filename is None:
             self._form.fields[self._name] = ""
             return
@@ -221,8 +221,8 @@ class FormParser:
         if self._skipping:
             return
         if self._part is None:
-            if len(self._value) + len(block) > MAX_FIELD:
-                raise FormError(f"A field of the form is longer than {MAX_FIELD} bytes.")
+            if len(self._value) + len(block) > MAX_FIELD_BYTES:
+                raise FormError(f"A field of the form is longer than {MAX_FIELD_BYTES} bytes.")
             self._value += block
             return
         if self._max_file is not None and self._part.size + len(block) > self._max_file:
@@ -242,7 +242,7 @@ class FormParser:
         self._skipping = False
 
 
-def _held_back(data: bytes, start: int, delimiter: bytes) -> int:
+def _find_partial_delimiter(data: bytes, start: int, delimiter: bytes) -> int:
     """Where the end of ``data`` might be the beginning of ``delimiter``; its length if it is not."""
     at = data.find(b"\r", max(start, len(data) - len(delimiter) + 1))
     while at >= 0:
@@ -266,7 +266,7 @@ def _read_part_header(block: bytes) -> tuple[str, str]:
     return disposition, headers.get(b"content-type", b"application/octet-stream").decode("latin-1")
 
 
-def _parameters(value: str) -> tuple[str, dict[str, str]]:
+def _parse_parameters(value: str) -> tuple[str, dict[str, str]]:
     """Split ``kind; name=value; name="value"``; names in lower case, values without quotes."""
     kind = value.partition(";")[0]
     at = len(kind)
@@ -276,14 +276,14 @@ def _parameters(value: str) -> tuple[str, dict[str, str]]:
         if name in parameters:
             raise FormError("A header of the form names a parameter twice.")
         # Only these two are escaped: old browsers send the backslashes of C:\docs\a.pdf as they are.
-        parameters[name] = _ESCAPED.sub(r"\1", text[1:-1]) if text.startswith('"') else text
+        parameters[name] = _ESCAPE.sub(r"\1", text[1:-1]) if text.startswith('"') else text
         at = match.end()
     if value[at:].strip(" \t;"):
         raise FormError("A header of the form cannot be read.")
     return kind.strip(" \t").lower(), parameters
 
 
-def _filename(parameters: dict[str, str]) -> str | None:
+def _decode_filename(parameters: dict[str, str]) -> str | None:
     """The file name of a part, None for a plain field.
 
     RFC 7578 wants UTF-8 in ``filename``; ``filename*`` (RFC 2231 and 8187, without continuations) comes from older

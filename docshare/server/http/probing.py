@@ -13,12 +13,12 @@ from docshare.contract.limits import HOUR, MINUTE
 from docshare.contract.plans import DAY
 
 LIFETIME_MS = 5 * MINUTE
-_MOST = 16  # probes at once
-_SIGHTINGS = 32  # requests of one probe
+_MAX_PROBES = 16  # probes at once
+_MAX_REQUESTS_PER_PROBE = 32  # requests of one probe
 _TOKEN_CHARS = 32
-_MOST_PEERS = 32
+_MAX_PEERS = 32
 # Spelled out: what Python calls private has addresses for documentation too.
-_NEIGHBORS = tuple(
+_PRIVATE_NETWORKS = tuple(
     ipaddress.ip_network(text)
     for text in (
         "127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "100.64.0.0/10",
@@ -39,7 +39,7 @@ class Probes:
         name = token(_TOKEN_CHARS)
         with self._lock:
             self._open = {key: probe for key, probe in self._open.items() if now - probe[0] < LIFETIME_MS}
-            while len(self._open) >= _MOST:
+            while len(self._open) >= _MAX_PROBES:
                 del self._open[next(iter(self._open))]
             self._open[name] = (now, [])
         return name
@@ -53,7 +53,7 @@ class Probes:
         """Write down a request of the probe ``token``; what is too much is dropped."""
         with self._lock:
             _, seen = self._open.get(token, (0, []))
-            if len(seen) < _SIGHTINGS:
+            if len(seen) < _MAX_REQUESTS_PER_PROBE:
                 seen.append(sighting)
 
     def end(self, token: str) -> list[dict[str, Any]]:
@@ -62,7 +62,7 @@ class Probes:
             return self._open.pop(token, (0, []))[1]
 
 
-class Forwarders:
+class UntrustedProxies:
     """The neighbors that send ``X-Forwarded-For`` and are not trusted: each is probably a proxy, and all of its readers
     seem to have one address. Held in memory for a day. Safe to use from many threads; times are ms."""
 
@@ -73,12 +73,12 @@ class Forwarders:
     def note(self, peer: str, now: int) -> bool:
         """Record a request of ``peer``, which is not trusted; returns whether to report it: once an hour for each peer.
         Addresses of the public network are not recorded: any reader can send that header."""
-        if not is_neighbor(peer):
+        if not is_private_address(peer):
             return False
         with self._lock:
             _, reported = self._seen.pop(peer, (now, now - HOUR))
             due = now - reported >= HOUR
-            while len(self._seen) >= _MOST_PEERS:
+            while len(self._seen) >= _MAX_PEERS:
                 del self._seen[next(iter(self._seen))]
             self._seen[peer] = (now, now if due else reported)
         return due
@@ -89,9 +89,9 @@ class Forwarders:
             return sorted(peer for peer, (seen, _) in self._seen.items() if now - seen < DAY)
 
 
-def is_neighbor(peer: str) -> bool:
+def is_private_address(peer: str) -> bool:
     """Return whether ``peer`` is an address of this machine or of a private network."""
-    return is_within(peer, _NEIGHBORS)
+    return is_within(peer, _PRIVATE_NETWORKS)
 
 
 def is_within(peer: str, networks: Iterable[ipaddress.IPv4Network | ipaddress.IPv6Network]) -> bool:

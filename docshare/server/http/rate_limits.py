@@ -33,13 +33,13 @@ class Allowance:
     allowed: bool = True
 
 
-class Limits:
+class RateLimiter:
     """The limiter of one server. ``clock`` gives milliseconds; ``max_keys`` bounds the memory: the key that was
     silent longest is forgotten first."""
 
     def __init__(self, clock: Callable[[], int], max_keys: int = MAX_KEYS) -> None:
         self._clock = clock
-        self._memory = _Memory(clock, max_keys)
+        self._memory = _WindowStorage(clock, max_keys)
         self._windows = MovingWindowRateLimiter(self._memory)
         self._items: dict[tuple[str, int], RateLimitItem] = {}
 
@@ -80,7 +80,7 @@ class Limits:
         return item
 
 
-def untouched(policy: RatePolicy, limit: int) -> Allowance:
+def uncounted_allowance(policy: RatePolicy, limit: int) -> Allowance:
     """The allowance of a caller who cannot be told: nothing was counted."""
     return Allowance(policy, limit, limit, policy.window_ms // SECOND)
 
@@ -90,7 +90,7 @@ def address_key(address: str) -> str:
     return network_prefix(address)
 
 
-class _Memory(Storage, MovingWindowSupport):
+class _WindowStorage(Storage, MovingWindowSupport):
     """Arrival times by key.
 
     The library's own memory storage walks all keys in a thread of its own after every request and never lets go of

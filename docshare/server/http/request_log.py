@@ -5,24 +5,24 @@ import time
 
 from flask import Flask, Response, g, request
 
-from docshare.server.http.views import client_address, notice_forwarding, rt
+from docshare.server.http.views import client_address, current_runtime, report_untrusted_proxy
 from docshare.server.logs import LOGGER
 
-_HEADER = "X-Request-Id"
+_REQUEST_ID_HEADER = "X-Request-Id"
 
 
-def watch(app: Flask) -> None:
+def register_request_log(app: Flask) -> None:
     """Give every request an id and log it once it is answered."""
 
     @app.before_request
     def _begin() -> None:
-        g.request_id = rt().token(16)
+        g.request_id = current_runtime().token(16)
         g.begun = time.monotonic()
-        notice_forwarding()
+        report_untrusted_proxy()
 
     @app.after_request
     def _end(response: Response) -> Response:
-        response.headers[_HEADER] = g.request_id
+        response.headers[_REQUEST_ID_HEADER] = g.request_id
         if LOGGER.isEnabledFor(logging.INFO):
             LOGGER.info(
                 "request",
@@ -34,13 +34,13 @@ def watch(app: Flask) -> None:
                     "ms": round((time.monotonic() - g.begun) * 1000, 1),
                     "request": g.request_id,
                     "client": client_address(),
-                    "account": _account(),
+                    "account": _find_account_uuid(),
                 },
             )
         return response
 
 
-def _account() -> str | None:
+def _find_account_uuid() -> str | None:
     """The UUID of the account whose credential was shown, if any was."""
     caller = getattr(g.get("admission"), "caller", None)
     return None if caller is None else caller.uuid or None

@@ -24,50 +24,50 @@ from docshare.server.http.framing import (
     FixedBody,
     Framing,
     FramingError,
-    read_framing,
-    target_path,
+    parse_framing,
+    parse_target_path,
 )
-from docshare.server.http.multipart import FileTooLargeError, FormError, FormParser, ReceivedForm, form_boundary
-from docshare.server.http.verdicts import Accept, DrawError, Head, Judge, Refuse, Verdict
-from docshare.server.store.blobs import Part
+from docshare.server.http.multipart import FileTooLargeError, FormError, FormParser, ReceivedForm, parse_boundary
+from docshare.server.http.verdicts import Acceptance, Judge, Refusal, RefusalBuilder, RequestHead, Verdict
+from docshare.server.store.blobs import PartialFile
 
 LOGGER = logging.getLogger("docshare.listener")
 
 
-Wake = Callable[["RequestParser", Exception | None], None]
+WakeCallback = Callable[["RequestParser", Exception | None], None]
 
 
 @dataclass(frozen=True)
-class Hooks:
+class ListenerHooks:
     """What the server brings: the ``judge`` of each request, ``parts`` that opens a partial file, ``draw_error``, the
     ``writer``, a thread that may wait for the disk, and ``headers`` that every answer gets."""
 
     judge: Judge
-    parts: Callable[[], Part]
-    draw_error: DrawError
+    parts: Callable[[], PartialFile]
+    draw_error: RefusalBuilder
     writer: Executor
     headers: tuple[tuple[str, str], ...] = ()
 
-    def verdict(self, head: Head) -> Verdict:
+    def verdict(self, head: RequestHead) -> Verdict:
         """The judge's verdict; a judge that fails is a 500, never an open door."""
         try:
             return self.judge(head)
         except Exception as error:  # noqa: BLE001 - the sender learns of it, and the log says why
             return self.fail(error, head.path)
 
-    def fail(self, error: Exception, path: str | None) -> Refuse:
+    def fail(self, error: Exception, path: str | None) -> Refusal:
         """Log ``error`` and return the answer for it: 503 for a fault of the host, else 500."""
-        faults.log(error, "a request failed")
-        problem = faults.as_problem(error)
+        faults.log_error(error, "a request failed")
+        problem = faults.to_problem(error)
         return self.draw(500, path, "The server failed.") if problem is None else self.draw(503, path, problem.detail)
 
-    def draw(self, status: int, path: str | None, detail: str) -> Refuse:
+    def draw(self, status: int, path: str | None, detail: str) -> Refusal:
         """The answer for an error of the listener itself."""
         try:
             return self.draw_error(status, path, detail)
         except Exception:
             LOGGER.exception("an error could not be drawn")
-            return Refuse(status, [("Content-Type", "text/plain; charset=utf-8")], f"{detail}\n".encode())
+            return Refusal(status, [("Content-Type", "text/plain; charset=utf-8")], f"{detail}\n".encode())
 
 
 class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no types
@@ -79,9 +79,9 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
     again, it can be read on or has failed.
     """
 
-    error: Refuse | None
+    error: Refusal | None
 
-    def __init__(self, adj: Any, hooks: Hooks, peer: str, wake: Wake) -> None:
+    def __init__(self, adj: Any, hooks: ListenerHooks, peer: str, wake: WakeCallback) -> None:
         super().__init__(adj)
         self.hooks = hooks
         self.peer = peer
@@ -97,7 +97,7 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
         self._body: FixedBody | ChunkedBody | None = None
         self._writer: FormWriter | None = None
         self._buffer: OverflowableBuffer | None = None
-        self._too_large: Refuse | None = None
+        self._too_large: Refusal | None = None
 
     @property
     def held_up(self) -> bool:
@@ -142,10 +142,10 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
             case ParsingError() | TransferEncodingNotImplemented():
                 self.error = self.draw(400, "The header block is malformed.")
             case OSError():
-                faults.log(error, "a body cannot be stored")
+                faults.log_error(error, "a body cannot be stored")
                 self.error = self.draw(503, "The server cannot store the body now.")
             case _:
-                faults.log(error, "a request cannot be received")
+                faults.log_error(error, "a request cannot be received")
                 self.error = self.draw(500, "The server failed while it received the request.")
 
     def _cut_short(self) -> None:
@@ -155,13 +155,13 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
         self.headers_finished = True
         self.close()
 
-    def draw(self, status: int, detail: str) -> Refuse:
+    def draw(self, status: int, detail: str) -> Refusal:
         """An error answer for the address of this request, as far as that could be read."""
-        return self.hooks.draw(status, target_path(bytes(self._head)), detail)
+        return self.hooks.draw(status, parse_target_path(bytes(self._head)), detail)
 
-    def fail(self, error: Exception) -> Refuse:
+    def fail(self, error: Exception) -> Refusal:
         """Log ``error``, which the application raised, and return the answer for it."""
-        return self.hooks.fail(error, target_path(bytes(self._head)))
+        return self.hooks.fail(error, parse_target_path(bytes(self._head)))
 
     def get_body_stream(self) -> Any:
         """``wsgi.input``: the body, empty if it went into the store."""
@@ -200,12 +200,12 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
 
     def _begin(self, block: bytes) -> None:
         """The header block is complete: check it, have it judged, get ready for the body."""
-        framing = read_framing(block)
+        framing = parse_framing(block)
         self.parse_header(framing.head)
         self.body_rcv = None  # the receivers of this module are used instead
         verdict = self.hooks.verdict(self._for_judge(framing))
         has_body = framing.chunked or bool(framing.content_length)
-        if isinstance(verdict, Refuse):
+        if isinstance(verdict, Refusal):
             self.error = verdict
             if has_body:
                 self._cut_short()
@@ -215,9 +215,9 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
             self.completed = True
             self.expect_continue = False
 
-    def _for_judge(self, framing: Framing) -> Head:
+    def _for_judge(self, framing: Framing) -> RequestHead:
         path: str = self.path
-        return Head(
+        return RequestHead(
             method=self.command,
             # As waitress puts it into PATH_INFO, so that judge and application speak of the same route.
             path="/" + path.lstrip("/") if path.startswith("/") else path,
@@ -228,18 +228,18 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
             query=self.query,
         )
 
-    def _begin_body(self, framing: Framing, accept: Accept) -> None:
+    def _begin_body(self, framing: Framing, accept: Acceptance) -> None:
         limit = min(accept.max_body, self.adj.max_request_body_size)
         self._too_large = accept.on_too_large
         if (framing.content_length or 0) > limit:
             raise BodyTooLargeError
         if accept.intake:
-            boundary = form_boundary(self.headers.get("CONTENT_TYPE", ""))
+            boundary = parse_boundary(self.headers.get("CONTENT_TYPE", ""))
             form = FormParser(boundary, self.hooks.parts, accept.max_file)
             self._writer = FormWriter(form, self.hooks.writer, partial(self._wake, self))
             take = self._writer.feed
         elif accept.discard:
-            take = _throw_away
+            take = _discard_block
         else:
             self._buffer = OverflowableBuffer(self.adj.inbuf_overflow)
             take = self._buffer.append
@@ -256,5 +256,5 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
         return used
 
 
-def _throw_away(block: bytes) -> None:
+def _discard_block(block: bytes) -> None:
     """Takes what the body has counted and nobody keeps."""

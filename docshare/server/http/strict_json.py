@@ -13,25 +13,25 @@ from docshare.contract.problems import Problem
 
 MAX_DEPTH = 32
 _INT64 = range(-(2**63), 2**63)
-_LONGEST_INT = len(str(2**63)) + 1  # digits and sign
-_BAD_TEXT = re.compile("[\x00\ud800-\udfff]")
+_MAX_INT_CHARS = len(str(2**63)) + 1  # digits and sign
+_FORBIDDEN_CHARS = re.compile("[\x00\ud800-\udfff]")
 
 
 def parse_object(raw: bytes, max_bytes: int) -> dict[str, Any]:
     """Read one JSON object from ``raw``. Raises ``bad_request``, ``payload_too_large`` above ``max_bytes``."""
     if len(raw) > max_bytes:
         raise Problem("payload_too_large", f"The body is larger than {max_bytes} bytes.")
-    text = _decoded(raw)
-    value = _loads(text)
+    text = _decode_utf8(raw)
+    value = _parse_json(text)
     if not isinstance(value, dict):
         raise Problem("bad_request", "The body must be a JSON object.")
     # Without an escape no bad character gets past the decoders, and few brackets cannot nest deep.
     if "\\u" in text or text.count("[") + text.count("{") > MAX_DEPTH:
-        _check(value)
+        _check_value(value)
     return value
 
 
-def _decoded(raw: bytes) -> str:
+def _decode_utf8(raw: bytes) -> str:
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
@@ -41,7 +41,7 @@ def _decoded(raw: bytes) -> str:
     return text
 
 
-def _loads(text: str) -> object:
+def _parse_json(text: str) -> object:
     try:
         return _DECODER.decode(text)
     except RecursionError:
@@ -50,46 +50,46 @@ def _loads(text: str) -> object:
         raise Problem("bad_request", f"The body is not JSON: {error.msg} at character {error.pos}.") from None
 
 
-def _check(value: object, depth: int = 1) -> None:
+def _check_value(value: object, depth: int = 1) -> None:
     """Refuse what the parser lets through: depth and text. The parser itself bounds the recursion."""
     if depth > MAX_DEPTH:
         raise _too_deep()
     if isinstance(value, str):
-        if _BAD_TEXT.search(value):
+        if _FORBIDDEN_CHARS.search(value):
             raise Problem("bad_request", "A text in the body holds NUL or half of a surrogate pair.")
     elif isinstance(value, dict):
         for key, inner in value.items():
-            _check(key, depth)
-            _check(inner, depth + isinstance(inner, dict | list))
+            _check_value(key, depth)
+            _check_value(inner, depth + isinstance(inner, dict | list))
     elif isinstance(value, list):
         for inner in value:
-            _check(inner, depth + isinstance(inner, dict | list))
+            _check_value(inner, depth + isinstance(inner, dict | list))
 
 
 def _too_deep() -> Problem:
     return Problem("bad_request", f"The body is nested deeper than {MAX_DEPTH} levels.")
 
 
-def _integer(digits: str) -> int:
+def _parse_integer(digits: str) -> int:
     # Python refuses to read thousands of digits with an error of its own.
-    value = int(digits) if len(digits) <= _LONGEST_INT else 2**64
+    value = int(digits) if len(digits) <= _MAX_INT_CHARS else 2**64
     if value not in _INT64:
         raise Problem("bad_request", "An integer in the body does not fit 64 bits.")
     return value
 
 
-def _number(digits: str) -> float:
+def _parse_float(digits: str) -> float:
     value = float(digits)
     if not math.isfinite(value):
         raise Problem("bad_request", "A number in the body is too large.")
     return value
 
 
-def _constant(word: str) -> None:
+def _reject_constant(word: str) -> None:
     raise Problem("bad_request", f"{word} is not JSON.")
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _require_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         raise Problem("bad_request", "A key stands twice in one object of the body.")
@@ -97,5 +97,8 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _DECODER = json.JSONDecoder(
-    parse_int=_integer, parse_float=_number, parse_constant=_constant, object_pairs_hook=_unique
+    parse_int=_parse_integer,
+    parse_float=_parse_float,
+    parse_constant=_reject_constant,
+    object_pairs_hook=_require_unique_keys,
 )

@@ -12,20 +12,17 @@ from werkzeug.exceptions import ClientDisconnected
 
 from docshare.contract.problems import Problem
 from docshare.server.http.multipart import (
-    FORM,
-    FORM_ERROR,
+    FORM_ERROR_KEY,
+    FORM_KEY,
     FileTooLargeError,
     FormError,
     FormParser,
-    ReceivedFile,
     ReceivedForm,
-    form_boundary,
+    parse_boundary,
 )
-from docshare.server.store.blobs import Part
+from docshare.server.store.blobs import PartialFile
 
-__all__ = ["FORM_OVERHEAD", "IntakeRequest", "ReceivedFile", "ReceivedForm", "received"]
-
-_BLOCK = 256 * 1024
+_BLOCK_BYTES = 256 * 1024
 # Ten fields of 64 kB with headers of 8 kB, and what lies between and around the parts.
 FORM_OVERHEAD = 768 * 1024
 """Bytes that a form may add to the file it carries."""
@@ -37,34 +34,34 @@ class IntakeRequest(Request):
     def close(self) -> None:
         """Called by Flask when the request has been answered or has failed."""
         super().close()
-        form: ReceivedForm | None = self.environ.get(FORM)
+        form: ReceivedForm | None = self.environ.get(FORM_KEY)
         if form is not None:
             form.discard()
 
 
-def received(request: Request, max_file: int | None = None) -> ReceivedForm:
+def read_form(request: Request, max_file: int | None = None) -> ReceivedForm:
     """The form that ``request`` carries; asking twice gives the same one.
 
     Parameters: ``max_file`` the largest file in bytes, None without limit. Raises Problem ``bad_request`` for a body
     that is no sound multipart/form-data, ``payload_too_large`` for a larger file, ``unavailable`` on a full disk.
     """
-    if FORM_ERROR in request.environ:
-        raise Problem("bad_request", request.environ[FORM_ERROR])
-    if FORM not in request.environ:
-        request.environ[FORM] = _read(request, max_file)
-    form: ReceivedForm = request.environ[FORM]
+    if FORM_ERROR_KEY in request.environ:
+        raise Problem("bad_request", request.environ[FORM_ERROR_KEY])
+    if FORM_KEY not in request.environ:
+        request.environ[FORM_KEY] = _parse_form(request, max_file)
+    form: ReceivedForm = request.environ[FORM_KEY]
     if max_file is not None and any(file.part.size > max_file for file in form.files.values()):
         raise _too_large(max_file)
     return form
 
 
-def _read(request: Request, max_file: int | None) -> ReceivedForm:
-    parts: Callable[[], Part] = current_app.extensions["docshare"].blobs.part
+def _parse_form(request: Request, max_file: int | None) -> ReceivedForm:
+    parts: Callable[[], PartialFile] = current_app.extensions["docshare"].blobs.part
     try:
         with ExitStack() as undo:
-            parser = FormParser(form_boundary(request.content_type or ""), parts, max_file)
+            parser = FormParser(parse_boundary(request.content_type or ""), parts, max_file)
             undo.callback(parser.discard)
-            for block in _blocks(request, max_file):
+            for block in _read_blocks(request, max_file):
                 parser.feed(block)
             form = parser.finish()
             undo.pop_all()
@@ -79,12 +76,12 @@ def _read(request: Request, max_file: int | None) -> ReceivedForm:
         raise Problem("unavailable", "The server cannot store the body now.") from error
 
 
-def _blocks(request: Request, max_file: int | None) -> Iterator[bytes]:
+def _read_blocks(request: Request, max_file: int | None) -> Iterator[bytes]:
     """The body, counted: neither a wrong Content-Length nor a body in chunks gets past the limit."""
     room = None if max_file is None else max_file + FORM_OVERHEAD
     if room is not None and (request.content_length or 0) > room:
         raise FileTooLargeError
-    while block := request.stream.read(_BLOCK):
+    while block := request.stream.read(_BLOCK_BYTES):
         if room is not None:
             room -= len(block)
             if room < 0:

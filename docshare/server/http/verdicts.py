@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class Head:
+class RequestHead:
     """One request whose header block is complete and soundly framed; its body has not been read.
 
     ``method`` upper case; ``path`` the ``PATH_INFO`` that the application will see (percent-decoded, Latin-1, one
@@ -24,7 +24,7 @@ class Head:
 
 
 @dataclass(frozen=True)
-class Refuse:
+class Refusal:
     """Answer now, without the application and without reading the body. ``Content-Length`` and ``Date`` are added."""
 
     status: int
@@ -33,7 +33,7 @@ class Refuse:
 
 
 @dataclass(frozen=True)
-class Accept:
+class Acceptance:
     """Read the body and hand the request to the application.
 
     ``max_body``: largest body in bytes, all parts and boundaries included; ``intake``: a ``multipart/form-data`` body
@@ -45,11 +45,11 @@ class Accept:
     max_body: int
     intake: bool = False
     max_file: int | None = None
-    on_too_large: Refuse | None = None
+    on_too_large: Refusal | None = None
     discard: bool = False
 
 
-Verdict = Refuse | Accept
-Judge = Callable[[Head], Verdict]
-DrawError = Callable[[int, str | None, str], Refuse]
+Verdict = Refusal | Acceptance
+Judge = Callable[[RequestHead], Verdict]
+RefusalBuilder = Callable[[int, str | None, str], Refusal]
 """``(status, path or None if it could not be read, one sentence) -> Refuse``: draws the listener's own errors."""

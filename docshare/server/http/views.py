@@ -8,64 +8,64 @@ from flask import Flask, current_app, request
 
 from docshare.server.http.probing import is_within
 from docshare.server.logs import LOGGER
-from docshare.server.outbound.location import country_code
+from docshare.server.outbound.location import parse_country_code
 from docshare.server.runtime import Runtime
 
-_EXTENSION = "docshare"
-_HEALTH = "/healthz"  # docshare doctor makes up such headers there
+_EXTENSION_KEY = "docshare"
+_HEALTH_PATH = "/healthz"  # docshare doctor makes up such headers there
 _HOP_WITH_PORT = re.compile(r"\[([^\]]*)\](?::\d{1,5})?|([\d.]+):\d{1,5}", re.ASCII)
 
 
-def attach(app: Flask, runtime: Runtime) -> None:
+def attach_runtime(app: Flask, runtime: Runtime) -> None:
     """Hang ``runtime`` on the application."""
-    app.extensions[_EXTENSION] = runtime
+    app.extensions[_EXTENSION_KEY] = runtime
 
 
-def rt() -> Runtime:
+def current_runtime() -> Runtime:
     """The runtime of the application that answers this request."""
-    return cast(Runtime, current_app.extensions[_EXTENSION])
+    return cast(Runtime, current_app.extensions[_EXTENSION_KEY])
 
 
 def client_address() -> str:
     """The reader's IP address; ``X-Forwarded-For`` is believed from trusted proxies only."""
-    return forwarded_address(rt(), request.remote_addr or "", request.headers.get("X-Forwarded-For"))
+    return resolve_client_address(current_runtime(), request.remote_addr or "", request.headers.get("X-Forwarded-For"))
 
 
-def notice_forwarding() -> None:
+def report_untrusted_proxy() -> None:
     """Warn of a proxy that is not trusted. Everybody behind it is one address with one budget of unknown links, and a
     single reader who uses that up closes all links for all."""
-    runtime, peer = rt(), request.remote_addr or ""
-    if "X-Forwarded-For" not in request.headers or request.path == _HEALTH or trusted_peer(runtime, peer):
+    runtime, peer = current_runtime(), request.remote_addr or ""
+    if "X-Forwarded-For" not in request.headers or request.path == _HEALTH_PATH or is_trusted_proxy(runtime, peer):
         return
     if runtime.forwarders.note(peer, runtime.clock()):
         LOGGER.warning("proxy not trusted", extra={"peer": peer, "fix": f"DOCSHARE_TRUSTED_PROXIES={peer}"})
 
 
-def trusted_peer(runtime: Runtime, peer: str) -> bool:
+def is_trusted_proxy(runtime: Runtime, peer: str) -> bool:
     """Whether ``peer``, the address at the other end of the socket, is a proxy the operator trusts."""
     return is_within(peer, runtime.config.trusted_proxies)
 
 
-def forwarded_address(runtime: Runtime, peer: str, forwarded: str | None) -> str:
+def resolve_client_address(runtime: Runtime, peer: str, forwarded: str | None) -> str:
     """The first address, from the right, that is not a trusted proxy."""
     for hop in reversed((forwarded or "").split(",")):
-        if not trusted_peer(runtime, peer):
+        if not is_trusted_proxy(runtime, peer):
             break
         try:
-            peer = str(ipaddress.ip_address(_without_port(hop.strip())))
+            peer = str(ipaddress.ip_address(_strip_port(hop.strip())))
         except ValueError:
             break
     return peer
 
 
-def own_page(runtime: Runtime, site: str | None, origin: str | None) -> bool:
+def is_same_origin(runtime: Runtime, site: str | None, origin: str | None) -> bool:
     """Whether a request that changes something came from a page of this server, by the values of its ``Sec-Fetch-Site``
     and ``Origin`` (None: not sent). A client that sends neither is no browser, and holds nobody's cookies by accident.
     """
     return site == "same-origin" if site is not None else origin in (None, runtime.config.base_url)
 
 
-def _without_port(hop: str) -> str:
+def _strip_port(hop: str) -> str:
     """``hop`` may be an address, ``1.2.3.4:5678``, ``[::1]`` or ``[::1]:80``; some proxies write the port."""
     found = _HOP_WITH_PORT.fullmatch(hop)
     return found[1] or found[2] if found else hop
@@ -73,10 +73,10 @@ def _without_port(hop: str) -> str:
 
 def client_country() -> str | None:
     """The reader's country: a trusted proxy's header first, else the operator's database, else unknown."""
-    runtime = rt()
+    runtime = current_runtime()
     header = runtime.config.country_header
-    if header and trusted_peer(runtime, request.remote_addr or ""):
-        code = country_code(request.headers.get(header, "").strip())
+    if header and is_trusted_proxy(runtime, request.remote_addr or ""):
+        code = parse_country_code(request.headers.get(header, "").strip())
         if code is not None:
             return code
     return runtime.locate(client_address())

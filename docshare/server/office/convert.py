@@ -28,7 +28,7 @@ from docshare.server.office.profile import write_profile
 from docshare.server.office.scan import scan_document
 from docshare.server.office.slots import ConversionSlots
 from docshare.server.office.usage import ExcessError
-from docshare.server.store.blobs import Part, remove
+from docshare.server.store.blobs import PartialFile, remove_tree
 
 MISSING_HINT = (
     "Export the document as PDF and upload that. The operator can install LibreOffice and restart the server "
@@ -116,7 +116,7 @@ class OfficeConverter:
                 self._level = self._probe()
             return self._level
 
-    def convert(self, source: Path, kind: str, part: Part, largest: int = _LARGEST_PDF) -> list[str]:
+    def convert(self, source: Path, kind: str, part: PartialFile, largest: int = _LARGEST_PDF) -> list[str]:
         """Write the PDF of the document at ``source`` into ``part``, which is empty. Returns the addresses of linked
         pictures, which were left out.
 
@@ -242,7 +242,7 @@ class OfficeConverter:
             write_profile(home / "profile")
             yield home
         finally:
-            if not remove(home):
+            if not remove_tree(home):
                 _log.warning("a directory of a conversion stays behind until the next start: %s", home.name)
 
 
@@ -276,7 +276,7 @@ def _build_arguments(document: Path, kind: str) -> list[str]:
     ]  # fmt: skip
 
 
-def _copy_result(path: Path, part: Part, largest: int) -> None:
+def _copy_result(path: Path, part: PartialFile, largest: int) -> None:
     """Copy the PDF at ``path``, of at most ``largest`` bytes, into ``part``. Whatever wrote it has read a hostile file:
     only a plain file counts."""
     with contextlib.ExitStack() as stack:

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 ALGORITHMS = ("RS256", "ES256")  # never "none", and nothing that a public key could be misused for as a secret
 TOKEN_CHARS = 8_192
-KEPT_MS = 12 * HOUR  # a key that was withdrawn is forgotten so late, where nothing else makes them be fetched
-AGAIN_MS = MINUTE
+KEYS_LIFETIME_MS = 12 * HOUR  # a key that was withdrawn is forgotten so late, where nothing else makes them be fetched
+REFETCH_INTERVAL_MS = MINUTE
 LEEWAY_S = 30  # clocks differ
 
 _DEADLINE_S = 5.0
-_MOST_BYTES = 256 * 1024
-_RSA_BITS = 2048
+_MAX_KEYS_BYTES = 256 * 1024
+_MIN_RSA_BITS = 2048
 _CURVE = "P-256"
 
 
@@ -34,11 +34,11 @@ class KeysUnreachable(Exception):
     """The keys cannot be fetched now, so nothing can be said of the token."""
 
 
-class Untrusted(Exception):
+class UntrustedToken(Exception):
     """The token is not what it has to be."""
 
 
-class Authority(NamedTuple):
+class TrustedIssuer(NamedTuple):
     """Whose tokens are believed: ``jwks_url`` has the keys; ``issuer`` and ``audience`` must stand in the token."""
 
     jwks_url: str
@@ -46,7 +46,7 @@ class Authority(NamedTuple):
     audience: str
 
 
-class _Known(NamedTuple):
+class _CachedKeys(NamedTuple):
     """``keys`` and when they were fetched, ms; ``tried_at``: when that was last tried."""
 
     keys: "KeySet | None"
@@ -54,16 +54,16 @@ class _Known(NamedTuple):
     tried_at: int
 
 
-class Jwts:
+class TokenVerifier:
     """Checks tokens. Parameters: ``outbound`` fetches keys; ``clock`` gives ms. Safe to use from many threads."""
 
     def __init__(self, outbound: OutboundClient, clock: Callable[[], int]) -> None:
         self._outbound = outbound
         self._clock = clock
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, _CachedKeys] = {}
         self._fetching = threading.Lock()
 
-    def claims(self, token: str, authority: Authority) -> dict[str, Any]:
+    def claims(self, token: str, authority: TrustedIssuer) -> dict[str, Any]:
         """What ``token`` says, once its signature, issuer, audience and times were checked.
 
         Raises Untrusted, and KeysUnreachable when the key it names is not known and cannot be fetched.
@@ -71,7 +71,7 @@ class Jwts:
         from joserfc import jwt
         from joserfc.errors import JoseError
 
-        kid = _key_id(token)
+        kid = _parse_key_id(token)
         try:
             read = jwt.decode(token, self._keys(authority.jwks_url, kid), algorithms=list(ALGORITHMS))
             jwt.JWTClaimsRegistry(
@@ -82,7 +82,7 @@ class Jwts:
                 exp={"essential": True},
             ).validate(read.claims)
         except (JoseError, ValueError, TypeError, RecursionError, OverflowError) as error:
-            raise Untrusted(str(error) or type(error).__name__) from error
+            raise UntrustedToken(str(error) or type(error).__name__) from error
         return read.claims
 
     def published(self, url: str) -> int:
@@ -95,33 +95,33 @@ class Jwts:
     def _keys(self, url: str, kid: str | None) -> "KeySet":
         """The keys at ``url``, fetched again if ``kid`` is not among them. Raises KeysUnreachable, Untrusted."""
         found = self._fresh(url)
-        if found is not None and _has(found, kid):
+        if found is not None and _has_key(found, kid):
             return found
         with self._fetching:
             # Asked again: somebody may have fetched them meanwhile.
             known, now = self._known.get(url), self._clock()
-            if known is None or now - known.tried_at >= AGAIN_MS or now < known.tried_at:
+            if known is None or now - known.tried_at >= REFETCH_INTERVAL_MS or now < known.tried_at:
                 known = self._fetch(url, known, now)
-        if known.keys is None or (known.fetched_at != known.tried_at and not _has(known.keys, kid)):
+        if known.keys is None or (known.fetched_at != known.tried_at and not _has_key(known.keys, kid)):
             raise KeysUnreachable("the signing keys cannot be fetched now")
-        if not _has(known.keys, kid):
-            raise Untrusted("it is signed with a key that is not published")
+        if not _has_key(known.keys, kid):
+            raise UntrustedToken("it is signed with a key that is not published")
         return known.keys
 
     def _fresh(self, url: str) -> "KeySet | None":
         known = self._known.get(url)
-        if known is None or self._clock() - known.fetched_at >= KEPT_MS:
+        if known is None or self._clock() - known.fetched_at >= KEYS_LIFETIME_MS:
             return None
         return known.keys
 
-    def _fetch(self, url: str, before: _Known | None, now: int) -> _Known:
+    def _fetch(self, url: str, before: _CachedKeys | None, now: int) -> _CachedKeys:
         """Fetch the keys; where that fails, those from before stay for as long as they are kept."""
         try:
             keys: KeySet | None = self._fetched(url)
-            known = _Known(keys, now, now)
+            known = _CachedKeys(keys, now, now)
         except (OutboundError, ValueError, OSError, RecursionError):
-            kept = before if before is not None and now - before.fetched_at < KEPT_MS else None
-            known = _Known(kept.keys if kept else None, kept.fetched_at if kept else -1, now)
+            kept = before if before is not None and now - before.fetched_at < KEYS_LIFETIME_MS else None
+            known = _CachedKeys(kept.keys if kept else None, kept.fetched_at if kept else -1, now)
         self._known[url] = known
         return known
 
@@ -131,11 +131,11 @@ class Jwts:
         with self._outbound.exchange(request, is_operator_allowed, deadline_s=_DEADLINE_S) as answer:
             if answer.status != 200:
                 raise OutboundError(f"answered with status {answer.status}")
-            body = b"".join(answer.blocks(_MOST_BYTES))
-        return _key_set(json.loads(body))
+            body = b"".join(answer.blocks(_MAX_KEYS_BYTES))
+        return _parse_key_set(json.loads(body))
 
 
-def _key_set(document: Any) -> "KeySet":
+def _parse_key_set(document: Any) -> "KeySet":
     """The keys of a JWK set that can have signed a token. Raises ValueError when there are none."""
     from joserfc.errors import JoseError
     from joserfc.jwk import ECKey, KeySet, OctKey, OKPKey, RSAKey
@@ -146,7 +146,7 @@ def _key_set(document: Any) -> "KeySet":
         if not isinstance(row, dict) or row.get("use", "sig") != "sig":
             continue
         try:
-            if row.get("kty") == "RSA" and _is_long(row.get("n")):
+            if row.get("kty") == "RSA" and _is_strong_modulus(row.get("n")):
                 keys.append(RSAKey.import_key(row))
             elif row.get("kty") == "EC" and row.get("crv") == _CURVE:
                 keys.append(ECKey.import_key(row))
@@ -157,30 +157,30 @@ def _key_set(document: Any) -> "KeySet":
     return KeySet(keys)
 
 
-def _is_long(modulus: object) -> bool:
+def _is_strong_modulus(modulus: object) -> bool:
     """Whether an RSA key with this ``modulus`` (base64) cannot be broken by trying."""
     from joserfc.util import urlsafe_b64decode
 
-    return isinstance(modulus, str) and len(urlsafe_b64decode(modulus.encode()).lstrip(b"\0")) * 8 >= _RSA_BITS
+    return isinstance(modulus, str) and len(urlsafe_b64decode(modulus.encode()).lstrip(b"\0")) * 8 >= _MIN_RSA_BITS
 
 
-def _has(keys: "KeySet", kid: str | None) -> bool:
+def _has_key(keys: "KeySet", kid: str | None) -> bool:
     """Whether the key ``kid`` is among ``keys``; a token that names none can only be meant for the only one."""
     return len(keys.keys) == 1 if kid is None else any(key.kid == kid for key in keys.keys)
 
 
-def _key_id(token: str) -> str | None:
+def _parse_key_id(token: str) -> str | None:
     """The key that ``token`` says it is signed with. Raises Untrusted for what is no token."""
     from joserfc.util import urlsafe_b64decode
 
     head, *rest = token.split(".")
     if len(token) > TOKEN_CHARS or not token.isascii() or len(rest) != 2:
-        raise Untrusted("it is not a JSON Web Token")
+        raise UntrustedToken("it is not a JSON Web Token")
     try:
         header = json.loads(urlsafe_b64decode(head.encode()))
     except (ValueError, RecursionError):
-        raise Untrusted("it is not a JSON Web Token") from None
+        raise UntrustedToken("it is not a JSON Web Token") from None
     kid = header.get("kid") if isinstance(header, dict) else None
     if not isinstance(header, dict) or not isinstance(kid, str | None):
-        raise Untrusted("it is not a JSON Web Token")
+        raise UntrustedToken("it is not a JSON Web Token")
     return kid

@@ -6,17 +6,17 @@ from pathlib import Path
 
 from docshare.server.config import ConfigError
 
-_CODE = re.compile("[A-Z]{2}")
-_NO_COUNTRY = frozenset({"XX", "ZZ"})  # how proxies and databases write that they do not know
+_COUNTRY_CODE = re.compile("[A-Z]{2}")
+_UNKNOWN_CODES = frozenset({"XX", "ZZ"})  # how proxies and databases write that they do not know
 
 
-def country_code(text: str) -> str | None:
+def parse_country_code(text: str) -> str | None:
     """``text`` as a two-letter country code in upper case; None for what is none, such as ``XX``, ``ZZ`` and ``T1``."""
     code = text.upper()
-    return code if _CODE.fullmatch(code) and code not in _NO_COUNTRY else None
+    return code if _COUNTRY_CODE.fullmatch(code) and code not in _UNKNOWN_CODES else None
 
 
-def locator(database: Path | None) -> Callable[[str], str | None]:
+def make_locator(database: Path | None) -> Callable[[str], str | None]:
     """A function from an IP address to its two-letter country code, or None where it is unknown.
 
     ``database`` is the path of an ``.mmdb`` country database; without one every country is unknown.
@@ -40,6 +40,6 @@ def locator(database: Path | None) -> Callable[[str], str | None]:
             return None
         country = found.get("country") if isinstance(found, dict) else None
         code = country.get("iso_code") if isinstance(country, dict) else None
-        return country_code(code) if isinstance(code, str) else None
+        return parse_country_code(code) if isinstance(code, str) else None
 
     return locate

@@ -15,11 +15,11 @@ from urllib.parse import unquote, urlsplit
 from docshare.server.outbound.watchdog import DeadlineWatchdog
 
 DEADLINE_S = 30.0
-_SCHEMES = {"smtp": 25, "smtps": 465}
-_LOCAL = {"localhost", "127.0.0.1", "::1"}
+_DEFAULT_PORTS = {"smtp": 25, "smtps": 465}
+_LOCAL_HOSTS = {"localhost", "127.0.0.1", "::1"}
 
 
-class Undelivered(Exception):
+class MailNotDelivered(Exception):
     """The mail server did not take the mail. ``lasting``: it said that it never will."""
 
     def __init__(self, message: str, *, lasting: bool = False) -> None:
@@ -28,7 +28,7 @@ class Undelivered(Exception):
 
 
 @dataclass(frozen=True)
-class Server:
+class MailServer:
     """A mail server: ``tls`` from the first byte (``smtps``); ``user`` and ``password`` None to send without."""
 
     host: str
@@ -40,24 +40,26 @@ class Server:
     @property
     def demands_tls(self) -> bool:
         """Whether nothing may be sent in clear: a password never crosses a network readable."""
-        return self.user is not None and self.host not in _LOCAL
+        return self.user is not None and self.host not in _LOCAL_HOSTS
 
 
-def parse_server(url: str) -> Server:
+def parse_mail_url(url: str) -> MailServer:
     """Read ``smtp://user:password@host:587`` or ``smtps://...``. Raises ValueError saying what is expected."""
     parts = urlsplit(url)
-    if parts.scheme not in _SCHEMES or not parts.hostname or parts.path not in ("", "/") or parts.query:
+    if parts.scheme not in _DEFAULT_PORTS or not parts.hostname or parts.path not in ("", "/") or parts.query:
         raise ValueError("expected an address like smtp://user:password@mail.example.com:587")
     user = unquote(parts.username) if parts.username else None
     password = unquote(parts.password or "") if user else None
-    return Server(parts.hostname, parts.port or _SCHEMES[parts.scheme], parts.scheme == "smtps", user, password)
+    return MailServer(
+        parts.hostname, parts.port or _DEFAULT_PORTS[parts.scheme], parts.scheme == "smtps", user, password
+    )
 
 
 class Mailer:
     """Sends mails one at a time. ``url`` None: there is no mail server; ``ca_bundle`` further trusted authorities."""
 
     def __init__(self, url: str | None, ca_bundle: Path | None = None, deadline_s: float = DEADLINE_S) -> None:
-        self._server = parse_server(url) if url else None
+        self._server = parse_mail_url(url) if url else None
         self._ca_bundle = ca_bundle
         self._deadline_s = deadline_s
 
@@ -76,22 +78,22 @@ class Mailer:
 
     def _talk(self, message: EmailMessage | None, deadline_s: float) -> None:
         if self._server is None:
-            raise Undelivered("no mail server is configured")
+            raise MailNotDelivered("no mail server is configured")
         watchdog = DeadlineWatchdog(deadline_s)
         try:
             self._exchange(self._server, message, watchdog)
         except (OSError, smtplib.SMTPException, UnicodeError, ValueError) as error:
             if watchdog.bitten:
-                raise Undelivered(f"no end within {deadline_s:.0f} seconds") from error
-            raise _undelivered(error) from error
+                raise MailNotDelivered(f"no end within {deadline_s:.0f} seconds") from error
+            raise _translate_error(error) from error
         finally:
             watchdog.release()
 
-    def _exchange(self, server: Server, message: EmailMessage | None, watchdog: DeadlineWatchdog) -> None:
+    def _exchange(self, server: MailServer, message: EmailMessage | None, watchdog: DeadlineWatchdog) -> None:
         context = ssl.create_default_context()
         if self._ca_bundle is not None:
             context.load_verify_locations(self._ca_bundle)
-        with _Watched(server, context, watchdog) as smtp:
+        with _WatchedSmtp(server, context, watchdog) as smtp:
             smtp.ehlo()
             if not server.tls and smtp.has_extn("starttls"):
                 smtp.starttls(context=context)
@@ -99,14 +101,14 @@ class Mailer:
                 watchdog.watch(smtp.sock)
                 smtp.ehlo()
             elif server.demands_tls and not server.tls:
-                raise Undelivered("the mail server offers no TLS, and the password is not sent without")
+                raise MailNotDelivered("the mail server offers no TLS, and the password is not sent without")
             if server.user is not None:
                 smtp.login(server.user, server.password or "")
             if message is not None:
-                _hand_over(smtp, message)
+                _send_message(smtp, message)
 
 
-def _hand_over(smtp: smtplib.SMTP, message: EmailMessage) -> None:
+def _send_message(smtp: smtplib.SMTP, message: EmailMessage) -> None:
     """Send ``message`` as the mail server can take it: bytes beyond ASCII only where it says so (RFC 6152)."""
     eight = [part for part in message.walk() if part["Content-Transfer-Encoding"] == "8bit"]
     if not smtp.has_extn("8bitmime"):
@@ -117,10 +119,10 @@ def _hand_over(smtp: smtplib.SMTP, message: EmailMessage) -> None:
     smtp.send_message(message, mail_options=["BODY=8BITMIME"] if eight and message["To"].isascii() else [])
 
 
-class _Watched(smtplib.SMTP):
+class _WatchedSmtp(smtplib.SMTP):
     """Is watched from the first byte of the greeting on, which the constructor of its class already reads."""
 
-    def __init__(self, server: Server, context: ssl.SSLContext, watchdog: DeadlineWatchdog) -> None:
+    def __init__(self, server: MailServer, context: ssl.SSLContext, watchdog: DeadlineWatchdog) -> None:
         self._server, self._context, self._watchdog = server, context, watchdog
         super().__init__(server.host, server.port, timeout=watchdog.left())
 
@@ -134,20 +136,20 @@ class _Watched(smtplib.SMTP):
         return secured
 
 
-def _undelivered(error: Exception) -> Undelivered:
+def _translate_error(error: Exception) -> MailNotDelivered:
     """What went wrong, without anything secret: answers of the server are told, what was sent is not."""
     if isinstance(error, smtplib.SMTPRecipientsRefused):
         code, text = next(iter(error.recipients.values()))
-        return Undelivered(_answer(code, text), lasting=code >= 500)
+        return MailNotDelivered(_describe_reply(code, text), lasting=code >= 500)
     if isinstance(error, smtplib.SMTPAuthenticationError):
-        return Undelivered(f"the mail server refused the user name or password ({error.smtp_code})")
+        return MailNotDelivered(f"the mail server refused the user name or password ({error.smtp_code})")
     if isinstance(error, smtplib.SMTPResponseException):
-        return Undelivered(_answer(error.smtp_code, error.smtp_error), lasting=error.smtp_code >= 500)
+        return MailNotDelivered(_describe_reply(error.smtp_code, error.smtp_error), lasting=error.smtp_code >= 500)
     if isinstance(error, UnicodeError | ValueError):
-        return Undelivered(f"the mail cannot be written: {error}", lasting=True)
-    return Undelivered(str(error) or type(error).__name__)
+        return MailNotDelivered(f"the mail cannot be written: {error}", lasting=True)
+    return MailNotDelivered(str(error) or type(error).__name__)
 
 
-def _answer(code: int, text: bytes | str) -> str:
+def _describe_reply(code: int, text: bytes | str) -> str:
     said = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
     return f"the mail server said {code} {' '.join(said.split())[:200]}"

@@ -23,23 +23,23 @@ from pathlib import Path
 from docshare.server.rules.intake import MIN_FREE_DISK_BYTES
 from docshare.server.store.lock import is_locked
 
-HOLD = "backup.lock"
+BACKUP_LOCK = "backup.lock"
 """The lock of a backup, in the data directory."""
 
 HEAD_BYTES = 1024
 """How much of a file's beginning a part remembers: "is a PDF" is decided within it."""
 
 # O_EXCL and O_NOFOLLOW: never write through a file or link that somebody else has put there.
-_CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_CREATE_FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MAX_DEPTH = 32  # of directories that cannot be moved, one in another
 _OTHER_MOUNT = (errno.EBUSY, errno.EXDEV)  # what is mounted in a directory belongs to somebody else
-_LOOK_BYTES = 16 << 20  # how often a growing part looks how much room is left
-_KEY = re.compile(r"[0-9A-Za-z]{16,64}")
+_SPACE_CHECK_BYTES = 16 << 20  # how often a growing part looks how much room is left
+_KEY_PATTERN = re.compile(r"[0-9A-Za-z]{16,64}")
 _log = logging.getLogger(__name__)
 
 
-class Part:
+class PartialFile:
     """An open partial file, hashed while it is written.
 
     ``path``: where it lies now; ``size``: bytes written so far; ``head``: its first ``HEAD_BYTES`` bytes. It is written
@@ -51,9 +51,9 @@ class Part:
         self.size = 0
         self.head = b""
         self._floor = floor
-        self._look_at = _LOOK_BYTES
+        self._look_at = _SPACE_CHECK_BYTES
         self._hash = hashlib.sha256()
-        self._file = open(os.open(path, _CREATE, 0o600), "r+b", buffering=0)  # noqa: SIM115 - outlives this call
+        self._file = open(os.open(path, _CREATE_FLAGS, 0o600), "r+b", buffering=0)  # noqa: SIM115 - outlives this call
         self._discardable = True
 
     def write(self, block: bytes | memoryview) -> None:
@@ -66,12 +66,12 @@ class Part:
             view = view[self._file.write(view) or 0 :]
         self.size += len(block)
         if self.size >= self._look_at:
-            self._look_at = self.size + _LOOK_BYTES
+            self._look_at = self.size + _SPACE_CHECK_BYTES
             self._require_room()
 
     def _require_room(self) -> None:
         # What was free before the upload says little: its length may be unknown, and others write at the same time.
-        if _free(os.fstatvfs(self._file.fileno())) < self._floor:
+        if _available_bytes(os.fstatvfs(self._file.fileno())) < self._floor:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def sha256(self) -> str:
@@ -97,14 +97,14 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Swept:
+class SweepResult:
     """What a sweep removed: ``partials`` of uploads that never ended, ``orphans`` that no row names."""
 
     partials: int
     orphans: int
 
 
-class Blobs:
+class BlobStore:
     """The store. ``root`` holds ``<first two characters>/<key>``; ``tmp`` must lie on the same file system, because
     a blob comes into being by a rename; ``name`` makes a fresh random alphanumeric name (16 to 64 characters)."""
 
@@ -112,7 +112,7 @@ class Blobs:
         self.root = root
         self.tmp = tmp
         self._name = name
-        self._hold = root.with_name(HOLD)
+        self._hold = root.with_name(BACKUP_LOCK)
         self._put_off: set[str] = set()
         self._shelving = threading.Lock()
         for directory in (root, tmp):
@@ -120,11 +120,11 @@ class Blobs:
         if root.stat().st_dev != tmp.stat().st_dev:
             raise ValueError(f"{root} and {tmp} must lie on one file system")
 
-    def part(self) -> Part:
+    def part(self) -> PartialFile:
         """A new empty partial file, mode 0600."""
-        return Part(self.tmp / f"{self._name()}.part", MIN_FREE_DISK_BYTES)
+        return PartialFile(self.tmp / f"{self._name()}.part", MIN_FREE_DISK_BYTES)
 
-    def keep(self, part: Part) -> str:
+    def keep(self, part: PartialFile) -> str:
         """Make ``part`` a blob that survives a power cut once this returns; returns its key.
 
         Raises OSError when the disk is full or fails; the part can still be discarded then.
@@ -148,7 +148,7 @@ class Blobs:
 
     def path(self, key: str) -> Path:
         """Where the blob ``key`` lies. Raises ValueError for a string that is no key."""
-        if _KEY.fullmatch(key) is None:
+        if _KEY_PATTERN.fullmatch(key) is None:
             raise ValueError("not a blob key")
         return self.root / key[:2] / key
 
@@ -175,9 +175,9 @@ class Blobs:
 
     def free_bytes(self) -> int:
         """Bytes that an unprivileged process may still write to the store's file system."""
-        return _free(os.statvfs(self.root))
+        return _available_bytes(os.statvfs(self.root))
 
-    def sweep(self, known: Iterable[str]) -> Swept:
+    def sweep(self, known: Iterable[str]) -> SweepResult:
         """Remove everything in ``tmp`` and every blob that is not in ``known``.
 
         Only before serving: a running upload is a partial, and a blob is stored before its row.
@@ -186,12 +186,12 @@ class Blobs:
         partials = list(self.tmp.iterdir())
         orphans = [path for path in self._stored() if path.name not in keys]
         if is_locked(self._hold):
-            self._put_off.update(path.name for path in orphans if _KEY.fullmatch(path.name))
+            self._put_off.update(path.name for path in orphans if _KEY_PATTERN.fullmatch(path.name))
             orphans = []
         for path in partials + orphans:
-            if not remove(path):
+            if not remove_tree(path):
                 _log.warning("left behind, because it cannot be removed: %s", path.name)
-        return Swept(len(partials), len(orphans))
+        return SweepResult(len(partials), len(orphans))
 
     def _stored(self) -> Iterator[Path]:
         for shelf in self.root.iterdir():
@@ -199,11 +199,11 @@ class Blobs:
                 yield from shelf.iterdir()
 
 
-def _free(room: os.statvfs_result) -> int:
+def _available_bytes(room: os.statvfs_result) -> int:
     return room.f_bavail * room.f_frsize
 
 
-def remove(path: Path) -> bool:
+def remove_tree(path: Path) -> bool:
     """Remove ``path``, a directory with all that is in it; returns whether it is gone. Raises nothing.
 
     A hostile document may have made it: directories nested too deep for any path or recursion, or without rights. All
@@ -215,7 +215,7 @@ def remove(path: Path) -> bool:
             return True
         with suppress(OSError):
             path.chmod(0o700)
-        top = os.open(path, _DIRECTORY)
+        top = os.open(path, _DIRECTORY_FLAGS)
         try:
             _empty(top)
         finally:
@@ -240,10 +240,10 @@ def _empty(top: int, depth: int = 0) -> None:
 def _flatten(top: int, name: str, depth: int) -> None:
     """Remove ``name`` in the directory ``top``; directories in it move up into ``top``, to be removed next. Raises
     OSError if something in it stays."""
-    if not _make_open(top, name):
+    if not _unlock_if_directory(top, name):
         os.unlink(name, dir_fd=top)
         return
-    directory = os.open(name, _DIRECTORY, dir_fd=top)
+    directory = os.open(name, _DIRECTORY_FLAGS, dir_fd=top)
     try:
         for inner in os.listdir(directory):
             with suppress(OSError):  # the directory itself cannot be removed then
@@ -255,7 +255,7 @@ def _flatten(top: int, name: str, depth: int) -> None:
 
 def _take_out(directory: int, inner: str, top: int, depth: int) -> None:
     """Remove the file ``inner`` from ``directory``, or move the directory up into ``top``. Raises OSError."""
-    if not _make_open(directory, inner):
+    if not _unlock_if_directory(directory, inner):
         os.unlink(inner, dir_fd=directory)
         return
     try:
@@ -268,7 +268,7 @@ def _take_out(directory: int, inner: str, top: int, depth: int) -> None:
 
 def _remove_in_place(place: int, name: str, depth: int) -> None:
     """Remove the directory ``name``, which cannot be moved: a disk that is full may have no room for its new name."""
-    directory = os.open(name, _DIRECTORY, dir_fd=place)
+    directory = os.open(name, _DIRECTORY_FLAGS, dir_fd=place)
     try:
         _empty(directory, depth)
     finally:
@@ -276,7 +276,7 @@ def _remove_in_place(place: int, name: str, depth: int) -> None:
     os.rmdir(name, dir_fd=place)
 
 
-def _make_open(place: int, name: str) -> bool:
+def _unlock_if_directory(place: int, name: str) -> bool:
     """Whether ``name`` in ``place`` is a directory; then it may be listed and moved afterwards, if that is allowed."""
     if not stat.S_ISDIR(os.lstat(name, dir_fd=place).st_mode):
         return False

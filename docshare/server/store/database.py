@@ -54,8 +54,8 @@ class _Sqlite(SqliteDatabase):
             super().rollback()
 
 
-_REMEMBERED = 1024  # rows; a few hundred bytes each
-_UNKNOWN = object()
+_MAX_CACHED_ROWS = 1024  # rows; a few hundred bytes each
+_NOT_CACHED = object()
 
 
 class Store:
@@ -124,10 +124,10 @@ class Store:
         if self.sqlite.in_transaction():
             return self.row(sql, params)  # what is not committed is nobody else's business
         remembered = self._remembered
-        found = remembered.get((sql, params), _UNKNOWN)
-        if found is _UNKNOWN:
+        found = remembered.get((sql, params), _NOT_CACHED)
+        if found is _NOT_CACHED:
             found = self.row(sql, params)
-            if len(remembered) >= _REMEMBERED:
+            if len(remembered) >= _MAX_CACHED_ROWS:
                 remembered.clear()
             remembered[sql, params] = found
         return cast(tuple[Any, ...] | None, found)

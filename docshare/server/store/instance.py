@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from docshare.server.backup import placing
-from docshare.server.backup.reading import IDENTITY
+from docshare.server.backup.reading import IDENTITY_SECRET
 from docshare.server.config import Config
 from docshare.server.http import faults
 from docshare.server.logs import LOGGER
-from docshare.server.runtime import Runtime, build
+from docshare.server.runtime import Runtime, build_runtime
 from docshare.server.services.operations import sweeps
 from docshare.server.services.operations.secrets import instance_secret
 from docshare.server.store import reserve
 from docshare.server.store.lock import DirectoryLock
 from docshare.server.store.migrations import migrate
 
-_FOLDERS = ("blobs", "tmp", "cache")
+_DIRECTORIES = ("blobs", "tmp", "cache")
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Instance:
 
 
 @dataclass(frozen=True)
-class Owner:
+class DirectoryOwner:
     """The server that owns a data directory: ``url`` is its loopback address, ``host`` the one it listens on (empty if
     it did not say), ``key`` the instance key."""
 
@@ -52,38 +52,38 @@ def open_instance(config: Config) -> Iterator[Instance]:
     owns it, ``TooNew`` when a later version wrote it, and whatever ``faults.fault_of`` knows.
     """
     os.umask(0o077)
-    prepare(config.data_dir)
-    reserve.release(config.data_dir)
+    create_directories(config.data_dir)
+    reserve.release_if_full(config.data_dir)
     with DirectoryLock(config.data_dir):
-        placing.finish(config.data_dir)  # if a crash came between its steps
-        rt = build(config)
+        placing.finish_restore(config.data_dir)  # if a crash came between its steps
+        rt = build_runtime(config)
         try:
             migrate(rt.db)
             key = instance_key(config.data_dir)
-            _tidy(rt)
+            _clean_up(rt)
             yield Instance(rt, key)
         finally:
             rt.close()
 
 
-def _tidy(rt: Runtime) -> None:
+def _clean_up(rt: Runtime) -> None:
     """Clean up after a crash. A disk that takes no write puts that off until the next start."""
     try:
-        instance_secret(rt, IDENTITY)
-        sweeps.at_start(rt)
-        reserve.keep(rt.config.data_dir)
+        instance_secret(rt, IDENTITY_SECRET)
+        sweeps.clean_at_start(rt)
+        reserve.ensure_reserve(rt.config.data_dir)
     except Exception as error:
-        if faults.fault_of(error) in (None, faults.DAMAGED):
+        if faults.find_fault(error) in (None, faults.DATABASE_DAMAGED):
             raise
-        faults.log(error, "the data directory could not be tidied")
+        faults.log_error(error, "the data directory could not be tidied")
     if reserve.is_spent(rt.config.data_dir):
         LOGGER.warning("the disk is full: documents can be read, but every change is answered with 503")
 
 
-def prepare(data_dir: Path) -> None:
+def create_directories(data_dir: Path) -> None:
     """Make the data directory and its folders, readable by their owner alone."""
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for name in _FOLDERS:
+    for name in _DIRECTORIES:
         (data_dir / name).mkdir(mode=0o700, exist_ok=True)
 
 
@@ -102,25 +102,25 @@ def announce(instance: Instance, url: str, host: str) -> None:
     """Leave word in the data directory of where its server answers (``url``) and listens (``host``)."""
     rt = instance.rt
     word = {"pid": os.getpid(), "url": url, "host": host, "baseUrl": rt.config.base_url, "startedAt": rt.clock()}
-    path, text = _announcement(rt.config.data_dir), json.dumps(word) + "\n"
+    path, text = _announcement_path(rt.config.data_dir), json.dumps(word) + "\n"
     try:
         _write_private(path, text)
     except OSError as error:
         if not _overwrite(path, text):
-            faults.log(error, "docshare admin cannot reach this server before its next start")
+            faults.log_error(error, "docshare admin cannot reach this server before its next start")
 
 
-def owner_of(data_dir: Path) -> Owner | None:
+def read_owner(data_dir: Path) -> DirectoryOwner | None:
     """The server that last said it owns ``data_dir``, or None. Only a held lock shows that it still does."""
     try:
-        word: dict[str, Any] = json.loads(_announcement(data_dir).read_text(encoding="utf-8"))
+        word: dict[str, Any] = json.loads(_announcement_path(data_dir).read_text(encoding="utf-8"))
         url, base_url, host = str(word["url"]), str(word["baseUrl"]), str(word.get("host", ""))
-        return Owner(int(word["pid"]), url, base_url, host, instance_key(data_dir))
+        return DirectoryOwner(int(word["pid"]), url, base_url, host, instance_key(data_dir))
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
 
 
-def _announcement(data_dir: Path) -> Path:
+def _announcement_path(data_dir: Path) -> Path:
     return data_dir / "server.json"
 
 

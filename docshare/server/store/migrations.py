@@ -28,7 +28,7 @@ STEPS: tuple[str, ...] = (
 )
 
 
-class TooNew(Exception):
+class DatabaseTooNew(Exception):
     """The database was written by a later version of docshare."""
 
 
@@ -37,7 +37,7 @@ def migrate(store: Store) -> None:
     taken = store.row("PRAGMA user_version")
     version = int(taken[0]) if taken else 0
     if version > len(STEPS):
-        raise TooNew(f"database version {version} is newer than this docshare ({len(STEPS)}); upgrade docshare")
+        raise DatabaseTooNew(f"database version {version} is newer than this docshare ({len(STEPS)}); upgrade docshare")
     for number, step in enumerate(STEPS[version:], start=version + 1):
         with store.write():
             for statement in step.split(";\n"):

@@ -8,22 +8,22 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-NAME = "reserve"
-BYTES = 8 << 20
-_ROOM = 8 * BYTES  # bytes that must be free before so much is held back
+RESERVE_NAME = "reserve"
+RESERVE_BYTES = 8 << 20
+_MIN_FREE_BYTES = 8 * RESERVE_BYTES  # bytes that must be free before so much is held back
 
 
-def release(data_dir: Path) -> None:
+def release_if_full(data_dir: Path) -> None:
     """Delete the reserve if the disk of ``data_dir`` has less room than it takes."""
     with suppress(OSError):
-        if _free(data_dir) < BYTES:
-            (data_dir / NAME).unlink(missing_ok=True)
+        if _available_bytes(data_dir) < RESERVE_BYTES:
+            (data_dir / RESERVE_NAME).unlink(missing_ok=True)
 
 
-def keep(data_dir: Path) -> int:
+def ensure_reserve(data_dir: Path) -> int:
     """Create the reserve where it is missing and there is room for it; returns how many files that made."""
-    path = data_dir / NAME
-    if path.exists() or _free(data_dir) < _ROOM:
+    path = data_dir / RESERVE_NAME
+    if path.exists() or _available_bytes(data_dir) < _MIN_FREE_BYTES:
         return 0
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
@@ -38,16 +38,16 @@ def keep(data_dir: Path) -> int:
 
 def is_spent(data_dir: Path) -> bool:
     """Return whether the disk of ``data_dir`` is so full that there is no reserve."""
-    return _free(data_dir) < _ROOM and not (data_dir / NAME).exists()
+    return _available_bytes(data_dir) < _MIN_FREE_BYTES and not (data_dir / RESERVE_NAME).exists()
 
 
 def _allocate(handle: int) -> None:
     if hasattr(os, "posix_fallocate"):
-        os.posix_fallocate(handle, 0, BYTES)
+        os.posix_fallocate(handle, 0, RESERVE_BYTES)
     else:
-        os.write(handle, bytes(BYTES))
+        os.write(handle, bytes(RESERVE_BYTES))
 
 
-def _free(data_dir: Path) -> int:
+def _available_bytes(data_dir: Path) -> int:
     room = os.statvfs(data_dir)
     return room.f_bavail * room.f_frsize

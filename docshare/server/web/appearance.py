@@ -3,7 +3,7 @@
 from flask import Blueprint, Response, request, send_file
 
 from docshare.contract.problems import Problem
-from docshare.server.http.views import rt
+from docshare.server.http.views import current_runtime
 from docshare.server.services.files import assets, settings
 from docshare.server.services.links import branding
 from docshare.server.web.public import require_open_link
@@ -22,8 +22,8 @@ def stylesheet(name: str) -> Response:
 
     Another text than the page means is never kept: the settings or the owner's plan changed in between.
     """
-    link = require_open_link(rt(), name)
-    made = branding.of(settings.looks(rt(), link).viewer_settings)
+    link = require_open_link(current_runtime(), name)
+    made = branding.build_branding(settings.find_appearance(current_runtime(), link).viewer_settings)
     response = Response(made.css, content_type="text/css; charset=utf-8")
     if request.args.get("v") == made.mark:
         response.headers["Cache-Control"] = _CACHE
@@ -33,7 +33,7 @@ def stylesheet(name: str) -> Response:
 @blueprint.get("/<name>/assets/<asset_id>")
 def asset(name: str, asset_id: str) -> Response:
     """One asset of the file behind the link ``name``. Raises what ``open_link`` raises, ``not_found``."""
-    found = assets.shown(rt(), require_open_link(rt(), name), asset_id)
+    found = assets.find_served(current_runtime(), require_open_link(current_runtime(), name), asset_id)
     try:
         if found is None:
             raise FileNotFoundError

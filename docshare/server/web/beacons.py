@@ -12,13 +12,13 @@ from flask import Blueprint, Response, request
 from docshare.contract.limits import MINUTE, RatePolicy
 from docshare.contract.problems import Problem
 from docshare.server.http.rate_limits import address_key
-from docshare.server.http.views import client_address, client_country, rt
+from docshare.server.http.views import client_address, client_country, current_runtime
 from docshare.server.services.accounts import sign_in
-from docshare.server.services.files.page_range import Sight
+from docshare.server.services.files.page_range import ReaderView
 from docshare.server.services.links import guessing
 from docshare.server.services.links.links import Link
 from docshare.server.services.readership import viewing
-from docshare.server.services.readership.viewing import PageFacts, Sender
+from docshare.server.services.readership.viewing import BeaconSender, PageFacts
 from docshare.server.web import viewer_cookie
 from docshare.server.web.sign_in import session_cookie
 
@@ -33,7 +33,7 @@ _MAX_HOST_CHARS = 253
 blueprint = Blueprint("beacons", __name__)
 
 
-def issue_page_token(link: Link, shown: Sight, viewer_mode: str, *, embedded: bool) -> str:
+def issue_page_token(link: Link, shown: ReaderView, viewer_mode: str, *, embedded: bool) -> str:
     """The token that the share page of ``link``, asked for by the running request, gives to ``startReading``. What its
     reader sees of the document is ``shown``."""
     facts = PageFacts(
@@ -42,7 +42,7 @@ def issue_page_token(link: Link, shown: Sight, viewer_mode: str, *, embedded: bo
         referrer=_find_referrer_host(),
         prefetched=is_prefetch(),
     )
-    return viewing.token_for(rt(), link, shown.window, facts)
+    return viewing.sign_page_token(current_runtime(), link, shown.window, facts)
 
 
 def is_prefetch() -> bool:
@@ -65,13 +65,13 @@ def take(name: str) -> Response:
     """One beacon for the link ``name``. Raises what ``viewing.hear`` raises, ``rate_limited`` and
     ``unsupported_media_type``."""
     _check_request()
-    guessing.require_link_budget(rt(), client_address())
-    viewing.hear(rt(), name, _read_body(), _describe_sender())
+    guessing.require_link_budget(current_runtime(), client_address())
+    viewing.record_beacon(current_runtime(), name, _read_body(), _describe_sender())
     return Response(status=204)
 
 
 def _check_request() -> None:
-    allowance = rt().limits.hit(BEACON_POLICY, address_key(client_address()), BEACON_POLICY.limit)
+    allowance = current_runtime().limits.hit(BEACON_POLICY, address_key(client_address()), BEACON_POLICY.limit)
     if not allowance.allowed:
         retry = {"Retry-After": str(allowance.reset_s)}
         raise Problem("rate_limited", "Too many beacons from one address.", headers=retry)
@@ -83,15 +83,15 @@ def _check_request() -> None:
 
 
 def _read_body() -> bytes:
-    return request.stream.read(viewing.LONGEST_BEACON + 1)
+    return request.stream.read(viewing.MAX_BEACON_BYTES + 1)
 
 
-def _describe_sender() -> Sender:
-    return Sender(
+def _describe_sender() -> BeaconSender:
+    return BeaconSender(
         user_agent=request.headers.get("User-Agent", ""),
         address=client_address(),
         country=client_country(),
-        account_id=sign_in.viewer_account(rt(), session_cookie()),
+        account_id=sign_in.find_account_id(current_runtime(), session_cookie()),
         prefetch=is_prefetch(),
         viewer_token=viewer_cookie.read_viewer_token,
     )
@@ -103,6 +103,6 @@ def _find_referrer_host() -> str | None:
         host = urlsplit(request.headers.get("Referer", "")).hostname
     except ValueError:
         return None
-    if not host or len(host) > _MAX_HOST_CHARS or host == urlsplit(rt().config.base_url).hostname:
+    if not host or len(host) > _MAX_HOST_CHARS or host == urlsplit(current_runtime().config.base_url).hostname:
         return None
     return host if host.isascii() and host.isprintable() else None

@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 
 from docshare.contract.plans import DAY
 from docshare.contract.wire import format_instant
-from docshare.server.http.views import rt
-from docshare.server.services.files.settings import Looks
+from docshare.server.http.views import current_runtime
+from docshare.server.services.files.settings import PageAppearance
 from docshare.server.services.links import branding
 from docshare.server.services.links.links import Link
 
@@ -26,15 +26,15 @@ class PageBranding:
     last_day: str | None
 
 
-def page_branding(link: Link, looks: Looks) -> PageBranding:
+def page_branding(link: Link, looks: PageAppearance) -> PageBranding:
     """The face of the share page of ``link``, asked for now."""
-    made = branding.of(looks.viewer_settings)
+    made = branding.build_branding(looks.viewer_settings)
     address = f"/{link.public_id}/style.css?v={made.mark}" if made.css else None
-    ends = branding.told_end(link)
+    ends = branding.visible_expiry(link)
     corners = {corner: [*pieces] for corner, pieces in made.corners.items()}
     if ends is not None:
         corners[EXPIRY_CORNER].insert(0, "expiry")
-    last_day = format_instant(ends) if ends is not None and ends - rt().clock() < DAY else None
+    last_day = format_instant(ends) if ends is not None and ends - current_runtime().clock() < DAY else None
     return PageBranding(
         stylesheet=address,
         corners={corner: pieces for corner, pieces in corners.items() if pieces},
@@ -46,7 +46,7 @@ def page_branding(link: Link, looks: Looks) -> PageBranding:
 def describe_expiry(link: Link) -> dict[str, Any]:
     """What the page's script is told of the end of ``link``: ``expiresAt`` and, since readers' clocks are wrong, what
     time it is; nothing where there is no end that readers may know."""
-    ends = branding.told_end(link)
+    ends = branding.visible_expiry(link)
     if ends is None:
         return {}
-    return {"expiresAt": format_instant(ends), "servedAt": format_instant(rt().clock())}
+    return {"expiresAt": format_instant(ends), "servedAt": format_instant(current_runtime().clock())}

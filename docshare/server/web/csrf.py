@@ -10,14 +10,14 @@ import hmac
 from flask import request
 
 from docshare.contract.problems import Problem
-from docshare.server.http.views import own_page, rt
+from docshare.server.http.views import current_runtime, is_same_origin
 
 CSRF_FIELD = "csrf"  # name of the form field, and of nothing else
 
 
 def require_same_origin() -> None:
     """Raise ``forbidden`` unless the running request was sent by a page of this server."""
-    if not own_page(rt(), request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")):
+    if not is_same_origin(current_runtime(), request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")):
         raise _csrf_problem()
 
 
@@ -29,7 +29,9 @@ def require_same_site() -> None:
     """
     site = request.headers.get("Sec-Fetch-Site")
     origin = request.headers.get("Origin")
-    own = origin in (None, "null", rt().config.base_url) if site is None else site in ("same-origin", "none")
+    own = (
+        origin in (None, "null", current_runtime().config.base_url) if site is None else site in ("same-origin", "none")
+    )
     if not own:
         raise _csrf_problem()
 

@@ -7,7 +7,7 @@ from docshare.contract.problems import Problem
 from docshare.server.api import answers
 from docshare.server.http.headers import content_disposition
 from docshare.server.http.rate_limits import address_key
-from docshare.server.http.views import client_address, client_country, rt
+from docshare.server.http.views import client_address, client_country, current_runtime
 from docshare.server.services.links import downloads
 from docshare.server.web import csrf, troubles, viewer_cookie
 from docshare.server.web.public import require_open_link
@@ -34,15 +34,20 @@ def download(name: str) -> Response:
 
 def _send_copy(name: str) -> Response:
     csrf.require_same_site()
-    allowance = rt().limits.hit(DOWNLOAD_POLICY, address_key(client_address()), DOWNLOAD_POLICY.limit)
+    allowance = current_runtime().limits.hit(DOWNLOAD_POLICY, address_key(client_address()), DOWNLOAD_POLICY.limit)
     if not allowance.allowed:
         retry = {"Retry-After": str(allowance.reset_s)}
         raise Problem("rate_limited", "Too many downloads from one address.", headers=retry, extra={"reason": "busy"})
-    link = require_open_link(rt(), name)
+    link = require_open_link(current_runtime(), name)
     if link.public_id not in (name, name.lower()):
         raise Problem("not_found", "There is no such link.")
-    copy = downloads.take(
-        rt(), link, session_cookie(), viewer_cookie.read_viewer_token(link), client_country(), client_address()
+    copy = downloads.download_copy(
+        current_runtime(),
+        link,
+        session_cookie(),
+        viewer_cookie.read_viewer_token(link),
+        client_country(),
+        client_address(),
     )
     response = answers.file_response(copy.file, copy.size, "application/pdf")
     response.headers["Content-Disposition"] = content_disposition("attachment", copy.name)

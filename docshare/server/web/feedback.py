@@ -15,10 +15,10 @@ from docshare.server.api import answers
 from docshare.server.api.represent import feedback as represent_feedback
 from docshare.server.http.rate_limits import address_key
 from docshare.server.http.strict_json import parse_object
-from docshare.server.http.views import client_address, rt
+from docshare.server.http.views import client_address, current_runtime
 from docshare.server.services.feedback import annotations, feedback, marks, notes, receipts
 from docshare.server.services.readership import readers, taps
-from docshare.server.services.readership.readers import Reader
+from docshare.server.services.readership.readers import ReaderContext
 from docshare.server.web import csrf, viewer_cookie
 from docshare.server.web.beacons import is_prefetch
 from docshare.server.web.public import require_open_link
@@ -37,21 +37,23 @@ blueprint = Blueprint("feedback", __name__)
 @blueprint.get("/<name>/feedback")
 def show(name: str) -> Response:
     """What the reader finds on the document; nobody becomes known by asking."""
-    return answers.json_response(represent_feedback.viewer_feedback(feedback.found_by(rt(), _find_viewer(name))))
+    return answers.json_response(
+        represent_feedback.viewer_feedback(feedback.load_for_reader(current_runtime(), _find_viewer(name)))
+    )
 
 
 @blueprint.post("/<name>/notes")
 def add_note(name: str) -> Response:
     """201 and the note. Raises as ``_author`` and ``notes.add``."""
     reader = _require_author(name)
-    row, token = notes.add(rt(), reader, _read_body())
+    row, token = notes.add(current_runtime(), reader, _read_body())
     return _created_response(reader, represent_feedback.note_object(row), token)
 
 
 @blueprint.delete("/<name>/notes/<uuid>")
 def remove_note(name: str, uuid: str) -> Response:
     """204. Raises as ``_author`` and ``notes.remove``."""
-    notes.remove(rt(), _require_author(name), uuid)
+    notes.remove(current_runtime(), _require_author(name), uuid)
     return Response(status=204)
 
 
@@ -61,7 +63,7 @@ def put_mark(name: str, page: str) -> Response:
     reader = _require_author(name, MARK_POLICY)
     if _PAGE_NUMBER.fullmatch(page) is None:
         raise Problem("not_found", "There is no such page.")
-    token = marks.put(rt(), reader, int(page), _read_body())
+    token = marks.set_mark(current_runtime(), reader, int(page), _read_body())
     return _set_viewer_cookie(Response(status=204), reader, token)
 
 
@@ -69,14 +71,14 @@ def put_mark(name: str, page: str) -> Response:
 def add_annotation(name: str) -> Response:
     """201 and the annotation. Raises as ``_author`` and ``annotations.add``."""
     reader = _require_author(name)
-    row, token = annotations.add(rt(), reader, _read_body())
+    row, token = annotations.add(current_runtime(), reader, _read_body())
     return _created_response(reader, represent_feedback.annotation_object(row), token)
 
 
 @blueprint.delete("/<name>/annotations/<uuid>")
 def remove_annotation(name: str, uuid: str) -> Response:
     """204. Raises as ``_author`` and ``annotations.remove``."""
-    annotations.remove(rt(), _require_author(name), uuid)
+    annotations.remove(current_runtime(), _require_author(name), uuid)
     return Response(status=204)
 
 
@@ -84,7 +86,7 @@ def remove_annotation(name: str, uuid: str) -> Response:
 def confirm(name: str) -> Response:
     """201 and the receipt; 200 and the one that stands. Raises as ``_author`` and ``receipts.confirm``."""
     reader = _require_author(name)
-    receipt, fresh, token = receipts.confirm(rt(), reader, _read_body())
+    receipt, fresh, token = receipts.confirm(current_runtime(), reader, _read_body())
     return _created_response(reader, represent_feedback.receipt_object(receipt), token, 201 if fresh else 200)
 
 
@@ -92,20 +94,24 @@ def confirm(name: str) -> Response:
 def tap(name: str) -> Response:
     """204, also when a program taps, which does not count. Raises as ``_writer`` and ``taps.record``."""
     taps.record(
-        rt(), _require_writer(name), _read_body(), request.headers.get("User-Agent", ""), prefetch=is_prefetch()
+        current_runtime(),
+        _require_writer(name),
+        _read_body(),
+        request.headers.get("User-Agent", ""),
+        prefetch=is_prefetch(),
     )
     return Response(status=204)
 
 
-def _find_viewer(name: str) -> Reader:
+def _find_viewer(name: str) -> ReaderContext:
     """Whoever asks. Raises what ``open_link`` raises. Never by a slug, as all that a page loads."""
-    link = require_open_link(rt(), name)
+    link = require_open_link(current_runtime(), name)
     if link.public_id not in (name, name.lower()):
         raise Problem("not_found", "There is no such link.")
-    return readers.before(rt(), link, session_cookie(), viewer_cookie.read_viewer_token(link))
+    return readers.resolve_reader(current_runtime(), link, session_cookie(), viewer_cookie.read_viewer_token(link))
 
 
-def _require_author(name: str, policy: RatePolicy = WRITE_POLICY) -> Reader:
+def _require_author(name: str, policy: RatePolicy = WRITE_POLICY) -> ReaderContext:
     """Whoever leaves something that is theirs, or takes it back. Raises as ``_writer``, and ``forbidden`` where the
     browser keeps no cookies: each thing would be of another reader, and nobody could take theirs back."""
     reader = _require_writer(name, policy)
@@ -115,11 +121,11 @@ def _require_author(name: str, policy: RatePolicy = WRITE_POLICY) -> Reader:
     return reader
 
 
-def _require_writer(name: str, policy: RatePolicy = WRITE_POLICY) -> Reader:
+def _require_writer(name: str, policy: RatePolicy = WRITE_POLICY) -> ReaderContext:
     """Whoever writes: ``forbidden`` from a page of another site, ``rate_limited``, ``conflict`` when ``If-Match`` names
     another version of the document than the one that stands, and as ``_reader``."""
     csrf.require_same_origin()
-    allowance = rt().limits.hit(policy, address_key(client_address()), policy.limit)
+    allowance = current_runtime().limits.hit(policy, address_key(client_address()), policy.limit)
     if not allowance.allowed:
         retry = {"Retry-After": str(allowance.reset_s)}
         raise Problem("rate_limited", "Too much was sent from your network in a minute.", headers=retry)
@@ -136,12 +142,12 @@ def _read_body() -> dict[str, Any]:
     return parse_object(request.stream.read(_MAX_BODY_BYTES + 1), _MAX_BODY_BYTES)
 
 
-def _created_response(reader: Reader, value: dict[str, Any], token: str | None, status: int = 201) -> Response:
+def _created_response(reader: ReaderContext, value: dict[str, Any], token: str | None, status: int = 201) -> Response:
     response = answers.json_response(value)
     response.status_code = status
     return _set_viewer_cookie(response, reader, token)
 
 
-def _set_viewer_cookie(response: Response, reader: Reader, token: str | None) -> Response:
+def _set_viewer_cookie(response: Response, reader: ReaderContext, token: str | None) -> Response:
     viewer_cookie.set_viewer_token(response, reader.link, token)
     return response

@@ -4,17 +4,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from docshare.server.api.represent import feedback
-from docshare.server.http.views import rt
+from docshare.server.http.views import current_runtime
 from docshare.server.services.files import hotspots, page_range
-from docshare.server.services.files.page_range import Sight
+from docshare.server.services.files.page_range import ReaderView
 from docshare.server.services.links.links import Link
 from docshare.server.services.readership import readers
 from docshare.server.web.sign_in import session_cookie
 
 
-def build_feedback_facts(link: Link, shown: Sight) -> dict[str, Any]:
+def build_feedback_facts(link: Link, shown: ReaderView) -> dict[str, Any]:
     """The facts ``feedback`` and ``hotspots`` of the page of ``link`` for whoever sees what is ``shown``."""
-    offer = readers.offered(rt(), link)
+    offer = readers.find_open_channels(current_runtime(), link)
     base = f"/{link.public_id}"
     return {
         "feedback": {
@@ -23,9 +23,11 @@ def build_feedback_facts(link: Link, shown: Sight) -> dict[str, Any]:
             "marks": offer.marks,
             "annotations": offer.annotations,
             "receipt": offer.receipt,
-            "owner": page_range.is_owner(rt(), link, session_cookie()),
+            "owner": page_range.is_owner(current_runtime(), link, session_cookie()),
         },
-        "hotspots": [feedback.hotspot_object(base, row) for row in hotspots.shown(rt(), link, shown.window)],
+        "hotspots": [
+            feedback.hotspot_object(base, row) for row in hotspots.list_visible(current_runtime(), link, shown.window)
+        ],
     }
 
 

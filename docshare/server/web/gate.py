@@ -5,10 +5,10 @@ from flask import Blueprint, Response, make_response, redirect, request
 from docshare.contract.limits import MINUTE, RatePolicy
 from docshare.contract.problems import Problem
 from docshare.server.http.rate_limits import address_key
-from docshare.server.http.views import client_address, rt
+from docshare.server.http.views import client_address, current_runtime
 from docshare.server.services.files import page_range
 from docshare.server.services.links import entry
-from docshare.server.services.links.entry import Offer
+from docshare.server.services.links.entry import EntrySubmission
 from docshare.server.services.links.links import Link
 from docshare.server.web import csrf, gate_page, headers, refused, troubles, viewer_cookie
 from docshare.server.web.gate_page import FIELD_PREFIX, RejectedForm
@@ -33,7 +33,7 @@ def enter(name: str) -> Response:
     """
     try:
         _check_request()
-        return _submit(name, find_link(rt(), name), embed=False)
+        return _submit(name, find_link(current_runtime(), name), embed=False)
     except Problem as problem:
         refused.record_denial(name, problem)
         return troubles.render_problem_page(problem)
@@ -44,7 +44,7 @@ def enter_embedded(name: str) -> Response:
     """The same inside a frame, where more browsers keep no cookies."""
     try:
         _check_request()
-        answer = _submit(name, find_embedded_link(rt(), name), embed=True)
+        answer = _submit(name, find_embedded_link(current_runtime(), name), embed=True)
     except Problem as problem:
         refused.record_denial(name, problem)
         answer = troubles.render_problem_page(problem)
@@ -57,7 +57,7 @@ def back(name: str) -> Response:
     """Whoever loads the address of an answered form again: back to the page, which asks again."""
     try:
         embed = request.path.startswith("/embed/")
-        (find_embedded_link if embed else find_link)(rt(), name)
+        (find_embedded_link if embed else find_link)(current_runtime(), name)
         return _redirect_to_page(name, embed=embed)
     except Problem as problem:
         return troubles.render_problem_page(problem)
@@ -65,7 +65,7 @@ def back(name: str) -> Response:
 
 def _check_request() -> None:
     csrf.require_same_site()
-    allowance = rt().limits.hit(ENTRY_POLICY, address_key(client_address()), ENTRY_POLICY.limit)
+    allowance = current_runtime().limits.hit(ENTRY_POLICY, address_key(client_address()), ENTRY_POLICY.limit)
     if not allowance.allowed:
         retry = {"Retry-After": str(allowance.reset_s)}
         raise Problem("rate_limited", "Too many forms from one address.", headers=retry, extra={"reason": "busy"})
@@ -73,15 +73,15 @@ def _check_request() -> None:
 
 def _submit(name: str, link: Link, *, embed: bool) -> Response:
     answer = _redirect_to_page(name, embed=embed)
-    if page_range.is_owner(rt(), link, session_cookie()) or not page_range.for_readers(link).size:
+    if page_range.is_owner(current_runtime(), link, session_cookie()) or not page_range.reader_window(link).size:
         return answer  # to the document, or to the page that says why there is none; nothing is taken for either
     form = request.form
     values = {key.removeprefix(FIELD_PREFIX): value for key, value in form.items() if key.startswith(FIELD_PREFIX)}
     ticket, browser = form.get("ticket", ""), viewer_cookie.read_gate_secret(link) or ""
-    offer = Offer(form.get("password", ""), values, ticket, client_address(), browser)
+    offer = EntrySubmission(form.get("password", ""), values, ticket, client_address(), browser)
     try:
         _require_cookies(embed=embed)
-        token = entry.enter(rt(), name, link, viewer_cookie.read_viewer_token(link), offer)
+        token = entry.admit_viewer(current_runtime(), name, link, viewer_cookie.read_viewer_token(link), offer)
     except Problem as problem:
         if problem.code not in _FORM_PROBLEM_CODES:
             raise
@@ -103,8 +103,8 @@ def _require_cookies(*, embed: bool) -> None:
 
 def _render_gate_again(name: str, link: Link, attempt: RejectedForm, *, embed: bool) -> Response:
     # What the link asks may have just been changed, so it is looked up once more.
-    link = find_link(rt(), name)
-    standing = entry.standing(rt(), link, viewer_cookie.read_viewer_token, opening=True)
+    link = find_link(current_runtime(), name)
+    standing = entry.check_entry(current_runtime(), link, viewer_cookie.read_viewer_token, opening=True)
     return gate_page.render_gate(link, standing, name, embed=embed, attempt=attempt)
 
 

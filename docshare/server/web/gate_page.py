@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from flask import Response, make_response, render_template, request
 
 from docshare.contract.problems import Problem
-from docshare.server.http.views import rt
+from docshare.server.http.views import current_runtime
 from docshare.server.services.links import entry
-from docshare.server.services.links.entry import Standing
+from docshare.server.services.links.entry import EntryState
 from docshare.server.services.links.links import Link
 from docshare.server.web import viewer_cookie
 
@@ -31,7 +31,7 @@ class RejectedForm:
 
 
 def render_gate(
-    link: Link, standing: Standing, name: str, *, embed: bool, attempt: RejectedForm | None = None
+    link: Link, standing: EntryState, name: str, *, embed: bool, attempt: RejectedForm | None = None
 ) -> Response:
     """The gate of ``link``, to which its reader came by ``name``, with what is owed of ``standing``."""
     problem = attempt.problem if attempt else None
@@ -39,7 +39,7 @@ def render_gate(
     values = attempt.values if attempt else {}
     body = render_template(
         "gate.html",
-        name=None if entry.hides_name(link) else link.file.original_name,
+        name=None if entry.is_name_hidden(link) else link.file.original_name,
         title=NEUTRAL_TITLE,
         owed=standing.owed,
         form=standing.asked.form,
@@ -51,7 +51,7 @@ def render_gate(
         base=f"/{link.public_id}",
         alone=f"/{link.public_id}{preserve_query()}",
         prefix=FIELD_PREFIX,
-        ticket=entry.ticket(rt()),
+        ticket=entry.issue_ticket(current_runtime()),
         embed=embed,
     )
     response = make_response(body, problem.status if problem else 200)
@@ -71,7 +71,7 @@ def preserve_query() -> str:
     return "?" + "&".join(kept) if kept else ""
 
 
-def _known_values(link: Link, standing: Standing) -> dict[str, str]:
+def _known_values(link: Link, standing: EntryState) -> dict[str, str]:
     """An invitee's address, which they need not type again."""
     if link.invite is None:
         return {}

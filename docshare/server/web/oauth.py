@@ -11,7 +11,7 @@ from docshare.contract.problems import Problem
 from docshare.contract.scopes import SCOPES
 from docshare.server.api import answers
 from docshare.server.http.rate_limits import address_key
-from docshare.server.http.views import client_address, rt
+from docshare.server.http.views import client_address, current_runtime
 from docshare.server.services.accounts import sign_in
 from docshare.server.web import csrf, headers, returning, troubles
 from docshare.server.web.sign_in import session_cookie
@@ -38,7 +38,7 @@ def ask() -> Response:
     grant = _parse_authorization()
     if isinstance(grant, Response):
         return grant
-    holder = sign_in.signed_in(rt(), session_cookie())
+    holder = sign_in.find_signed_in(current_runtime(), session_cookie())
     client = grant.request.client.row
     if holder is None:
         return returning.ask_to_sign_in(request.full_path, f"{client.name} wants to use your docshare.")
@@ -53,7 +53,7 @@ def decide() -> Response:
     """What the owner decided on the consent page: leads back to the app with a code, or with ``access_denied``."""
     try:
         csrf.require_same_origin()
-        holder = sign_in.signed_in(rt(), session_cookie())
+        holder = sign_in.find_signed_in(current_runtime(), session_cookie())
         if holder is None:
             raise Problem("forbidden", "You are not signed in any more.", hint="Sign in, and begin again in the app.")
         csrf.require_token(holder.csrf)
@@ -87,13 +87,13 @@ def revoke() -> Response:
 @blueprint.get("/.well-known/oauth-authorization-server")
 def describe_server() -> Response:
     """Metadata of the authorization server (RFC 8414)."""
-    return answers.send_static(_server_metadata(rt().config.base_url), _REVALIDATE)
+    return answers.send_static(_server_metadata(current_runtime().config.base_url), _REVALIDATE)
 
 
 @blueprint.get("/.well-known/oauth-protected-resource")
 def describe_resource() -> Response:
     """Metadata of the API as a protected resource (RFC 9728)."""
-    return answers.send_static(_resource_metadata(rt().config.base_url), _REVALIDATE)
+    return answers.send_static(_resource_metadata(current_runtime().config.base_url), _REVALIDATE)
 
 
 @cache
@@ -156,7 +156,7 @@ def _respond_to_app(work: Any) -> Response:
     from authlib.oauth2 import OAuth2Error
 
     key = address_key(client_address())
-    allowance = rt().limits.look(ADDRESS, key, rt().config.address_limit)
+    allowance = current_runtime().limits.look(ADDRESS, key, current_runtime().config.address_limit)
     if not allowance.allowed:
         refused = jsonify(error="temporarily_unavailable", error_description="Too many failures. Try again later.")
         refused.status_code = 429
@@ -167,7 +167,7 @@ def _respond_to_app(work: Any) -> Response:
     except OAuth2Error as error:  # a request that Authlib was not even shown
         answer = _authorization_server().handle_error_response(None, error)
     if answer.status_code >= 400:
-        rt().limits.hit(ADDRESS, key, rt().config.address_limit)
+        current_runtime().limits.hit(ADDRESS, key, current_runtime().config.address_limit)
     answer.headers["Cache-Control"] = "no-store"
     return answer
 

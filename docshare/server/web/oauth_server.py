@@ -27,10 +27,10 @@ from werkzeug.datastructures import MultiDict
 
 from docshare.contract.limits import URL_CHARS
 from docshare.contract.scopes import SCOPES, normalize_scopes
-from docshare.server.http.views import rt
+from docshare.server.http.views import current_runtime
 from docshare.server.services.oauth import clients
 from docshare.server.services.oauth import grants as oauth
-from docshare.server.services.oauth.grants import Tokens
+from docshare.server.services.oauth.grants import TokenPair
 
 _CLIENT_AUTHENTICATION = ["client_secret_basic", "client_secret_post", "none"]
 _GRANT_TYPES = ("authorization_code", "refresh_token")
@@ -43,7 +43,7 @@ _DUPLICATE_PARAMETER = "A parameter is sent twice."
 class _ClientAdapter:
     """A registered client, as Authlib asks about it."""
 
-    def __init__(self, row: clients.Client) -> None:
+    def __init__(self, row: clients.RegisteredClient) -> None:
         self.row = row
 
     def get_client_id(self) -> str:
@@ -76,7 +76,7 @@ class _CodeAdapter:
 
     code_challenge_method = "S256"
 
-    def __init__(self, row: oauth.Code) -> None:
+    def __init__(self, row: oauth.AuthorizationCode) -> None:
         self.row = row
         self.code_challenge = row.challenge
 
@@ -90,7 +90,7 @@ class _CodeAdapter:
 class _TokenAdapter:
     """A token, as Authlib asks about it."""
 
-    def __init__(self, row: oauth.Token) -> None:
+    def __init__(self, row: oauth.GrantToken) -> None:
         self.row = row
 
     def check_client(self, client: _ClientAdapter) -> bool:
@@ -106,7 +106,7 @@ class _CodeGrant(grants.AuthorizationCodeGrant):  # type: ignore[misc]  # authli
     def generate_authorization_code(self) -> str:
         asked, payload = self.request, self.request.payload
         return oauth.issue_code(
-            rt(),
+            current_runtime(),
             asked.user,
             asked.client.row,
             redirect_uri=payload.redirect_uri,
@@ -118,11 +118,11 @@ class _CodeGrant(grants.AuthorizationCodeGrant):  # type: ignore[misc]  # authli
         """It was kept when it was made."""
 
     def query_authorization_code(self, code: str, client: _ClientAdapter) -> _CodeAdapter | None:
-        found = oauth.find_code(rt(), code, client.row)
+        found = oauth.find_code(current_runtime(), code, client.row)
         return _CodeAdapter(found) if found else None
 
     def create_token_response(self) -> Any:
-        tokens = oauth.exchange(rt(), self.request.authorization_code.row)
+        tokens = oauth.exchange_code(current_runtime(), self.request.authorization_code.row)
         if tokens is None:
             raise InvalidGrantError("Invalid 'code' in request.")
         return 200, _token_response(tokens), self.TOKEN_RESPONSE_HEADER
@@ -135,7 +135,7 @@ class _RefreshGrant(grants.RefreshTokenGrant):  # type: ignore[misc]
         token = self.request.form.get("refresh_token")
         if token is None:
             raise InvalidRequestError("Missing 'refresh_token' in request.")
-        found = oauth.find_refresh(rt(), token, client.row)
+        found = oauth.find_refresh_token(current_runtime(), token, client.row)
         if found is None:
             raise InvalidGrantError("Invalid 'refresh_token' in request.")
         return _TokenAdapter(found)
@@ -145,7 +145,7 @@ class _RefreshGrant(grants.RefreshTokenGrant):  # type: ignore[misc]
         scopes = normalize_scopes(asked) if asked else token.get_scope()
         if scopes is None:
             raise InvalidScopeError()
-        tokens = oauth.refresh(rt(), token.row, scopes)
+        tokens = oauth.refresh_tokens(current_runtime(), token.row, scopes)
         if tokens is None:
             raise InvalidGrantError("Invalid 'refresh_token' in request.")
         return 200, _token_response(tokens), self.TOKEN_RESPONSE_HEADER
@@ -175,16 +175,16 @@ class _Revocation(RevocationEndpoint):  # type: ignore[misc]
             raise InvalidRequestError("Missing 'token' in request.")
 
     def query_token(self, token_string: str, _hint: str | None) -> _TokenAdapter | None:
-        found = oauth.find_token(rt(), token_string)
+        found = oauth.find_token(current_runtime(), token_string)
         return _TokenAdapter(found) if found else None
 
     def revoke_token(self, token: _TokenAdapter, _request: OAuth2Request) -> None:
-        oauth.revoke_token(rt(), token.row)
+        oauth.revoke_token(current_runtime(), token.row)
 
 
 class _Issuer(IssuerParameter):  # type: ignore[misc]
     def get_issuer(self) -> str:
-        return rt().config.base_url
+        return current_runtime().config.base_url
 
 
 class _Payload(OAuth2Payload):  # type: ignore[misc]
@@ -221,7 +221,7 @@ class DocshareAuthorizationServer(AuthorizationServer):  # type: ignore[misc]
 
     def query_client(self, client_id: str) -> _ClientAdapter | None:
         """Called by Authlib."""
-        found = clients.find(rt(), client_id)
+        found = clients.find(current_runtime(), client_id)
         return _ClientAdapter(found) if found else None
 
     def get_authorization_grant(self, request: OAuth2Request) -> Any:
@@ -307,7 +307,7 @@ def _validate_parameters(values: MultiDict[str, str]) -> OAuth2Request:
     return _ParsedRequest(request, values)
 
 
-def _token_response(tokens: Tokens) -> dict[str, Any]:
+def _token_response(tokens: TokenPair) -> dict[str, Any]:
     return {
         "access_token": tokens.access,
         "token_type": "Bearer",

@@ -11,13 +11,13 @@ from docshare.contract.problems import Problem
 from docshare.contract.wire import drop_none
 from docshare.server.api import answers
 from docshare.server.http.rate_limits import address_key
-from docshare.server.http.views import client_address, rt
+from docshare.server.http.views import client_address, current_runtime
 from docshare.server.pdf.pages import PAGE_WIDTHS
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import page_range
 from docshare.server.services.links import links, public
 from docshare.server.services.links.links import Link
-from docshare.server.services.links.public import Notice
+from docshare.server.services.links.public import PublicMetadata
 from docshare.server.web.public import find_embedded_link, find_link
 
 PROVIDER = "docshare"
@@ -38,7 +38,7 @@ def oembed() -> Response:
     Raises ``bad_request`` without ``url``, ``not_implemented`` for another format, ``rate_limited``, and ``not_found``
     for other addresses and for links that are unknown, revoked or dead, so that nothing tells these apart.
     """
-    runtime = rt()
+    runtime = current_runtime()
     _require_rate_limit(runtime)
     if request.args.get("format", "json") != "json":
         raise Problem("not_implemented", "Only format=json is answered here.")
@@ -46,7 +46,7 @@ def oembed() -> Response:
     if not address:
         raise Problem("bad_request", "The parameter 'url' is missing: which share link?")
     link = _resolve_address(runtime, address)
-    told = public.notice(link)
+    told = public.build_metadata(link)
     if not told.alive:
         raise _unknown_link_problem()
     return answers.json_response(_build_document(runtime, told, _read_pixels("maxwidth"), _read_pixels("maxheight")))
@@ -54,7 +54,7 @@ def oembed() -> Response:
 
 def oembed_url(base: str) -> str:
     """Where the oEmbed document of the share page stands whose own addresses begin with ``base`` (never a slug)."""
-    base_url = rt().config.base_url
+    base_url = current_runtime().config.base_url
     return f"{base_url}/oembed?format=json&url={quote(base_url + base, safe='')}"
 
 
@@ -66,7 +66,9 @@ def _require_rate_limit(runtime: Runtime) -> None:
         raise Problem("rate_limited", "Too many requests.", headers={"Retry-After": str(allowance.reset_s)})
 
 
-def _build_document(runtime: Runtime, told: Notice, max_width: int | None, max_height: int | None) -> dict[str, Any]:
+def _build_document(
+    runtime: Runtime, told: PublicMetadata, max_width: int | None, max_height: int | None
+) -> dict[str, Any]:
     base_url, link = runtime.config.base_url, told.link
     title = NEUTRAL_TITLE if told.nameless else link.file.original_name
     width, height = min(_WIDTH, max_width or _WIDTH), min(_HEIGHT, max_height or _HEIGHT)
@@ -90,14 +92,14 @@ def _build_document(runtime: Runtime, told: Notice, max_width: int | None, max_h
 
 
 def _find_thumbnail(
-    runtime: Runtime, told: Notice, max_width: int | None, max_height: int | None
+    runtime: Runtime, told: PublicMetadata, max_width: int | None, max_height: int | None
 ) -> tuple[str, int, int] | None:
     """Address and size of the first page that readers see; None where it is not for everybody's eyes, or too large."""
     link, width = told.link, PAGE_WIDTHS[0]
     if told.asks or not told.pages or width > (max_width or width):
         return None
-    sight = page_range.sight(runtime, link, None)
-    _, page_width, page_height = sight.window.runs(links.page_sizes(runtime, link))[0]
+    sight = page_range.resolve_view(runtime, link, None)
+    _, page_width, page_height = sight.window.runs(links.load_page_sizes(runtime, link))[0]
     height = max(1, round(page_height * width / page_width)) if page_width else _MAX_HEIGHT + 1
     if height > min(_MAX_HEIGHT, max_height or _MAX_HEIGHT):
         return None

@@ -6,7 +6,7 @@ from docshare.contract.problems import Problem
 from docshare.server.pdf.engine import UnrenderableError
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import page_range
-from docshare.server.services.files.page_range import Sight
+from docshare.server.services.files.page_range import ReaderView
 from docshare.server.services.links.links import Link
 
 CHUNK_PAGES = 10
@@ -40,13 +40,13 @@ class PageChunk:
         return self.last + 1 if self.last < self.total else None
 
 
-def read_page_texts(rt: Runtime, link: Link, shown: Sight, chunk: PageChunk, address: str) -> dict[int, str]:
+def read_page_texts(rt: Runtime, link: Link, shown: ReaderView, chunk: PageChunk, address: str) -> dict[int, str]:
     """The text of each page of ``chunk``, in the numbers of the reader at ``address`` who sees what is ``shown``. The
     first page that cannot be read ends it: a bad file costs one wait."""
     found = {}
     for page in range(chunk.first, chunk.last + 1):
         try:
-            boxes = page_range.page_text(rt, link, shown.window, page, address)["boxes"]
+            boxes = page_range.load_page_text(rt, link, shown.window, page, address)["boxes"]
         except (UnrenderableError, Problem, FileNotFoundError):
             break
         found[page] = "\n".join(box[4] for box in boxes)

@@ -12,14 +12,14 @@ from functools import partial
 from flask import Blueprint, Response, jsonify, make_response, render_template, request
 
 from docshare.contract.problems import Problem
-from docshare.server.http.views import client_address, rt
+from docshare.server.http.views import client_address, current_runtime
 from docshare.server.pdf.engine import UnrenderableError
 from docshare.server.pdf.pages import PAGE_WIDTHS
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import page_range, settings, tenants
-from docshare.server.services.files.page_range import Sight
+from docshare.server.services.files.page_range import ReaderView
 from docshare.server.services.links import downloads, entry, guessing, links
-from docshare.server.services.links.entry import Standing
+from docshare.server.services.links.entry import EntryState
 from docshare.server.services.links.links import Link
 from docshare.server.web import (
     assets,
@@ -60,7 +60,7 @@ class PageElement:
 @blueprint.get("/")
 def home() -> str:
     """The address that ``docshare serve`` prints; where anybody may share, a page to do it."""
-    config = rt().config
+    config = current_runtime().config
     if not config.anonymous_uploads:
         return render_template("home.html", base_url=config.base_url)
     most = config.anonymous_limit
@@ -72,7 +72,7 @@ def share_page(name: str) -> Response:
     """The share page of a short id, a UUID or a slug. ``?page=`` opens it there, and puts the words of the pages around
     into the HTML for those who read without scripts."""
     try:
-        return _render_share_page(find_link(rt(), name), name, embed=False)
+        return _render_share_page(find_link(current_runtime(), name), name, embed=False)
     except Problem as problem:
         refused.record_denial(name, problem)
         return troubles.render_problem_page(problem)
@@ -82,7 +82,7 @@ def share_page(name: str) -> Response:
 def embed_page(name: str) -> Response:
     """The same page for framing by any site."""
     try:
-        return headers.allow_framing(_render_share_page(find_embedded_link(rt(), name), name, embed=True))
+        return headers.allow_framing(_render_share_page(find_embedded_link(current_runtime(), name), name, embed=True))
     except Problem as problem:
         refused.record_denial(name, problem)
         return headers.allow_framing(troubles.render_problem_page(problem))
@@ -94,15 +94,15 @@ def page_image(name: str, page: str, width: str) -> Response:
 
     Raises what ``open_link`` and ``_page_of`` raise, ``unavailable``, ``unprocessable`` for one that cannot be drawn.
     """
-    runtime = rt()
+    runtime = current_runtime()
     link = require_open_link(runtime, name)
     if width not in map(str, PAGE_WIDTHS):
-        raise guessing.no_link()
+        raise guessing.link_not_found()
     shown = _find_view(link)
     number = _resolve_page_number(shown, page)
     file, blob = link.file, runtime.blobs.path(link.file.blob)
     asked = (file.uuid, file.content_version, blob, number, int(width))
-    watermark, tenant = shown.watermark, tenants.of_reader(file, client_address())
+    watermark, tenant = shown.watermark, tenants.reader_tenant(file, client_address())
     if watermark is not None and watermark.personal:
         stamp = partial(runtime.pages.stamped, *asked, watermark.mark, tenant)
         return _send_page_part(lambda: Response(stamp(), content_type="image/jpeg"))
@@ -113,17 +113,17 @@ def page_image(name: str, page: str, width: str) -> Response:
 @blueprint.get("/<name>/text/<page>.json")
 def page_text(name: str, page: str) -> Response:
     """Text and links of one page, for the text layer and for finding. Raises as ``page_image``."""
-    runtime = rt()
+    runtime = current_runtime()
     link = require_open_link(runtime, name)
     shown = _find_view(link)
     number = _resolve_page_number(shown, page)
     file, blob = link.file, runtime.blobs.path(link.file.blob)
     if shown.window.covers(file.total_pages):
-        tenant = tenants.of_reader(file, client_address())
+        tenant = tenants.reader_tenant(file, client_address())
         make = partial(runtime.pages.text, file.uuid, file.content_version, blob, number, tenant)
         return _send_page_part(lambda: derived.send_derived(make(), "application/json"))
     return _send_page_part(
-        lambda: jsonify(page_range.page_text(runtime, link, shown.window, int(page), client_address()))
+        lambda: jsonify(page_range.load_page_text(runtime, link, shown.window, int(page), client_address()))
     )
 
 
@@ -155,12 +155,12 @@ def find_link(runtime: Runtime, name: str) -> Link:
     return guessing.find_link(runtime, name, client_address())
 
 
-def _check_entry(link: Link, *, opening: bool) -> Standing:
+def _check_entry(link: Link, *, opening: bool) -> EntryState:
     """What the sender of the running request owes ``link``; its owner owes nothing. Raises ``gone``."""
     # Asked where it matters only: every page image comes here.
-    owner = link.file.frozen_at is not None and page_range.is_owner(rt(), link, session_cookie())
-    found = entry.standing(rt(), link, viewer_cookie.read_viewer_token, opening=opening, owner=owner)
-    if found.owed and page_range.is_owner(rt(), link, session_cookie()):
+    owner = link.file.frozen_at is not None and page_range.is_owner(current_runtime(), link, session_cookie())
+    found = entry.check_entry(current_runtime(), link, viewer_cookie.read_viewer_token, opening=opening, owner=owner)
+    if found.owed and page_range.is_owner(current_runtime(), link, session_cookie()):
         return replace(found, owed=frozenset())
     return found
 
@@ -170,7 +170,7 @@ def _render_share_page(link: Link, name: str, *, embed: bool) -> Response:
     standing = _check_entry(link, opening=True)
     try:
         # Asked first: nobody is to give a password, an address or a unit of the view limit for no pages.
-        page_range.require_pages(rt(), link, session_cookie())
+        page_range.require_pages(current_runtime(), link, session_cookie())
     except Problem as problem:
         return troubles.render_problem_page(problem, status=200)
     if standing.owed:
@@ -178,19 +178,19 @@ def _render_share_page(link: Link, name: str, *, embed: bool) -> Response:
     return _render_viewer(link, embed=embed)
 
 
-def _find_view(link: Link) -> Sight:
-    return page_range.sight(rt(), link, session_cookie(), viewer_cookie.read_viewer_token(link))
+def _find_view(link: Link) -> ReaderView:
+    return page_range.resolve_view(current_runtime(), link, session_cookie(), viewer_cookie.read_viewer_token(link))
 
 
-def _resolve_page_number(shown: Sight, page: str) -> int:
+def _resolve_page_number(shown: ReaderView, page: str) -> int:
     """The document's number of the page that the reader calls ``page``, of the content and window that ``?v=`` names.
     A hidden page answers as one that the document does not have."""
     if _PAGE_NUMBER.fullmatch(page) is None or request.args.get("v") != shown.mark:
-        raise guessing.no_link()
+        raise guessing.link_not_found()
     try:
         return shown.window.of_document(int(page))
     except ValueError:
-        raise guessing.no_link() from None
+        raise guessing.link_not_found() from None
 
 
 def _send_page_part(make: Callable[[], Response]) -> Response:
@@ -203,7 +203,7 @@ def _send_page_part(make: Callable[[], Response]) -> Response:
             continue  # newer pages pushed it out since it was found, or the file was destroyed
         response.headers["Cache-Control"] = _PAGE_CACHE
         return response
-    raise guessing.no_link()
+    raise guessing.link_not_found()
 
 
 def _render_viewer(link: Link, *, embed: bool) -> Response:
@@ -211,11 +211,11 @@ def _render_viewer(link: Link, *, embed: bool) -> Response:
     total = shown.window.size
     asked = request.args.get("page", "")
     start = min(int(asked), total) if _PAGE_NUMBER.fullmatch(asked) else 1
-    runs = shown.window.runs(links.page_sizes(rt(), link))
+    runs = shown.window.runs(links.load_page_sizes(current_runtime(), link))
     chunk = plain.PageChunk.around(start, total)
-    words = plain.read_page_texts(rt(), link, shown, chunk, client_address()) if asked else {}
+    words = plain.read_page_texts(current_runtime(), link, shown, chunk, client_address()) if asked else {}
     base = f"/{link.public_id}"
-    looks = settings.looks(rt(), link)
+    looks = settings.find_appearance(current_runtime(), link)
     facts = {
         "base": base,
         "version": shown.mark,
@@ -236,7 +236,7 @@ def _render_viewer(link: Link, *, embed: bool) -> Response:
             name=file.original_name,
             face=branding.page_branding(link, looks),
             embed=embed,
-            download=downloads.offered(rt(), link, session_cookie()),
+            download=downloads.can_download(current_runtime(), link, session_cookie()),
             chunk=chunk,
             leaves=_list_page_elements(runs, chunk, start, words),
             modules=assets.list_viewer_modules(looks.viewer_mode, *feedback_facts.list_feedback_modules(facts)),

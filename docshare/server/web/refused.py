@@ -3,20 +3,20 @@
 from flask import request
 
 from docshare.contract.problems import Problem
-from docshare.server.http.views import rt
+from docshare.server.http.views import current_runtime
 from docshare.server.services.accounts import sign_in
 from docshare.server.services.links import denials
-from docshare.server.services.links.denials import Asker
+from docshare.server.services.links.denials import LinkRequester
 from docshare.server.web.beacons import is_prefetch
 from docshare.server.web.sign_in import session_cookie
 
 
 def record_denial(name: str, problem: Problem) -> None:
     """Count that the running request, which opens the link ``name``, is refused with ``problem``."""
-    asker = Asker(
+    asker = LinkRequester(
         user_agent=request.headers.get("User-Agent", ""),
-        account_id=sign_in.viewer_account(rt(), session_cookie()),
+        account_id=sign_in.find_account_id(current_runtime(), session_cookie()),
         unread=request.method == "HEAD" or is_prefetch(),
         acts=request.method == "POST",
     )
-    denials.refused(rt(), name, problem, asker)
+    denials.count_denial(current_runtime(), name, problem, asker)

@@ -12,7 +12,7 @@ from docshare.contract.wire import drop_none
 from docshare.report import ReportInput, Thumbnail, list_thumbnail_pages, render_report
 from docshare.server.api.represent import feedback as represent_feedback
 from docshare.server.api.represent import readership
-from docshare.server.http.views import rt
+from docshare.server.http.views import current_runtime
 from docshare.server.pdf.pages import PAGE_WIDTHS
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import sign_in
@@ -32,11 +32,11 @@ blueprint = Blueprint("report", __name__)
 @blueprint.get("/readership/<name>")
 def page(name: str) -> Response:
     """The report of the file ``name`` (UUID or short id), for its signed-in owner."""
-    caller = sign_in.caller(rt(), session_cookie())
+    caller = sign_in.find_caller(current_runtime(), session_cookie())
     if caller is None:
         return returning.ask_to_sign_in(request.path, "Who has read a document is for its owner.")
     try:
-        material = _gather_report_input(rt(), caller, name)
+        material = _gather_report_input(current_runtime(), caller, name)
     except Problem:
         return troubles.render_problem_page(_unknown_link_problem())
     return make_response(
@@ -50,11 +50,11 @@ def now(name: str) -> Response:
 
     Raises ``not_found`` for everybody but the signed-in owner.
     """
-    caller = sign_in.caller(rt(), session_cookie())
+    caller = sign_in.find_caller(current_runtime(), session_cookie())
     if caller is None:
         raise _unknown_link_problem()
     try:
-        found = _load_report(rt(), caller, name)
+        found = _load_report(current_runtime(), caller, name)
     except Problem:
         raise _unknown_link_problem() from None
     return jsonify(drop_none({"activeReaders": found["summary"].get("activeReaders")}))
@@ -66,19 +66,19 @@ def _gather_report_input(runtime: Runtime, caller: Caller, name: str) -> ReportI
     file = found["file"]
     material = ReportInput(found, runtime.clock(), code=f"/api/files/{file['shortId']}/qr-code")
     if _is_on_plan(caller, "readership.pages"):
-        material = replace(material, pages=readership.pages_object(report.pages(runtime, caller, name)))
+        material = replace(material, pages=readership.pages_object(report.list_pages(runtime, caller, name)))
     if _is_on_plan(caller, "readership.marks"):
         material = replace(
             material,
-            marks=represent_feedback.page_marks_object(feedback.marks_of(runtime, caller, name)),
-            annotations=represent_feedback.annotations_object(feedback.annotations_of(runtime, caller, name)),
-            feedback=represent_feedback.feedback_object(feedback.told(runtime, caller, name)),
+            marks=represent_feedback.page_marks_object(feedback.list_marks(runtime, caller, name)),
+            annotations=represent_feedback.annotations_object(feedback.list_annotations(runtime, caller, name)),
+            feedback=represent_feedback.feedback_object(feedback.load_for_owner(runtime, caller, name)),
         )
     return replace(material, pictures=_list_thumbnails(runtime, file, list_thumbnail_pages(material)))
 
 
 def _load_report(runtime: Runtime, caller: Caller, name: str) -> dict[str, Any]:
-    return readership.report_object(runtime.config.base_url, report.report(runtime, caller, name))
+    return readership.report_object(runtime.config.base_url, report.build_report(runtime, caller, name))
 
 
 def _is_on_plan(caller: Caller, operation: str) -> bool:
@@ -90,7 +90,7 @@ def _list_thumbnails(runtime: Runtime, file: dict[str, Any], numbers: list[int])
     link = links.resolve(runtime, file["uuid"])
     if link is None or link.state in _ENDED_STATES:
         return {}
-    shapes = _page_sizes(links.page_sizes(runtime, link), numbers)
+    shapes = _page_sizes(links.load_page_sizes(runtime, link), numbers)
     return {
         number: Thumbnail(f"/{file['shortId']}/pages/{number}-{_WIDTH}.jpg?v={file['contentVersion']}", *shape)
         for number, shape in shapes.items()

@@ -5,7 +5,7 @@ import re
 from flask import Response, make_response, render_template, request
 from werkzeug.wrappers import Response as AnyResponse
 
-from docshare.server.http.views import rt
+from docshare.server.http.views import current_runtime
 
 _COOKIE = "docshare_next"
 _SECONDS = 15 * 60  # a sign-in link works for ten minutes
@@ -22,7 +22,13 @@ def ask_to_sign_in(path: str, why: str) -> Response:
     answer = make_response(render_template("sign_in_first.html", why=why), 403)
     if is_return_path(path):
         answer.set_cookie(
-            _COOKIE, path, max_age=_SECONDS, path="/login", secure=rt().config.secure, httponly=True, samesite="Lax"
+            _COOKIE,
+            path,
+            max_age=_SECONDS,
+            path="/login",
+            secure=current_runtime().config.secure,
+            httponly=True,
+            samesite="Lax",
         )
     return answer
 
@@ -36,7 +42,9 @@ def return_path(otherwise: str) -> str:
 def clear_return_path(answer: AnyResponse) -> None:
     """Lead there once."""
     if _COOKIE in request.cookies:
-        answer.delete_cookie(_COOKIE, path="/login", secure=rt().config.secure, httponly=True, samesite="Lax")
+        answer.delete_cookie(
+            _COOKIE, path="/login", secure=current_runtime().config.secure, httponly=True, samesite="Lax"
+        )
 
 
 def is_return_path(path: str) -> bool:

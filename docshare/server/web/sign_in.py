@@ -6,7 +6,7 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from docshare.contract.limits import SECOND
 from docshare.contract.problems import Problem
-from docshare.server.http.views import client_address, rt
+from docshare.server.http.views import client_address, current_runtime
 from docshare.server.services.accounts import passwords, sign_in
 from docshare.server.web import csrf, returning
 
@@ -18,7 +18,7 @@ _MAX_EMAIL_CHARS = 254  # characters of an address that are shown again
 @blueprint.get("/login")
 def holder() -> Response:
     """Who is signed in here, with a button to sign out; else how to sign in."""
-    return _render_page(holder=sign_in.signed_in(rt(), session_cookie()))
+    return _render_page(holder=sign_in.find_signed_in(current_runtime(), session_cookie()))
 
 
 @blueprint.post("/login")
@@ -28,7 +28,7 @@ def enter_by_password() -> AnyResponse:
     email, password = request.form.get("email", ""), request.form.get("password", "")
     try:
         csrf.require_same_origin()
-        return _start_session(passwords.enter(rt(), email, password, client_address()))
+        return _start_session(passwords.sign_in_by_password(current_runtime(), email, password, client_address()))
     except Problem as problem:
         return _render_page(refusal=problem, email_typed=email[:_MAX_EMAIL_CHARS])
 
@@ -37,7 +37,7 @@ def enter_by_password() -> AnyResponse:
 def link(token: str) -> Response:
     """The page of a sign-in link; opening it changes nothing. 410 for a link that is spent."""
     try:
-        return _render_page(email=sign_in.link_email(rt(), token))
+        return _render_page(email=sign_in.get_link_email(current_runtime(), token))
     except Problem as problem:
         return _render_page(problem=problem)
 
@@ -47,7 +47,7 @@ def enter(token: str) -> AnyResponse:
     """Use the link up and sign in. 410 for a link that is spent, 403 when another site posted the form."""
     try:
         csrf.require_same_origin()
-        return _start_session(sign_in.sign_in(rt(), token))
+        return _start_session(sign_in.redeem_link(current_runtime(), token))
     except Problem as problem:
         return _render_page(problem=problem)
 
@@ -56,16 +56,18 @@ def enter(token: str) -> AnyResponse:
 def leave() -> AnyResponse:
     """Sign out. 403 without the form's token, or when another site posted it."""
     cookie = session_cookie()
-    found = sign_in.signed_in(rt(), cookie)
+    found = sign_in.find_signed_in(current_runtime(), cookie)
     try:
         csrf.require_same_origin()
         if found is not None and cookie is not None:
             csrf.require_token(found.csrf)
-            sign_in.sign_out(rt(), cookie)
+            sign_in.sign_out(current_runtime(), cookie)
     except Problem as problem:
         return _render_page(problem=problem)
     answer = redirect("/login", 303)
-    answer.delete_cookie(_cookie_name(), path="/", secure=rt().config.secure, httponly=True, samesite="Lax")
+    answer.delete_cookie(
+        _cookie_name(), path="/", secure=current_runtime().config.secure, httponly=True, samesite="Lax"
+    )
     return answer
 
 
@@ -78,15 +80,21 @@ def _start_session(cookie: str) -> AnyResponse:
     """On to what was wanted before, with the cookie of the session that has begun."""
     answer = redirect(returning.return_path("/files"), 303)
     returning.clear_return_path(answer)
-    lifetime = sign_in.SESSION_MS // SECOND
+    lifetime = sign_in.SESSION_LIFETIME_MS // SECOND
     answer.set_cookie(
-        _cookie_name(), cookie, max_age=lifetime, path="/", secure=rt().config.secure, httponly=True, samesite="Lax"
+        _cookie_name(),
+        cookie,
+        max_age=lifetime,
+        path="/",
+        secure=current_runtime().config.secure,
+        httponly=True,
+        samesite="Lax",
     )
     return answer
 
 
 def _cookie_name() -> str:
-    return sign_in.cookie_name(rt())
+    return sign_in.cookie_name(current_runtime())
 
 
 def _render_page(**facts: object) -> Response:

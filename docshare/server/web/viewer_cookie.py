@@ -14,7 +14,7 @@ from flask import Response, request
 
 from docshare.contract.limits import SECOND
 from docshare.contract.plans import DAY
-from docshare.server.http.views import rt
+from docshare.server.http.views import current_runtime
 from docshare.server.services.links import entry
 from docshare.server.services.links.links import Link
 
@@ -36,7 +36,12 @@ def set_viewer_token(response: Response, link: Link, token: str | None) -> None:
 
 def set_gate_secret(response: Response, link: Link) -> None:
     """Hand the browser the secret to which the tickets of the gate of ``link`` are bound, for an hour from now."""
-    _set_cookie(response, _gate_cookie_name(link), entry.browser_secret(rt(), read_gate_secret(link)), entry.TICKET_MS)
+    _set_cookie(
+        response,
+        _gate_cookie_name(link),
+        entry.browser_secret(current_runtime(), read_gate_secret(link)),
+        entry.TICKET_LIFETIME_MS,
+    )
 
 
 def read_gate_secret(link: Link) -> str | None:
@@ -57,7 +62,7 @@ def is_accepted() -> bool:
 
 
 def _set_cookie(response: Response, name: str, value: str, lifetime_ms: int | None) -> None:
-    secure = rt().config.secure
+    secure = current_runtime().config.secure
     response.set_cookie(
         name,
         value,
@@ -80,4 +85,4 @@ def _gate_cookie_name(link: Link) -> str:
 
 def _prefix_name(name: str) -> str:
     # Browsers take a name that begins so from this very host alone, and from no neighbour of its domain.
-    return f"__Host-{name}" if rt().config.secure else name
+    return f"__Host-{name}" if current_runtime().config.secure else name

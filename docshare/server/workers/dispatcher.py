@@ -11,27 +11,27 @@ from concurrent.futures import ThreadPoolExecutor
 from docshare.server.http import faults
 from docshare.server.runtime import Runtime
 from docshare.server.services.webhooks import dispatch
-from docshare.server.services.webhooks.dispatch import Letter, Sent
+from docshare.server.services.webhooks.dispatch import AttemptResult, ClaimedDelivery
 
-SENDERS = 32
-_NAME = "dispatcher"
-_LOOK_EVERY = 0.5  # seconds between looks while nothing happens; the specification allows five
+MAX_SENDERS = 32
+_THREAD_NAME = "dispatcher"
+_POLL_SECONDS = 0.5  # seconds between looks while nothing happens; the specification allows five
 
 
 class Dispatcher:
     """Delivers for ``rt`` from ``start`` to ``stop``, with at most ``senders`` attempts at once."""
 
-    def __init__(self, rt: Runtime, senders: int = SENDERS) -> None:
+    def __init__(self, rt: Runtime, senders: int = MAX_SENDERS) -> None:
         self._rt = rt
         self._most = senders
         self._out = 0  # letters that senders hold, or that are not booked yet
-        self._claimed: deque[Letter] = deque()
-        self._sent: deque[Sent] = deque()
+        self._claimed: deque[ClaimedDelivery] = deque()
+        self._sent: deque[AttemptResult] = deque()
         self._senders = ThreadPoolExecutor(senders, thread_name_prefix="sender")
         self._woken = threading.Event()
         self._stopping = threading.Event()
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._loop, name=_NAME, daemon=True)
+        self._thread = threading.Thread(target=self._loop, name=_THREAD_NAME, daemon=True)
 
     def start(self) -> None:
         """Begin to deliver, in threads of its own."""
@@ -53,24 +53,24 @@ class Dispatcher:
         released = False
         while not self._over.is_set():
             self._woken.clear()
-            self._rt.pulses[_NAME] = self._rt.clock()
+            self._rt.pulses[_THREAD_NAME] = self._rt.clock()
             try:
                 if not released:  # at a start on a full disk nobody could, and this thread holds none yet
-                    dispatch.release(self._rt)
+                    dispatch.release_claims(self._rt)
                     released = True
                 self._book()
                 if not self._stopping.is_set():
                     self._hand_out()
             except Exception as error:  # noqa: BLE001 - a full disk, say; what is not booked waits for the next turn
-                faults.log(error, "deliveries have stalled")
-                self._over.wait(_LOOK_EVERY)
+                faults.log_error(error, "deliveries have stalled")
+                self._over.wait(_POLL_SECONDS)
             if self._stopping.is_set() and self._out == 0:
                 return
-            self._woken.wait(_LOOK_EVERY)
+            self._woken.wait(_POLL_SECONDS)
 
     def _book(self) -> None:
         if sent := list(self._sent):
-            dispatch.book(self._rt, sent)
+            dispatch.record_attempts(self._rt, sent)
             for _ in sent:
                 self._sent.popleft()
             self._out -= len(sent)
@@ -78,13 +78,13 @@ class Dispatcher:
     def _hand_out(self) -> None:
         free = self._most - self._out - len(self._claimed)
         if free:
-            self._claimed += dispatch.claim(self._rt, free)
+            self._claimed += dispatch.claim_due(self._rt, free)
         while self._claimed:
             letter = self._claimed.popleft()
             self._out += 1
             self._senders.submit(self._send, letter)
 
-    def _send(self, letter: Letter) -> None:
+    def _send(self, letter: ClaimedDelivery) -> None:
         self._sent.append(dispatch.send(self._rt, letter))
         self._woken.set()
 
@@ -92,7 +92,7 @@ class Dispatcher:
 def deliver_due(rt: Runtime) -> int:
     """Make every attempt that is due now, one after the other in this thread; returns how many."""
     made = 0
-    while letters := dispatch.claim(rt, SENDERS):
-        dispatch.book(rt, [dispatch.send(rt, letter) for letter in letters])
+    while letters := dispatch.claim_due(rt, MAX_SENDERS):
+        dispatch.record_attempts(rt, [dispatch.send(rt, letter) for letter in letters])
         made += len(letters)
     return made

@@ -17,7 +17,7 @@ from docshare.server.services.readership import viewing
 from docshare.server.services.webhooks import deliveries
 from docshare.server.store import reserve
 
-_LOOK_EVERY = 1.0  # seconds between looks at the clock
+_POLL_SECONDS = 1.0  # seconds between looks at the clock
 
 
 @dataclass(frozen=True)
@@ -30,25 +30,25 @@ class Job:
 
 
 # Also the last thing that a stop does: until then they are in memory only.
-WRITE_DOWN_REFUSALS = Job("write down refused openings", 5, denials.write_down)
+RECORD_DENIALS = Job("write down refused openings", 5, denials.flush_counts)
 JOBS: tuple[Job, ...] = (
-    Job("end reading sessions", 2, viewing.end_due),
+    Job("end reading sessions", 2, viewing.end_due_sessions),
     Job("purge the trash", 5, sweeps.purge_due),
-    Job("forget listeners that are gone", 5, listeners.forget_gone),
-    Job("destroy what burned", 5, burn.burn_due),
+    Job("forget listeners that are gone", 5, listeners.delete_expired),
+    Job("destroy what burned", 5, burn.destroy_due),
     Job("destroy what a backup held", 5, lambda rt: rt.blobs.settle()),
     Job("destroy what expired unclaimed", 5, sweeps.expire_unclaimed),
-    WRITE_DOWN_REFUSALS,
-    Job("hold back room on the disk", 60, lambda rt: reserve.keep(rt.config.data_dir)),
-    Job("forget old sign-ins", 3600, sweeps.forget_sign_ins),
-    Job("forget tokens of lost files", 3600, tokens.forget_lost),
-    Job("forget sessions that were not counted", 3600, viewing.forget_uncounted),
-    Job("forget beacons of old sessions", 3600, viewing.forget_beacons),
-    Job("forget old reader salts", 3600, viewing.forget_salts),
-    Job("forget old mails", 3600, mail.forget_old),
-    Job("forget old deliveries", 3600, deliveries.forget_old),
-    Job("forget old events", 3600, activity_feed.forget_old),
-    Job("forget what apps may no longer do", 3600, grants.forget_old),
+    RECORD_DENIALS,
+    Job("hold back room on the disk", 60, lambda rt: reserve.ensure_reserve(rt.config.data_dir)),
+    Job("forget old sign-ins", 3600, sweeps.delete_expired_sign_ins),
+    Job("forget tokens of lost files", 3600, tokens.delete_orphaned),
+    Job("forget sessions that were not counted", 3600, viewing.delete_uncounted_sessions),
+    Job("forget beacons of old sessions", 3600, viewing.delete_old_beacons),
+    Job("forget old reader salts", 3600, viewing.delete_old_salts),
+    Job("forget old mails", 3600, mail.delete_expired),
+    Job("forget old deliveries", 3600, deliveries.delete_expired),
+    Job("forget old events", 3600, activity_feed.delete_expired),
+    Job("forget what apps may no longer do", 3600, grants.delete_expired),
 )
 # A mail server may take its time: that must not hold up anything above.
 MAIL_JOBS: tuple[Job, ...] = (Job("send mails", 5, mail.send_due),)
@@ -82,17 +82,17 @@ class Worker:
             self._rt.pulses[self._name] = self._rt.clock()
             for job in self._jobs:
                 if time.monotonic() >= due[job] and not self._stop.is_set():
-                    run(self._rt, job)
+                    run_job(self._rt, job)
                     due[job] = time.monotonic() + job.every
-            self._stop.wait(_LOOK_EVERY)
+            self._stop.wait(_POLL_SECONDS)
 
 
-def run(rt: Runtime, job: Job) -> None:
+def run_job(rt: Runtime, job: Job) -> None:
     """Run one job now; an error is logged, never raised."""
     try:
         done = job.run(rt)
     except Exception as error:  # noqa: BLE001 - a job must not take the others down
-        faults.log(error, "job failed", job=job.name)
+        faults.log_error(error, "job failed", job=job.name)
         return
     if done:
         LOGGER.info("job done", extra={"job": job.name, "count": done})

@@ -22,7 +22,7 @@ from docshare.contract.signing import sign
 from docshare.server.api.early import make_judge
 from docshare.server.api.problems import build_error_refusal
 from docshare.server.http.listener import make_server
-from docshare.server.http.verdicts import Head, Verdict
+from docshare.server.http.verdicts import RequestHead, Verdict
 from docshare.server.pdf.engine import PdfEngine
 from tests.support.cast import World, close_world, make_runtime, make_world
 from tests.support.clock import START, FakeClock
@@ -320,7 +320,7 @@ def open_populated_instance(folder: Path, engine: PdfEngine) -> Iterator[Populat
 def _serve_before_instance(towns: list[PopulatedInstance]) -> Iterator[str]:
     """The address of a server that stands before its town does, so that the town knows where it is."""
 
-    def judge(head: Head) -> Verdict:
+    def judge(head: RequestHead) -> Verdict:
         town = towns[0]
         town.note(head.method, head.path)
         return make_judge(town.world.rt)(head)

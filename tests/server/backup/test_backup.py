@@ -18,9 +18,9 @@ import pytest
 from docshare.server.backup import making, reading
 from docshare.server.backup.archive import TarSink
 from docshare.server.services.files import purge
-from docshare.server.store.blobs import HOLD
+from docshare.server.store.blobs import BACKUP_LOCK
 from docshare.server.store.lock import DirectoryLock
-from docshare.server.workers.jobs import JOBS, run
+from docshare.server.workers.jobs import JOBS, run_job
 from tests.api import webhooks
 from tests.support.cast import World
 from tests.support.clock import START
@@ -132,7 +132,7 @@ def test_a_document_destroyed_meanwhile_is_saved_as_it_was_and_then_goes(operato
     ((blob, row),) = world.rt.db.rows("SELECT blob, id FROM files")
     destroyed: list[bool] = []
 
-    database = reading.size_of(operator.data / "docshare.db")
+    database = reading.database_size(operator.data / "docshare.db")
 
     def destroy(done: int, _total: int) -> None:
         if not destroyed and done > database:  # as soon as the database has been copied
@@ -141,11 +141,11 @@ def test_a_document_destroyed_meanwhile_is_saved_as_it_was_and_then_goes(operato
 
     path = tmp_path / "saved.tar"
     with path.open("wb") as out:
-        found = making.make(operator.data, TarSink(out), tmp_path / "copy", now=START, progress=destroy)
+        found = making.make_backup(operator.data, TarSink(out), tmp_path / "copy", now=START, progress=destroy)
     assert destroyed == [True], "it was removed under the backup"
     assert world.pia.get(f"/api/v1/files/{made['uuid']}").status_code == 404
     assert (found.manifest.damaged, len(found.manifest.blobs)) == ({}, 1)
-    run(world.rt, next(job for job in JOBS if job.name == "destroy what a backup held"))
+    run_job(world.rt, next(job for job in JOBS if job.name == "destroy what a backup held"))
     assert not world.rt.blobs.exists(blob)
     assert operator.admin("restore", path, "--verify-only").code == 0
 
@@ -155,7 +155,7 @@ def test_a_start_beside_a_backup_removes_nothing_that_it_reads(operator: Operato
     part = blobs.part()
     part.write(b"x")
     key = blobs.keep(part)
-    with DirectoryLock(operator.data, HOLD):
+    with DirectoryLock(operator.data, BACKUP_LOCK):
         assert blobs.sweep([]).orphans == 0
         assert (blobs.exists(key), blobs.settle()) == (True, 0)
     assert (blobs.settle(), blobs.exists(key)) == (1, False)
@@ -211,7 +211,7 @@ def _write_until_stopped(operator: Operator, stop: threading.Event, acknowledged
 
 
 def _list_uuids(data: Path) -> list[str]:
-    with reading.opened(data / "docshare.db", still=True) as database:
+    with reading.open_database(data / "docshare.db", still=True) as database:
         return [uuid for (uuid,) in database.execute("SELECT uuid FROM files")]
 
 
@@ -331,8 +331,8 @@ def test_a_terminal_gets_no_archive(operator: Operator) -> None:
 
 
 def test_only_one_backup_at_a_time(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(making, "_PAUSE_S", 0)
-    with DirectoryLock(operator.data, HOLD):
+    monkeypatch.setattr(making, "_LOCK_PAUSE_S", 0)
+    with DirectoryLock(operator.data, BACKUP_LOCK):
         done = operator.admin("backup", operator.place / "saved.tar")
     assert (done.code, "is being backed up" in done.err) == (7, True)
     assert not list(operator.place.glob("saved*"))
@@ -342,7 +342,7 @@ def test_nobody_else_may_open_the_copy_of_the_database_while_it_is_made(
     operator: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     modes: list[int] = []
-    copy = reading.copy
+    copy = reading.copy_database
 
     def watched(source: Path, target: Path, progress: Callable[[int], None]) -> None:
         def step(count: int) -> None:
@@ -351,7 +351,7 @@ def test_nobody_else_may_open_the_copy_of_the_database_while_it_is_made(
 
         copy(source, target, step)
 
-    monkeypatch.setattr(reading, "copy", watched)
+    monkeypatch.setattr(reading, "copy_database", watched)
     before = os.umask(0o022)
     try:
         operator.saved()
@@ -367,7 +367,7 @@ def test_a_full_disk_is_told_as_one(operator: Operator, monkeypatch: pytest.Monk
             database.execute("CREATE TABLE far (too INTEGER, much TEXT)")
             database.execute("CREATE TABLE more (than TEXT)")
 
-    monkeypatch.setattr(reading, "copy", small)
+    monkeypatch.setattr(reading, "copy_database", small)
     done = operator.admin("backup", operator.place / "saved.tar")
     assert (done.code, "not enough disk space" in done.err) == (2, True)
     assert not list(operator.place.glob("saved*"))

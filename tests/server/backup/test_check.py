@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from docshare.server.store.blobs import HOLD
+from docshare.server.store.blobs import BACKUP_LOCK
 from docshare.server.store.lock import DirectoryLock
 from tests.support.cast import World
 from tests.support.clock import START
@@ -131,7 +131,7 @@ def test_beside_a_server_a_young_blob_may_be_an_upload(operator: Operator, made:
 
 def test_during_a_backup_what_is_put_off_is_no_leftover(operator: Operator, made: dict[str, Any]) -> None:
     add_stray_blob(operator.world, operator.data)
-    with DirectoryLock(operator.data, HOLD):
+    with DirectoryLock(operator.data, BACKUP_LOCK):
         assert operator.admin("check").code == 0, made
     assert operator.admin("check").code == 13
 
@@ -143,7 +143,7 @@ def test_a_document_that_went_while_it_was_read_is_no_damage(
         operator.world.rt.db.sqlite.execute_sql("DELETE FROM files")
         raise FileNotFoundError(path)
 
-    monkeypatch.setattr("docshare.server.backup.durable.digest_of", gone)
+    monkeypatch.setattr("docshare.server.backup.durable.hash_file", gone)
     done = operator.admin("check", "--json")
     assert [row["ok"] for row in done.json if row["check"] == "content"] == [True], made
 

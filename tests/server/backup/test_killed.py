@@ -11,7 +11,7 @@ import pytest
 
 from docshare.server.backup import placing, restoring, sources
 from docshare.server.config import Config
-from docshare.server.store.blobs import HOLD
+from docshare.server.store.blobs import BACKUP_LOCK
 from docshare.server.store.instance import open_instance
 from docshare.server.store.lock import is_locked
 from tests.support.instance_backup import Operator
@@ -43,7 +43,7 @@ def test_a_restore_that_dies_leaves_the_old_instance_or_the_new_one(
     with monkeypatch.context() as patched:
         patched.setattr(Path, "rename", rename)
         patched.setattr(placing.shutil, "rmtree", lambda *_, **__: None)  # a dead process cleans nothing up
-        with raises if step < MOVES else nullcontext(), sources.opened(own) as source:
+        with raises if step < MOVES else nullcontext(), sources.open_source(own) as source:
             restoring.restore(source, operator.data, now=1, hold=False, progress=lambda done, total: None)
     with open_instance(Config(data_dir=operator.data, base_url="http://127.0.0.1:1")) as instance:
         uuids = {uuid for (uuid,) in instance.rt.db.rows("SELECT uuid FROM files")}
@@ -62,10 +62,10 @@ def test_a_killed_backup_holds_nothing_for_ever(operator: Operator, own: Path) -
     )  # fmt: skip
     assert process.stdout is not None
     process.stdout.read(100_000)
-    assert is_locked(operator.data / HOLD)
+    assert is_locked(operator.data / BACKUP_LOCK)
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    assert not is_locked(operator.data / HOLD)
+    assert not is_locked(operator.data / BACKUP_LOCK)
     again = operator.saved("again.tar")
     assert operator.admin("restore", again, "--verify-only").code == 0
 
@@ -78,7 +78,7 @@ def test_a_backup_that_died_leaves_the_one_before_whole(operator: Operator, monk
         raise BackupKill
 
     with monkeypatch.context() as patched:
-        patched.setattr("docshare.server.backup.durable.settle", die)
+        patched.setattr("docshare.server.backup.durable.sync_tree", die)
         operator.admin("backup", root)
     (root / "blobs" / "00").mkdir(parents=True)
     (root / "blobs" / "00" / f"{'0' * 64}.part").write_bytes(b"half")

@@ -16,7 +16,7 @@ import pytest
 from docshare.server.backup import restoring
 from docshare.server.backup.manifest import START, VERSION
 from docshare.server.pdf.engine import PdfEngine
-from docshare.server.store.blobs import HOLD
+from docshare.server.store.blobs import BACKUP_LOCK
 from docshare.server.store.lock import DirectoryLock
 from tests.api import webhooks
 from tests.support.cast import close_world, make_runtime, make_world
@@ -265,7 +265,7 @@ def test_a_running_server_is_left_alone(operator: Operator, own: Path) -> None:
 
 
 def test_what_a_backup_is_reading_is_left_alone(operator: Operator, own: Path) -> None:
-    with DirectoryLock(operator.data, HOLD):
+    with DirectoryLock(operator.data, BACKUP_LOCK):
         done = operator.admin("restore", own, "--yes")
         mend = operator.admin("check", "--repair")
     assert (done.code, "is being backed up" in done.err) == (7, True)

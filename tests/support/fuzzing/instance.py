@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from docshare.contract.limits import RatePolicy
-from docshare.server.http.rate_limits import Allowance, Limits
+from docshare.server.http.rate_limits import Allowance, RateLimiter
 from tests.support.cast import Person, World
 from tests.support.design_tool import DesignTool, open_design_tool
 from tests.support.in_process_server import serve_world
@@ -58,7 +58,7 @@ def open_fuzz_instance(cert: Path, make: Callable[..., World]) -> Iterator[FuzzI
             yield FuzzInstance(url, parts)
 
 
-def _raise_limits(limits: Limits) -> None:
+def _raise_limits(limits: RateLimiter) -> None:
     """Let the policies that no setting raises be as ample as the others."""
     hit, look = limits.hit, limits.look
 

@@ -24,7 +24,7 @@ from docshare.cli.terminal.output import Column, Spec
 
 if TYPE_CHECKING:
     from docshare.server.backup.archive import Sink
-    from docshare.server.backup.making import Made
+    from docshare.server.backup.making import BackupResult
 
 app = App()
 
@@ -113,10 +113,10 @@ def _require_target(ctx: Context, target: Path | None, force: bool) -> None:
             hint=f"Pipe it: docshare admin backup - | {packer} > {target.name}" if packer else "",
         )
     if not _is_archive(target):
-        from docshare.server.backup.archive import require_free
+        from docshare.server.backup.archive import require_usable_directory
 
         try:
-            require_free(target)
+            require_usable_directory(target)
         except FileExistsError:
             raise Stop(
                 ExitCode.USAGE, f"{target} is not empty and is not a backup", hint="Use another directory."
@@ -193,20 +193,22 @@ class _StdoutStream:
         self._ctx.flush()
 
 
-def _write_backup(ctx: Context, directory: Path, sink: "Sink", staging: Path, *, with_key: bool) -> "Made":
+def _write_backup(ctx: Context, directory: Path, sink: "Sink", staging: Path, *, with_key: bool) -> "BackupResult":
     from docshare.cli.terminal import progress
-    from docshare.server.backup.making import make
+    from docshare.server.backup.making import make_backup
 
     with progress.show_progress(ctx, "backup", 1) as bar:
-        return make(directory, sink, staging, now=ctx.now(), with_key=with_key, progress=make_progress_callback(bar))
+        return make_backup(
+            directory, sink, staging, now=ctx.now(), with_key=with_key, progress=make_progress_callback(bar)
+        )
 
 
 def _preview_backup(ctx: Context, directory: Path, out: str) -> ExitCode:
     from docshare.cli.framework.dry_run import preview_changes
     from docshare.server.backup import reading
 
-    with translate_backup_errors(directory), reading.opened(directory / "docshare.db") as database:
-        rows = list(reading.rows(database))
-        size = reading.size_of(directory / "docshare.db") + sum(row.size for row in rows)
-        values = {"files": reading.counts(database)["files"], "bytes": size}
+    with translate_backup_errors(directory), reading.open_database(directory / "docshare.db") as database:
+        rows = list(reading.list_rows(database))
+        size = reading.database_size(directory / "docshare.db") + sum(row.size for row in rows)
+        values = {"files": reading.count_tables(database)["files"], "bytes": size}
     return preview_changes(ctx, ("WRITE", Path(out), values))

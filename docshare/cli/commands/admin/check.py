@@ -57,7 +57,7 @@ def check(
       docshare admin check --repair
     """
     from docshare.cli.terminal import progress
-    from docshare.server.backup.checking import Check
+    from docshare.server.backup.checking import InstanceCheck
     from docshare.server.store.lock import is_locked
 
     ctx = current_context()
@@ -70,7 +70,7 @@ def check(
             with lock_data_dir(directory):
                 done = mend(directory, now=ctx.now())
         with progress.show_progress(ctx, "check", 1) as bar:
-            run = Check(
+            run = InstanceCheck(
                 directory,
                 now=ctx.now(),
                 serving=is_locked(directory / "lock"),

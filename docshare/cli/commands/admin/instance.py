@@ -41,9 +41,9 @@ def lock_data_dir(directory: Path) -> Iterator[None]:
 
     Raise Stop (7) if a server is running on it, AlreadyLocked if a backup is reading it.
     """
-    from docshare.server.backup.durable import give_to_owner
-    from docshare.server.store.blobs import HOLD
-    from docshare.server.store.instance import owner_of
+    from docshare.server.backup.durable import chown_to_owner
+    from docshare.server.store.blobs import BACKUP_LOCK
+    from docshare.server.store.instance import read_owner
     from docshare.server.store.lock import AlreadyLocked, DirectoryLock
 
     os.umask(0o077)
@@ -52,13 +52,13 @@ def lock_data_dir(directory: Path) -> Iterator[None]:
         try:
             stack.enter_context(DirectoryLock(directory))
         except AlreadyLocked:
-            owner = owner_of(directory)
+            owner = read_owner(directory)
             who = f": process {owner.pid} at {owner.base_url}" if owner else ""
             raise Stop(ExitCode.CONFLICT, f"a server is running on {directory}{who}", hint="Stop it first.") from None
         if (directory / "docshare.db").exists():
-            stack.enter_context(DirectoryLock(directory, HOLD))
+            stack.enter_context(DirectoryLock(directory, BACKUP_LOCK))
         # If root runs this command, the server of the owner must be able to open the files.
-        give_to_owner(directory, *(path for path in (directory / "lock", directory / HOLD) if path.exists()))
+        chown_to_owner(directory, *(path for path in (directory / "lock", directory / BACKUP_LOCK) if path.exists()))
         yield
 
 
@@ -67,19 +67,19 @@ def translate_backup_errors(directory: Path | None) -> Iterator[None]:
     """Translate the errors of backups to Stop with a message and an exit code."""
     import sqlite3
 
-    from docshare.server.backup.manifest import BadBackup
-    from docshare.server.backup.restoring import NoRoom
+    from docshare.server.backup.manifest import InvalidBackup
+    from docshare.server.backup.restoring import NotEnoughSpace
     from docshare.server.store.lock import AlreadyLocked
 
     try:
         yield
-    except BadBackup as error:
+    except InvalidBackup as error:
         raise Stop(ExitCode.CHECK_FAILED, f"the backup cannot be used: {error}", hint="Nothing was changed.") from None
     except AlreadyLocked:
         raise Stop(
             ExitCode.CONFLICT, f"{directory} is being backed up or restored", hint="Wait until it has finished."
         ) from None
-    except NoRoom as error:
+    except NotEnoughSpace as error:
         raise Stop(ExitCode.USAGE, f"not enough disk space: {error}") from None
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorname", "") == "SQLITE_FULL":

@@ -26,7 +26,7 @@ from docshare.cli.terminal.output import Column, Spec
 
 if TYPE_CHECKING:
     from docshare.server.backup.manifest import Manifest
-    from docshare.server.backup.restoring import Verified
+    from docshare.server.backup.restoring import VerifiedBackup
     from docshare.server.backup.sources import Source
 
 app = App()
@@ -97,13 +97,13 @@ def _open_source(ctx: Context, source: str) -> "Iterator[Source]":
             raise Stop(
                 ExitCode.USAGE, "refusing to read a backup from a terminal", hint="Redirect stdin, or give a file."
             )
-        with sources.streamed(binary_stream(ctx.stdin)) as found:
+        with sources.open_stream(binary_stream(ctx.stdin)) as found:
             yield found
         return
     path = Path(source)
     if not path.exists():
         raise Stop(ExitCode.USAGE, f"{path} does not exist")
-    with sources.opened(path) as found:
+    with sources.open_source(path) as found:
         yield found
 
 
@@ -122,23 +122,23 @@ def _require_replaceable(ctx: Context, directory: Path, typed: str | None) -> No
         confirm_irreversible(ctx, warning, [str(directory)], typed=typed)
 
 
-def _verify_backup(ctx: Context, source: "Source", expected: str) -> "Verified":
+def _verify_backup(ctx: Context, source: "Source", expected: str) -> "VerifiedBackup":
     import tempfile
 
     from docshare.cli.terminal import progress
-    from docshare.server.backup.manifest import BadBackup
+    from docshare.server.backup.manifest import InvalidBackup
     from docshare.server.backup.restoring import verify
 
     with tempfile.TemporaryDirectory() as scratch, progress.show_progress(ctx, "verify", 1) as bar:
         verified = verify(source, Path(scratch), make_progress_callback(bar))
     if expected not in ("", verified.sha256):
-        raise BadBackup(f"the SHA-256 of its manifest is {verified.sha256}")
+        raise InvalidBackup(f"the SHA-256 of its manifest is {verified.sha256}")
     return verified
 
 
 def _restore_backup(
     ctx: Context, source: "Source", directory: Path, expected: str, *, hold: bool
-) -> tuple["Verified", dict[str, Any]]:
+) -> tuple["VerifiedBackup", dict[str, Any]]:
     from docshare.cli.terminal import progress
     from docshare.server.backup.restoring import restore as put_back
 

@@ -22,7 +22,7 @@ from docshare.contract.findings import (
 if TYPE_CHECKING:
     import requests
 
-    from docshare.cli.framework.admin_channel import Owner, RunningServer
+    from docshare.cli.framework.admin_channel import DirectoryOwner, RunningServer
 
 _MB = 1024 * 1024
 _PROBE_SIZES = (2 * _MB, 11 * _MB, 101 * _MB, 501 * _MB)
@@ -47,7 +47,7 @@ class ProbeResult(NamedTuple):
     """``answer`` is the response of the public address at the time ``at`` (ms), ``arrived`` the request as the server
     received it or None, ``passed`` the largest body that arrived, ``refused`` the first one that did not and why."""
 
-    owner: "Owner"
+    owner: "DirectoryOwner"
     answer: "requests.Response"
     at: int
     arrived: dict[str, Any] | None
@@ -135,7 +135,7 @@ def evaluate_probe(seen: ProbeResult) -> NamedFindings:
         )
 
 
-def check_address(owner: "Owner") -> DiagnosticFinding:
+def check_address(owner: "DirectoryOwner") -> DiagnosticFinding:
     """Check the public address itself."""
     base = parse_endpoint(owner.base_url)
     if is_loopback(base.host):
@@ -153,7 +153,7 @@ def check_address(owner: "Owner") -> DiagnosticFinding:
     return passed_finding(f"links start with {owner.base_url}")
 
 
-def check_public_certificate(scene: CheckContext, owner: "Owner") -> DiagnosticFinding:
+def check_public_certificate(scene: CheckContext, owner: "DirectoryOwner") -> DiagnosticFinding:
     """Check the certificate of the public address."""
     return inspect_certificate(scene, parse_endpoint(owner.base_url))
 
@@ -176,7 +176,7 @@ def _check_reach(seen: ProbeResult) -> DiagnosticFinding:
     )
 
 
-def _check_readers(owner: "Owner", arrived: dict[str, Any]) -> DiagnosticFinding:
+def _check_readers(owner: "DirectoryOwner", arrived: dict[str, Any]) -> DiagnosticFinding:
     """Check that the server sees the addresses of readers, which rate limits and the readership need."""
     peer, claimed, trusted = arrived["peer"], arrived["forwardedFor"], arrived["trusted"]
     trust = f"DOCSHARE_TRUSTED_PROXIES={peer}/{128 if ':' in peer else 32}"
@@ -199,13 +199,13 @@ def _check_readers(owner: "Owner", arrived: dict[str, Any]) -> DiagnosticFinding
     return passed_finding(f"addresses of readers arrive; the server sees this machine as {arrived['client']}")
 
 
-def _has_no_proxy(owner: "Owner") -> bool:
+def _has_no_proxy(owner: "DirectoryOwner") -> bool:
     """Return whether the public address has the port of the server; proxies listen on another one."""
     base, own = parse_endpoint(owner.base_url), parse_endpoint(owner.url)
     return (base.scheme, base.port) == (own.scheme, own.port)
 
 
-def _check_host(owner: "Owner", arrived: dict[str, Any]) -> DiagnosticFinding:
+def _check_host(owner: "DirectoryOwner", arrived: dict[str, Any]) -> DiagnosticFinding:
     wanted = urlsplit(owner.base_url).netloc
     if str(arrived["host"]).lower() != wanted:
         return warning_finding(f"the proxy sends the host {arrived['host']} instead of {wanted}", _HOST_FIX)

@@ -21,9 +21,9 @@ from docshare.cli.framework.exits import ExitCode, Stop
 
 if TYPE_CHECKING:
     from docshare.server.config import Config
-    from docshare.server.serve import Running
-    from docshare.server.services.accounts.accounts import FirstRun
-    from docshare.server.store.instance import Owner
+    from docshare.server.serve import ServingInstance
+    from docshare.server.services.accounts.accounts import FirstRunResult
+    from docshare.server.store.instance import DirectoryOwner
 
 _LOOPBACK_HOST = "127.0.0.1"
 _PLACEHOLDER_URL = "http://127.0.0.1"  # until the port is known
@@ -167,20 +167,20 @@ def _run(ctx: Context, plan: ServeOptions) -> int:
 
 
 def _load_config(ctx: Context, plan: ServeOptions, base_url: str) -> "Config":
-    from docshare.server.config import ConfigError, load
+    from docshare.server.config import ConfigError, load_config
 
     # An ephemeral server must not use the data directory of the environment.
     environ = {key: value for key, value in ctx.env.items() if not (plan.ephemeral and key == "DOCSHARE_DATA_DIR")}
     try:
-        config = load(plan.settings, environ, ctx.data_dir, base_url)
+        config = load_config(plan.settings, environ, ctx.data_dir, base_url)
     except ConfigError as error:
         raise Stop(ExitCode.USAGE, str(error), hint="See the settings in: man docshare-config") from None
     return replace(config, webhook_allow=(*config.webhook_allow, *_LOOPBACK_NETWORKS)) if plan.dev else config
 
 
-def _find_owner(data_dir: Path) -> "Owner | None":
+def _find_owner(data_dir: Path) -> "DirectoryOwner | None":
     """Return the server that owns ``data_dir``, or None if none is running."""
-    from docshare.server.store.instance import owner_of
+    from docshare.server.store.instance import read_owner
     from docshare.server.store.lock import AlreadyLocked, DirectoryLock
 
     if not data_dir.is_dir():
@@ -189,25 +189,25 @@ def _find_owner(data_dir: Path) -> "Owner | None":
         with translate_data_errors(data_dir), DirectoryLock(data_dir):
             return None
     except AlreadyLocked:
-        owner = owner_of(data_dir)
+        owner = read_owner(data_dir)
         if owner is None:
             raise Stop(ExitCode.CONFLICT, f"another docshare process is using {data_dir}") from None
         return owner
 
 
 @contextmanager
-def _start_server(ctx: Context, plan: ServeOptions) -> "Iterator[Running]":
+def _start_server(ctx: Context, plan: ServeOptions) -> "Iterator[ServingInstance]":
     from docshare.server.pdf.probe import UnconfinedError
-    from docshare.server.serve import Door, PortTaken, running
+    from docshare.server.serve import BoundServer, PortInUse, serve_instance
     from docshare.server.services.operations import surroundings
     from docshare.server.store.instance import open_instance
     from docshare.server.store.lock import AlreadyLocked
-    from docshare.server.store.migrations import TooNew
+    from docshare.server.store.migrations import DatabaseTooNew
 
     threads = _load_config(ctx, plan, _PLACEHOLDER_URL).threads
     try:
-        door = Door(plan.host, plan.port, threads, dev=plan.dev)
-    except PortTaken as error:
+        door = BoundServer(plan.host, plan.port, threads, dev=plan.dev)
+    except PortInUse as error:
         raise Stop(ExitCode.CONFLICT, str(error), hint="--port 0 selects a free port.") from None
     config = _load_config(ctx, plan, door.url)
     with ExitStack() as stack:
@@ -215,34 +215,34 @@ def _start_server(ctx: Context, plan: ServeOptions) -> "Iterator[Running]":
             with translate_data_errors(config.data_dir):
                 instance = stack.enter_context(open_instance(config))
                 surroundings.require_confinement(instance.rt)
-                server = stack.enter_context(running(door, instance))
+                server = stack.enter_context(serve_instance(door, instance))
         except AlreadyLocked:
             raise Stop(ExitCode.CONFLICT, f"another docshare process is using {config.data_dir}") from None
-        except TooNew as error:
+        except DatabaseTooNew as error:
             raise Stop(ExitCode.USAGE, str(error)) from None
         except UnconfinedError as error:
             raise Stop(ExitCode.USAGE, str(error), hint=error.hint) from None
         yield server
 
 
-def _run_server(ctx: Context, plan: ServeOptions, server: "Running", stop: threading.Event) -> int:
+def _run_server(ctx: Context, plan: ServeOptions, server: "ServingInstance", stop: threading.Event) -> int:
     """Run the server, announce it, do the task of the options, and wait until it is stopped."""
-    from docshare.server.admin import run
+    from docshare.server.admin import run_command
     from docshare.server.services.accounts import accounts
 
     rt = server.instance.rt
     with translate_data_errors(rt.config.data_dir):
-        first = accounts.first_run(rt, _parse_plan(plan.tier))
+        first = accounts.initialize_instance(rt, _parse_plan(plan.tier))
     _set_up_owner(ctx, plan, server, first)
     _warn_if_exposed(ctx, plan, rt.config.base_url)
     with ExitStack() as stack:
         token = ""
         if plan.shares or plan.command or plan.print_env:
             with translate_data_errors(rt.config.data_dir):
-                key = run(rt, "key create", {"email": first.account.email, "name": _API_KEY_NAME})
+                key = run_command(rt, "key create", {"email": first.account.email, "name": _API_KEY_NAME})
             token = key["key"]
             if not plan.print_env:
-                stack.callback(run, rt, "key revoke", {"uuid": key["uuid"]})
+                stack.callback(run_command, rt, "key revoke", {"uuid": key["uuid"]})
         try:
             _announce_ready(ctx, plan, rt.config.base_url, token)
         except Stop as stop_:
@@ -255,7 +255,7 @@ def _run_server(ctx: Context, plan: ServeOptions, server: "Running", stop: threa
 
 
 def _share_through_owner(
-    ctx: Context, plan: ServeOptions, data_dir: Path, owner: "Owner", stop: threading.Event
+    ctx: Context, plan: ServeOptions, data_dir: Path, owner: "DirectoryOwner", stop: threading.Event
 ) -> int:
     """Share the files through the server that already owns the data directory."""
     if not plan.shares:
@@ -340,9 +340,9 @@ def _terminate_on_stop(stop: threading.Event, child: "subprocess.Popen[bytes]") 
 def _configure_log(ctx: Context, log: str, *, quiet: bool) -> None:
     import logging
 
-    from docshare.server.logs import LOGGER, configure
+    from docshare.server.logs import LOGGER, configure_logging
 
-    configure(log, access=not quiet)
+    configure_logging(log, access=not quiet)
     if log == "json":  # from now on, every line on stderr is JSON
         ctx.log = lambda text, role: LOGGER.log(logging.WARNING if role in ("warn", "error") else logging.INFO, text)
 
@@ -360,7 +360,7 @@ def _parse_plan(word: str) -> Any:
     return AccountPlan.of(word)
 
 
-def _set_up_owner(ctx: Context, plan: ServeOptions, server: "Running", first: "FirstRun") -> None:
+def _set_up_owner(ctx: Context, plan: ServeOptions, server: "ServingInstance", first: "FirstRunResult") -> None:
     """Set up the profile "local" for the default data directory; for others, print the API key of a new owner once."""
     from docshare.cli.commands.serve.share import set_up_profile
 

@@ -13,7 +13,7 @@ from docshare.client.address import parse_origin
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
-    from docshare.server.services.accounts.accounts import FirstRun
+    from docshare.server.services.accounts.accounts import FirstRunResult
     from docshare.server.store.instance import Instance
 
 LOCAL_PROFILE = "local"  # the profile that ``serve`` creates
@@ -82,7 +82,7 @@ def _store_last_upload(ctx: "Context", file: Mapping[str, Any]) -> None:
         cache.remember_last_upload(home, file)
 
 
-def set_up_profile(ctx: "Context", instance: "Instance", first: "FirstRun") -> None:
+def set_up_profile(ctx: "Context", instance: "Instance", first: "FirstRunResult") -> None:
     """Save the profile "local" for the server on the default data directory, unless another server uses it."""
     from docshare.cli.local.config import save_profile
     from docshare.cli.local.credentials import Credential, load, save

@@ -4,7 +4,7 @@ from typing import Any
 
 from docshare.contract.wire import drop_none, format_instant
 from docshare.server.api.represent.resources import format_optional_instant
-from docshare.server.services.webhooks.deliveries import Anybodys, AttemptRow, DeliveryRow
+from docshare.server.services.webhooks.deliveries import AdminDelivery, AttemptRow, DeliveryRow
 
 
 def delivery_object(row: DeliveryRow) -> dict[str, Any]:
@@ -28,12 +28,12 @@ def attempt_object(row: AttemptRow) -> dict[str, Any]:
     )
 
 
-def admin_delivery_row(found: Anybodys) -> dict[str, Any]:
+def admin_delivery_row(found: AdminDelivery) -> dict[str, Any]:
     """One delivery as ``docshare admin deliveries list`` shows it."""
     return {**delivery_object(found.row), "webhook": found.webhook, "url": found.url, "account": found.account}
 
 
-def admin_delivery_detail(found: Anybodys) -> dict[str, Any]:
+def admin_delivery_detail(found: AdminDelivery) -> dict[str, Any]:
     """One delivery as ``docshare admin deliveries show`` shows it: also the UUID that goes with every attempt, and the
     ``body`` in the json format, as it is signed."""
     return {**admin_delivery_row(found), "uuid": found.uuid, "body": found.body}

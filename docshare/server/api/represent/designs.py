@@ -4,7 +4,7 @@ from typing import Any
 
 from docshare.contract.wire import drop_none
 from docshare.server.api.represent.resources import share_url
-from docshare.server.services.designs.publish import Status
+from docshare.server.services.designs.publish import DesignStatus
 
 
 def qr_url(base_url: str, short_id: str) -> str:
@@ -12,7 +12,7 @@ def qr_url(base_url: str, short_id: str) -> str:
     return f"{base_url}/api/files/{short_id}/qr-code"
 
 
-def design_status(base_url: str, told: Status) -> dict[str, Any]:
+def design_status(base_url: str, told: DesignStatus) -> dict[str, Any]:
     """The design status. Its names; of a design without a link those of the link are absent."""
     link, owner = told.link, told.owner
     known: dict[str, Any] = {

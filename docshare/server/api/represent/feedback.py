@@ -8,7 +8,7 @@ from typing import Any
 from docshare.contract.proofing import MARKS
 from docshare.contract.wire import drop_none, format_instant
 from docshare.server.services.feedback.annotations import AnnotationRow
-from docshare.server.services.feedback.feedback import Left, Told
+from docshare.server.services.feedback.feedback import OwnerFeedback, ReaderFeedback
 from docshare.server.services.feedback.marks import MarkRow
 from docshare.server.services.feedback.notes import NoteRow
 from docshare.server.services.feedback.receipts import ReceiptRow
@@ -17,7 +17,7 @@ from docshare.server.services.files.hotspots import HotspotRow
 # To readers
 
 
-def viewer_feedback(found: Left) -> dict[str, Any]:
+def viewer_feedback(found: ReaderFeedback) -> dict[str, Any]:
     """What a reader finds on the document; marks by page, as JSON writes keys."""
     return drop_none(
         {
@@ -102,7 +102,7 @@ def annotations_object(rows: Sequence[AnnotationRow]) -> dict[str, Any]:
     }
 
 
-def feedback_object(told: Told) -> dict[str, Any]:
+def feedback_object(told: OwnerFeedback) -> dict[str, Any]:
     """Notes and receipts."""
     return {
         "notes": [_owner_note(row) for row in told.notes],

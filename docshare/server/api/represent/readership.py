@@ -7,8 +7,8 @@ from docshare.contract.features import REPORT_SECTIONS, REPORT_SUMMARY, visible_
 from docshare.contract.plans import Plan
 from docshare.contract.wire import drop_none, format_instant
 from docshare.server.api.represent import resources
-from docshare.server.services.readership.report import Breakdown, PageReaders, People, Report, Summary
-from docshare.server.services.readership.sessions import Account, BeaconRow, PageRow, SessionRow
+from docshare.server.services.readership.report import Breakdown, PageReaders, ReaderDetails, Report, Summary
+from docshare.server.services.readership.sessions import BeaconRow, ExplainedSession, PageRow, SessionSummary
 
 
 def report_object(base_url: str, found: Report) -> dict[str, Any]:
@@ -35,18 +35,18 @@ def pages_object(rows: Sequence[PageReaders]) -> dict[str, Any]:
     }
 
 
-def session_stream_row(row: SessionRow, seen: Sequence[PageRow]) -> dict[str, Any]:
+def session_stream_row(row: SessionSummary, seen: Sequence[PageRow]) -> dict[str, Any]:
     """One row of the stream of sessions."""
     times = [{"page": page.page, "timeMs": page.time_ms} for page in seen]
     return {"id": row.id, **session_object(row), "pages": times}
 
 
-def uncounted_row(row: SessionRow, klass: str, reason: str) -> dict[str, Any]:
+def uncounted_row(row: SessionSummary, klass: str, reason: str) -> dict[str, Any]:
     """One session that was not counted, and why."""
     return {**session_object(row), "class": klass, "reason": reason}
 
 
-def session_object(row: SessionRow) -> dict[str, Any]:
+def session_object(row: SessionSummary) -> dict[str, Any]:
     """A session as in the report."""
     return drop_none(
         {
@@ -69,7 +69,7 @@ def session_object(row: SessionRow) -> dict[str, Any]:
     )
 
 
-def explained_session(found: Account) -> dict[str, Any]:
+def explained_session(found: ExplainedSession) -> dict[str, Any]:
     """One session with everything it was computed from."""
     judged = found.judged
     return drop_none(
@@ -140,7 +140,7 @@ def _breakdown_section(found: Breakdown) -> dict[str, Any]:
     }
 
 
-def _people_section(found: People) -> dict[str, Any]:
+def _people_section(found: ReaderDetails) -> dict[str, Any]:
     return {
         "sessions": [session_object(row) for row in found.sessions],
         "hotspotTaps": [

@@ -8,14 +8,14 @@ from docshare.contract.plans import PLAN_LIMITS
 from docshare.contract.settings import SETTINGS
 from docshare.contract.wire import drop_none, format_instant
 from docshare.server.services.accounts.callers import Caller
-from docshare.server.services.events.activity_feed import ActivityRow
-from docshare.server.services.events.feed import Row
+from docshare.server.services.events.activity_feed import ActivityEvent
+from docshare.server.services.events.feed import FeedRow
 from docshare.server.services.files import page_range
 from docshare.server.services.files.assets import AssetRow
 from docshare.server.services.files.files import FileRow, RevisionRow
-from docshare.server.services.links.downloads import warning
+from docshare.server.services.links.downloads import describe_warning
 from docshare.server.services.links.invites import InviteRow
-from docshare.server.services.links.public import Notice
+from docshare.server.services.links.public import PublicMetadata
 from docshare.server.services.links.variants import VariantRow
 
 _DEFAULTS: dict[str, Any] = {name: row.default for name, row in SETTINGS.items()}
@@ -89,10 +89,10 @@ def file_object(base_url: str, row: FileRow, revisions: Sequence[RevisionRow] | 
             "gateFields": settings["gateFields"],
             "gateDomains": settings["gateDomains"],
             "pageRange": settings["pageRange"],
-            "pageRangeEmpty": page_range.has_no_page(row.total_pages, settings["pageRange"]) or None,
+            "pageRangeEmpty": page_range.is_range_empty(row.total_pages, settings["pageRange"]) or None,
             "shareUrl": share_url(base_url, row.short_id),
             "sha256": row.sha256,
-            "downloadWarning": warning(row.download_warning),
+            "downloadWarning": describe_warning(row.download_warning),
         }
     )
 
@@ -121,9 +121,9 @@ def variant_object(base_url: str, row: VariantRow) -> dict[str, Any]:
             "overrides": overrides,
             "revoked": row.revoked_at is not None,
             "redacted": row.redacted_at is not None,
-            "pageRangeEmpty": page_range.has_no_page(row.total_pages, overrides.get("pageRange")) or None,
+            "pageRangeEmpty": page_range.is_range_empty(row.total_pages, overrides.get("pageRange")) or None,
             "createdAt": format_instant(row.created_at),
-            "downloadWarning": warning(row.download_warning),
+            "downloadWarning": describe_warning(row.download_warning),
         }
     )
 
@@ -142,7 +142,7 @@ def invite_object(base_url: str, row: InviteRow) -> dict[str, Any]:
     )
 
 
-def public_metadata(base_url: str, told: Notice) -> dict[str, Any]:
+def public_metadata(base_url: str, told: PublicMetadata) -> dict[str, Any]:
     """What anybody may know of a living link."""
     file, short_id, settings = told.link.file, told.link.short_id, told.settings
     return drop_none(
@@ -161,7 +161,7 @@ def public_metadata(base_url: str, told: Notice) -> dict[str, Any]:
     )
 
 
-def ended_link(told: Notice) -> dict[str, Any]:
+def ended_link(told: PublicMetadata) -> dict[str, Any]:
     """What is left of a link that has ended."""
     return drop_none(
         {
@@ -199,12 +199,12 @@ def account_record(caller: Caller, active_files: int) -> dict[str, Any]:
     }
 
 
-def feed_row(stream: str, row: Row) -> dict[str, Any]:
+def feed_row(stream: str, row: FeedRow) -> dict[str, Any]:
     """One row of the feed; new keys go after ``type``."""
     return _FEED_ROWS[stream](row)
 
 
-def _view_row(row: Row) -> dict[str, Any]:
+def _view_row(row: FeedRow) -> dict[str, Any]:
     ident, uuid, name, read_at, country, pages_viewed, time_ms = row
     keys = {
         "id": ident,
@@ -216,7 +216,7 @@ def _view_row(row: Row) -> dict[str, Any]:
     return drop_none({**keys, "pagesViewed": pages_viewed, "timeMs": time_ms, "type": "view"})
 
 
-def _download_row(row: Row) -> dict[str, Any]:
+def _download_row(row: FeedRow) -> dict[str, Any]:
     ident, uuid, name, read_at, country = row
     keys = {
         "id": ident,
@@ -228,13 +228,13 @@ def _download_row(row: Row) -> dict[str, Any]:
     return drop_none({**keys, "type": "download"})
 
 
-def _gate_row(row: Row) -> dict[str, Any]:
+def _gate_row(row: FeedRow) -> dict[str, Any]:
     ident, uuid, name, read_at, fields = row
     keys = {"id": ident, "fileUuid": uuid, "fileName": name, "readAt": format_optional_instant(read_at), "type": "gate"}
     return drop_none({**keys, "fields": parse_gate_fields(fields)})
 
 
-def activity_row(row: ActivityRow) -> dict[str, Any]:
+def activity_row(row: ActivityEvent) -> dict[str, Any]:
     """One row of the activity feed: the delivery envelope of its event and ``id``."""
     return {
         "id": row.id,

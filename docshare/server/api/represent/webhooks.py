@@ -5,7 +5,7 @@ from typing import Any
 
 from docshare.contract.wire import drop_none, format_instant
 from docshare.server.api.represent.resources import format_optional_instant
-from docshare.server.services.webhooks.send import Outcome
+from docshare.server.services.webhooks.send import AttemptOutcome
 from docshare.server.services.webhooks.webhooks import WebhookRow
 
 
@@ -35,6 +35,6 @@ def webhook_with_health(row: WebhookRow) -> dict[str, Any]:
     return webhook_object(row) | drop_none(health)
 
 
-def test_result(outcome: Outcome) -> dict[str, Any]:
+def test_result(outcome: AttemptOutcome) -> dict[str, Any]:
     """How a test delivery went."""
     return {"delivered": outcome.delivered, "status": outcome.status, "latencyMs": outcome.latency_ms}

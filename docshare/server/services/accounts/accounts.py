@@ -21,7 +21,9 @@ _CLI_REDIRECTS = ["http://127.0.0.1/callback"]
 
 _EMAIL = re.compile(r"[^@\s\x00-\x1f\x7f]{1,64}@[^@\s\x00-\x1f\x7f]{1,189}")
 _NAME_CHARS = 200
-_STORED = "SELECT IFNULL(SUM(size), 0) FROM files WHERE owner_id = ? AND trashed_at IS NULL AND destroyed_at IS NULL"
+_SUM_STORED_BYTES = (
+    "SELECT IFNULL(SUM(size), 0) FROM files WHERE owner_id = ? AND trashed_at IS NULL AND destroyed_at IS NULL"
+)
 _TAIL_CHARS = 4
 
 
@@ -34,14 +36,14 @@ class NewKey:
 
 
 @dataclass(frozen=True)
-class FirstRun:
+class FirstRunResult:
     """``account`` owns the instance; ``api_key`` is its first key, None where the account already stood."""
 
     account: Account
     api_key: str | None
 
 
-def first_run(rt: Runtime, tier: Plan) -> FirstRun:
+def initialize_instance(rt: Runtime, tier: Plan) -> FirstRunResult:
     """Make the owner's account on plan ``tier`` with one API key, and register the command line as an OAuth client.
 
     What already stands is left alone.
@@ -50,12 +52,12 @@ def first_run(rt: Runtime, tier: Plan) -> FirstRun:
         _register_command_line(rt)
         standing = Account.select().order_by(Account.id).first()
         if standing is not None:
-            return FirstRun(standing, None)
+            return FirstRunResult(standing, None)
         account = create_account(rt, OWNER_EMAIL, "Owner", tier)
-        return FirstRun(account, create_key(rt, account.email, "first key").key)
+        return FirstRunResult(account, create_key(rt, account.email, "first key").key)
 
 
-def owner(rt: Runtime) -> Account:  # noqa: ARG001 - every service takes the runtime
+def get_owner(rt: Runtime) -> Account:  # noqa: ARG001 - every service takes the runtime
     """The account that came first. Raises ``not_found`` on an instance without accounts."""
     account: Account | None = Account.select().order_by(Account.id).first()
     if account is None:
@@ -105,7 +107,7 @@ def list_accounts(rt: Runtime) -> list[Account]:  # noqa: ARG001 - every service
 def set_tier(rt: Runtime, email: str, plan: Plan) -> Account:
     """Put the account of ``email`` on ``plan``; returns it. Raises ``not_found``."""
     with rt.db.write():
-        account = by_email(email)
+        account = get_by_email(email)
         account.plan = plan
         account.save(only=[Account.plan])
     return account
@@ -115,18 +117,18 @@ def delete_account(rt: Runtime, email: str) -> Account:
     """Destroy the account of ``email`` with its files and keys; returns what it was. Raises ``not_found``."""
     now = rt.clock()
     with rt.db.write():
-        account = by_email(email)
+        account = get_by_email(email)
         # The keys go first: from here on nobody can add a file, and a crash is finished by the sweep of the trash.
         ApiKey.delete().where(ApiKey.account == account).execute()
         File.update(trashed_at=now, purge_at=now).where(File.owner == account).execute()
-    while not _delete_empty(rt, account):
+    while not _delete_if_empty(rt, account):
         # Whoever holds another credential than a key may still have added a file.
         due = rt.db.rows("SELECT id FROM files WHERE owner_id = ?", (account.id,))
         purge.purge(rt, *(file_id for (file_id,) in due))
     return account
 
 
-def _delete_empty(rt: Runtime, account: Account) -> bool:
+def _delete_if_empty(rt: Runtime, account: Account) -> bool:
     """Delete the account if no file is left; its rows would go with it, but not their bytes."""
     with rt.db.write():
         if rt.db.row("SELECT 1 FROM files WHERE owner_id = ? LIMIT 1", (account.id,)):
@@ -148,7 +150,7 @@ def create_key(rt: Runtime, email: str, name: str) -> NewKey:
     with rt.db.write():
         row = ApiKey.create(
             uuid=rt.uuid(),
-            account=by_email(email),
+            account=get_by_email(email),
             name=name,
             digest=digest(key),
             tail=key[-_TAIL_CHARS:],
@@ -160,7 +162,9 @@ def create_key(rt: Runtime, email: str, name: str) -> NewKey:
 def list_keys(rt: Runtime, email: str) -> list[dict[str, Any]]:  # noqa: ARG001 - every service takes the runtime
     """The keys of the account of ``email``, oldest first, as ``{uuid, name, tail, createdAt, revokedAt}``: never the
     keys themselves, only their last characters. Raises ``not_found``."""
-    return [_describe_key(row) for row in ApiKey.select().where(ApiKey.account == by_email(email)).order_by(ApiKey.id)]
+    return [
+        _describe_key(row) for row in ApiKey.select().where(ApiKey.account == get_by_email(email)).order_by(ApiKey.id)
+    ]
 
 
 def revoke_key(rt: Runtime, uuid: str, account_id: int | None = None) -> dict[str, Any]:
@@ -180,9 +184,9 @@ def revoke_key(rt: Runtime, uuid: str, account_id: int | None = None) -> dict[st
     return _describe_key(row)
 
 
-def stored_bytes(rt: Runtime, account_id: int) -> int:
+def sum_stored_bytes(rt: Runtime, account_id: int) -> int:
     """How many bytes the account's documents take, without those in the trash and those that are destroyed."""
-    found = rt.db.row(_STORED, (account_id,))
+    found = rt.db.row(_SUM_STORED_BYTES, (account_id,))
     return int(found[0]) if found else 0
 
 
@@ -192,7 +196,7 @@ def _describe_key(row: ApiKey) -> dict[str, Any]:
     return drop_none({"uuid": row.uuid, "name": row.name, "tail": row.tail, "createdAt": created, "revokedAt": revoked})
 
 
-def by_email(email: str) -> Account:
+def get_by_email(email: str) -> Account:
     """The account of ``email``. Raises ``not_found``."""
     account = Account.get_or_none(Account.email == email.strip())
     if account is None:

@@ -22,8 +22,8 @@ FROM oauth_tokens t JOIN oauth_grants g ON g.id = t.grant_id JOIN accounts a ON 
 WHERE t.digest = ? AND t.kind = 'access' AND g.revoked_at IS NULL
 """
 _MANAGE_BY_DIGEST = "SELECT file_id, expires_at FROM file_tokens WHERE digest = ? AND kind = 'manage'"
-_STANDING = {Lane.API_KEY: _BY_DIGEST, Lane.OAUTH: _OAUTH_BY_DIGEST}
-_NOBODY = 0  # as an account id: ids begin at 1
+_RECHECK_BY_LANE = {Lane.API_KEY: _BY_DIGEST, Lane.OAUTH: _OAUTH_BY_DIGEST}
+_NO_ACCOUNT_ID = 0  # as an account id: ids begin at 1
 
 
 @dataclass(frozen=True)
@@ -70,17 +70,17 @@ def authenticate(rt: Runtime, authorization: str | None) -> Caller:
         raise Problem("unauthorized", "This route needs a credential.")
     match = _BEARER.fullmatch(authorization.strip(" \t"))
     if match is None:
-        raise invalid("The Authorization header is not 'Bearer' and one token.")
+        raise invalid_credential("The Authorization header is not 'Bearer' and one token.")
     credential = digest(match[1])
     found = rt.db.recall(_BY_DIGEST, (credential,))
     if found is None:
-        return _app(rt, credential) or _manager(rt, credential)
+        return _find_app_caller(rt, credential) or _get_manage_caller(rt, credential)
     account_id, uuid, email, name, plan, created_at = found
     scopes = held_scopes(Lane.API_KEY)
     return Caller(account_id, uuid, email, name, Plan(plan), created_at, scopes, Lane.API_KEY, credential)
 
 
-def _app(rt: Runtime, credential: str) -> Caller | None:
+def _find_app_caller(rt: Runtime, credential: str) -> Caller | None:
     """The account behind an OAuth access token, with what was granted to it; None for another kind of token. Raises
     ``unauthorized`` for one whose time is over."""
     found = rt.db.recall(_OAUTH_BY_DIGEST, (credential,))
@@ -88,44 +88,44 @@ def _app(rt: Runtime, credential: str) -> Caller | None:
         return None
     account_id, uuid, email, name, plan, created_at, scopes, expires_at = found
     if expires_at <= rt.clock():
-        raise invalid("The access token has expired.")
+        raise invalid_credential("The access token has expired.")
     held = held_scopes(Lane.OAUTH, scopes.split())
     return Caller(account_id, uuid, email, name, Plan(plan), created_at, held, Lane.OAUTH, credential)
 
 
-def renewed(rt: Runtime, caller: Caller) -> Caller:
+def recheck_caller(rt: Runtime, caller: Caller) -> Caller:
     """``caller`` as it stands now, inside the transaction of what it asked for: a body that took minutes to arrive or
     to convert must not be stored for a key that was revoked meanwhile, or on a plan that ended.
 
     An access token that only ran out meanwhile still does what it was good for when it was sent. Raises
     ``unauthorized``.
     """
-    statement = _STANDING.get(caller.lane)
+    statement = _RECHECK_BY_LANE.get(caller.lane)
     if statement is None:
         return caller
     found = rt.db.row(statement, (caller.credential,))
     if found is None:
-        raise invalid("The credential was revoked meanwhile.")
+        raise invalid_credential("The credential was revoked meanwhile.")
     return replace(caller, plan=Plan(found[4]))
 
 
-def _manager(rt: Runtime, credential: str) -> Caller:
+def _get_manage_caller(rt: Runtime, credential: str) -> Caller:
     found = rt.db.recall(_MANAGE_BY_DIGEST, (credential,))
     if found is None:
-        raise invalid("The credential is not valid, or it was revoked.")
+        raise invalid_credential("The credential is not valid, or it was revoked.")
     file_id, expires_at = found
-    return replace(_nobody(Lane.MANAGE, credential), file_id=file_id, expired=expires_at <= rt.clock())
+    return replace(_make_anonymous_caller(Lane.MANAGE, credential), file_id=file_id, expired=expires_at <= rt.clock())
 
 
-def designer(user: str, credential: str) -> Caller:
+def make_design_caller(user: str, credential: str) -> Caller:
     """The ``user`` of the design tool whose token, with the SHA-256 ``credential``, was found good."""
-    return replace(_nobody(Lane.DESIGN, credential), design_user=user)
+    return replace(_make_anonymous_caller(Lane.DESIGN, credential), design_user=user)
 
 
-def _nobody(lane: Lane, credential: str) -> Caller:
+def _make_anonymous_caller(lane: Lane, credential: str) -> Caller:
     """A caller without an account. It acts at Free tier."""
     return Caller(
-        account_id=_NOBODY,
+        account_id=_NO_ACCOUNT_ID,
         uuid="",
         email="",
         name="",
@@ -137,6 +137,6 @@ def _nobody(lane: Lane, credential: str) -> Caller:
     )
 
 
-def invalid(detail: str) -> Problem:
+def invalid_credential(detail: str) -> Problem:
     """The refusal of a credential that was sent but does not count here, with its challenge."""
     return Problem("unauthorized", detail, headers={"WWW-Authenticate": f'{CHALLENGE} error="invalid_token"'})

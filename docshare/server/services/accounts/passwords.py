@@ -8,44 +8,44 @@ from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import sign_in
 from docshare.server.services.accounts.callers import Caller, digest
 from docshare.server.services.links import guessing, share_passwords
-from docshare.server.services.links.guessing import Lock
+from docshare.server.services.links.guessing import AttemptLimits
 
 # By network over all accounts: the same password on many accounts is guessing too.
-_LOCK = Lock(
+_ATTEMPT_LIMITS = AttemptLimits(
     here=RatePolicy("sign-in", 10, 15 * MINUTE, "address"),
     whole=RatePolicy("sign-in-account", 100, HOUR, "account"),
 )
 # The hash of a random word that nobody kept, made the way ``passwords`` makes them: who has no account or no password
 # is looked at for as long as everybody else.
-_NOBODYS = "$argon2id$v=19$m=19456,t=2,p=1$MEBsrv1RuCEo9X0jn4BlrQ$dwHnAumFIPFNUFUPvp962jOcoZcqANpZIViy9RyH7sY"
+_DUMMY_HASH = "$argon2id$v=19$m=19456,t=2,p=1$MEBsrv1RuCEo9X0jn4BlrQ$dwHnAumFIPFNUFUPvp962jOcoZcqANpZIViy9RyH7sY"
 
 _FIND = "SELECT id, password_hash FROM accounts WHERE email = ?"
-_STANDING = "SELECT password_hash IS NOT NULL FROM accounts WHERE id = ?"
-_STORE = "UPDATE accounts SET password_hash = ? WHERE id = ?"
+_SELECT_HAS_HASH = "SELECT password_hash IS NOT NULL FROM accounts WHERE id = ?"
+_SAVE_HASH = "UPDATE accounts SET password_hash = ? WHERE id = ?"
 
 
-def is_set(rt: Runtime, caller: Caller) -> bool:
+def has_password(rt: Runtime, caller: Caller) -> bool:
     """Whether the caller can sign in by password."""
-    found = rt.db.row(_STANDING, (caller.account_id,))
+    found = rt.db.row(_SELECT_HAS_HASH, (caller.account_id,))
     return bool(found and found[0])
 
 
-def change(rt: Runtime, caller: Caller, password: str) -> None:
+def set_password(rt: Runtime, caller: Caller, password: str) -> None:
     """Let the caller sign in by ``password`` from now on; every other signed-in browser is signed out.
 
     The old one is not asked for: a session is begun by a link too, and whoever forgot their password comes that way.
     Raises ``bad_request``.
     """
-    stored = share_passwords.hashed(rt, rules.require_password(password, caller.email))
-    _store(rt, caller, stored)
+    stored = share_passwords.hash_password(rt, rules.require_password(password, caller.email))
+    _save_hash(rt, caller, stored)
 
 
-def remove(rt: Runtime, caller: Caller) -> None:
+def remove_password(rt: Runtime, caller: Caller) -> None:
     """Let the caller sign in by links only; every other signed-in browser is signed out."""
-    _store(rt, caller, None)
+    _save_hash(rt, caller, None)
 
 
-def enter(rt: Runtime, email: str, password: str, address: str) -> str:
+def sign_in_by_password(rt: Runtime, email: str, password: str, address: str) -> str:
     """Sign in as the account of ``email``; returns the value of the session's cookie.
 
     Raises ``forbidden``, the same for an unknown account, one without a password and a wrong one, and after as long;
@@ -54,24 +54,24 @@ def enter(rt: Runtime, email: str, password: str, address: str) -> str:
     email = email.strip()
     found = rt.db.row(_FIND, (email,))
     stored: str | None = found[1] if found else None
-    fits = guessing.fits(
-        rt, _LOCK, stored or _NOBODYS, password, here=address_key(address), whole=digest(email.lower())
+    fits = guessing.verify_password(
+        rt, _ATTEMPT_LIMITS, stored or _DUMMY_HASH, password, here=address_key(address), whole=digest(email.lower())
     )
     if not (fits and found and stored):
-        raise _refused()
-    cookie = sign_in.begin(rt, found[0], stored)
+        raise _wrong_credentials()
+    cookie = sign_in.create_session(rt, found[0], stored)
     if cookie is None:  # it was changed meanwhile
-        raise _refused()
+        raise _wrong_credentials()
     return cookie
 
 
-def _store(rt: Runtime, caller: Caller, stored: str | None) -> None:
+def _save_hash(rt: Runtime, caller: Caller, stored: str | None) -> None:
     with rt.db.write():
-        rt.db.execute(_STORE, (stored, caller.account_id))
-        sign_in.end_others(rt, caller)
+        rt.db.execute(_SAVE_HASH, (stored, caller.account_id))
+        sign_in.end_other_sessions(rt, caller)
 
 
-def _refused() -> Problem:
+def _wrong_credentials() -> Problem:
     return Problem(
         "forbidden",
         "This e-mail address and this password do not belong together.",

@@ -16,26 +16,26 @@ from docshare.server.rules import imports as import_rules
 from docshare.server.rules import intake as intake_rules
 from docshare.server.rules.designs import DesignFile
 from docshare.server.runtime import Runtime
-from docshare.server.services.accounts.callers import Caller, authenticate, invalid
+from docshare.server.services.accounts.callers import Caller, authenticate, invalid_credential
 from docshare.server.services.designs import designs
 from docshare.server.services.designs import tokens as design_tokens
-from docshare.server.services.designs.tokens import Design
+from docshare.server.services.designs.tokens import UserDesign
 from docshare.server.services.files import anonymous, imports, intake, tokens
-from docshare.server.services.files.imports import Ceiling, Imported, Put
-from docshare.server.services.files.intake import Document
-from docshare.server.services.files.tokens import Tokens
+from docshare.server.services.files.imports import FileReference, ImportedFile, SourceLimit
+from docshare.server.services.files.intake import StoredDocument
+from docshare.server.services.files.tokens import FileTokens
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedDesign:
     """The shared design, and its tokens at the one moment they can be seen."""
 
-    file: Imported
-    tokens: Tokens
+    file: ImportedFile
+    tokens: FileTokens
 
 
 @dataclass(frozen=True)
-class Status:
+class DesignStatus:
     """What a design tool is told of a design.
 
     ``link``: the file that shows it, None where its user has shared none; ``owner``: whether it belongs to the account
@@ -50,7 +50,7 @@ class Status:
     claim_token: str | None
 
 
-def publish(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> Published:
+def publish(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> PublishedDesign:
     """Fetch the document that ``body`` names and share it for the design-tool user ``caller``: by the link of its
     design, where one stands, otherwise by a new one that ends after 365 days.
 
@@ -59,24 +59,24 @@ def publish(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> Publishe
     budget), ``bad_gateway`` and ``unavailable``. On any of them nothing is stored.
     """
     user = caller.design_user
-    order = imports.listed_order(rt, body, import_rules.DESIGN_LANE_NAME)
-    found = design_tokens.design_if_good(rt, order.design_token)
-    design = None if found is None else Design(user, found)
-    bound = _open_link(rt, design)
+    order = imports.parse_allowed_import(rt, body, import_rules.DESIGN_LANE_NAME)
+    found = design_tokens.find_design(rt, order.design_token)
+    design = None if found is None else UserDesign(user, found)
+    bound = _find_open_link(rt, design)
     if bound is None:
-        designs.require_budget(rt, user)
+        designs.require_daily_quota(rt, user)
     intake_rules.require_disk_space(rt.blobs.free_bytes(), 0)
-    ceiling = Ceiling(anonymous.limit(rt), anonymous.plan(rt), lambda: anonymous.too_large(rt))
-    document = imports.fetched(rt, order, ceiling, f"design user {user}")
-    with imports.kept(rt, document, bound):
-        imports.require_unchanged(bound, _open_link(rt, design))
-        file_id, file = _again(rt, document, bound) if bound else _anew(rt, user, document, design)
+    ceiling = SourceLimit(anonymous.max_bytes(rt), anonymous.find_plan(rt), lambda: anonymous.too_large(rt))
+    document = imports.fetch_document(rt, order, ceiling, f"design user {user}")
+    with imports.document_transaction(rt, document, bound):
+        imports.require_unchanged(bound, _find_open_link(rt, design))
+        file_id, file = _republish(rt, document, bound) if bound else _publish_new(rt, user, document, design)
         minted = tokens.mint(rt, file_id)
     palette = rt.engine.palette(rt.blobs.path(document.blob), Tenant(f"design user {user}", document.sha256))
-    return Published(Imported(*file, palette, bound is not None), minted)
+    return PublishedDesign(ImportedFile(*file, palette, bound is not None), minted)
 
 
-def status(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> Status:
+def find_status(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> DesignStatus:
     """What became of a design that ``caller``, a user of the design tool, has shared.
 
     Raises ``bad_request`` (no design token), ``unauthorized`` (a bad design token or access token), ``unavailable``.
@@ -84,45 +84,47 @@ def status(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> Status:
     token = import_rules.read_text(body, "designToken")
     if not token:
         raise fields.field_problem("designToken", "the token of a design")
-    design = Design(caller.design_user, design_tokens.design_of(rt, token))
-    account = _account(rt, body)
+    design = UserDesign(caller.design_user, design_tokens.verify_design(rt, token))
+    account = _authenticate_account(rt, body)
     with rt.db.write():  # one moment for all of it: nobody claims the file between the look and the token
-        link = _shown(rt, design, account)
+        link = _find_status_link(rt, design, account)
         open_to_claims = link is not None and rules.is_claimable(link, rt.clock())
-        return Status(
+        return DesignStatus(
             link=link,
-            owner=None if account is None else _owns(account, link),
-            by_other=designs.by_others(rt, design, link),
+            owner=None if account is None else _is_owner(account, link),
+            by_other=designs.is_shown_by_others(rt, design, link),
             whole=link is not None and (not link.claimed or _may_read(account, link)),
             claim_token=tokens.mint_claim(rt, link.id) if link is not None and open_to_claims else None,
         )
 
 
-def _open_link(rt: Runtime, design: Design | None) -> DesignFile | None:
+def _find_open_link(rt: Runtime, design: UserDesign | None) -> DesignFile | None:
     """The link that a publishing of ``design`` changes, None where it makes one. Raises ``forbidden``."""
-    bound = None if design is None else rules.select_unclaimed(designs.of_user(rt, design), rt.clock())
+    bound = None if design is None else rules.select_unclaimed(designs.list_by_user(rt, design), rt.clock())
     if bound is not None:
         rules.require_unclaimed(bound)
         rules.require_updates_allowed(bound)
     return bound
 
 
-def _again(rt: Runtime, document: Document, bound: DesignFile) -> tuple[int, Put]:
-    file = imports.put(rt, document, bound)
-    designs.rebase(rt, bound)
+def _republish(rt: Runtime, document: StoredDocument, bound: DesignFile) -> tuple[int, FileReference]:
+    file = imports.replace_bound_document(rt, document, bound)
+    designs.extend_expiry(rt, bound)
     return bound.id, file
 
 
-def _anew(rt: Runtime, user: str, document: Document, design: Design | None) -> tuple[int, Put]:
-    designs.spend(rt, user)
+def _publish_new(
+    rt: Runtime, user: str, document: StoredDocument, design: UserDesign | None
+) -> tuple[int, FileReference]:
+    designs.record_upload(rt, user)
     delete_at = rt.clock() + DESIGN_EXPIRY_MS
-    row = intake.insert(rt, document, owner_id=None, delete_at=delete_at)
+    row = intake.insert_file(rt, document, owner_id=None, delete_at=delete_at)
     if design is not None:
         designs.bind(rt, row.id, design, delete_at)
     return row.id, (row.uuid, row.short_id, row.content_version)
 
 
-def _account(rt: Runtime, body: Mapping[str, object]) -> Caller | None:
+def _authenticate_account(rt: Runtime, body: Mapping[str, object]) -> Caller | None:
     """The account whose token ``body`` holds. Raises ``unauthorized`` for one that is not valid, ``bad_request``."""
     if "accessToken" not in body:
         return None
@@ -132,20 +134,20 @@ def _account(rt: Runtime, body: Mapping[str, object]) -> Caller | None:
     except Problem:
         account = None
     if account is None or account.lane not in BEARER:
-        raise invalid("accessToken is not valid, or it was revoked.")
+        raise invalid_credential("accessToken is not valid, or it was revoked.")
     return account
 
 
-def _shown(rt: Runtime, design: Design, account: Caller | None) -> DesignFile | None:
+def _find_status_link(rt: Runtime, design: UserDesign, account: Caller | None) -> DesignFile | None:
     """The link that ``design`` is told of: the account's own, then the one that its user would publish to."""
-    mine = designs.of_owner(rt, account.account_id, design.design) if account else []
-    return next(iter(mine), None) or rules.select_unclaimed(designs.of_user(rt, design), rt.clock())
+    mine = designs.list_by_owner(rt, account.account_id, design.design) if account else []
+    return next(iter(mine), None) or rules.select_unclaimed(designs.list_by_user(rt, design), rt.clock())
 
 
-def _owns(account: Caller, link: DesignFile | None) -> bool:
+def _is_owner(account: Caller, link: DesignFile | None) -> bool:
     return link is not None and link.owner_id == account.account_id
 
 
 def _may_read(account: Caller | None, link: DesignFile) -> bool:
     # An access token that may not read files proves whose they are, and is told no more.
-    return account is not None and _owns(account, link) and FILES_READ in account.scopes
+    return account is not None and _is_owner(account, link) and FILES_READ in account.scopes

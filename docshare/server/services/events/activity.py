@@ -34,11 +34,11 @@ def record(
     if found is None:
         return
     data = {"fileUuid": found[0], "fileName": found[1], **(extras or {})}
-    rt.db.execute(_APPEND, (variant_id, event, at, _compact(data), file_id))
+    rt.db.execute(_APPEND, (variant_id, event, at, _encode_compact(data), file_id))
     if event in KINDS:
-        envelope = _compact({"event": event, "timestamp": format_instant(at), "data": data})
-        queue.queue(rt, file_id, event, envelope, variant_id=variant_id, now=rt.clock())
+        envelope = _encode_compact({"event": event, "timestamp": format_instant(at), "data": data})
+        queue.enqueue_deliveries(rt, file_id, event, envelope, variant_id=variant_id, now=rt.clock())
 
 
-def _compact(value: Mapping[str, Any]) -> str:
+def _encode_compact(value: Mapping[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -8,12 +8,12 @@ from docshare.contract.limits import ACTIVITY_RETENTION_MS
 from docshare.contract.webhooks import KINDS
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller
-from docshare.server.services.operations.batches import in_batches
+from docshare.server.services.operations.batches import run_in_batches
 
-_BATCH = 1_000  # rows forgotten in one transaction
+_BATCH_ROWS = 1_000  # rows forgotten in one transaction
 
 
-class ActivityRow(NamedTuple):
+class ActivityEvent(NamedTuple):
     """One event: ``happened_at`` in milliseconds, ``data`` the JSON text of what a webhook is told."""
 
     id: int
@@ -27,15 +27,15 @@ _BY_FILE = {
     column: f"r.file_id = (SELECT id FROM files WHERE owner_id = ? AND {column} = ?)"  # noqa: S608 - two fixed columns
     for column in ("uuid", "short_id")
 }
-_FORGET = (
+_DELETE_EXPIRED = (
     "DELETE FROM activity_rows WHERE id IN "
     "(SELECT id FROM activity_rows WHERE happened_at <= ? ORDER BY happened_at LIMIT ?)"
 )
 
 
-def page(
+def fetch_page(
     rt: Runtime, caller: Caller, *, since: int, limit: int, file: str | None, kinds: Sequence[str]
-) -> list[ActivityRow]:
+) -> list[ActivityEvent]:
     """One page of what happened to the caller's files.
 
     Parameters: ``since``, ``limit`` and ``file`` as of ``feed.page``; ``kinds`` some of ``ACTIVITY_KINDS``, empty for
@@ -50,13 +50,13 @@ def page(
         if not (is_uuid(file) or is_short_id(file)):
             return []
         whose, key = (_BY_FILE["uuid"], (file.lower(),)) if is_uuid(file) else (_BY_FILE["short_id"], (file,))
-    sql = _statement(whose + _of_kinds(shown, withheld), newest=since == 0)
+    sql = _build_select(whose + _kind_condition(shown, withheld), newest=since == 0)
     kept_since = rt.clock() - ACTIVITY_RETENTION_MS  # the job that deletes older ones comes once an hour
     found = rt.db.rows(sql, (caller.account_id, *key, *(shown or withheld), since, kept_since, limit))
-    return [ActivityRow._make(row) for row in found]
+    return [ActivityEvent._make(row) for row in found]
 
 
-def _of_kinds(shown: Sequence[str], withheld: Sequence[str]) -> str:
+def _kind_condition(shown: Sequence[str], withheld: Sequence[str]) -> str:
     if not shown:
         return " AND r.event <> ?" * len(withheld)
     if len(shown) == 1:
@@ -65,7 +65,7 @@ def _of_kinds(shown: Sequence[str], withheld: Sequence[str]) -> str:
     return f" AND +r.event IN ({', '.join('?' * len(shown))})"
 
 
-def _statement(condition: str, *, newest: bool) -> str:
+def _build_select(condition: str, *, newest: bool) -> str:
     # As in the polling feed: ``hidden`` is in the indexes, ``trashed_at`` is the truth, and the files come second.
     return (
         "SELECT r.id, r.event, r.happened_at, r.data "  # noqa: S608 - words from above
@@ -75,7 +75,7 @@ def _statement(condition: str, *, newest: bool) -> str:
     )
 
 
-def forget_old(rt: Runtime) -> int:
+def delete_expired(rt: Runtime) -> int:
     """Delete what happened 90 days ago; returns how many events that were."""
     until = rt.clock() - ACTIVITY_RETENTION_MS
-    return in_batches(rt, _BATCH, lambda: rt.db.execute(_FORGET, (until, _BATCH)))
+    return run_in_batches(rt, _BATCH_ROWS, lambda: rt.db.execute(_DELETE_EXPIRED, (until, _BATCH_ROWS)))

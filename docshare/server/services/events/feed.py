@@ -9,7 +9,7 @@ from docshare.contract.streams import GATE_PLAN_MESSAGE, STREAMS
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller
 
-Row = tuple[Any, ...]
+FeedRow = tuple[Any, ...]
 """``id, file uuid, file name, read_at`` and then the stream's own columns, see ``_OWN_COLUMNS``."""
 
 _OWN_COLUMNS = {
@@ -25,14 +25,14 @@ _BY_FILE = {
 
 
 @dataclass(frozen=True)
-class _Reads:
+class _FeedStatements:
     """The two statements of one way to ask: rows after a cursor, and the newest rows."""
 
     after: str
     newest: str
 
 
-def _reads(stream: str, condition: str) -> _Reads:
+def _build_statements(stream: str, condition: str) -> _FeedStatements:
     # ``hidden`` is in the indexes, so a long run of trashed rows costs nothing; ``trashed_at`` is the truth while a
     # delete is still hiding them. The join is CROSS so that the planner never starts from the files.
     rows = (
@@ -40,16 +40,16 @@ def _reads(stream: str, condition: str) -> _Reads:
         f"FROM {stream}_rows r CROSS JOIN files f ON f.id = r.file_id "
         f"WHERE {condition} AND r.hidden = 0 AND r.id > ? AND f.trashed_at IS NULL ORDER BY r.id"
     )
-    return _Reads(after=f"{rows} LIMIT ?", newest=f"{rows} DESC LIMIT ?")
+    return _FeedStatements(after=f"{rows} LIMIT ?", newest=f"{rows} DESC LIMIT ?")
 
 
-_SQL = {
-    stream: {name: _reads(stream, condition) for name, condition in {"owner": _BY_OWNER, **_BY_FILE}.items()}
+_STATEMENTS = {
+    stream: {name: _build_statements(stream, condition) for name, condition in {"owner": _BY_OWNER, **_BY_FILE}.items()}
     for stream in STREAMS
 }
 
 
-def page(rt: Runtime, caller: Caller, stream: str, *, since: int, limit: int, file: str | None) -> list[Row]:
+def fetch_page(rt: Runtime, caller: Caller, stream: str, *, since: int, limit: int, file: str | None) -> list[FeedRow]:
     """One page of the caller's ``stream`` (a key of ``STREAMS``).
 
     Parameters: ``since`` a cursor: rows with a greater id in ascending order, or 0: the newest first; ``limit`` rows at
@@ -65,5 +65,5 @@ def page(rt: Runtime, caller: Caller, stream: str, *, since: int, limit: int, fi
             return []
         way, name = ("uuid", file.lower()) if is_uuid(file) else ("short_id", file)
         key = (caller.account_id, name)
-    reads = _SQL[stream][way]
+    reads = _STATEMENTS[stream][way]
     return rt.db.rows(reads.after if since else reads.newest, (*key, since, limit))

@@ -18,12 +18,12 @@ from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import accounts
 from docshare.server.services.files import files, purge
 from docshare.server.services.webhooks import webhooks
-from docshare.server.services.webhooks.send import Outcome, Receiver
+from docshare.server.services.webhooks.send import AttemptOutcome, Receiver
 from docshare.server.store.tables import Account, Webhook
 
-KEPT_MS = 60 * SECOND  # how long a listener lives on after its last sign of life
+LISTENER_TIMEOUT_MS = 60 * SECOND  # how long a listener lives on after its last sign of life
 
-_SECRET_CHARS = 200
+_MAX_SECRET_CHARS = 200
 _RECEIVER = "SELECT account_id, file_id, url, format, secret FROM webhooks WHERE uuid = ? AND listens_until > ?"
 _FILE = {
     column: f"SELECT id FROM files WHERE owner_id = ? AND trashed_at IS NULL AND {column} = ?"  # noqa: S608 - two words
@@ -32,7 +32,7 @@ _FILE = {
 
 
 @dataclass(frozen=True)
-class Wish:
+class ListenerInput:
     """What a listener asks for: its ``url`` on this machine; ``events`` kinds separated by commas, empty for all nine;
     ``file`` a UUID or short id, empty for all; ``account`` a UUID, empty for the owner of the instance; ``secret`` to
     sign with, empty for a fresh one."""
@@ -44,87 +44,88 @@ class Wish:
     secret: str = ""
 
 
-def start(rt: Runtime, wish: Wish) -> dict[str, Any]:
+def start(rt: Runtime, wish: ListenerInput) -> dict[str, Any]:
     """Begin to tell a listener of events; returns ``{uuid, secret, account, events, until}``, where ``account`` is the
     e-mail address.
 
     Raises Problem: ``bad_request`` for an address elsewhere, an unknown kind or a secret that is none, ``not_found``
     for an unknown account, or a file that is not the account's.
     """
-    target = _loopback(wish.url)
+    target = _parse_loopback_url(wish.url)
     kinds = parse_event_kinds("events", wish.events.split(",") if wish.events else list(KINDS))
-    secret = _secret(rt, wish.secret)
-    account = _account(rt, wish.account)
+    secret = _resolve_secret(rt, wish.secret)
+    account = _get_account(rt, wish.account)
     uuid, now = rt.uuid(), rt.clock()
     sealed = rt.vault.seal(secret, uuid)
     with rt.db.write():
         Webhook.create(
             uuid=uuid,
             account=account,
-            file=_file_id(rt, account, wish.file),
+            file=_find_file_id(rt, account, wish.file),
             url=wish.url,
             peer=f"{target.bare_host}:{target.port}",
             format=DEFAULT_FORMAT,
             events=json.dumps(kinds),
             secret=sealed,
             created_at=now,
-            listens_until=now + KEPT_MS,
+            listens_until=now + LISTENER_TIMEOUT_MS,
         )
     return {
         "uuid": uuid,
         "secret": secret,
         "account": account.email,
         "events": kinds,
-        "until": format_instant(now + KEPT_MS),
+        "until": format_instant(now + LISTENER_TIMEOUT_MS),
     }
 
 
-def keep(rt: Runtime, uuid: str) -> dict[str, Any]:
+def renew(rt: Runtime, uuid: str) -> dict[str, Any]:
     """A sign of life of the listener ``uuid``; returns ``{uuid, until}``. Raises ``not_found`` once it has run out."""
     now = rt.clock()
     with rt.db.write():
         changed = rt.db.execute(
-            "UPDATE webhooks SET listens_until = ? WHERE uuid = ? AND listens_until > ?", (now + KEPT_MS, uuid, now)
+            "UPDATE webhooks SET listens_until = ? WHERE uuid = ? AND listens_until > ?",
+            (now + LISTENER_TIMEOUT_MS, uuid, now),
         )
     if not changed:
-        raise _gone()
-    return {"uuid": uuid, "until": format_instant(now + KEPT_MS)}
+        raise _listener_not_found()
+    return {"uuid": uuid, "until": format_instant(now + LISTENER_TIMEOUT_MS)}
 
 
-def test(rt: Runtime, uuid: str) -> Outcome:
+def send_test(rt: Runtime, uuid: str) -> AttemptOutcome:
     """Send a test event to the listener ``uuid`` now, once, and wait for how that goes. Raises ``not_found``,
     ``unavailable`` while too many tests are running."""
     found = rt.db.row(_RECEIVER, (uuid, rt.clock()))
     if found is None:
-        raise _gone()
+        raise _listener_not_found()
     account_id, file_id, url, format, secret = found
-    return webhooks.try_out(rt, Receiver(uuid, url, format, secret, listens=True), account_id, file_id)
+    return webhooks.post_test_event(rt, Receiver(uuid, url, format, secret, listens=True), account_id, file_id)
 
 
 def stop(rt: Runtime, uuid: str) -> dict[str, Any]:
     """Tell the listener ``uuid`` nothing more; what waits for it goes with it. One that is gone stays gone."""
-    _forget(rt, rt.db.rows("SELECT id FROM webhooks WHERE uuid = ? AND listens_until IS NOT NULL", (uuid,)))
+    _delete_listeners(rt, rt.db.rows("SELECT id FROM webhooks WHERE uuid = ? AND listens_until IS NOT NULL", (uuid,)))
     return {"uuid": uuid}
 
 
-def forget_gone(rt: Runtime) -> int:
+def delete_expired(rt: Runtime) -> int:
     """Delete the listeners that gave no sign of life in time, with what waits for them. Returns how many."""
-    return _forget(rt, rt.db.rows("SELECT id FROM webhooks WHERE listens_until <= ?", (rt.clock(),)))
+    return _delete_listeners(rt, rt.db.rows("SELECT id FROM webhooks WHERE listens_until <= ?", (rt.clock(),)))
 
 
-def _forget(rt: Runtime, found: list[tuple[Any, ...]]) -> int:
+def _delete_listeners(rt: Runtime, found: list[tuple[Any, ...]]) -> int:
     for (webhook_id,) in found:
-        purge.drop_deliveries(rt, webhook_id)
+        purge.delete_deliveries(rt, webhook_id)
         with rt.db.write():
             rt.db.execute("DELETE FROM webhooks WHERE id = ?", (webhook_id,))  # with what came in since
     return len(found)
 
 
-def _gone() -> Problem:
+def _listener_not_found() -> Problem:
     return Problem("not_found", "There is no such listener any more.")
 
 
-def _loopback(url: str) -> OutboundTarget:
+def _parse_loopback_url(url: str) -> OutboundTarget:
     """``url`` taken apart. Only this machine may be named, and by its number: a name could come to mean another."""
     refusal = Problem("bad_request", "A listener has an http address of this machine, such as http://127.0.0.1:4000/.")
     try:
@@ -137,28 +138,28 @@ def _loopback(url: str) -> OutboundTarget:
     return target
 
 
-def _secret(rt: Runtime, wished: str) -> str:
+def _resolve_secret(rt: Runtime, wished: str) -> str:
     if not wished:
         return SECRET_PREFIX + rt.secret(SECRET_HEX_CHARS // 2).hex()
-    if len(wished) > _SECRET_CHARS or not wished.isprintable():
-        raise Problem("bad_request", f"secret must be one line of at most {_SECRET_CHARS} characters.")
+    if len(wished) > _MAX_SECRET_CHARS or not wished.isprintable():
+        raise Problem("bad_request", f"secret must be one line of at most {_MAX_SECRET_CHARS} characters.")
     return wished
 
 
-def _account(rt: Runtime, uuid: str) -> Account:
+def _get_account(rt: Runtime, uuid: str) -> Account:
     if not uuid:
-        return accounts.owner(rt)
+        return accounts.get_owner(rt)
     account: Account | None = Account.get_or_none(Account.uuid == uuid.lower())
     if account is None:
         raise Problem("not_found", f"There is no account '{uuid}' on this server.")
     return account
 
 
-def _file_id(rt: Runtime, account: Account, name: str) -> int | None:
+def _find_file_id(rt: Runtime, account: Account, name: str) -> int | None:
     if not name:
         return None
-    key = files.key_of(name)
+    key = files.lookup_key(name)
     found = key and rt.db.row(_FILE[key[0]], (account.id, key[1]))
     if not found:
-        raise files.no_file()
+        raise files.file_not_found()
     return int(found[0])

@@ -25,28 +25,28 @@ from docshare.server.services.feedback import annotations, marks, notes, receipt
 from docshare.server.services.files import burn, page_range
 from docshare.server.services.files import replace as replacing
 from docshare.server.services.links import downloads, entry, invites, links
-from docshare.server.services.links.entry import Offer
-from docshare.server.services.links.invites import Wish as Invitation
+from docshare.server.services.links.entry import EntrySubmission
+from docshare.server.services.links.invites import InviteInput as Invitation
 from docshare.server.services.links.links import Link, SharedInvite
 from docshare.server.services.readership import readers, viewing
-from docshare.server.services.readership.readers import Reader
+from docshare.server.services.readership.readers import ReaderContext
 
 Values = dict[str, Any]
 
-_PAGES, _PAGE_MS = 3, 20_000  # read, unless said otherwise
-_GLANCE_MS = 6_000  # of an invitee who opens the document
-_BLOCK = 1024 * 1024
-_ANSWERS = {"email": "reader", "phone": "+44 20 7946 0000", "company": "Example Ltd", "text": "Example"}
-_READER = "Example Reader"
+_DEFAULT_PAGES, _DEFAULT_PAGE_MS = 3, 20_000  # read, unless said otherwise
+_INVITEE_READING_MS = 6_000  # of an invitee who opens the document
+_BLOCK_BYTES = 1024 * 1024
+_EXAMPLE_ANSWERS = {"email": "reader", "phone": "+44 20 7946 0000", "company": "Example Ltd", "text": "Example"}
+_READER_NAME = "Example Reader"
 _DOMAIN = "example.com"
 _RECT = {"x": 0.1, "y": 0.1, "width": 0.3, "height": 0.1}
 
-_VIEWED_BY = "SELECT email, name, viewed_at FROM invites WHERE file_id = ?"
-_OWNER = "SELECT id, uuid, email, name, plan, created_at FROM accounts WHERE id = ?"
+_SELECT_INVITES = "SELECT email, name, viewed_at FROM invites WHERE file_id = ?"
+_SELECT_OWNER = "SELECT id, uuid, email, name, plan, created_at FROM accounts WHERE id = ?"
 
 
 @dataclass(frozen=True)
-class Scene:
+class TriggerContext:
     """The ``link`` at which it happens, the ``consent`` to take what is limited, and the values ``given``."""
 
     link: Link
@@ -54,12 +54,12 @@ class Scene:
     given: Mapping[str, Any]
 
 
-class Act(NamedTuple):
+class TriggerAction(NamedTuple):
     """``values``: what the event will say as far as it can be chosen, or the Problem in its way, without changing
     anything; ``do``: let it happen with them; ``by_a_reader``: it can come about through a variant."""
 
-    values: Callable[[Runtime, Scene], Values]
-    do: Callable[[Runtime, Scene, Values], None]
+    values: Callable[[Runtime, TriggerContext], Values]
+    do: Callable[[Runtime, TriggerContext, Values], None]
     by_a_reader: bool = True
 
 
@@ -78,79 +78,83 @@ def _require_settings(rt: Runtime, link: Link, *names: str) -> None:
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
-def _filled_in(rt: Runtime, scene: Scene) -> dict[str, str]:
+def _fill_in_form(rt: Runtime, scene: TriggerContext) -> dict[str, str]:
     """The answers to the form on the way to the document; empty where none are given, because none are asked for."""
     if scene.given.keys() & {"email", FORM_KEY}:
-        return _passing(rt, scene)
+        return _prepare_gate(rt, scene)
     visits.require_open(rt, scene.link, consent=scene.consent)
     return {}
 
 
-def _viewed(rt: Runtime, scene: Scene) -> Values:
-    _filled_in(rt, scene)
-    size = page_range.for_readers(scene.link).size
+def _prepare_view(rt: Runtime, scene: TriggerContext) -> Values:
+    _fill_in_form(rt, scene)
+    size = page_range.reader_window(scene.link).size
     if not size:
         hint = f"Change it: docshare settings set {scene.link.file.short_id} --pages FROM-TO"
         raise Problem("conflict", "The document has no page of the page range, so nobody can view it.", hint=hint)
     time_ms = scene.given.get("timeMs")
-    pages = scene.given.get("pagesViewed") or min(_PAGES, size, (time_ms or _PAGE_MS) // acting.MIN_PAGE_MS)
+    pages = scene.given.get("pagesViewed") or min(
+        _DEFAULT_PAGES, size, (time_ms or _DEFAULT_PAGE_MS) // acting.MIN_PAGE_MS
+    )
     if pages > size:
         raise Problem("bad_request", f"Readers of this link see {size} pages, so {pages} cannot be viewed.", hint="")
-    time_ms = time_ms or pages * _PAGE_MS
+    time_ms = time_ms or pages * _DEFAULT_PAGE_MS
     if time_ms < pages * acting.MIN_PAGE_MS:
         said = f"{pages} pages take at least {pages * acting.MIN_PAGE_MS} ms: a page counts as viewed after a second."
         raise Problem("bad_request", said, hint="Set a larger timeMs, or fewer pagesViewed.")
     return {"pagesViewed": pages, "timeMs": time_ms}
 
 
-def _view(rt: Runtime, scene: Scene, values: Values) -> None:
+def _cause_view(rt: Runtime, scene: TriggerContext, values: Values) -> None:
     """Read, and be gone for as long as it takes to end: all of it lies in the past, so that it ends now."""
-    token = visits.let_in(rt, scene.link, _filled_in(rt, scene))
+    token = visits.admit_reader(rt, scene.link, _fill_in_form(rt, scene))
     began = rt.clock() - acting.FIRST_BEACON_MS - values["timeMs"] - reading.HIDDEN_TIMEOUT_MS
-    visits.read(rt, scene.link, token, began, values["pagesViewed"], values["timeMs"])
-    viewing.end_due(rt)
+    visits.simulate_reading(rt, scene.link, token, began, values["pagesViewed"], values["timeMs"])
+    viewing.end_due_sessions(rt)
 
 
-def _invitee(rt: Runtime, scene: Scene) -> Values:
+def _prepare_invite_view(rt: Runtime, scene: TriggerContext) -> Values:
     require_plan(links.owner_plan(rt, scene.link), "invites.create", "An invitation")
-    known = {email: (name, viewed_at) for email, name, viewed_at in rt.db.rows(_VIEWED_BY, (scene.link.file.id,))}
-    email = invites.read_wish({"email": scene.given.get("email", _next_invitee(known))}).email
-    name, viewed_at = known.get(email, (scene.given.get("name", _READER), None))
+    known = {email: (name, viewed_at) for email, name, viewed_at in rt.db.rows(_SELECT_INVITES, (scene.link.file.id,))}
+    email = invites.parse_invite({"email": scene.given.get("email", _next_invitee_email(known))}).email
+    name, viewed_at = known.get(email, (scene.given.get("name", _READER_NAME), None))
     if viewed_at is not None:
         said = f"{email} has opened the document before; the event is of the first time only."
         raise Problem("conflict", said, hint="Set another email, or none.")
     if name != scene.given.get("name", name):
         raise Problem("conflict", f"{email} is invited as {name or 'nobody by name'}.", hint="Leave the name out.")
-    wish = invites.read_wish({"email": email, "name": name})
+    wish = invites.parse_invite({"email": email, "name": name})
     somebody = SharedInvite(0, "", "", wish.email, wish.name)
     visits.require_open(rt, replace(scene.link, invite=somebody), consent=scene.consent)
     return drop_none({"email": wish.email, "name": wish.name})
 
 
-def _next_invitee(known: Mapping[str, Any]) -> str:
+def _next_invitee_email(known: Mapping[str, Any]) -> str:
     number = 1
     while (email := f"invitee{number}@{_DOMAIN}") in known and known[email][1] is not None:
         number += 1
     return email
 
 
-def _open_invitation(rt: Runtime, scene: Scene, values: Values) -> None:
+def _cause_invite_view(rt: Runtime, scene: TriggerContext, values: Values) -> None:
     """Invite them without a mail, and open their link. Their session goes on until the rule ends it: in a minute."""
     wish = Invitation(values["email"], values.get("name"), mail=False)
     row = invites.create_any(rt, scene.link.file.uuid, wish)
     link = links.resolve(rt, row.short_id)
     if link is None:
         raise Problem("not_found", "The file is gone.")
-    token = visits.let_in(rt, link)
-    visits.read(rt, link, token, rt.clock() - acting.FIRST_BEACON_MS - _GLANCE_MS, 1, _GLANCE_MS)
+    token = visits.admit_reader(rt, link)
+    visits.simulate_reading(
+        rt, link, token, rt.clock() - acting.FIRST_BEACON_MS - _INVITEE_READING_MS, 1, _INVITEE_READING_MS
+    )
 
 
 # --- taking, and leaving something -----------------------------------------------------------------------------------
 
 
-def _downloaded(rt: Runtime, scene: Scene) -> Values:
+def _prepare_download(rt: Runtime, scene: TriggerContext) -> Values:
     link = scene.link
-    _filled_in(rt, scene)
+    _fill_in_form(rt, scene)
     if link.variant is not None and link.overrides.get("allowDownload") is False:
         hint = f"Switch it on: docshare variants update {link.variant.uuid} --download"
         raise Problem("conflict", "The variant does not allow downloads.", hint=hint)
@@ -159,16 +163,16 @@ def _downloaded(rt: Runtime, scene: Scene) -> Values:
     return {}
 
 
-def _download(rt: Runtime, scene: Scene, _: Values) -> None:
-    token = visits.let_in(rt, scene.link, _filled_in(rt, scene))
-    downloads.take(rt, scene.link, None, token, None).file.close()
+def _cause_download(rt: Runtime, scene: TriggerContext, _: Values) -> None:
+    token = visits.admit_reader(rt, scene.link, _fill_in_form(rt, scene))
+    downloads.download_copy(rt, scene.link, None, token, None).file.close()
 
 
-def _passing(rt: Runtime, scene: Scene) -> Values:
+def _prepare_gate(rt: Runtime, scene: TriggerContext) -> Values:
     """The answers to the form, under its own keys."""
     link = scene.link
-    what = entry.asked(link)
-    entry.standing(rt, link, visits.nobody, opening=True)  # raises for a dead link
+    what = entry.find_requirements(link)
+    entry.check_entry(rt, link, visits.no_viewer_token, opening=True)  # raises for a dead link
     if PASSWORD in what.kinds:
         hint = f"Take it away: docshare settings clear {link.file.short_id} password"
         raise Problem("conflict", "The link asks for a password, which nobody knows here.", hint=hint)
@@ -176,11 +180,11 @@ def _passing(rt: Runtime, scene: Scene) -> Values:
         hint = f"Switch it on: docshare settings set {link.file.short_id} requireEmail=true"
         raise Problem("conflict", "The link asks its readers for no address and no form.", hint=hint)
     if gates.VIEW in what.kinds and not scene.consent:
-        raise visits.takes_a_view()
-    return gates.validate_form(what, _answers(what, scene.given))
+        raise visits.consent_required()
+    return gates.validate_form(what, _build_answers(what, scene.given))
 
 
-def _answers(what: LinkRequirements, given: Mapping[str, Any]) -> dict[str, str]:
+def _build_answers(what: LinkRequirements, given: Mapping[str, Any]) -> dict[str, str]:
     """What is filled in: ``given``, where ``email`` is the address whatever its field is called, and examples."""
     key, _ = gates.find_email(what, {field.key: "" for field in what.form})
     said = {**given.get(FORM_KEY, {}), **({key: given["email"]} if "email" in given else {})}
@@ -189,64 +193,70 @@ def _answers(what: LinkRequirements, given: Mapping[str, Any]) -> dict[str, str]
         keys = ", ".join(("email", *(f"{FORM_KEY}.{field.key}" for field in what.form)))
         raise Problem("bad_request", f"The form of the link has no field {strange[0]}.", hint=f"Keys: {keys}.")
     domain = what.domains[0] if what.domains else _DOMAIN
-    examples = {**_ANSWERS, "email": f"{_ANSWERS['email']}@{domain}"}
+    examples = {**_EXAMPLE_ANSWERS, "email": f"{_EXAMPLE_ANSWERS['email']}@{domain}"}
     return {field.key: said.get(field.key, examples[field.type]) for field in what.form}
 
 
-def _pass(rt: Runtime, scene: Scene, values: Values) -> None:
-    entry.enter(rt, scene.link.public_id, scene.link, None, Offer("", values, entry.ticket(rt), visits.ADDRESS))
+def _cause_gate(rt: Runtime, scene: TriggerContext, values: Values) -> None:
+    entry.admit_viewer(
+        rt,
+        scene.link.public_id,
+        scene.link,
+        None,
+        EntrySubmission("", values, entry.issue_ticket(rt), visits.VISITOR_ADDRESS),
+    )
 
 
-def _noted(rt: Runtime, scene: Scene) -> Values:
+def _prepare_note(rt: Runtime, scene: TriggerContext) -> Values:
     visits.require_open(rt, scene.link, consent=scene.consent)
     _require_settings(rt, scene.link, "commentsEnabled", "commentsAllowPublic")
-    _page(scene)
-    return {"author": _READER, "body": "An example of a note.", **scene.given}
+    _resolve_page(scene)
+    return {"author": _READER_NAME, "body": "An example of a note.", **scene.given}
 
 
-def _note(rt: Runtime, scene: Scene, values: Values) -> None:
-    body = {"author": values["author"], "body": values["body"], "page": _page(scene), "public": True}
-    notes.add(rt, _reader(rt, scene), body)
+def _cause_note(rt: Runtime, scene: TriggerContext, values: Values) -> None:
+    body = {"author": values["author"], "body": values["body"], "page": _resolve_page(scene), "public": True}
+    notes.add(rt, _create_reader(rt, scene), body)
 
 
-def _received(rt: Runtime, scene: Scene) -> Values:
+def _prepare_receipt(rt: Runtime, scene: TriggerContext) -> Values:
     visits.require_open(rt, scene.link, consent=scene.consent)
     _require_settings(rt, scene.link, "askReceipt")
-    return {"name": _READER, **scene.given}
+    return {"name": _READER_NAME, **scene.given}
 
 
-def _confirm(rt: Runtime, scene: Scene, values: Values) -> None:
-    receipts.confirm(rt, _reader(rt, scene), values)
+def _cause_receipt(rt: Runtime, scene: TriggerContext, values: Values) -> None:
+    receipts.confirm(rt, _create_reader(rt, scene), values)
 
 
-def _proofed(rt: Runtime, scene: Scene) -> Values:
+def _prepare_proofing(rt: Runtime, scene: TriggerContext) -> Values:
     visits.require_open(rt, scene.link, consent=scene.consent)
     settings = json.loads(scene.link.file.settings)
     draws = settings.get("annotationsEnabled") and not settings.get("marksEnabled")
     kind = scene.given.get("kind") or ("annotation" if draws else "mark")
     _require_settings(rt, scene.link, f"{kind}sEnabled")
-    first = page_range.for_readers(scene.link).first
-    _page(scene)
+    first = page_range.reader_window(scene.link).first
+    _resolve_page(scene)
     return {"kind": kind, "pageNumber": scene.given.get("pageNumber", first)}
 
 
-def _proof(rt: Runtime, scene: Scene, values: Values) -> None:
-    reader, page = _reader(rt, scene), _page(scene) or 1
+def _cause_proofing(rt: Runtime, scene: TriggerContext, values: Values) -> None:
+    reader, page = _create_reader(rt, scene), _resolve_page(scene) or 1
     if values["kind"] == "mark":
-        marks.put(rt, reader, page, {"mark": MARKS[0]})
+        marks.set_mark(rt, reader, page, {"mark": MARKS[0]})
     else:
         annotations.add(rt, reader, {"page": page, "rect": _RECT, "note": "An example of an annotation."})
 
 
-def _reader(rt: Runtime, scene: Scene) -> Reader:
+def _create_reader(rt: Runtime, scene: TriggerContext) -> ReaderContext:
     """Somebody new, so that what they leave is the first of theirs."""
-    return readers.before(rt, scene.link, None, visits.let_in(rt, scene.link))
+    return readers.resolve_reader(rt, scene.link, None, visits.admit_reader(rt, scene.link))
 
 
-def _page(scene: Scene) -> int | None:
+def _resolve_page(scene: TriggerContext) -> int | None:
     """The reader's number of the page that is asked for. Raises ``not_found`` for one they do not see."""
     number = scene.given.get("pageNumber")
-    page = None if number is None else page_range.for_readers(scene.link).of_reader(number)
+    page = None if number is None else page_range.reader_window(scene.link).of_reader(number)
     if page is None and number is not None:
         raise Problem("not_found", f"Readers of this link do not see a page {number}.", hint="Set another pageNumber.")
     return page
@@ -255,7 +265,7 @@ def _page(scene: Scene) -> int | None:
 # --- what happens to the file ----------------------------------------------------------------------------------------
 
 
-def _burning(_: Runtime, scene: Scene) -> Values:
+def _prepare_burn(_: Runtime, scene: TriggerContext) -> Values:
     file = scene.link.file
     if scene.link.state == lifecycle.BURNED:
         raise Problem(
@@ -269,52 +279,52 @@ def _burning(_: Runtime, scene: Scene) -> Values:
     return {}
 
 
-def _burn(rt: Runtime, scene: Scene, _: Values) -> None:
+def _cause_burn(rt: Runtime, scene: TriggerContext, _: Values) -> None:
     """Take the views that are left, half an hour ago, and sweep."""
     file = scene.link.file
-    then = visits.at(rt, rt.clock() - BURN_DELAY_MS)
+    then = visits.runtime_at(rt, rt.clock() - BURN_DELAY_MS)
     with rt.db.write():
         for _unit in range(file.view_limit or 0):
-            if not burn.take_view(then, file.id):
+            if not burn.consume_view(then, file.id):
                 break
-    burn.burn_due(rt)
+    burn.destroy_due(rt)
 
 
-def _replacing(rt: Runtime, scene: Scene) -> Values:
+def _prepare_replacement(rt: Runtime, scene: TriggerContext) -> Values:
     require_plan(links.owner_plan(rt, scene.link), "files.replace", "Replacing the document of a link")
     if not rt.blobs.exists(scene.link.file.blob):
         raise Problem("gone", "The document was destroyed; replace it by another one.")
     return {}
 
 
-def _replace(rt: Runtime, scene: Scene, _: Values) -> None:
+def _cause_replacement(rt: Runtime, scene: TriggerContext, _: Values) -> None:
     """Put the same document behind the link once more; what stands on its pages stays."""
     file = scene.link.file
     part = rt.blobs.part()
     try:
         with rt.blobs.path(file.blob).open("rb") as source:
-            while block := source.read(_BLOCK):
+            while block := source.read(_BLOCK_BYTES):
                 part.write(block)
         received = ReceivedFile(file.original_name, "application/pdf", part)
-        replacing.replace(rt, _owner(rt, scene.link), file.uuid, received, clear_anchors=("false",))
+        replacing.replace_document(rt, _load_owner(rt, scene.link), file.uuid, received, clear_anchors=("false",))
     except BaseException:
         part.discard()
         raise
 
 
-def _owner(rt: Runtime, link: Link) -> Caller:
-    ((account_id, uuid, email, name, plan, created_at),) = rt.db.rows(_OWNER, (link.file.owner_id,))
+def _load_owner(rt: Runtime, link: Link) -> Caller:
+    ((account_id, uuid, email, name, plan, created_at),) = rt.db.rows(_SELECT_OWNER, (link.file.owner_id,))
     return Caller(account_id, uuid, email, name, Plan(plan), created_at, held_scopes(Lane.SESSION), Lane.SESSION, "")
 
 
-ACTS: dict[str, Act] = {
-    "file.viewed": Act(_viewed, _view),
-    "file.downloaded": Act(_downloaded, _download),
-    "gate.completed": Act(_passing, _pass),
-    "note.created": Act(_noted, _note),
-    "receipt.confirmed": Act(_received, _confirm),
-    "file.burned": Act(_burning, _burn, by_a_reader=False),
-    "content.replaced": Act(_replacing, _replace, by_a_reader=False),
-    "invite.viewed": Act(_invitee, _open_invitation, by_a_reader=False),
-    "proofing.updated": Act(_proofed, _proof),
+TRIGGER_ACTIONS: dict[str, TriggerAction] = {
+    "file.viewed": TriggerAction(_prepare_view, _cause_view),
+    "file.downloaded": TriggerAction(_prepare_download, _cause_download),
+    "gate.completed": TriggerAction(_prepare_gate, _cause_gate),
+    "note.created": TriggerAction(_prepare_note, _cause_note),
+    "receipt.confirmed": TriggerAction(_prepare_receipt, _cause_receipt),
+    "file.burned": TriggerAction(_prepare_burn, _cause_burn, by_a_reader=False),
+    "content.replaced": TriggerAction(_prepare_replacement, _cause_replacement, by_a_reader=False),
+    "invite.viewed": TriggerAction(_prepare_invite_view, _cause_invite_view, by_a_reader=False),
+    "proofing.updated": TriggerAction(_prepare_proofing, _cause_proofing),
 }

@@ -12,19 +12,19 @@ from docshare.server.rules.gates import GATE, PASSWORD
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import page_range
 from docshare.server.services.links import entry
-from docshare.server.services.links.entry import Offer
+from docshare.server.services.links.entry import EntrySubmission
 from docshare.server.services.links.links import Link
 from docshare.server.services.readership import viewing
-from docshare.server.services.readership.viewing import PageFacts, Sender
+from docshare.server.services.readership.viewing import BeaconSender, PageFacts
 
-ADDRESS = "127.0.0.1"
-_BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
+VISITOR_ADDRESS = "127.0.0.1"
+_USER_AGENT = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
 
 
 def require_open(rt: Runtime, link: Link, *, consent: bool) -> None:
     """Raise ``gone`` for a dead link, ``conflict`` for one that asks for what nobody gives here, and for one with a
     view limit, of which a visit takes a unit, unless there is ``consent`` to that."""
-    owed = entry.standing(rt, link, nobody, opening=True).owed
+    owed = entry.check_entry(rt, link, no_viewer_token, opening=True).owed
     if owed & {PASSWORD, GATE}:
         what = "a password" if PASSWORD in owed else "a form"
         names = "password gateFields requireEmail" if GATE in owed else "password"
@@ -33,41 +33,43 @@ def require_open(rt: Runtime, link: Link, *, consent: bool) -> None:
             hint = f"Fill it in where the event allows that: --set email=ann@example.com. {hint}"
         raise Problem("conflict", f"The link asks its readers for {what} first.", hint=hint)
     if owed and not consent:
-        raise takes_a_view()
+        raise consent_required()
 
 
-def let_in(rt: Runtime, link: Link, values: Mapping[str, str] = MappingProxyType({})) -> str | None:
+def admit_reader(rt: Runtime, link: Link, values: Mapping[str, str] = MappingProxyType({})) -> str | None:
     """The token of a reader who may open ``link``, None where everybody may; of a view limit it takes a unit.
     ``values``: the answers to its form by key."""
-    if not entry.standing(rt, link, nobody, opening=True).owed:
+    if not entry.check_entry(rt, link, no_viewer_token, opening=True).owed:
         return None
-    return entry.enter(rt, link.public_id, link, None, Offer("", values, entry.ticket(rt), ADDRESS))
+    return entry.admit_viewer(
+        rt, link.public_id, link, None, EntrySubmission("", values, entry.issue_ticket(rt), VISITOR_ADDRESS)
+    )
 
 
-def takes_a_view() -> Problem:
+def consent_required() -> Problem:
     """The refusal to use up what is limited without being told to."""
     hint = "Give --yes if that is meant."
     return Problem("conflict", "The link has a view limit, and this takes one of its views.", hint=hint)
 
 
-def nobody(_: Link) -> None:
+def no_viewer_token(_: Link) -> None:
     """What the browser of somebody new holds for a link."""
     return
 
 
-def read(rt: Runtime, link: Link, token: str | None, began: int, pages: int, time_ms: int) -> None:
+def simulate_reading(rt: Runtime, link: Link, token: str | None, began: int, pages: int, time_ms: int) -> None:
     """Report to the page of ``link`` what its script reports of somebody who reads ``pages`` pages in ``time_ms`` and
     leaves, at the moments when it happened; they opened it at ``began`` (ms). ``token``: as of ``let_in``."""
     source = "Direct link" if link.variant is None else "Variant"
     mode = json.loads(link.file.settings).get("viewerMode", SETTINGS["viewerMode"].default)
-    sender = Sender(_BROWSER, ADDRESS, None, None, prefetch=False, viewer_token=lambda _: token)
+    sender = BeaconSender(_USER_AGENT, VISITOR_ADDRESS, None, None, prefetch=False, viewer_token=lambda _: token)
     facts = PageFacts(source, mode, None, prefetched=False)
-    page = viewing.token_for(at(rt, began), link, page_range.for_readers(link), facts)
+    page = viewing.sign_page_token(runtime_at(rt, began), link, page_range.reader_window(link), facts)
     for report in acting.plan_beacons(pages, time_ms):
         body = json.dumps({"token": page, **report.body}).encode()
-        viewing.hear(at(rt, began + report.after_ms), link.public_id, body, sender)
+        viewing.record_beacon(runtime_at(rt, began + report.after_ms), link.public_id, body, sender)
 
 
-def at(rt: Runtime, moment: int) -> Runtime:
+def runtime_at(rt: Runtime, moment: int) -> Runtime:
     """``rt`` as it was at ``moment`` (ms): what happened in the past is judged by the clock of then."""
     return replace(rt, clock=lambda: moment)

@@ -14,24 +14,24 @@ from docshare.contract.fields import is_uuid
 from docshare.contract.problems import Problem
 from docshare.contract.wire import format_instant
 from docshare.server.runtime import Runtime
-from docshare.server.services.events.simulated_events import ACTS, Scene
+from docshare.server.services.events.simulated_events import TRIGGER_ACTIONS, TriggerContext
 from docshare.server.services.files import files
 from docshare.server.services.links import links
 from docshare.server.services.links.links import Link
 
 _NEWEST = "SELECT (SELECT IFNULL(MAX(id), 0) FROM activity_rows), (SELECT IFNULL(MAX(id), 0) FROM deliveries)"
-_CAUSED = (
+_SELECT_EVENT = (
     "SELECT id, happened_at, data FROM activity_rows WHERE id > ? AND file_id = ? AND event = ? ORDER BY id LIMIT 1"
 )
-_QUEUED = "SELECT id FROM deliveries WHERE id > ? AND file_id = ? AND event = ? AND body = ? ORDER BY id"
+_SELECT_DELIVERIES = "SELECT id FROM deliveries WHERE id > ? AND file_id = ? AND event = ? AND body = ? ORDER BY id"
 _VARIANTS = "SELECT short_id FROM variants WHERE file_id = ? AND revoked_at IS NULL"
 _BY_LABEL = f"{_VARIANTS} AND label = ? LIMIT 2"
 _BY_ID = f"{_VARIANTS} AND ? IN (uuid, short_id)"
-_LABEL = "label:"
+_LABEL_PREFIX = "label:"
 
 
 @dataclass(frozen=True)
-class Wish:
+class TriggerInput:
     """What is to happen: ``kind`` of event; ``file`` by UUID, short id or slug; ``variant`` through which link, by
     UUID, short id or ``label:TEXT``, empty for the file's own; ``values`` texts by key of its data; ``consent`` to what
     changes the file; ``rehearse``: only look whether it could happen."""
@@ -44,7 +44,7 @@ class Wish:
     rehearse: bool
 
 
-def cause(rt: Runtime, wish: Wish) -> dict[str, Any]:
+def trigger_event(rt: Runtime, wish: TriggerInput) -> dict[str, Any]:
     """Let the event happen that ``wish`` asks for.
 
     Returns ``{id, event, timestamp, data, deliveries}`` as the activity feed has it, with the numbers of the deliveries
@@ -53,28 +53,28 @@ def cause(rt: Runtime, wish: Wish) -> dict[str, Any]:
     settings do not allow, whose hint names the setting, and ``plan_required``.
     """
     values = contract.parse_values(wish.kind, wish.values)
-    act = ACTS[wish.kind]
-    link = _link(rt, wish)
+    act = TRIGGER_ACTIONS[wish.kind]
+    link = _resolve_link(rt, wish)
     if link.variant is not None and not act.by_a_reader:
         raise Problem("bad_request", f"{wish.kind} happens to a file, not through one of its links.", hint="")
-    scene = Scene(link, wish.consent, values)
+    scene = TriggerContext(link, wish.consent, values)
     chosen = act.values(rt, scene)
     if wish.rehearse:
-        return _rehearsed(rt, wish.kind, scene, chosen)
+        return _describe_rehearsal(rt, wish.kind, scene, chosen)
     if wish.kind in contract.DESTRUCTIVE and not wish.consent:
         raise Problem("conflict", f"This {contract.DESTRUCTIVE[wish.kind]}.", hint="Give --yes if that is meant.")
     before = rt.db.rows(_NEWEST)[0]
     act.do(rt, scene, chosen)
-    return _caused(rt, wish.kind, link, before)
+    return _describe_event(rt, wish.kind, link, before)
 
 
-def _link(rt: Runtime, wish: Wish) -> Link:
+def _resolve_link(rt: Runtime, wish: TriggerInput) -> Link:
     link = links.resolve(rt, wish.file)
     if link is None or link.invite is not None:
-        raise files.no_file_anywhere(wish.file)
+        raise files.admin_file_not_found(wish.file)
     if link.file.owner_id is None:
         raise Problem("conflict", "This file belongs to no account, so nobody is told of it.", hint="Claim it first.")
-    through = _variant(rt, link, wish.variant) if wish.variant else link
+    through = _resolve_variant(rt, link, wish.variant) if wish.variant else link
     if through is None:
         raise Problem(
             "not_found", f"The file has no such variant: {wish.variant}.", hint="A revoked one has no readers."
@@ -82,16 +82,16 @@ def _link(rt: Runtime, wish: Wish) -> Link:
     return through
 
 
-def _variant(rt: Runtime, link: Link, name: str) -> Link | None:
-    by_label = name.startswith(_LABEL)
-    key = name.removeprefix(_LABEL) if by_label else name.lower() if is_uuid(name) else name
+def _resolve_variant(rt: Runtime, link: Link, name: str) -> Link | None:
+    by_label = name.startswith(_LABEL_PREFIX)
+    key = name.removeprefix(_LABEL_PREFIX) if by_label else name.lower() if is_uuid(name) else name
     found = rt.db.rows(_BY_LABEL if by_label else _BY_ID, (link.file.id, key))
     if len(found) > 1:
         raise Problem("bad_request", f"Several variants are called {key}.", hint="Name it by its UUID or short id.")
     return links.resolve(rt, found[0][0]) if found else None
 
 
-def _rehearsed(rt: Runtime, kind: str, scene: Scene, chosen: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_rehearsal(rt: Runtime, kind: str, scene: TriggerContext, chosen: Mapping[str, Any]) -> dict[str, Any]:
     link = scene.link
     return {
         "event": kind,
@@ -102,12 +102,12 @@ def _rehearsed(rt: Runtime, kind: str, scene: Scene, chosen: Mapping[str, Any]) 
     }
 
 
-def _caused(rt: Runtime, kind: str, link: Link, before: tuple[int, int]) -> dict[str, Any]:
-    found = rt.db.row(_CAUSED, (before[0], link.file.id, kind))
+def _describe_event(rt: Runtime, kind: str, link: Link, before: tuple[int, int]) -> dict[str, Any]:
+    found = rt.db.row(_SELECT_EVENT, (before[0], link.file.id, kind))
     if found is None:
         raise Problem("conflict", "The event did not happen: the file was changed meanwhile.")
     ident, at, data = found
     told = {"event": kind, "timestamp": format_instant(at), "data": json.loads(data)}
     body = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
-    queued = rt.db.rows(_QUEUED, (before[1], link.file.id, kind, body))
+    queued = rt.db.rows(_SELECT_DELIVERIES, (before[1], link.file.id, kind, body))
     return {"id": ident, **told, "deliveries": [row[0] for row in queued]}

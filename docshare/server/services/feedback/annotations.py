@@ -8,8 +8,8 @@ from docshare.server.rules import rects
 from docshare.server.rules.rects import Rect
 from docshare.server.runtime import Runtime
 from docshare.server.services.readership import readers, viewers
-from docshare.server.services.readership.readers import IDENTITY, OF_VIEWER, ON_A_PAGE, Reader
-from docshare.server.services.readership.viewers import Viewer
+from docshare.server.services.readership.readers import IDENTITY, JOIN_VIEWER, ON_EXISTING_PAGE, ReaderContext
+from docshare.server.services.readership.viewers import ViewerRow
 
 
 class AnnotationRow(NamedTuple):
@@ -24,8 +24,8 @@ class AnnotationRow(NamedTuple):
     created_at: int
 
 
-_SELECT = f"SELECT r.uuid, r.page, r.rect, r.note, {IDENTITY}, r.created_at FROM annotations r {OF_VIEWER}"  # noqa: S608 - fixed
-_OF_FILE = f"{_SELECT} WHERE r.file_id = ? AND {ON_A_PAGE} ORDER BY r.page, r.id"
+_SELECT = f"SELECT r.uuid, r.page, r.rect, r.note, {IDENTITY}, r.created_at FROM annotations r {JOIN_VIEWER}"  # noqa: S608 - fixed
+_OF_FILE = f"{_SELECT} WHERE r.file_id = ? AND {ON_EXISTING_PAGE} ORDER BY r.page, r.id"
 _OWN = f"{_SELECT} WHERE r.viewer_id = ? ORDER BY r.id"
 _ADD = (
     "INSERT INTO annotations (uuid, file_id, viewer_id, content_version, page, rect, note, created_at) "
@@ -33,45 +33,45 @@ _ADD = (
 )
 
 
-def add(rt: Runtime, reader: Reader, body: Mapping[str, Any]) -> tuple[AnnotationRow, str | None]:
+def add(rt: Runtime, reader: ReaderContext, body: Mapping[str, Any]) -> tuple[AnnotationRow, str | None]:
     """Keep the annotation in ``body``: the annotation, and the token for a browser that had none.
 
     Raises ``forbidden`` (owner, annotations are off), ``bad_request``, ``not_found`` (the page), ``conflict`` (the
     document changed, or no room).
     """
-    readers.require(rt, reader, "annotations")
+    readers.require_channel(rt, reader, "annotations")
     sent = rules.parse_annotation(body)
-    page = readers.document_page(reader, sent.page)
+    page = readers.to_document_page(reader, sent.page)
     now, link = rt.clock(), reader.link
     with rt.db.write():
-        viewer, token = readers.enter(rt, reader)
-        readers.require_room(rt, reader, viewer, "annotations")
+        viewer, token = readers.ensure_viewer(rt, reader)
+        readers.require_feedback_quota(rt, reader, viewer, "annotations")
         row = AnnotationRow(rt.uuid(), sent.page, sent.rect, sent.note, viewers.identity(viewer, link), now)
         place = (link.file.id, viewer.id, link.file.content_version, page)
         rt.db.execute(_ADD, (row.uuid, *place, row.rect.stored, row.note, now))
-        readers.proofed(rt, reader, viewer, "annotation", page, now)
+        readers.record_proofing(rt, reader, viewer, "annotation", page, now)
     return row, token
 
 
-def remove(rt: Runtime, reader: Reader, uuid: str) -> None:
+def remove(rt: Runtime, reader: ReaderContext, uuid: str) -> None:
     """Delete the reader's own annotation ``uuid``. Raises as ``readers.take_back``."""
-    readers.take_back(rt, reader, "annotations", uuid)
+    readers.delete_own(rt, reader, "annotations", uuid)
 
 
-def own(rt: Runtime, reader: Reader, viewer: Viewer | None) -> list[AnnotationRow]:
+def list_own(rt: Runtime, reader: ReaderContext, viewer: ViewerRow | None) -> list[AnnotationRow]:
     """The annotations of ``viewer``, oldest first, in the reader's page numbers, without those on hidden pages."""
-    if viewer is None or not readers.offered(rt, reader.link).annotations:
+    if viewer is None or not readers.find_open_channels(rt, reader.link).annotations:
         return []
-    found = [_row(row) for row in rt.db.rows(_OWN, (viewer.id,))]
+    found = [_parse_row(row) for row in rt.db.rows(_OWN, (viewer.id,))]
     shown = ((row, reader.window.of_reader(row.page)) for row in found)
     return [row._replace(page=page) for row, page in shown if page is not None]
 
 
-def of_file(rt: Runtime, file_id: int) -> list[AnnotationRow]:
+def list_by_file(rt: Runtime, file_id: int) -> list[AnnotationRow]:
     """All annotations of a file by page, then oldest first, in the document's page numbers."""
-    return [_row(row) for row in rt.db.rows(_OF_FILE, (file_id,))]
+    return [_parse_row(row) for row in rt.db.rows(_OF_FILE, (file_id,))]
 
 
-def _row(found: tuple[Any, ...]) -> AnnotationRow:
+def _parse_row(found: tuple[Any, ...]) -> AnnotationRow:
     row = AnnotationRow._make(found)
     return row._replace(rect=rects.parse_stored_rect(found[2]))

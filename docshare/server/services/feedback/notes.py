@@ -9,12 +9,12 @@ from docshare.server.rules import feedback as rules
 from docshare.server.runtime import Runtime
 from docshare.server.services.events import activity
 from docshare.server.services.operations import notices
-from docshare.server.services.operations.notices import Told
+from docshare.server.services.operations.notices import MailedNote
 from docshare.server.services.readership import readers, viewers
-from docshare.server.services.readership.readers import IDENTITY, OF_VIEWER, ON_A_PAGE, Reader
-from docshare.server.services.readership.viewers import Viewer
+from docshare.server.services.readership.readers import IDENTITY, JOIN_VIEWER, ON_EXISTING_PAGE, ReaderContext
+from docshare.server.services.readership.viewers import ViewerRow
 
-_SHOWN = 1_000  # the newest; a page does not grow for ever
+_MAX_SHOWN = 1_000  # the newest; a page does not grow for ever
 
 
 class NoteRow(NamedTuple):
@@ -34,9 +34,9 @@ class NoteRow(NamedTuple):
 
 _SELECT = (
     f"SELECT r.uuid, r.author, r.body, r.page, r.public, r.viewer_id IS ?, {IDENTITY}, r.created_at "  # noqa: S608 - fixed
-    f"FROM notes r {OF_VIEWER} WHERE r.file_id = ? AND (r.page IS NULL OR {ON_A_PAGE})"
+    f"FROM notes r {JOIN_VIEWER} WHERE r.file_id = ? AND (r.page IS NULL OR {ON_EXISTING_PAGE})"
 )
-_VISIBLE = f"{_SELECT} AND (r.viewer_id = ? OR r.public >= ?) ORDER BY r.id DESC LIMIT {_SHOWN}"
+_VISIBLE = f"{_SELECT} AND (r.viewer_id = ? OR r.public >= ?) ORDER BY r.id DESC LIMIT {_MAX_SHOWN}"
 _ALL = f"{_SELECT} ORDER BY r.id"
 _ADD = (
     "INSERT INTO notes (uuid, file_id, page, author, body, public, viewer_id, created_at) "
@@ -45,44 +45,44 @@ _ADD = (
 _PRIVATE, _PUBLIC, _NONE = 0, 1, 2  # of ``public``: the least that is shown besides one's own
 
 
-def add(rt: Runtime, reader: Reader, body: Mapping[str, Any]) -> tuple[NoteRow, str | None]:
+def add(rt: Runtime, reader: ReaderContext, body: Mapping[str, Any]) -> tuple[NoteRow, str | None]:
     """Keep the note in ``body``: the note, and the token for a browser that had none.
 
     Raises ``forbidden`` (owner, notes or public notes are off), ``bad_request``, ``not_found`` (the page),
     ``conflict`` (the document changed, or no room).
     """
-    offer = readers.require(rt, reader, "notes")
+    offer = readers.require_channel(rt, reader, "notes")
     note = rules.parse_note(body)
     if note.public and not offer.public_notes:
         raise Problem("forbidden", "Notes here are for the owner of the document alone.")
-    page = None if note.page is None else readers.document_page(reader, note.page)
+    page = None if note.page is None else readers.to_document_page(reader, note.page)
     now, link = rt.clock(), reader.link
     row = NoteRow(rt.uuid(), note.author, note.body, note.page, int(note.public), 1, None, now)
     with rt.db.write():
-        viewer, token = readers.enter(rt, reader)
-        readers.require_room(rt, reader, viewer, "notes")
+        viewer, token = readers.ensure_viewer(rt, reader)
+        readers.require_feedback_quota(rt, reader, viewer, "notes")
         rt.db.execute(_ADD, (row.uuid, link.file.id, page, row.author, row.body, row.public, viewer.id, row.created_at))
         if note.public:  # A private one is nobody's business but the owner's.
             data = drop_none({"author": row.author, "body": row.body, "pageNumber": page})
             variant_id = link.variant and link.variant.id
             activity.record(rt, link.file.id, "note.created", data, at=now, variant_id=variant_id)
-        told = Told(note.author, viewers.identity(viewer, link), note.body, page, note.public)
-        notices.note_left(rt, link.file.id, told)
+        told = MailedNote(note.author, viewers.identity(viewer, link), note.body, page, note.public)
+        notices.notify_note(rt, link.file.id, told)
     return row, token
 
 
-def remove(rt: Runtime, reader: Reader, uuid: str) -> None:
+def remove(rt: Runtime, reader: ReaderContext, uuid: str) -> None:
     """Delete the reader's own note ``uuid``. Raises as ``readers.take_back``."""
-    readers.take_back(rt, reader, "notes", uuid)
+    readers.delete_own(rt, reader, "notes", uuid)
 
 
-def visible(rt: Runtime, reader: Reader, viewer: Viewer | None) -> list[NoteRow]:
+def list_visible(rt: Runtime, reader: ReaderContext, viewer: ViewerRow | None) -> list[NoteRow]:
     """The notes that ``reader`` sees, oldest first, in their own page numbers; those on hidden pages are left out.
 
     Their own and, where the owner lets notes be public, everybody's public ones, under the names they chose; the
     signed-in owner sees all, and who left them.
     """
-    offer = readers.offered(rt, reader.link)
+    offer = readers.find_open_channels(rt, reader.link)
     if not offer.notes:
         return []
     others = _PRIVATE if reader.is_owner else _PUBLIC if offer.public_notes else _NONE
@@ -93,6 +93,6 @@ def visible(rt: Runtime, reader: Reader, viewer: Viewer | None) -> list[NoteRow]
     return told if reader.is_owner else [row._replace(identity=None) for row in told]
 
 
-def of_file(rt: Runtime, file_id: int) -> list[NoteRow]:
+def list_by_file(rt: Runtime, file_id: int) -> list[NoteRow]:
     """All notes of a file, oldest first, in the document's page numbers."""
     return [NoteRow._make(row) for row in rt.db.rows(_ALL, (None, file_id))]

@@ -15,15 +15,15 @@ from docshare.server.rules import assets as rules
 from docshare.server.rules import intake as intake_rules
 from docshare.server.rules import mp3
 from docshare.server.runtime import Runtime
-from docshare.server.services.accounts.callers import Caller, renewed
+from docshare.server.services.accounts.callers import Caller, recheck_caller
 from docshare.server.services.files import files, intake, tenants
 from docshare.server.services.links.links import Link
-from docshare.server.store.blobs import Part
+from docshare.server.store.blobs import PartialFile
 from docshare.server.store.tables import Asset
 
 _OF_FILE = "SELECT id, uuid, kind, blob FROM assets WHERE file_id = ?"
 _LIST = "SELECT uuid, kind, mime_type, size FROM assets WHERE file_id = ? ORDER BY id"
-_SHOWN = "SELECT blob, mime_type FROM assets WHERE file_id = ? AND uuid = ?"
+_SELECT_SERVED = "SELECT blob, mime_type FROM assets WHERE file_id = ? AND uuid = ?"
 
 
 class AssetRow(NamedTuple):
@@ -35,7 +35,7 @@ class AssetRow(NamedTuple):
     size: int
 
 
-class Shown(NamedTuple):
+class ServedAsset(NamedTuple):
     """An asset as its reader gets it."""
 
     path: Path
@@ -49,7 +49,7 @@ def admit(rt: Runtime, caller: Caller, name: str, length: int | None) -> int:
     follow. Raises ``plan_required`` below Basic, ``not_found``, ``payload_too_large``, ``unavailable``.
     """
     require_plan(caller.plan, "assets.create", "An asset")
-    files.owned(rt, caller, name)
+    files.get_owned(rt, caller, name)
     rules.require_size(length or 0, rules.MAX_ASSET_BYTES)
     intake_rules.require_disk_space(rt.blobs.free_bytes(), length or 0)
     return rules.MAX_ASSET_BYTES
@@ -62,14 +62,14 @@ def add(rt: Runtime, caller: Caller, name: str, kind: str | None, received: Rece
     ``unprocessable`` (an image or a sound that cannot be read).
     """
     require_plan(caller.plan, "assets.create", "An asset")
-    files.owned(rt, caller, name)
+    files.get_owned(rt, caller, name)
     kind = rules.require_kind(kind)
     part = received.part
     rules.require_size(part.size, ASSET_KINDS[kind].cap)
     media_type = rules.require_type(kind, part.head)
     made = rt.blobs.part()
     try:
-        _clean(rt, part, media_type, made, tenants.of_account(caller.account_id))
+        _strip_metadata(rt, part, media_type, made, tenants.account_tenant_key(caller.account_id))
         size, blob = made.size, rt.blobs.keep(made)
     except OSError as error:
         raise intake_rules.disk_space_problem() from error
@@ -79,7 +79,7 @@ def add(rt: Runtime, caller: Caller, name: str, kind: str | None, received: Rece
     try:
         replaced = _insert(rt, caller, name, row, blob)
     except BaseException as error:
-        intake.abandon(rt, blob, error)
+        intake.discard_blob(rt, blob, error)
         raise
     for old in replaced:
         # The rows are the truth from here on. Bytes that cannot be removed now go at the next start.
@@ -90,16 +90,16 @@ def add(rt: Runtime, caller: Caller, name: str, kind: str | None, received: Rece
 
 def list_assets(rt: Runtime, caller: Caller, name: str) -> list[AssetRow]:
     """The assets of the caller's file ``name`` (UUID or short id), oldest first. Raises ``not_found``."""
-    return [AssetRow._make(found) for found in rt.db.rows(_LIST, (files.owned(rt, caller, name).id,))]
+    return [AssetRow._make(found) for found in rt.db.rows(_LIST, (files.get_owned(rt, caller, name).id,))]
 
 
-def shown(rt: Runtime, link: Link, asset_id: str) -> Shown | None:
+def find_served(rt: Runtime, link: Link, asset_id: str) -> ServedAsset | None:
     """The asset ``asset_id`` of the file behind ``link``, None for an unknown one and for one of another file."""
-    found = rt.db.row(_SHOWN, (link.file.id, asset_id.lower())) if is_uuid(asset_id) else None
-    return None if found is None else Shown(rt.blobs.path(found[0]), found[1])
+    found = rt.db.row(_SELECT_SERVED, (link.file.id, asset_id.lower())) if is_uuid(asset_id) else None
+    return None if found is None else ServedAsset(rt.blobs.path(found[0]), found[1])
 
 
-def _clean(rt: Runtime, source: Part, media_type: str, made: Part, owner: str) -> None:
+def _strip_metadata(rt: Runtime, source: PartialFile, media_type: str, made: PartialFile, owner: str) -> None:
     """Write to ``made`` what is kept of the upload ``source``: pixels or frames of sound, no metadata."""
     if media_type != "audio/mpeg":
         made.write(rt.engine.picture(source.path, media_type, Tenant(owner, source.sha256())))
@@ -116,9 +116,9 @@ def _insert(rt: Runtime, caller: Caller, name: str, row: AssetRow, blob: str) ->
     now = rt.clock()
     with rt.db.write():
         # Judged again: plan, file and the other assets may have changed while this one was read.
-        caller = renewed(rt, caller)
+        caller = recheck_caller(rt, caller)
         require_plan(caller.plan, "assets.create", "An asset")
-        file = files.owned(rt, caller, name)
+        file = files.get_owned(rt, caller, name)
         standing = rt.db.rows(_OF_FILE, (file.id,))
         replaced = [each for each in standing if ASSET_KINDS[row.kind].singleton and each[2] == row.kind]
         rules.require_asset_slot(len(standing) - len(replaced))

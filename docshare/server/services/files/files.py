@@ -53,7 +53,7 @@ class RevisionRow(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Content:
+class StoredContent:
     """The stored bytes of ``row``, at ``path``."""
 
     row: FileRow
@@ -63,14 +63,14 @@ class Content:
 # Hot reads are compiled once, past the models.
 COLUMNS = ", ".join(FileRow._fields).replace("protected", "password_hash IS NOT NULL")
 """What to select from ``files`` for a ``FileRow``."""
-_MINE = f"SELECT {COLUMNS} FROM files WHERE owner_id = ? AND trashed_at IS NULL"  # noqa: S608 - columns from the row
-_LIST = f"{_MINE} ORDER BY id DESC"
-_ONE = {"uuid": f"{_MINE} AND uuid = ?", "short_id": f"{_MINE} AND short_id = ?"}
+_SELECT_OWNED = f"SELECT {COLUMNS} FROM files WHERE owner_id = ? AND trashed_at IS NULL"  # noqa: S608 - columns from the row
+_LIST = f"{_SELECT_OWNED} ORDER BY id DESC"
+_ONE = {"uuid": f"{_SELECT_OWNED} AND uuid = ?", "short_id": f"{_SELECT_OWNED} AND short_id = ?"}
 _MANAGED = {
     column: f"SELECT {COLUMNS} FROM files WHERE id = ? AND owner_id IS NULL AND trashed_at IS NULL AND {column} = ?"  # noqa: S608 - as above
     for column in ("uuid", "short_id")
 }
-_ANYBODYS = {
+_SELECT_ANY = {
     column: f"SELECT id, owner_id, trashed_at, purge_at FROM files WHERE {column} = ?"  # noqa: S608 - as above
     for column in ("uuid", "short_id")
 }
@@ -86,56 +86,56 @@ def list_files(rt: Runtime, caller: Caller) -> Iterator[FileRow]:
 
 def show(rt: Runtime, caller: Caller, name: str) -> tuple[FileRow, list[RevisionRow]]:
     """The caller's file ``name`` (UUID or short id) with its revisions, newest first. Raises ``not_found``."""
-    row = owned(rt, caller, name)
+    row = get_owned(rt, caller, name)
     return row, [RevisionRow._make(found) for found in rt.db.rows(_REVISIONS, (row.id,))]
 
 
-def owned(rt: Runtime, caller: Caller, name: str) -> FileRow:
+def get_owned(rt: Runtime, caller: Caller, name: str) -> FileRow:
     """The caller's file ``name`` (UUID or short id, never a slug), trash excluded. A manage token has one file, while
     that is nobody's.
 
     Raises ``not_found``, the same for unknown, foreign, unclaimed and trashed files.
     """
-    key = key_of(name)
+    key = lookup_key(name)
     reads, holder = (_MANAGED, caller.file_id) if caller.lane is Lane.MANAGE else (_ONE, caller.account_id)
     found = key and rt.db.row(reads[key[0]], (holder, key[1]))
     if not found:
-        raise no_file()
+        raise file_not_found()
     return FileRow._make(found)
 
 
-def reported(rt: Runtime, caller: Caller, name: str) -> FileRow:
+def get_for_readership(rt: Runtime, caller: Caller, name: str) -> FileRow:
     """The caller's file ``name`` as the readership routes find it.
 
     Another account's active file is ``forbidden`` there; otherwise as ``owned``.
     """
-    active(rt, caller, name)
-    return owned(rt, caller, name)
+    get_active_id(rt, caller, name)
+    return get_owned(rt, caller, name)
 
 
-def content(rt: Runtime, caller: Caller, name: str) -> Content:
+def get_content(rt: Runtime, caller: Caller, name: str) -> StoredContent:
     """The stored bytes of the caller's file ``name``, for download. Raises ``not_found``; ``gone`` once burned.
 
     Burned counts from the moment the view limit is reached; an expired file can still be downloaded.
     """
-    row = owned(rt, caller, name)
+    row = get_owned(rt, caller, name)
     if row.burned_at is not None:
         raise Problem("gone", "The view limit of this file was reached; its content is gone.")
-    return Content(row, rt.blobs.path(row.blob))
+    return StoredContent(row, rt.blobs.path(row.blob))
 
 
-def no_file() -> Problem:
+def file_not_found() -> Problem:
     """The one answer for what a caller must not know, or what is not there."""
     return Problem("not_found", "There is no such file.")
 
 
-def no_file_anywhere(name: str) -> Problem:
+def admin_file_not_found(name: str) -> Problem:
     """What the operator hears, from whom no file is hidden."""
     hint = "Check the id: the UUID or the short id of a file that is not in the trash."
     return Problem("not_found", f"There is no file '{name}'.", hint=hint)
 
 
-def active_count(rt: Runtime, account_id: int) -> int:
+def count_active(rt: Runtime, account_id: int) -> int:
     """How many file slots the account uses. Files in the trash hold none."""
     found = rt.db.recall("SELECT COUNT(*) FROM files WHERE owner_id = ? AND trashed_at IS NULL", (account_id,))
     return int(found[0]) if found else 0
@@ -147,61 +147,61 @@ def delete(rt: Runtime, caller: Caller, name: str, *, purge: bool) -> TrashEntry
     Returns its place in the trash, None when it was destroyed. Raises ``not_found`` for an unknown file and for one
     in another account's trash, ``forbidden`` for another account's active file.
     """
-    with rt.db.turn(held(rt, caller, name)[0]):
-        return _delete(rt, caller, name, purge=purge)
+    with rt.db.turn(get_id_and_trash(rt, caller, name)[0]):
+        return _delete_locked(rt, caller, name, purge=purge)
 
 
-def _delete(rt: Runtime, caller: Caller, name: str, *, purge: bool) -> TrashEntry | None:
+def _delete_locked(rt: Runtime, caller: Caller, name: str, *, purge: bool) -> TrashEntry | None:
     now = rt.clock()
     with rt.db.write():
-        file_id, standing = held(rt, caller, name)
+        file_id, standing = get_id_and_trash(rt, caller, name)
         trash = lifecycle.plan_deletion(plan=caller.plan, purge=purge, trash=standing, now=now)
         # Destruction is written as a place in the trash that is due now, so that a crash cannot leave half of it.
         mark = trash or TrashEntry(standing.trashed_at if standing else now, now)
-        rt.db.execute("UPDATE files SET trashed_at = ?, purge_at = ? WHERE id = ?", (*_pair(mark), file_id))
+        rt.db.execute("UPDATE files SET trashed_at = ?, purge_at = ? WHERE id = ?", (*_trash_columns(mark), file_id))
         if trash is not None and standing is None:
-            purging.withdraw(rt, "file_id", file_id)
+            purging.revoke_grants(rt, "file_id", file_id)
     if trash is None:
         purging.purge(rt, file_id)
     elif standing is None:
-        purging.hide(rt, file_id)
+        purging.hide_rows(rt, file_id)
     return trash
 
 
-def active(rt: Runtime, caller: Caller, name: str) -> int:
+def get_active_id(rt: Runtime, caller: Caller, name: str) -> int:
     """The id of the caller's file ``name`` (UUID or short id) that is not in the trash. Raises as ``held``, and
     ``not_found`` for one in the caller's own trash."""
-    file_id, trash = held(rt, caller, name)
+    file_id, trash = get_id_and_trash(rt, caller, name)
     if trash is not None:
-        raise no_file()
+        raise file_not_found()
     return file_id
 
 
-def held(rt: Runtime, caller: Caller, name: str) -> tuple[int, TrashEntry | None]:
+def get_id_and_trash(rt: Runtime, caller: Caller, name: str) -> tuple[int, TrashEntry | None]:
     """The id of the caller's file ``name`` (UUID or short id), and its place in the trash.
 
     Raises ``not_found`` for an unknown file, one that is being destroyed, an unclaimed one and one in another account's
     trash, ``forbidden`` for another account's active file.
     """
-    key = key_of(name)
-    found = key and rt.db.row(_ANYBODYS[key[0]], (key[1],))
+    key = lookup_key(name)
+    found = key and rt.db.row(_SELECT_ANY[key[0]], (key[1],))
     if not found:
-        raise no_file()
+        raise file_not_found()
     file_id, owner_id, trashed_at, purge_at = found
     if owner_id != caller.account_id:
         if owner_id is None or trashed_at is not None:
-            raise no_file()
+            raise file_not_found()
         raise Problem("forbidden", "This file belongs to another account.")
     if purge_at is not None and purge_at <= rt.clock():
-        raise no_file()
+        raise file_not_found()
     return file_id, None if trashed_at is None else TrashEntry(trashed_at, purge_at)
 
 
-def _pair(trash: TrashEntry) -> tuple[int, int]:
+def _trash_columns(trash: TrashEntry) -> tuple[int, int]:
     return trash.trashed_at, trash.purge_at
 
 
-def key_of(name: str) -> tuple[str, str] | None:
+def lookup_key(name: str) -> tuple[str, str] | None:
     """The column and value by which an API route finds a file; None for what is neither UUID nor short id."""
     if is_uuid(name):
         return "uuid", name.lower()

@@ -15,7 +15,7 @@ from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.files import files
 from docshare.server.services.links.links import Link
 
-AUDIO = "hotspot-audio"  # kind of assets
+AUDIO_KIND = "hotspot-audio"  # kind of assets
 
 
 class HotspotRow(NamedTuple):
@@ -42,18 +42,18 @@ _FILE = {
     column: f"SELECT id, total_pages FROM files WHERE {column} = ? AND trashed_at IS NULL"  # noqa: S608 - two columns
     for column in ("uuid", "short_id")
 }
-_SOUND = "SELECT id FROM assets WHERE file_id = ? AND uuid = ? AND kind = ?"
+_SELECT_AUDIO = "SELECT id FROM assets WHERE file_id = ? AND uuid = ? AND kind = ?"
 _ADD = (
     "INSERT INTO hotspots (uuid, file_id, page, rect, label, url, asset_id, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 
-def shown(rt: Runtime, link: Link, window: PageWindow) -> list[HotspotRow]:
+def list_visible(rt: Runtime, link: Link, window: PageWindow) -> list[HotspotRow]:
     """The hotspots that a reader of ``link`` meets on the pages of ``window``, in their own page numbers.
 
     On every plan; what is placed by the operator is no setting that a plan could lack.
     """
-    found = [(row, window.of_reader(row.page)) for row in _of_file(rt, link.file.id)]
+    found = [(row, window.of_reader(row.page)) for row in _list_by_file(rt, link.file.id)]
     return [row._replace(page=page) for row, page in found if page is not None]
 
 
@@ -65,30 +65,30 @@ def add(rt: Runtime, name: str, args: Mapping[str, str]) -> HotspotRow:
     wish = rules.parse_hotspot(args)
     uuid = rt.uuid()
     with rt.db.write():
-        file_id, total_pages = _file(rt, name)
-        rules.require_hotspot_fits(wish, total_pages=total_pages, hotspots=len(_of_file(rt, file_id)))
-        sound = None if wish.audio is None else _sound(rt, file_id, wish.audio)
+        file_id, total_pages = _get_file(rt, name)
+        rules.require_hotspot_fits(wish, total_pages=total_pages, hotspots=len(_list_by_file(rt, file_id)))
+        sound = None if wish.audio is None else _get_audio_id(rt, file_id, wish.audio)
         row = (uuid, file_id, wish.page, wish.rect.stored, wish.label, wish.url, sound, rt.clock())
         rt.db.execute(_ADD, row)
-        return _one(rt, uuid)
+        return _get_hotspot(rt, uuid)
 
 
 def list_hotspots(rt: Runtime, name: str) -> list[HotspotRow]:
     """The hotspots of the file ``name`` by page. Raises ``not_found``."""
-    return _of_file(rt, _file(rt, name)[0])
+    return _list_by_file(rt, _get_file(rt, name)[0])
 
 
 def remove(rt: Runtime, uuid: str) -> HotspotRow:
     """Remove the hotspot ``uuid`` and the count of its taps; returns what it was. Raises ``not_found``."""
     with rt.db.write():
-        row = _one(rt, uuid)
+        row = _get_hotspot(rt, uuid)
         rt.db.execute("DELETE FROM hotspots WHERE uuid = ?", (row.uuid,))
     return row
 
 
 def list_own(rt: Runtime, caller: Caller, name: str) -> list[HotspotRow]:
     """The hotspots of the caller's file ``name`` (UUID or short id) by page. Raises ``not_found``."""
-    return _of_file(rt, files.owned(rt, caller, name).id)
+    return _list_by_file(rt, files.get_owned(rt, caller, name).id)
 
 
 def add_own(rt: Runtime, caller: Caller, name: str, args: Mapping[str, str]) -> HotspotRow:
@@ -96,7 +96,7 @@ def add_own(rt: Runtime, caller: Caller, name: str, args: Mapping[str, str]) -> 
 
     Owners place hotspots on their pages, where they could only be placed by the operator.
     """
-    return add(rt, files.owned(rt, caller, name).uuid, args)
+    return add(rt, files.get_owned(rt, caller, name).uuid, args)
 
 
 def remove_own(rt: Runtime, caller: Caller, name: str, uuid: str) -> HotspotRow:
@@ -122,33 +122,33 @@ def describe(row: HotspotRow) -> dict[str, Any]:
     )
 
 
-def _of_file(rt: Runtime, file_id: int) -> list[HotspotRow]:
-    return [_row(found) for found in rt.db.rows(_OF_FILE, (file_id,))]
+def _list_by_file(rt: Runtime, file_id: int) -> list[HotspotRow]:
+    return [_parse_row(found) for found in rt.db.rows(_OF_FILE, (file_id,))]
 
 
-def _one(rt: Runtime, uuid: str) -> HotspotRow:
+def _get_hotspot(rt: Runtime, uuid: str) -> HotspotRow:
     found = rt.db.row(_ONE, (uuid.lower(),)) if is_uuid(uuid) else None
     if found is None:
         raise Problem("not_found", f"There is no hotspot '{uuid}'.", hint="List them: docshare admin hotspot list FILE")
-    return _row(found)
+    return _parse_row(found)
 
 
-def _row(found: tuple[Any, ...]) -> HotspotRow:
+def _parse_row(found: tuple[Any, ...]) -> HotspotRow:
     row = HotspotRow._make(found)
     return row._replace(rect=rects.parse_stored_rect(found[3]))
 
 
-def _file(rt: Runtime, name: str) -> tuple[int, int]:
-    key = files.key_of(name)
+def _get_file(rt: Runtime, name: str) -> tuple[int, int]:
+    key = files.lookup_key(name)
     found = key and rt.db.row(_FILE[key[0]], (key[1],))
     if not found:
-        raise files.no_file_anywhere(name)
+        raise files.admin_file_not_found(name)
     return found[0], found[1]
 
 
-def _sound(rt: Runtime, file_id: int, asset: str) -> int:
-    found = rt.db.row(_SOUND, (file_id, asset, AUDIO))
+def _get_audio_id(rt: Runtime, file_id: int, asset: str) -> int:
+    found = rt.db.row(_SELECT_AUDIO, (file_id, asset, AUDIO_KIND))
     if found is None:
-        hint = f"Upload it to this file first: docshare assets add FILE sound.mp3 --kind {AUDIO}"
+        hint = f"Upload it to this file first: docshare assets add FILE sound.mp3 --kind {AUDIO_KIND}"
         raise Problem("bad_request", f"audio names the asset {asset}, which is no sound of this file.", hint=hint)
     return int(found[0])

@@ -20,12 +20,12 @@ from docshare.server.rules import intake as intake_rules
 from docshare.server.rules.designs import DesignFile
 from docshare.server.rules.imports import ImportRequest
 from docshare.server.runtime import Runtime
-from docshare.server.services.accounts.callers import Caller, renewed
+from docshare.server.services.accounts.callers import Caller, recheck_caller
 from docshare.server.services.designs import designs, tokens
-from docshare.server.services.designs.tokens import Design
+from docshare.server.services.designs.tokens import UserDesign
 from docshare.server.services.files import intake, replace, tenants, trials
-from docshare.server.services.files.intake import Document
-from docshare.server.store.blobs import HEAD_BYTES, Part
+from docshare.server.services.files.intake import StoredDocument
+from docshare.server.store.blobs import HEAD_BYTES, PartialFile
 
 DEADLINE_S = 120.0
 _HEADERS = {"User-Agent": f"docshare/{__version__}", "Accept": "application/pdf"}
@@ -33,7 +33,7 @@ _OK = 200
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportedFile:
     """The file, and the colours of its first page (``#rrggbb``, most dominant first), if they could be told;
     ``republished``: whether the document took another one's place, None where no design was shown."""
 
@@ -44,7 +44,7 @@ class Imported:
     republished: bool | None
 
 
-class Ceiling(NamedTuple):
+class SourceLimit(NamedTuple):
     """The largest source that is read, in bytes; the ``plan`` whose limits hold for its PDF; how more is refused."""
 
     most: int
@@ -52,7 +52,7 @@ class Ceiling(NamedTuple):
     refusal: Callable[[], Problem]
 
 
-def take(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> Imported:
+def import_document(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> ImportedFile:
     """Fetch the document that ``body`` names and make it a new file of ``caller``, or the next version of the file that
     shows the design whose tokens it holds.
 
@@ -60,50 +60,54 @@ def take(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> Imported:
     takes no updates), ``conflict`` (changed meanwhile), ``payload_too_large``, ``bad_gateway`` (the source) and
     ``unavailable``. On any of them nothing is stored.
     """
-    order = listed_order(rt, body)
-    design = tokens.proven(rt, order.user_token, order.design_token)
-    bound = _bound(rt, caller, design)
+    order = parse_allowed_import(rt, body)
+    design = tokens.find_proven_design(rt, order.user_token, order.design_token)
+    bound = _find_bound_file(rt, caller, design)
     if bound is None:
         intake.admit(rt, caller, None)
     else:
         design_rules.require_updates_allowed(bound)
-        intake.admit_bytes(rt, caller.plan, None)  # an import consumes no file slot
+        intake.admit_size(rt, caller.plan, None)  # an import consumes no file slot
     limit = intake_rules.max_stored_size(caller.plan)
-    ceiling = Ceiling(limit, caller.plan, lambda: intake_rules.file_size_problem(caller.plan))
-    document = fetched(rt, order, ceiling, tenants.of_account(caller.account_id))
-    with kept(rt, document, bound):
-        caller = renewed(rt, caller)
+    ceiling = SourceLimit(limit, caller.plan, lambda: intake_rules.file_size_problem(caller.plan))
+    document = fetch_document(rt, order, ceiling, tenants.account_tenant_key(caller.account_id))
+    with document_transaction(rt, document, bound):
+        caller = recheck_caller(rt, caller)
         intake_rules.require_size(caller.plan, document.size)
-        require_unchanged(bound, _bound(rt, caller, design))
-        file = put(rt, document, bound) if bound else _create(rt, caller, document, design)
+        require_unchanged(bound, _find_bound_file(rt, caller, design))
+        file = replace_bound_document(rt, document, bound) if bound else _create_file(rt, caller, document, design)
     republished = None if design is None else bound is not None
-    return Imported(
+    return ImportedFile(
         *file,
-        rt.engine.palette(rt.blobs.path(document.blob), Tenant(tenants.of_account(caller.account_id), document.sha256)),
+        rt.engine.palette(
+            rt.blobs.path(document.blob), Tenant(tenants.account_tenant_key(caller.account_id), document.sha256)
+        ),
         republished,
     )
 
 
-Put = tuple[str, str, int]
+FileReference = tuple[str, str, int]
 """UUID, short id and content version of a file that has just got its document."""
 
 
-def listed_order(rt: Runtime, body: Mapping[str, object], default_name: str = rules.DEFAULT_NAME) -> ImportRequest:
+def parse_allowed_import(
+    rt: Runtime, body: Mapping[str, object], default_name: str = rules.DEFAULT_NAME
+) -> ImportRequest:
     """What ``body`` asks for, from a host that may be imported from. Raises ``bad_request``, ``forbidden``."""
     order = rules.parse_import(body, default_name)
     rules.require_allowed_host(order.target, rt.config.import_hosts)
     return order
 
 
-def fetched(rt: Runtime, order: ImportRequest, ceiling: Ceiling, owner: str) -> Document:
+def fetch_document(rt: Runtime, order: ImportRequest, ceiling: SourceLimit, owner: str) -> StoredDocument:
     """The document of ``order``, checked and in the store; ``kept`` writes its row. ``owner`` as of ``intake.store``.
     Raises as ``take``."""
     part = rt.blobs.part()
     try:
-        with _seat(rt):
-            _fetch(rt, ceiling, order.target, part)
+        with _transfer_slot(rt):
+            _download(rt, ceiling, order.target, part)
         rules.require_pdf(part.head)
-        return intake.store(rt, ceiling.plan, ReceivedFile(order.name, "", part), owner)
+        return intake.store_document(rt, ceiling.plan, ReceivedFile(order.name, "", part), owner)
     except Problem as problem:
         if problem.code != "unprocessable":
             raise
@@ -114,26 +118,26 @@ def fetched(rt: Runtime, order: ImportRequest, ceiling: Ceiling, owner: str) -> 
 
 
 @contextmanager
-def kept(rt: Runtime, document: Document, bound: DesignFile | None) -> Iterator[None]:
+def document_transaction(rt: Runtime, document: StoredDocument, bound: DesignFile | None) -> Iterator[None]:
     """The transaction that makes ``document`` a file's: if it fails, the bytes go; if not, those of the file ``bound``
     that it replaces."""
     try:
         with rt.db.write():
             yield
     except BaseException as error:
-        intake.abandon(rt, document.blob, error)
+        intake.discard_blob(rt, document.blob, error)
         raise
     if bound is not None:
-        replace.retire(rt, _target(bound))
-        trials.file(rt, bound.uuid)
+        replace.delete_replaced(rt, _replacement_target(bound))
+        trials.try_file(rt, bound.uuid)
 
 
-def put(rt: Runtime, document: Document, bound: DesignFile) -> Put:
+def replace_bound_document(rt: Runtime, document: StoredDocument, bound: DesignFile) -> FileReference:
     """Let the link of ``bound`` show ``document``, in the caller's transaction. Raises ``payload_too_large``.
 
     What was anchored to pages goes, as in every replacement that does not say otherwise.
     """
-    replaced = replace.swap(rt, _target(bound), document, keep=False)
+    replaced = replace.store_next_version(rt, _replacement_target(bound), document, keep=False)
     return bound.uuid, bound.short_id, replaced.content_version
 
 
@@ -146,28 +150,28 @@ def require_unchanged(before: DesignFile | None, now: DesignFile | None) -> None
         design_rules.require_updates_allowed(now)
 
 
-def _bound(rt: Runtime, caller: Caller, design: Design | None) -> DesignFile | None:
+def _find_bound_file(rt: Runtime, caller: Caller, design: UserDesign | None) -> DesignFile | None:
     """The caller's living file that shows ``design``, the newest if there are several."""
     if design is None:
         return None
     now = rt.clock()
-    return next((row for row in designs.of_owner(rt, caller.account_id, design.design) if row.is_live(now)), None)
+    return next((row for row in designs.list_by_owner(rt, caller.account_id, design.design) if row.is_live(now)), None)
 
 
-def _create(rt: Runtime, caller: Caller, document: Document, design: Design | None) -> Put:
+def _create_file(rt: Runtime, caller: Caller, document: StoredDocument, design: UserDesign | None) -> FileReference:
     # Judged again inside the transaction: two imports may race for the last slot, and a plan may have ended.
     intake.require_slot(rt, caller.account_id, caller.plan)
-    row = intake.insert(rt, document, owner_id=caller.account_id, delete_at=None)
+    row = intake.insert_file(rt, document, owner_id=caller.account_id, delete_at=None)
     if design is not None:
         designs.bind(rt, row.id, design, None)
     return row.uuid, row.short_id, row.content_version
 
 
-def _target(bound: DesignFile) -> replace.Target:
-    return replace.Target(bound.id, bound.uuid, bound.content_version, bound.blob, bound.delete_at)
+def _replacement_target(bound: DesignFile) -> replace.ReplacementTarget:
+    return replace.ReplacementTarget(bound.id, bound.uuid, bound.content_version, bound.blob, bound.delete_at)
 
 
-def _fetch(rt: Runtime, ceiling: Ceiling, target: OutboundTarget, part: Part) -> None:
+def _download(rt: Runtime, ceiling: SourceLimit, target: OutboundTarget, part: PartialFile) -> None:
     """Write what ``target`` answers into ``part``."""
     request = OutboundRequest(target, headers=_HEADERS)
     try:
@@ -183,7 +187,7 @@ def _fetch(rt: Runtime, ceiling: Ceiling, target: OutboundTarget, part: Part) ->
         raise intake_rules.disk_space_problem() from error  # of the part: what the network raises is translated
 
 
-def _receive(answer: OutboundResponse, most: int, part: Part) -> None:
+def _receive(answer: OutboundResponse, most: int, part: PartialFile) -> None:
     for block in answer.blocks(most):
         judged = part.size >= HEAD_BYTES
         part.write(block)
@@ -192,7 +196,7 @@ def _receive(answer: OutboundResponse, most: int, part: Part) -> None:
 
 
 @contextmanager
-def _seat(rt: Runtime) -> Iterator[None]:
+def _transfer_slot(rt: Runtime) -> Iterator[None]:
     """The right to hold a thread of the server for as long as a slow source may take."""
     if not rt.outbound.transfers.acquire(blocking=False):
         raise Problem("rate_limited", "Too many documents are being imported now.", headers={"Retry-After": "10"})

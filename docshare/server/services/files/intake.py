@@ -16,13 +16,13 @@ from docshare.server.pdf.budget import Tenant
 from docshare.server.rules import intake as rules
 from docshare.server.rules.names import clean_name
 from docshare.server.runtime import Runtime
-from docshare.server.services.accounts.callers import Caller, renewed
+from docshare.server.services.accounts.callers import Caller, recheck_caller
 from docshare.server.services.files import short_ids, tenants
-from docshare.server.store.blobs import Part
+from docshare.server.store.blobs import PartialFile
 from docshare.server.store.tables import File, Revision
 
-_SLOW = "Page 1 takes more than 2 seconds to draw. Readers may get an error instead of its image."
-_COUNT_UP_TO = "SELECT COUNT(*) FROM (SELECT 1 FROM files WHERE owner_id = ? AND trashed_at IS NULL LIMIT ?)"
+_SLOW_PAGE_WARNING = "Page 1 takes more than 2 seconds to draw. Readers may get an error instead of its image."
+_COUNT_FILES = "SELECT COUNT(*) FROM (SELECT 1 FROM files WHERE owner_id = ? AND trashed_at IS NULL LIMIT ?)"
 
 
 def admit(rt: Runtime, caller: Caller, length: int | None) -> int:
@@ -33,10 +33,10 @@ def admit(rt: Runtime, caller: Caller, length: int | None) -> int:
     ``payload_too_large``, ``unavailable``.
     """
     require_slot(rt, caller.account_id, caller.plan)
-    return admit_bytes(rt, caller.plan, length)
+    return admit_size(rt, caller.plan, length)
 
 
-def admit_bytes(rt: Runtime, plan: Plan, length: int | None) -> int:
+def admit_size(rt: Runtime, plan: Plan, length: int | None) -> int:
     """As ``admit``, for what takes no slot: size and disk only. Raises ``payload_too_large``, ``unavailable``."""
     if length is not None:
         rules.require_input_size(plan, length)
@@ -45,7 +45,7 @@ def admit_bytes(rt: Runtime, plan: Plan, length: int | None) -> int:
 
 
 @dataclass(frozen=True)
-class Document:
+class StoredDocument:
     """A PDF that was inspected and lies in the store, without a row yet. ``size`` in bytes; ``page_sizes`` as stored in
     the row of a file; ``warning`` what its sender should know of it, one sentence; ``left_out`` the addresses of linked
     pictures that a conversion left out."""
@@ -60,7 +60,7 @@ class Document:
     left_out: tuple[str, ...] = ()
 
 
-class Taken(NamedTuple):
+class StoredUpload(NamedTuple):
     """The row of a new file, the warning about its document, and the addresses of linked pictures that its conversion
     left out."""
 
@@ -69,13 +69,13 @@ class Taken(NamedTuple):
     left_out: tuple[str, ...]
 
 
-def take(rt: Runtime, caller: Caller, received: ReceivedFile) -> Taken:
+def store_upload(rt: Runtime, caller: Caller, received: ReceivedFile) -> StoredUpload:
     """Store an uploaded document as a new file of ``caller``; its row is durable. Raises as ``store``, ``create``."""
-    document = store(rt, caller.plan, received, tenants.of_account(caller.account_id))
-    return Taken(create(rt, caller, document), document.warning, document.left_out)
+    document = store_document(rt, caller.plan, received, tenants.account_tenant_key(caller.account_id))
+    return StoredUpload(create_file(rt, caller, document), document.warning, document.left_out)
 
 
-def store(rt: Runtime, plan: Plan, received: ReceivedFile, owner: str) -> Document:
+def store_document(rt: Runtime, plan: Plan, received: ReceivedFile, owner: str) -> StoredDocument:
     """Check, convert if need be, inspect and store the bytes of ``received``; whoever gets the document writes its row
     or deletes its blob. ``owner``: as of ``tenants``, to whom the time of the PDF engine is charged.
 
@@ -97,23 +97,23 @@ def store(rt: Runtime, plan: Plan, received: ReceivedFile, owner: str) -> Docume
         made.discard()
 
 
-def _convert(rt: Runtime, source: Part, kind: str, made: Part, largest: int) -> list[str]:
+def _convert(rt: Runtime, source: PartialFile, kind: str, made: PartialFile, largest: int) -> list[str]:
     try:
         return rt.converter.convert(source.path, kind, made, largest)
     except OSError as error:
         raise rules.disk_space_problem() from error  # disk or process table are full: in both cases not now
 
 
-def _store_pdf(rt: Runtime, plan: Plan, name: str, part: Part, owner: str) -> Document:
+def _store_pdf(rt: Runtime, plan: Plan, name: str, part: PartialFile, owner: str) -> StoredDocument:
     rules.require_size(plan, part.size)
     sha256, size = part.sha256(), part.size
     inspection = rt.engine.inspect(part.path, Tenant(owner, sha256))
     blob = rt.blobs.keep(part)
-    warning = _SLOW if inspection.is_slow else None
-    return Document(name, size, sha256, blob, inspection.total_pages, _page_sizes(inspection), warning)
+    warning = _SLOW_PAGE_WARNING if inspection.is_slow else None
+    return StoredDocument(name, size, sha256, blob, inspection.total_pages, _encode_page_sizes(inspection), warning)
 
 
-def create(rt: Runtime, caller: Caller, document: Document) -> File:
+def create_file(rt: Runtime, caller: Caller, document: StoredDocument) -> File:
     """Make ``document`` a new file of ``caller``; returns its row. On any failure the stored bytes are deleted.
 
     Raises ``forbidden`` (no slot), ``payload_too_large`` and ``unauthorized`` (the key or its account went meanwhile).
@@ -121,17 +121,17 @@ def create(rt: Runtime, caller: Caller, document: Document) -> File:
     try:
         with rt.db.write():
             # Judged again inside the transaction: two uploads may race for the last slot, and a plan may have ended.
-            caller = renewed(rt, caller)
+            caller = recheck_caller(rt, caller)
             rules.require_size(caller.plan, document.size)
             require_slot(rt, caller.account_id, caller.plan)
-            row = insert(rt, document, owner_id=caller.account_id, delete_at=None)
+            row = insert_file(rt, document, owner_id=caller.account_id, delete_at=None)
     except BaseException as error:
-        abandon(rt, document.blob, error)
+        discard_blob(rt, document.blob, error)
         raise
     return row
 
 
-def abandon(rt: Runtime, blob: str, error: BaseException) -> None:
+def discard_blob(rt: Runtime, blob: str, error: BaseException) -> None:
     """Delete the bytes ``blob`` of a row that was not written because of ``error``.
 
     They stay until the next start when the disk failed: the commit may come back after a crash, and needs them then.
@@ -141,7 +141,7 @@ def abandon(rt: Runtime, blob: str, error: BaseException) -> None:
             rt.blobs.delete(blob)
 
 
-def insert(rt: Runtime, document: Document, *, owner_id: int | None, delete_at: int | None) -> File:
+def insert_file(rt: Runtime, document: StoredDocument, *, owner_id: int | None, delete_at: int | None) -> File:
     """Write ``document`` down as a new file, in the caller's transaction; returns its row.
 
     Parameters: ``owner_id`` None for nobody; ``delete_at`` when its link expires, ms, None for never.
@@ -149,7 +149,7 @@ def insert(rt: Runtime, document: Document, *, owner_id: int | None, delete_at: 
     now = rt.clock()
     row = File.create(
         uuid=rt.uuid(),
-        short_id=short_ids.take(rt),
+        short_id=short_ids.create_short_id(rt),
         owner=owner_id,
         original_name=document.name,
         size=document.size,
@@ -173,7 +173,7 @@ def require_slot(rt: Runtime, account_id: int, plan: Plan) -> None:
     slots = PLAN_LIMITS[plan].file_slots
     if slots is None:
         return
-    row = rt.db.row(_COUNT_UP_TO, (account_id, slots))
+    row = rt.db.row(_COUNT_FILES, (account_id, slots))
     rules.require_slot(plan, int(row[0]) if row else 0)
 
 
@@ -190,7 +190,7 @@ def add_revision(row: File) -> None:
     )
 
 
-def _page_sizes(inspection: Inspection) -> str:
+def _encode_page_sizes(inspection: Inspection) -> str:
     """The sizes of all pages in points as JSON, equal neighbours folded together: [[pages, width, height], ...]."""
     rounded = ((round(width, 2), round(height, 2)) for width, height in inspection.sizes)
     return json.dumps([[len(list(run)), *size] for size, run in groupby(rounded)], separators=(",", ":"))

@@ -23,12 +23,12 @@ from docshare.server.services.links.watermark import Watermark
 from docshare.server.services.operations.secrets import instance_secret
 
 _SECRET = "page-mark-1"  # noqa: S105 - a name
-EMPTY = "empty"
-_OVER = "."  # before what stands over the pages, in a mark
+EMPTY_REASON = "empty"
+_WATERMARK_SEPARATOR = "."  # before what stands over the pages, in a mark
 
 
 @dataclass(frozen=True)
-class Sight:
+class ReaderView:
     """``window``: the pages a reader sees; ``place``: content and window in one word, which tells nobody where in the
     document the window lies; ``watermark``: what stands over the pages, or None; ``mark``: all three, as they stand in
     the addresses of pages, so that pages under one address never change."""
@@ -40,7 +40,7 @@ class Sight:
 
     def has(self, mark: str) -> bool:
         """Whether a page with the ``mark`` shows the same places of the same document, whatever stands over them."""
-        return mark.partition(_OVER)[0] == self.place
+        return mark.partition(_WATERMARK_SEPARATOR)[0] == self.place
 
 
 def prepare(rt: Runtime) -> None:
@@ -48,31 +48,31 @@ def prepare(rt: Runtime) -> None:
     instance_secret(rt, _SECRET)
 
 
-def for_readers(link: Link) -> PageWindow:
+def reader_window(link: Link) -> PageWindow:
     """The pages that readers of ``link`` see; its ``size`` is how many pages the document has for them."""
     file_range = json.loads(link.file.settings).get("pageRange")
     return resolve_window(link.file.total_pages, file_range, link.overrides.get("pageRange"))
 
 
-def sight(rt: Runtime, link: Link, cookie: str | None, viewer_token: str | None = None) -> Sight:
+def resolve_view(rt: Runtime, link: Link, cookie: str | None, viewer_token: str | None = None) -> ReaderView:
     """What whoever holds the session cookie ``cookie`` and the ``viewer_token`` of ``link`` sees of the document."""
     file = link.file
-    shown, watermark = for_readers(link), marking.for_readers(rt, link, viewer_token)
+    shown, watermark = reader_window(link), marking.find_viewer_watermark(rt, link, viewer_token)
     whole, place = shown.covers(file.total_pages), str(file.content_version)
     if (whole and watermark is None) or is_owner(rt, link, cookie):
-        return Sight(PageWindow(1, file.total_pages), place, place)
+        return ReaderView(PageWindow(1, file.total_pages), place, place)
     said = f"{file.uuid} {place} {shown.first} {shown.last}"
     if not whole:
-        place = f"{place}-{_tag(rt, said)}"
-    mark = place if watermark is None else f"{place}{_OVER}{_tag(rt, f'{said} {watermark}')}"
-    return Sight(shown, place, mark, watermark)
+        place = f"{place}-{_compute_tag(rt, said)}"
+    mark = place if watermark is None else f"{place}{_WATERMARK_SEPARATOR}{_compute_tag(rt, f'{said} {watermark}')}"
+    return ReaderView(shown, place, mark, watermark)
 
 
-def _tag(rt: Runtime, said: str) -> str:
+def _compute_tag(rt: Runtime, said: str) -> str:
     return hmac.digest(instance_secret(rt, _SECRET), said.encode(), hashlib.sha256)[:6].hex()
 
 
-def has_no_page(total_pages: int, page_range: Mapping[str, int] | None) -> bool:
+def is_range_empty(total_pages: int, page_range: Mapping[str, int] | None) -> bool:
     """Return whether a document of ``total_pages`` has no page of a range that stands; None is no range."""
     return is_empty(total_pages, page_range)
 
@@ -80,30 +80,30 @@ def has_no_page(total_pages: int, page_range: Mapping[str, int] | None) -> bool:
 def require_pages(rt: Runtime, link: Link, cookie: str | None) -> None:
     """Raise ``not_found``, with ``reason`` ``EMPTY`` in its ``extra``, where a replacement left no page of the range of
     ``link``, unless the session cookie ``cookie`` is that of the file's owner, who gets the full document."""
-    if for_readers(link).size == 0 and not is_owner(rt, link, cookie):
+    if reader_window(link).size == 0 and not is_owner(rt, link, cookie):
         detail = "The shared pages are not part of the new version."
-        raise Problem("not_found", detail, extra={"reason": EMPTY})
+        raise Problem("not_found", detail, extra={"reason": EMPTY_REASON})
 
 
 def is_owner(rt: Runtime, link: Link, cookie: str | None) -> bool:
     """Whether the session cookie ``cookie`` is that of the file's owner."""
     owner_id = link.file.owner_id
-    return cookie is not None and owner_id is not None and sign_in.viewer_account(rt, cookie) == owner_id
+    return cookie is not None and owner_id is not None and sign_in.find_account_id(rt, cookie) == owner_id
 
 
-def page_text(rt: Runtime, link: Link, shown: PageWindow, page: int, address: str) -> dict[str, Any]:
+def load_page_text(rt: Runtime, link: Link, shown: PageWindow, page: int, address: str) -> dict[str, Any]:
     """Words and links of the ``page`` of a reader at ``address``, JSON-ready. Links to hidden pages are left out, the
     others lead to the reader's numbers. Raises what ``PageStore.text`` raises, ValueError outside of the window."""
     file = link.file
     number = shown.of_document(page)
-    tenant = tenants.of_reader(file, address)
+    tenant = tenants.reader_tenant(file, address)
     make = partial(rt.pages.text, file.uuid, file.content_version, rt.blobs.path(file.blob), number, tenant)
-    text: dict[str, Any] = json.loads(_read(make))
-    text["links"] = [seen for row in text["links"] if (seen := _link(row, shown))]
+    text: dict[str, Any] = json.loads(_read_text(make))
+    text["links"] = [seen for row in text["links"] if (seen := _translate_link(row, shown))]
     return text
 
 
-def _read(make: "partial[Path]") -> str:
+def _read_text(make: "partial[Path]") -> str:
     """The stored text; made once more when newer ones pushed it out between being found and being read."""
     try:
         return make().read_text(encoding="ascii")
@@ -111,7 +111,7 @@ def _read(make: "partial[Path]") -> str:
         return make().read_text(encoding="ascii")
 
 
-def _link(row: list[Any], shown: PageWindow) -> list[Any] | None:
+def _translate_link(row: list[Any], shown: PageWindow) -> list[Any] | None:
     *place, target = row
     if "page" not in target:
         return row

@@ -6,18 +6,18 @@ from (``trashed_at``, ``purge_at``) is written first; whatever a crash leaves is
 
 from docshare.server.runtime import Runtime
 
-BATCH = 5000  # rows a transaction: some milliseconds under the write lock
+BATCH_ROWS = 5000  # rows a transaction: some milliseconds under the write lock
 STREAM_TABLES = ("view_rows", "download_rows", "gate_rows", "activity_rows")
 # Rows that can be many, in the order they can go; the rest goes with the file itself.
-_MANY = (*STREAM_TABLES, "session_rows", "readers", "view_sessions", "taps", "viewers", "mails", "deliveries")
-_UNATTRIBUTED = (
+_LARGE_TABLES = (*STREAM_TABLES, "session_rows", "readers", "view_sessions", "taps", "viewers", "mails", "deliveries")
+_UNATTRIBUTE_CHANGES = (
     ("view_sessions", "variant_id = NULL"),
     ("activity_rows", "variant_id = NULL, data = json_remove(data, '$.variantUuid', '$.variantLabel')"),
     ("deliveries", "variant_id = NULL, body = json_remove(body, '$.data.variantUuid', '$.data.variantLabel')"),
 )
 
 
-def withdraw(rt: Runtime, column: str, key: int) -> None:
+def revoke_grants(rt: Runtime, column: str, key: int) -> None:
     """Let everybody who was let in be asked again, in the caller's transaction: what came back open after it was closed
     would surprise its owner.
 
@@ -26,19 +26,19 @@ def withdraw(rt: Runtime, column: str, key: int) -> None:
     rt.db.execute(f"DELETE FROM grants WHERE viewer_id IN (SELECT id FROM viewers WHERE {column} = ?)", (key,))  # noqa: S608
 
 
-def hide(rt: Runtime, file_id: int) -> None:
+def hide_rows(rt: Runtime, file_id: int) -> None:
     """Take the rows of a file in the trash out of every stream of the feed; a restore meanwhile ends it."""
     for table in STREAM_TABLES:
-        _in_batches(
+        _run_in_batches(
             rt,
             f"UPDATE {table} SET hidden = 1 WHERE id IN"  # noqa: S608 - names from the table above
             f" (SELECT id FROM {table} WHERE file_id = (SELECT id FROM files WHERE id = ? AND trashed_at IS NOT NULL)"
-            f" AND hidden = 0 LIMIT {BATCH})",
+            f" AND hidden = 0 LIMIT {BATCH_ROWS})",
             file_id,
         )
 
 
-def unhide_some(rt: Runtime, file_id: int) -> bool:
+def unhide_batch(rt: Runtime, file_id: int) -> bool:
     """Put back some of the file's rows, in the caller's transaction; returns whether that were the last ones.
 
     Nobody sees them while the file is in the trash, so they go first and ``trashed_at`` last; should a crash come
@@ -47,10 +47,10 @@ def unhide_some(rt: Runtime, file_id: int) -> bool:
     for table in STREAM_TABLES:
         changed = rt.db.execute(
             f"UPDATE {table} SET hidden = 0 WHERE id IN"  # noqa: S608 - names from the table above
-            f" (SELECT id FROM {table} WHERE file_id = ? AND hidden = 1 LIMIT {BATCH})",
+            f" (SELECT id FROM {table} WHERE file_id = ? AND hidden = 1 LIMIT {BATCH_ROWS})",
             (file_id,),
         )
-        if changed == BATCH:
+        if changed == BATCH_ROWS:
             return False
     return True
 
@@ -58,17 +58,17 @@ def unhide_some(rt: Runtime, file_id: int) -> bool:
 def purge(rt: Runtime, *file_ids: int) -> int:
     """Destroy files that are marked for it: rows, bytes and derived pages, also what the database's log still holds of
     them. Returns how many were still there."""
-    purged = sum(_purge(rt, file_id) for file_id in file_ids)
+    purged = sum(_destroy_file(rt, file_id) for file_id in file_ids)
     if purged:
         rt.db.scrub()
     return purged
 
 
-def _purge(rt: Runtime, file_id: int) -> bool:
-    for table in _MANY:
-        _in_batches(
+def _destroy_file(rt: Runtime, file_id: int) -> bool:
+    for table in _LARGE_TABLES:
+        _run_in_batches(
             rt,
-            f"DELETE FROM {table} WHERE id IN (SELECT id FROM {table} WHERE file_id = ? LIMIT {BATCH})",  # noqa: S608
+            f"DELETE FROM {table} WHERE id IN (SELECT id FROM {table} WHERE file_id = ? LIMIT {BATCH_ROWS})",  # noqa: S608
             file_id,
         )
     with rt.db.write():
@@ -87,11 +87,11 @@ def _purge(rt: Runtime, file_id: int) -> bool:
     return True
 
 
-def drop_deliveries(rt: Runtime, webhook_id: int) -> None:
+def delete_deliveries(rt: Runtime, webhook_id: int) -> None:
     """Destroy the deliveries of a webhook that is to go; those that come in meanwhile go with it."""
-    _in_batches(
+    _run_in_batches(
         rt,
-        f"DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE webhook_id = ? LIMIT {BATCH})",  # noqa: S608
+        f"DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE webhook_id = ? LIMIT {BATCH_ROWS})",  # noqa: S608
         webhook_id,
     )
 
@@ -99,17 +99,17 @@ def drop_deliveries(rt: Runtime, webhook_id: int) -> None:
 def unattribute(rt: Runtime, variant_id: int) -> None:
     """Let what a variant's readers did stay with the file alone; its label goes from the record of events, for no
     redaction can reach it any more."""
-    for table, change in _UNATTRIBUTED:
-        _in_batches(
+    for table, change in _UNATTRIBUTE_CHANGES:
+        _run_in_batches(
             rt,
             f"UPDATE {table} SET {change} WHERE id IN"  # noqa: S608 - words from above
-            f" (SELECT id FROM {table} WHERE variant_id = ? LIMIT {BATCH})",
+            f" (SELECT id FROM {table} WHERE variant_id = ? LIMIT {BATCH_ROWS})",
             variant_id,
         )
 
 
-def _in_batches(rt: Runtime, sql: str, key: int) -> None:
-    changed = BATCH
-    while changed == BATCH:
+def _run_in_batches(rt: Runtime, sql: str, key: int) -> None:
+    changed = BATCH_ROWS
+    while changed == BATCH_ROWS:
         with rt.db.write():
             changed = rt.db.execute(sql, (key,))

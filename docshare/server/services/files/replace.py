@@ -13,10 +13,10 @@ from docshare.server.rules import intake as intake_rules
 from docshare.server.rules import replacement as rules
 from docshare.server.rules.page_window import is_empty
 from docshare.server.runtime import Runtime
-from docshare.server.services.accounts.callers import Caller, renewed
+from docshare.server.services.accounts.callers import Caller, recheck_caller
 from docshare.server.services.events import activity
 from docshare.server.services.files import files, intake, tenants, trials
-from docshare.server.services.files.intake import Document
+from docshare.server.services.files.intake import StoredDocument
 
 _TARGET = "SELECT id, uuid, content_version, blob, delete_at FROM files WHERE id = ?"
 _CARRIED_OVER = (
@@ -41,11 +41,11 @@ _ADD_REVISION = (
 # that page again.
 _CLEAR = "DELETE FROM {} WHERE file_id = ? AND page IS NOT NULL"
 _COUNT = "SELECT COUNT(*) FROM {} WHERE file_id = ? AND page IS NOT NULL"
-_CARRY = "UPDATE {} SET content_version = ? WHERE file_id = ?"
+_UPDATE_VERSION = "UPDATE {} SET content_version = ? WHERE file_id = ?"
 
 
 @dataclass(frozen=True)
-class Replaced:
+class ReplacementResult:
     """The result: ``size`` in bytes of the stored PDF; the counts are of what was cleared; ``warning`` is about the new
     document. ``page_range_empty``: the page range of the file has no page in the new version; ``empty_variants``: how
     many links have a range of their own of which that is true; ``left_out``: the linked pictures that a conversion left
@@ -75,7 +75,7 @@ class Anchors(NamedTuple):
     annotations: int
 
 
-class Target(NamedTuple):
+class ReplacementTarget(NamedTuple):
     """The file whose content is replaced, as it stood when that was judged."""
 
     id: int
@@ -91,38 +91,38 @@ def admit(rt: Runtime, caller: Caller, name: str, length: int | None) -> int:
     ``length`` and the result as of ``intake.admit``; no slot is asked for. Raises ``not_found``, ``forbidden`` (another
     account's), ``plan_required`` below Pro, ``gone`` (expired), ``payload_too_large``, ``unavailable``.
     """
-    _target(rt, caller, name)
-    return intake.admit_bytes(rt, caller.plan, length)
+    _get_target(rt, caller, name)
+    return intake.admit_size(rt, caller.plan, length)
 
 
-def replace(
+def replace_document(
     rt: Runtime, caller: Caller, name: str, received: ReceivedFile, *, clear_anchors: Sequence[str] = ()
-) -> Replaced:
+) -> ReplacementResult:
     """Put ``received`` behind the link ``name`` as its next version, durable; a burned link lives again.
 
     Parameters: ``clear_anchors`` the values of the query parameter. Raises as ``admit`` and ``intake.store``,
     ``unauthorized`` when the key was revoked meanwhile, and
     ``conflict`` when the file was changed meanwhile: whoever writes first wins, so no version exists twice.
     """
-    target = _target(rt, caller, name)
-    document = intake.store(rt, caller.plan, received, tenants.of_account(caller.account_id))
+    target = _get_target(rt, caller, name)
+    document = intake.store_document(rt, caller.plan, received, tenants.account_tenant_key(caller.account_id))
     try:
         with rt.db.write():
             # While the bytes were inspected the plan may have ended, and the row been trashed, replaced or expired.
-            caller = renewed(rt, caller)
+            caller = recheck_caller(rt, caller)
             intake_rules.require_size(caller.plan, document.size)
-            if _target(rt, caller, name).content_version != target.content_version:
+            if _get_target(rt, caller, name).content_version != target.content_version:
                 raise Problem("conflict", "The document was changed while this one was being received.")
-            result = swap(rt, target, document, keep=rules.parse_keep_anchors(clear_anchors))
+            result = store_next_version(rt, target, document, keep=rules.parse_keep_anchors(clear_anchors))
     except BaseException as error:
-        intake.abandon(rt, document.blob, error)
+        intake.discard_blob(rt, document.blob, error)
         raise
-    retire(rt, target)
-    trials.file(rt, target.uuid)
+    delete_replaced(rt, target)
+    trials.try_file(rt, target.uuid)
     return result
 
 
-def retire(rt: Runtime, target: Target) -> None:
+def delete_replaced(rt: Runtime, target: ReplacementTarget) -> None:
     """Remove the bytes and pages of what stood at ``target`` before ``swap``, once that is committed."""
     # The row is the truth from here on. Bytes that cannot be removed now have no row and go at the next start.
     with suppress(OSError):
@@ -130,25 +130,27 @@ def retire(rt: Runtime, target: Target) -> None:
     rt.pages.forget(target.uuid, target.content_version)
 
 
-def anchors(rt: Runtime, caller: Caller, name: str) -> Anchors:
+def count_anchors(rt: Runtime, caller: Caller, name: str) -> Anchors:
     """What a replacement of the caller's file ``name`` (UUID or short id) would clear. Raises ``not_found``."""
-    file = files.owned(rt, caller, name)
+    file = files.get_owned(rt, caller, name)
     return Anchors(*(rt.db.rows(_COUNT.format(table), (file.id,))[0][0] for table in Anchors._fields))
 
 
-def _target(rt: Runtime, caller: Caller, name: str) -> Target:
+def _get_target(rt: Runtime, caller: Caller, name: str) -> ReplacementTarget:
     """The file to replace, judged in the order of the specification."""
-    file_id = files.active(rt, caller, name)
+    file_id = files.get_active_id(rt, caller, name)
     require_plan(caller.plan, "files.replace", "Replacing the document of a link")
     found = rt.db.row(_TARGET, (file_id,))
     if found is None:  # it went between the two reads
-        raise files.no_file()
-    target = Target._make(found)
+        raise files.file_not_found()
+    target = ReplacementTarget._make(found)
     rules.require_not_expired(target.delete_at, rt.clock())
     return target
 
 
-def swap(rt: Runtime, target: Target, document: Document, *, keep: bool) -> Replaced:
+def store_next_version(
+    rt: Runtime, target: ReplacementTarget, document: StoredDocument, *, keep: bool
+) -> ReplacementResult:
     """Write ``document`` down as the next version of ``target``, in the caller's transaction; then ``retire`` the old.
 
     Parameters: ``keep`` whether anchors stay. Raises ``payload_too_large`` where the link's settings forbid the size.
@@ -163,12 +165,12 @@ def swap(rt: Runtime, target: Target, document: Document, *, keep: bool) -> Repl
     rt.db.execute(_ADD_REVISION, (target.id,))
     if keep:
         for table in ("marks", "annotations"):
-            rt.db.execute(_CARRY.format(table), (version, target.id))
+            rt.db.execute(_UPDATE_VERSION.format(table), (version, target.id))
     cleared = [0 if keep else rt.db.execute(_CLEAR.format(table), (target.id,)) for table in Anchors._fields]
     activity.record(rt, target.id, "content.replaced", {"contentVersion": version}, at=now)
     empty = is_empty(document.total_pages, json.loads(settings).get("pageRange"))
     ((variants,),) = rt.db.rows(_EMPTY_VARIANTS, (target.id, document.total_pages))
-    return Replaced(
+    return ReplacementResult(
         target.uuid,
         version,
         document.name,

@@ -5,26 +5,26 @@ from docshare.server.pdf.budget import Tenant
 from docshare.server.services.links.links import SharedFile
 
 
-def of_reader(file: SharedFile, address: str) -> Tenant:
+def reader_tenant(file: SharedFile, address: str) -> Tenant:
     """Return who pays for a job about ``file`` that a reader at ``address`` asks for.
 
     That is the owner of the file, or the reader's own network where nobody owns it: files without an owner must not
     share one budget, and anybody can upload many of them.
     """
-    reader = of_address(address)
-    return Tenant(reader if file.owner_id is None else of_account(file.owner_id), file.sha256, reader)
+    reader = address_tenant_key(address)
+    return Tenant(reader if file.owner_id is None else account_tenant_key(file.owner_id), file.sha256, reader)
 
 
-def of_owner(file: SharedFile) -> Tenant:
+def owner_tenant(file: SharedFile) -> Tenant:
     """Return who pays for a job about ``file`` that no reader asked for."""
-    return Tenant(f"file {file.uuid}" if file.owner_id is None else of_account(file.owner_id), file.sha256)
+    return Tenant(f"file {file.uuid}" if file.owner_id is None else account_tenant_key(file.owner_id), file.sha256)
 
 
-def of_account(account_id: int) -> str:
+def account_tenant_key(account_id: int) -> str:
     """Return the key of an account."""
     return f"account {account_id}"
 
 
-def of_address(address: str) -> str:
+def address_tenant_key(address: str) -> str:
     """Return the key of a sender or reader without an account."""
     return f"address {address_key(address)}"

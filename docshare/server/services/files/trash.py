@@ -12,7 +12,7 @@ from docshare.server.services.files import files, intake, purge
 from docshare.server.services.files.files import FileRow
 
 
-class Trashed(NamedTuple):
+class TrashedFile(NamedTuple):
     """A file in the trash. Times in milliseconds, ``size`` in bytes; ``owner_id`` and ``plan`` of its account."""
 
     id: int
@@ -27,21 +27,21 @@ class Trashed(NamedTuple):
     plan: int
 
 
-_COLUMNS = ", ".join(f"f.{name}" for name in Trashed._fields[:-1])
+_COLUMNS = ", ".join(f"f.{name}" for name in TrashedFile._fields[:-1])
 # What is due for destruction is as good as gone: nobody gets it back half.
-_TRASHED = (
+_SELECT_TRASHED = (
     f"SELECT {_COLUMNS}, a.plan FROM files f JOIN accounts a ON a.id = f.owner_id "  # noqa: S608 - columns from the row
     "WHERE f.trashed_at IS NOT NULL AND f.purge_at > ?"
 )
-_OF_OWNER = f"{_TRASHED} AND f.owner_id = ? ORDER BY f.trashed_at DESC, f.id DESC"
+_OF_OWNER = f"{_SELECT_TRASHED} AND f.owner_id = ? ORDER BY f.trashed_at DESC, f.id DESC"
 _RESTORE = "UPDATE files SET trashed_at = NULL, purge_at = NULL WHERE id = ?"
 _PURGE = "UPDATE files SET purge_at = ? WHERE id = ? AND trashed_at IS NOT NULL"
 
 
-def list_trashed(rt: Runtime, email: str) -> list[Trashed]:
+def list_trashed(rt: Runtime, email: str) -> list[TrashedFile]:
     """What the account of ``email`` has in the trash, newest first. Raises ``not_found`` for an unknown account."""
-    account = accounts.by_email(email)
-    return [Trashed._make(found) for found in rt.db.rows(_OF_OWNER, (rt.clock(), account.id))]
+    account = accounts.get_by_email(email)
+    return [TrashedFile._make(found) for found in rt.db.rows(_OF_OWNER, (rt.clock(), account.id))]
 
 
 def restore(rt: Runtime, caller: Caller, name: str) -> FileRow:
@@ -50,31 +50,31 @@ def restore(rt: Runtime, caller: Caller, name: str) -> FileRow:
 
     Raises ``not_found`` unless it is in the caller's trash, ``forbidden`` when all slots are taken.
     """
-    _restore(rt, name, caller.account_id)
-    return files.owned(rt, caller, name)
+    _restore_locked(rt, name, caller.account_id)
+    return files.get_owned(rt, caller, name)
 
 
-def owned(rt: Runtime, caller: Caller, name: str) -> Trashed:
+def get_owned(rt: Runtime, caller: Caller, name: str) -> TrashedFile:
     """The caller's file ``name`` (UUID or short id) in the trash. Raises ``not_found`` unless it is there."""
-    return _find(rt, name, caller.account_id)
+    return _get_trashed(rt, name, caller.account_id)
 
 
-def restore_any(rt: Runtime, name: str) -> Trashed:
+def restore_any(rt: Runtime, name: str) -> TrashedFile:
     """As ``restore``, for the operator: whosever file it is."""
-    return _restore(rt, name, None)
+    return _restore_locked(rt, name, None)
 
 
-def purge_any(rt: Runtime, name: str) -> Trashed:
+def purge_any(rt: Runtime, name: str) -> TrashedFile:
     """Destroy the file ``name`` in the trash, for the operator. Raises ``not_found`` unless it is there."""
     now = rt.clock()
     with rt.db.write():
-        found = _find(rt, name, None)
+        found = _get_trashed(rt, name, None)
         rt.db.execute(_PURGE, (now, found.id))
     purge.purge(rt, found.id)
     return found
 
 
-def describe(row: Trashed) -> dict[str, Any]:
+def describe(row: TrashedFile) -> dict[str, Any]:
     """What ``docshare admin trash ... --json`` prints of a file."""
     return drop_none(
         {
@@ -89,30 +89,30 @@ def describe(row: Trashed) -> dict[str, Any]:
     )
 
 
-def _restore(rt: Runtime, name: str, owner_id: int | None) -> Trashed:
-    file_id = _find(rt, name, owner_id).id
+def _restore_locked(rt: Runtime, name: str, owner_id: int | None) -> TrashedFile:
+    file_id = _get_trashed(rt, name, owner_id).id
     with rt.db.turn(file_id):
         try:
-            return _bring_back(rt, name, owner_id)
+            return _restore_in_batches(rt, name, owner_id)
         except Problem:
-            purge.hide(rt, file_id)  # a slot may have gone when some rows were back already
+            purge.hide_rows(rt, file_id)  # a slot may have gone when some rows were back already
             raise
 
 
-def _bring_back(rt: Runtime, name: str, owner_id: int | None) -> Trashed:
+def _restore_in_batches(rt: Runtime, name: str, owner_id: int | None) -> TrashedFile:
     while True:
         with rt.db.write():
-            found = _find(rt, name, owner_id)
+            found = _get_trashed(rt, name, owner_id)
             intake.require_slot(rt, found.owner_id, Plan(found.plan))
-            if purge.unhide_some(rt, found.id):
+            if purge.unhide_batch(rt, found.id):
                 rt.db.execute(_RESTORE, (found.id,))
                 return found
 
 
-def _find(rt: Runtime, name: str, owner_id: int | None) -> Trashed:
-    key = files.key_of(name)
-    found = key and rt.db.row(f"{_TRASHED} AND f.{key[0]} = ?", (rt.clock(), key[1]))
-    row = Trashed._make(found) if found else None
+def _get_trashed(rt: Runtime, name: str, owner_id: int | None) -> TrashedFile:
+    key = files.lookup_key(name)
+    found = key and rt.db.row(f"{_SELECT_TRASHED} AND f.{key[0]} = ?", (rt.clock(), key[1]))
+    row = TrashedFile._make(found) if found else None
     if row is None or owner_id not in (None, row.owner_id):
         hint = "List them: docshare admin trash list EMAIL" if owner_id is None else None
         raise Problem("not_found", "There is no such file in the trash.", hint=hint)

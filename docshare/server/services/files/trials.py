@@ -17,10 +17,10 @@ from docshare.server.services.files import tenants
 from docshare.server.services.links import downloads, links
 from docshare.server.services.links.links import Link
 
-_LONGEST_S = 5.0
-_TRIES = 10  # of one job that found no worker after all
-_MOST = 20  # variants of one file, tried because of one change
-_WAITERS = threading.BoundedSemaphore(2)  # threads of the server that may wait for a trial at once
+_MAX_TRIAL_S = 5.0
+_MAX_ATTEMPTS = 10  # of one job that found no worker after all
+_MAX_VARIANTS = 20  # variants of one file, tried because of one change
+_WAIT_SLOTS = threading.BoundedSemaphore(2)  # threads of the server that may wait for a trial at once
 _VARIANTS = (
     "SELECT uuid FROM variants WHERE file_id = (SELECT id FROM files WHERE uuid = ?) AND revoked_at IS NULL "
     "AND overrides <> '{}' ORDER BY id DESC LIMIT ?"
@@ -34,41 +34,41 @@ class _Trial(NamedTuple):
     wanted: Derivation
 
 
-def file(rt: Runtime, uuid: str) -> None:
+def try_file(rt: Runtime, uuid: str) -> None:
     """Try what readers of the file ``uuid`` download, by its own link and by variants that set something else."""
-    variants = (row[0] for row in rt.db.rows(_VARIANTS, (uuid, _MOST)))
-    _start(rt, uuid, [uuid, *variants])
+    variants = (row[0] for row in rt.db.rows(_VARIANTS, (uuid, _MAX_VARIANTS)))
+    _start_trials(rt, uuid, [uuid, *variants])
 
 
-def variant(rt: Runtime, uuid: str) -> None:
+def try_variant(rt: Runtime, uuid: str) -> None:
     """As ``file``, for one variant."""
-    _start(rt, uuid, [uuid])
+    _start_trials(rt, uuid, [uuid])
 
 
-def _start(rt: Runtime, name: str, uuids: Iterable[str]) -> None:
+def _start_trials(rt: Runtime, name: str, uuids: Iterable[str]) -> None:
     """Settle at once what needs no trial, try the rest in the background, and wait for that a little."""
     trials = []
     for link in filter(None, (links.resolve(rt, uuid) for uuid in uuids)):
-        if not downloads.makeable(rt, link):
-            downloads.note(rt, link, "large")
+        if not downloads.can_make_copy(rt, link):
+            downloads.store_warning(rt, link, "large")
             continue
-        wanted = downloads.reader_copy(rt, link)
+        wanted = downloads.find_reader_copy(rt, link)
         if wanted is None:
-            downloads.note(rt, link, None)
+            downloads.store_warning(rt, link, None)
         else:
             trials.append(_Trial(link, wanted))
     if not trials:
         return
     done = threading.Event()
-    rt.pages.offer_trial(name, _job(rt, name, trials, done))
-    if _WAITERS.acquire(blocking=False):
+    rt.pages.offer_trial(name, _build_job(rt, name, trials, done))
+    if _WAIT_SLOTS.acquire(blocking=False):
         try:
-            done.wait(_LONGEST_S)
+            done.wait(_MAX_TRIAL_S)
         finally:
-            _WAITERS.release()
+            _WAIT_SLOTS.release()
 
 
-def _job(rt: Runtime, name: str, trials: list[_Trial], done: threading.Event) -> Callable[[], None]:
+def _build_job(rt: Runtime, name: str, trials: list[_Trial], done: threading.Event) -> Callable[[], None]:
     found: dict[tuple[int, int, bool], str | None] = {}
     refusals = itertools.count(1)
 
@@ -78,13 +78,13 @@ def _job(rt: Runtime, name: str, trials: list[_Trial], done: threading.Event) ->
             alike = (wanted.first, wanted.last, wanted.mark is None)  # marks differ in their text alone
             if alike not in found:
                 try:
-                    found[alike] = _reason(rt, link, wanted)
+                    found[alike] = _find_failure(rt, link, wanted)
                 except _BusyError:
-                    if next(refusals) < _TRIES:
+                    if next(refusals) < _MAX_ATTEMPTS:
                         rt.pages.offer_trial(name, run, last=True)
                         return
                     found[alike] = "late"
-            downloads.note(rt, link, found[alike])
+            downloads.store_warning(rt, link, found[alike])
             trials.pop(0)
         done.set()
 
@@ -95,13 +95,13 @@ class _BusyError(Exception):
     """There is no worker to spare now."""
 
 
-def _reason(rt: Runtime, link: Link, wanted: Derivation) -> str | None:
+def _find_failure(rt: Runtime, link: Link, wanted: Derivation) -> str | None:
     """Why the copy cannot be made, None if it can. Raises _BusyError."""
     whole = link.file
     try:
         blob = rt.blobs.path(whole.blob)
-        tenant = tenants.of_owner(whole)
-        if not rt.pages.try_document(whole.uuid, whole.content_version, blob, wanted, tenant, _LONGEST_S):
+        tenant = tenants.owner_tenant(whole)
+        if not rt.pages.try_document(whole.uuid, whole.content_version, blob, wanted, tenant, _MAX_TRIAL_S):
             raise _BusyError
     except UnrenderableError as error:
         return rules.classify_failure(error.reason, lasting=error.lasting)

@@ -18,14 +18,14 @@ class Branding(NamedTuple):
     corners: dict[str, list[str]]
 
 
-def of(viewer_settings: dict[str, Any]) -> Branding:
+def build_branding(viewer_settings: dict[str, Any]) -> Branding:
     """The branding that ``viewer_settings``, every field of every block, ask for."""
     css = stylesheet.render_stylesheet(viewer_settings)
     mark = hashlib.sha256(css.encode()).hexdigest()[:16]
     return Branding(css, mark, stylesheet.list_corners(viewer_settings))
 
 
-def told_end(link: Link) -> int | None:
+def visible_expiry(link: Link) -> int | None:
     """When ``link`` ends, as far as its readers are told: ms, None where it does not or where the owner hides it."""
     told = json.loads(link.file.settings).get("showExpiry", True)
     return link.file.delete_at if told else None

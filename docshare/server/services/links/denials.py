@@ -20,29 +20,29 @@ from docshare.server.rules.gates import PASSWORD
 from docshare.server.runtime import Runtime
 from docshare.server.services.events import activity
 from docshare.server.services.links import links
-from docshare.server.services.operations.batches import in_batches
+from docshare.server.services.operations.batches import run_in_batches
 
-_BATCH = 200  # events written in one transaction
+_BATCH_ROWS = 200  # events written in one transaction
 
-_REVOKED = {
+_SELECT_REVOKED = {
     column: "SELECT f.id, v.id, f.owner_id FROM variants v JOIN files f ON f.id = v.file_id "  # noqa: S608 - two columns
     f"WHERE v.{column} = ? AND v.revoked_at IS NOT NULL AND f.trashed_at IS NULL"
     for column in ("uuid", "short_id")
 }
 # A file without an owner has nobody to tell, and one that went meanwhile has nothing to tell of.
-_KEEP = (
+_ADD_COUNT = (
     "INSERT INTO denials (file_id, reason, variant_id, minute, count) "
     "SELECT id, ?, ?, ?, ? FROM files WHERE id = ? AND owner_id IS NOT NULL "
     "ON CONFLICT DO UPDATE SET count = MIN(count + excluded.count, ?)"
 )
-_OVER = (
+_SELECT_FINISHED = (
     "SELECT d.file_id, d.reason, d.variant_id, d.minute, d.count, v.uuid FROM denials d "
     "LEFT JOIN variants v ON v.id = d.variant_id WHERE d.minute < ? ORDER BY d.minute LIMIT ?"
 )
-_TOLD = "DELETE FROM denials WHERE file_id = ? AND reason = ? AND variant_id = ? AND minute = ?"
+_DELETE_RECORDED = "DELETE FROM denials WHERE file_id = ? AND reason = ? AND variant_id = ? AND minute = ?"
 
 
-class Asker(NamedTuple):
+class LinkRequester(NamedTuple):
     """Who asked for a link in vain: ``user_agent`` as sent; ``account_id`` of the signed-in account or None;
     ``unread``: nobody would have seen the answer (a prefetch, or a HEAD); ``acts``: a form was sent."""
 
@@ -52,13 +52,13 @@ class Asker(NamedTuple):
     acts: bool
 
 
-class _Refused(NamedTuple):
+class _DeniedLink(NamedTuple):
     file_id: int
     variant_id: int
     owner_id: int | None
 
 
-def refused(rt: Runtime, name: str, problem: Problem, asker: Asker) -> None:
+def count_denial(rt: Runtime, name: str, problem: Problem, asker: LinkRequester) -> None:
     """Count that opening the link ``name`` was refused with ``problem``, if that is of the kind that is told.
 
     Whether the name is a revoked link's or nobody's, the same is done for it.
@@ -66,15 +66,15 @@ def refused(rt: Runtime, name: str, problem: Problem, asker: Asker) -> None:
     if asker.unread or (not asker.acts and parse_user_agent(asker.user_agent).program):
         return
     if problem.code == "not_found":
-        reason, found = "revoked", _revoked(rt, name)
+        reason, found = "revoked", _find_revoked(rt, name)
     else:
-        reason = _reason(problem)
-        found = _standing(rt, name) if reason in DENIED_REASONS else None
+        reason = _classify_problem(problem)
+        found = _find_active(rt, name) if reason in DENIED_REASONS else None
     if found is not None and found.owner_id != asker.account_id:
         rt.refusals.add(found.file_id, reason, found.variant_id, rt.clock)
 
 
-def write_down(rt: Runtime) -> int:
+def flush_counts(rt: Runtime) -> int:
     """Keep what was counted since the last time, and turn the minutes that are over into events; returns how many
     events that made."""
     counts, minute = rt.refusals.take(rt.clock)
@@ -82,17 +82,17 @@ def write_down(rt: Runtime) -> int:
         with rt.db.write():
             for key, count in counts.items():
                 row = (key.reason, key.variant_id, key.minute, count, key.file_id)
-                rt.db.execute(_KEEP, (*row, MAX_DENIED_COUNT))
-    if rt.db.row(_OVER, (minute, 1)) is None:
+                rt.db.execute(_ADD_COUNT, (*row, MAX_DENIED_COUNT))
+    if rt.db.row(_SELECT_FINISHED, (minute, 1)) is None:
         return 0  # nearly always: no transaction for it
-    return in_batches(rt, _BATCH, lambda: _tell_some(rt, minute))
+    return run_in_batches(rt, _BATCH_ROWS, lambda: _record_batch(rt, minute))
 
 
-def _tell_some(rt: Runtime, minute: int) -> int:
+def _record_batch(rt: Runtime, minute: int) -> int:
     """Tell some of what happened before ``minute``, in the caller's transaction; returns how many events that made."""
-    due = rt.db.rows(_OVER, (minute, _BATCH))
+    due = rt.db.rows(_SELECT_FINISHED, (minute, _BATCH_ROWS))
     for file_id, reason, variant_id, of_minute, count, variant in due:
-        rt.db.execute(_TOLD, (file_id, reason, variant_id, of_minute))
+        rt.db.execute(_DELETE_RECORDED, (file_id, reason, variant_id, of_minute))
         extras = drop_none({"reason": reason, "count": count, "variantUuid": variant})
         ended_at = (of_minute + 1) * DENIED_COALESCE_MS
         through = variant_id if variant else None  # its link may be deleted by now
@@ -100,7 +100,7 @@ def _tell_some(rt: Runtime, minute: int) -> int:
     return len(due)
 
 
-def _reason(problem: Problem) -> str:
+def _classify_problem(problem: Problem) -> str:
     """The word of ``DENIED_REASONS`` for ``problem``; another one for what is no refused attempt."""
     extra = problem.extra
     if problem.code == "gone":
@@ -113,18 +113,18 @@ def _reason(problem: Problem) -> str:
     return ""
 
 
-def _revoked(rt: Runtime, name: str) -> _Refused | None:
+def _find_revoked(rt: Runtime, name: str) -> _DeniedLink | None:
     if is_uuid(name):
-        found = rt.db.recall(_REVOKED["uuid"], (name.lower(),))
+        found = rt.db.recall(_SELECT_REVOKED["uuid"], (name.lower(),))
     elif is_short_id(name):
-        found = rt.db.recall(_REVOKED["short_id"], (name,))
+        found = rt.db.recall(_SELECT_REVOKED["short_id"], (name,))
     else:
         found = None
-    return _Refused._make(found) if found else None
+    return _DeniedLink._make(found) if found else None
 
 
-def _standing(rt: Runtime, name: str) -> _Refused | None:
+def _find_active(rt: Runtime, name: str) -> _DeniedLink | None:
     link = links.resolve(rt, name)
     if link is None:
         return None
-    return _Refused(link.file.id, link.variant.id if link.variant else 0, link.file.owner_id)
+    return _DeniedLink(link.file.id, link.variant.id if link.variant else 0, link.file.owner_id)

@@ -28,7 +28,7 @@ class InviteRow(NamedTuple):
     viewed_at: int | None
 
 
-class Wish(NamedTuple):
+class InviteInput(NamedTuple):
     """Whom to invite, and whether a mail tells them."""
 
     email: str
@@ -47,17 +47,17 @@ _OWNER = (
     "FROM files f JOIN accounts a ON a.id = f.owner_id WHERE f.id = ?"
 )
 _ANY_FILE = "SELECT id FROM files WHERE (uuid = ? OR short_id = ?) AND trashed_at IS NULL AND owner_id IS NOT NULL"
-_VIEWED = "UPDATE invites SET viewed_at = ? WHERE id = ? AND viewed_at IS NULL"
+_MARK_VIEWED = "UPDATE invites SET viewed_at = ? WHERE id = ? AND viewed_at IS NULL"
 
 
-def read_wish(body: Mapping[str, Any]) -> Wish:
+def parse_invite(body: Mapping[str, Any]) -> InviteInput:
     """Read the body of a create: ``email``, and if wanted ``name`` and ``mail`` (default true).
 
     Raises ``bad_request`` naming the field. Unknown keys are ignored.
     """
     name = fields.text_parser(0, INVITE_NAME_CHARS)("name", body["name"]) if "name" in body else None
     mail_wanted = fields.parse_boolean("mail", body["mail"]) if "mail" in body else True
-    return Wish(fields.parse_email("email", body.get("email")), name or None, mail_wanted)
+    return InviteInput(fields.parse_email("email", body.get("email")), name or None, mail_wanted)
 
 
 def list_invites(rt: Runtime, caller: Caller, name: str) -> list[InviteRow]:
@@ -66,7 +66,7 @@ def list_invites(rt: Runtime, caller: Caller, name: str) -> list[InviteRow]:
     Raises ``plan_required`` below Pro, ``not_found``.
     """
     require_plan(caller.plan, "invites.list", "The list of invitations")
-    file = files.owned(rt, caller, name)
+    file = files.get_owned(rt, caller, name)
     return [InviteRow._make(found) for found in rt.db.rows(_LIST, (file.id,))]
 
 
@@ -79,23 +79,23 @@ def create(rt: Runtime, caller: Caller, name: str, body: Mapping[str, Any]) -> t
     """
     require_plan(caller.plan, "invites.create", "An invitation")
     with rt.db.write():
-        file: FileRow = files.owned(rt, caller, name)
-        return _invite(rt, file.id, read_wish(body))
+        file: FileRow = files.get_owned(rt, caller, name)
+        return _create_invite(rt, file.id, parse_invite(body))
 
 
-def create_any(rt: Runtime, name: str, wish: Wish) -> InviteRow:
+def create_any(rt: Runtime, name: str, wish: InviteInput) -> InviteRow:
     """As ``create``, for the operator: whosever file it is, on whatever plan. Raises ``not_found``, ``gone``,
     ``bad_request``."""
     with rt.db.write():
         found = rt.db.row(_ANY_FILE, (name.lower(), name))
         if found is None:
-            raise files.no_file_anywhere(name)
-        return _invite(rt, found[0], wish)[0]
+            raise files.admin_file_not_found(name)
+        return _create_invite(rt, found[0], wish)[0]
 
 
-def viewed(rt: Runtime, invite_id: int, now: int) -> None:
+def record_view(rt: Runtime, invite_id: int, now: int) -> None:
     """Write down, in the caller's transaction, that the invitee was counted as a reader; the first time is told."""
-    if rt.db.execute(_VIEWED, (now, invite_id)) == 0:
+    if rt.db.execute(_MARK_VIEWED, (now, invite_id)) == 0:
         return
     found = rt.db.row("SELECT file_id, email, name FROM invites WHERE id = ?", (invite_id,))
     if found is not None:
@@ -103,7 +103,7 @@ def viewed(rt: Runtime, invite_id: int, now: int) -> None:
         activity.record(rt, file_id, "invite.viewed", drop_none({"email": email, "name": name}), at=now)
 
 
-def _invite(rt: Runtime, file_id: int, wish: Wish) -> tuple[InviteRow, bool]:
+def _create_invite(rt: Runtime, file_id: int, wish: InviteInput) -> tuple[InviteRow, bool]:
     _require_live(rt, file_id)
     standing = rt.db.row(_ONE, (file_id, wish.email))
     if standing is not None:
@@ -111,10 +111,10 @@ def _invite(rt: Runtime, file_id: int, wish: Wish) -> tuple[InviteRow, bool]:
     found = rt.db.row("SELECT COUNT(*) FROM invites WHERE file_id = ?", (file_id,))
     if found and found[0] >= INVITES_PER_FILE:
         raise Problem("bad_request", f"A file can have at most {INVITES_PER_FILE} invitations.")
-    row = InviteRow(rt.uuid(), short_ids.take(rt), wish.email, wish.name, rt.clock(), None)
+    row = InviteRow(rt.uuid(), short_ids.create_short_id(rt), wish.email, wish.name, rt.clock(), None)
     rt.db.execute(_ADD, (row.uuid, row.short_id, file_id, row.email, row.name, row.created_at))
     if wish.mail:
-        _write_mail(rt, file_id, row)
+        _enqueue_mail(rt, file_id, row)
     return row, True
 
 
@@ -125,7 +125,7 @@ def _require_live(rt: Runtime, file_id: int) -> None:
         raise Problem("gone", f"This link is {state}; nobody invited to it could read.")
 
 
-def _write_mail(rt: Runtime, file_id: int, row: InviteRow) -> None:
+def _enqueue_mail(rt: Runtime, file_id: int, row: InviteRow) -> None:
     found = rt.db.row(_OWNER, (file_id,))
     if found is None:
         return

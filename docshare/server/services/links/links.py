@@ -106,7 +106,7 @@ def resolve(rt: Runtime, name: str) -> Link | None:
     None for unknown names, revoked variants and files in the trash, so that nobody can tell them apart.
     """
     now = rt.clock()
-    found = _by_id(rt, name) or _by_slug(rt, name)
+    found = _find_by_id(rt, name) or _find_by_slug(rt, name)
     if found is None:
         return None
     file, public_id, whose = found
@@ -120,7 +120,7 @@ def resolve(rt: Runtime, name: str) -> Link | None:
     return Link(file, public_id, state, variant=whose)
 
 
-def page_sizes(rt: Runtime, link: Link) -> list[list[float]]:
+def load_page_sizes(rt: Runtime, link: Link) -> list[list[float]]:
     """The sizes of the pages behind ``link``: runs of [pages, width, height] in points."""
     found = rt.db.row("SELECT page_sizes FROM files WHERE id = ?", (link.file.id,))
     runs: list[list[float]] = json.loads(found[0]) if found else []
@@ -134,10 +134,10 @@ def owner_plan(rt: Runtime, link: Link) -> Plan:
     return Plan(found[0]) if found else Plan.FREE
 
 
-_Found = tuple[SharedFile, str, SharedVariant | SharedInvite | None]
+_LinkMatch = tuple[SharedFile, str, SharedVariant | SharedInvite | None]
 
 
-def _by_id(rt: Runtime, name: str) -> _Found | None:
+def _find_by_id(rt: Runtime, name: str) -> _LinkMatch | None:
     """The file, its public id, and the variant or invitation that ``name`` is of, if it is of one."""
     if is_uuid(name):
         column, key = "uuid", name.lower()
@@ -159,7 +159,7 @@ def _by_id(rt: Runtime, name: str) -> _Found | None:
     return SharedFile._make(found[width:]), key, SharedInvite._make(found[:width])
 
 
-def _by_slug(rt: Runtime, name: str) -> _Found | None:
+def _find_by_slug(rt: Runtime, name: str) -> _LinkMatch | None:
     found = rt.db.row(_CANONICAL["slug"], (name,)) if _SLUG.fullmatch(name) else None
     if found is None:
         return None

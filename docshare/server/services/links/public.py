@@ -14,7 +14,7 @@ _DEFAULTS: dict[str, Any] = {name: row.default for name, row in SETTINGS.items()
 
 
 @dataclass(frozen=True)
-class Notice:
+class PublicMetadata:
     """What is told of ``link``: ``settings`` by wire name, as they are for its readers; ``pages`` how many of them the
     readers see; ``nameless``: a password or an e-mail gate stands, so the document's name is not told."""
 
@@ -37,10 +37,10 @@ class Notice:
     @property
     def asks(self) -> bool:
         """Whether the link asks for something before it shows any page."""
-        return bool(entry.asked(self.link).kinds)
+        return bool(entry.find_requirements(self.link).kinds)
 
 
-def metadata(rt: Runtime, name: str, address: str) -> Notice:
+def get_metadata(rt: Runtime, name: str, address: str) -> PublicMetadata:
     """What is told of the link ``name``, a UUID or short id, to the network address ``address``.
 
     Raises as ``guessing.find_link``, and ``forbidden`` for a frozen link. A slug is no id of a file route, not even one
@@ -48,12 +48,12 @@ def metadata(rt: Runtime, name: str, address: str) -> Notice:
     """
     link = guessing.find_link(rt, name, address, ids_only=True)
     if link.file.frozen_at is not None:
-        raise entry.frozen()
-    return notice(link)
+        raise entry.link_frozen()
+    return build_metadata(link)
 
 
-def notice(link: Link) -> Notice:
+def build_metadata(link: Link) -> PublicMetadata:
     """What may be told of ``link``."""
     stored = json.loads(link.file.settings)
     told = {**_DEFAULTS, **stored, **link.overrides}
-    return Notice(link, told, page_range.for_readers(link).size, entry.hides_name(link))
+    return PublicMetadata(link, told, page_range.reader_window(link).size, entry.is_name_hidden(link))

@@ -54,7 +54,7 @@ def list_variants(rt: Runtime, caller: Caller, name: str) -> list[VariantRow]:
     Raises ``plan_required`` below Pro, ``not_found``.
     """
     require_plan(caller.plan, "variants.list", "The list of variants")
-    file = files.owned(rt, caller, name)
+    file = files.get_owned(rt, caller, name)
     return [VariantRow._make(found) for found in rt.db.rows(_LIST, (file.id,))]
 
 
@@ -67,22 +67,22 @@ def create(rt: Runtime, caller: Caller, name: str, body: Mapping[str, Any]) -> V
     require_plan(caller.plan, "variants.create", "A variant")
     now = rt.clock()
     with rt.db.write():
-        file = files.owned(rt, caller, name)
+        file = files.get_owned(rt, caller, name)
         wish = rules.parse_create(body)
-        _require_fit(wish, file)
+        _require_variant_fits(wish, file)
         found = rt.db.row("SELECT COUNT(*) FROM variants WHERE file_id = ?", (file.id,))
         rules.require_variant_slot(found[0] if found else 0)
         made = Variant.create(
             uuid=rt.uuid(),
-            short_id=short_ids.take(rt),
+            short_id=short_ids.create_short_id(rt),
             file=file.id,
             label=wish.label or None,
-            overrides=_stored(wish.overrides or {}),
+            overrides=_encode_overrides(wish.overrides or {}),
             created_at=now,
         )
     if wish.overrides:
-        trials.variant(rt, made.uuid)
-    return _one(rt, file, made.uuid)
+        trials.try_variant(rt, made.uuid)
+    return _get_variant(rt, file, made.uuid)
 
 
 def update(rt: Runtime, caller: Caller, name: str, variant: str, body: Mapping[str, Any]) -> VariantRow:
@@ -92,28 +92,28 @@ def update(rt: Runtime, caller: Caller, name: str, variant: str, body: Mapping[s
     """
     now = rt.clock()
     with rt.db.write():
-        file = files.owned(rt, caller, name)
-        row = _one(rt, file, variant)
+        file = files.get_owned(rt, caller, name)
+        row = _get_variant(rt, file, variant)
         wish = rules.parse_update(body)
-        _require_fit(wish, file)
+        _require_variant_fits(wish, file)
         rules.require_label_writable(wish, redacted=row.redacted_at is not None)
         label = row.label if wish.label is None else wish.label or None
-        overrides = row.overrides if wish.overrides is None else _stored(wish.overrides)
+        overrides = row.overrides if wish.overrides is None else _encode_overrides(wish.overrides)
         revoked_at = row.revoked_at
         if wish.revoked is not None:
             revoked_at = (revoked_at or now) if wish.revoked else None
         rt.db.execute(_SAVE, (label, overrides, revoked_at, row.id))
         if wish.revoked:
-            purge.withdraw(rt, "variant_id", row.id)
+            purge.revoke_grants(rt, "variant_id", row.id)
     if wish.overrides is not None:
-        trials.variant(rt, row.uuid)
-    return _one(rt, file, row.uuid)
+        trials.try_variant(rt, row.uuid)
+    return _get_variant(rt, file, row.uuid)
 
 
 def delete(rt: Runtime, caller: Caller, name: str, variant: str) -> None:
     """Delete the variant ``variant`` (its UUID); its sessions and events stay, unattributed. Raises ``not_found``."""
     with rt.db.write():
-        row = _one(rt, files.owned(rt, caller, name), variant)
+        row = _get_variant(rt, files.get_owned(rt, caller, name), variant)
     purge.unattribute(rt, row.id)
     with rt.db.write():
         purge.unattribute(rt, row.id)  # what came in since
@@ -128,7 +128,7 @@ def redact(rt: Runtime, caller: Caller, name: str, variant: str) -> None:
     """
     now = rt.clock()
     with rt.db.write():
-        row = _one(rt, files.owned(rt, caller, name), variant)
+        row = _get_variant(rt, files.get_owned(rt, caller, name), variant)
         if row.redacted_at is None:
             for statement in _ERASE_LABEL:
                 rt.db.execute(statement, (row.id,))
@@ -136,7 +136,7 @@ def redact(rt: Runtime, caller: Caller, name: str, variant: str) -> None:
     rt.db.scrub()
 
 
-def _one(rt: Runtime, file: FileRow, variant: str) -> VariantRow:
+def _get_variant(rt: Runtime, file: FileRow, variant: str) -> VariantRow:
     """The variant of ``file`` with that UUID, in either case. Its short id is not accepted."""
     found = rt.db.row(_ONE, (file.id, variant.lower())) if is_uuid(variant) else None
     if found is None:
@@ -144,10 +144,10 @@ def _one(rt: Runtime, file: FileRow, variant: str) -> VariantRow:
     return VariantRow._make(found)
 
 
-def _require_fit(wish: VariantInput, file: FileRow) -> None:
+def _require_variant_fits(wish: VariantInput, file: FileRow) -> None:
     watermark = bool(json.loads(file.settings).get("watermark"))
     rules.require_variant_fits(wish, total_pages=file.total_pages, size=file.size, watermark=watermark)
 
 
-def _stored(overrides: dict[str, Any]) -> str:
+def _encode_overrides(overrides: dict[str, Any]) -> str:
     return json.dumps(overrides, separators=(",", ":"))

@@ -28,18 +28,18 @@ def prepare(rt: Runtime) -> None:
     instance_secret(rt, _SECRET)
 
 
-def for_readers(rt: Runtime, link: Link, viewer_token: str | None) -> Watermark | None:
+def find_viewer_watermark(rt: Runtime, link: Link, viewer_token: str | None) -> Watermark | None:
     """The watermark over the pages of ``link`` as they are shown to whoever's browser holds ``viewer_token``; None
     where there is none."""
-    return _watermark(rt, link, viewer_token, None)
+    return _build_watermark(rt, link, viewer_token, None)
 
 
-def for_copy(rt: Runtime, link: Link, viewer_token: str | None) -> Watermark | None:
+def find_download_watermark(rt: Runtime, link: Link, viewer_token: str | None) -> Watermark | None:
     """The watermark over the pages of a download that is made now: with its day."""
-    return _watermark(rt, link, viewer_token, rt.clock())
+    return _build_watermark(rt, link, viewer_token, rt.clock())
 
 
-def _watermark(rt: Runtime, link: Link, viewer_token: str | None, now: int | None) -> Watermark | None:
+def _build_watermark(rt: Runtime, link: Link, viewer_token: str | None, now: int | None) -> Watermark | None:
     settings: dict[str, Any] = json.loads(link.file.settings)
     if not settings.get("watermark"):
         return None  # most documents, and every page image asks
@@ -47,13 +47,13 @@ def _watermark(rt: Runtime, link: Link, viewer_token: str | None, now: int | Non
     if not rules.has_watermark(plan):
         return None
     style = viewer_settings.effective_settings(settings.get("viewerSettings", {}), plan)["watermarkStyle"]
-    reader = _reader(rt, link, viewer_token)
+    reader = _find_reader_email(rt, link, viewer_token)
     host = urlsplit(rt.config.base_url).hostname or ""
-    said = rules.watermark_text(host, _code(rt, link), reader, now)
+    said = rules.watermark_text(host, _compute_code(rt, link), reader, now)
     return Watermark(WatermarkText(said, style["opacity"], style["density"]), reader is not None)
 
 
-def _reader(rt: Runtime, link: Link, viewer_token: str | None) -> str | None:
+def _find_reader_email(rt: Runtime, link: Link, viewer_token: str | None) -> str | None:
     """The address that the reader gave, or else the one that their personal link was sent to."""
     viewer = viewers.find(rt, link, viewer_token)
     if viewer is not None and viewer.email is not None:
@@ -61,6 +61,6 @@ def _reader(rt: Runtime, link: Link, viewer_token: str | None) -> str | None:
     return link.invite and link.invite.email
 
 
-def _code(rt: Runtime, link: Link) -> str:
+def _compute_code(rt: Runtime, link: Link) -> str:
     uuid = (link.variant or link.invite or link.file).uuid
     return hmac.digest(instance_secret(rt, _SECRET), uuid.encode(), "sha256")[:4].hex().upper()

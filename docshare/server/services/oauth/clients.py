@@ -18,7 +18,7 @@ _ALL = f"SELECT {_COLUMNS} FROM oauth_clients ORDER BY id"  # noqa: S608 - colum
 _ADD = "INSERT INTO oauth_clients (client_id, name, redirect_uris, secret_digest, created_at) VALUES (?, ?, ?, ?, ?)"
 
 
-class Client(NamedTuple):
+class RegisteredClient(NamedTuple):
     """A registered app. ``redirect_uris`` JSON as stored; ``secret_digest`` None for a public one."""
 
     id: int
@@ -49,10 +49,10 @@ class Client(NamedTuple):
         return bool(known) and hmac.compare_digest(digest(secret).encode(), known.encode())
 
 
-def find(rt: Runtime, client_id: str) -> Client | None:
+def find(rt: Runtime, client_id: str) -> RegisteredClient | None:
     """The client ``client_id``, or None."""
     found = rt.db.row(_ONE, (client_id,))
-    return Client._make(found) if found else None
+    return RegisteredClient._make(found) if found else None
 
 
 def create(rt: Runtime, name: str, redirect_uris: list[str], *, public: bool) -> dict[str, Any]:
@@ -65,23 +65,23 @@ def create(rt: Runtime, name: str, redirect_uris: list[str], *, public: bool) ->
     stored = None if secret is None else digest(secret)
     with rt.db.write():
         rt.db.execute(_ADD, (client_id, name, json.dumps(redirects), stored, rt.clock()))
-    return {**describe(_required(rt, client_id)), **drop_none({"clientSecret": secret})}
+    return {**describe(_get_client(rt, client_id)), **drop_none({"clientSecret": secret})}
 
 
 def list_clients(rt: Runtime) -> list[dict[str, Any]]:
     """All clients, oldest first."""
-    return [describe(Client._make(found)) for found in rt.db.rows(_ALL)]
+    return [describe(RegisteredClient._make(found)) for found in rt.db.rows(_ALL)]
 
 
 def remove(rt: Runtime, client_id: str) -> dict[str, Any]:
     """Remove a client with everything that was granted to it; returns what it was. Raises ``not_found``."""
     with rt.db.write():
-        client = _required(rt, client_id)
+        client = _get_client(rt, client_id)
         rt.db.execute("DELETE FROM oauth_clients WHERE id = ?", (client.id,))
     return describe(client)
 
 
-def describe(client: Client) -> dict[str, Any]:
+def describe(client: RegisteredClient) -> dict[str, Any]:
     """``{clientId, name, redirectUris, public, createdAt}``."""
     return {
         "clientId": client.client_id,
@@ -92,7 +92,7 @@ def describe(client: Client) -> dict[str, Any]:
     }
 
 
-def _required(rt: Runtime, client_id: str) -> Client:
+def _get_client(rt: Runtime, client_id: str) -> RegisteredClient:
     client = find(rt, client_id)
     if client is None:
         raise Problem("not_found", f"There is no client '{client_id}'.", hint="List them: docshare admin client list")

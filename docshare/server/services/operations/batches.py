@@ -5,7 +5,7 @@ from collections.abc import Callable
 from docshare.server.runtime import Runtime
 
 
-def in_batches(rt: Runtime, size: int, work: Callable[[], int]) -> int:
+def run_in_batches(rt: Runtime, size: int, work: Callable[[], int]) -> int:
     """Do ``work``, each time in a transaction of its own, until it has done less than ``size``; returns how much it did
     altogether."""
     done = 0

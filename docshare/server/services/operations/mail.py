@@ -18,14 +18,14 @@ from docshare.contract.plans import DAY
 from docshare.contract.problems import Problem
 from docshare.contract.wire import drop_none, format_instant
 from docshare.server.logs import LOGGER
-from docshare.server.outbound.mail import Undelivered
+from docshare.server.outbound.mail import MailNotDelivered
 from docshare.server.rules import mails as rules
 from docshare.server.runtime import Runtime
 from docshare.server.services.operations import unsubscribe
 
-KEPT_MS = 30 * DAY
-_BATCH = 20
-_LISTED = 500
+RETENTION_MS = 30 * DAY
+_BATCH_MAILS = 20
+_MAX_LISTED = 500
 _HEADERS = HeaderRegistry()
 # Links stay whole: the encoding that breaks long lines would tear them for whoever reads the source.
 _POLICY = policy.default.clone(max_line_length=200, header_factory=_HEADERS)
@@ -63,23 +63,23 @@ class MailRow(NamedTuple):
 
 _COLUMNS = ", ".join(MailRow._fields)
 _SELECT = f"SELECT {_COLUMNS} FROM mails"  # noqa: S608 - columns from the row
-_KEPT = "(created_at > ? OR next_at IS NOT NULL)"  # the job that deletes the others comes once an hour
+_IS_RETAINED = "(created_at > ? OR next_at IS NOT NULL)"  # the job that deletes the others comes once an hour
 _ADD = (
     "INSERT INTO mails "
     "(uuid, file_id, recipient, subject, body, created_at, next_at, gathers_until, account_id, notice) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
-_GATHERING = "SELECT id, created_at FROM mails WHERE file_id = ? AND recipient = ? AND gathers_until > ?"
+_SELECT_GATHERING = "SELECT id, created_at FROM mails WHERE file_id = ? AND recipient = ? AND gathers_until > ?"
 _REWRITE = "UPDATE mails SET subject = ?, body = ? WHERE id = ?"
 # What is about a file in the trash waits there with it: a restore lets it go on, a purge destroys it.
-_GOES_ON = "NOT EXISTS (SELECT 1 FROM files f WHERE f.id = mails.file_id AND f.trashed_at IS NOT NULL)"
-_DUE = f"{_SELECT} WHERE next_at <= ? AND {_GOES_ON} ORDER BY next_at LIMIT ?"
+_FILE_NOT_TRASHED = "NOT EXISTS (SELECT 1 FROM files f WHERE f.id = mails.file_id AND f.trashed_at IS NOT NULL)"
+_DUE = f"{_SELECT} WHERE next_at <= ? AND {_FILE_NOT_TRASHED} ORDER BY next_at LIMIT ?"
 _CLAIM = (
     "UPDATE mails SET attempts = attempts + 1, next_at = ? "  # noqa: S608 - words from above
-    f"WHERE id = ? AND attempts = ? AND next_at IS NOT NULL AND {_GOES_ON}"
+    f"WHERE id = ? AND attempts = ? AND next_at IS NOT NULL AND {_FILE_NOT_TRASHED}"
 )
-_SENT = "UPDATE mails SET sent_at = ?, next_at = NULL, error = NULL WHERE id = ?"
-_FAILED = "UPDATE mails SET next_at = ?, failed_at = ?, error = ? WHERE id = ?"
+_MARK_SENT = "UPDATE mails SET sent_at = ?, next_at = NULL, error = NULL WHERE id = ?"
+_MARK_FAILED = "UPDATE mails SET next_at = ?, failed_at = ?, error = ? WHERE id = ?"
 
 
 def enqueue(
@@ -108,10 +108,10 @@ def enqueue(
     rt.db.execute(_ADD, (*row, *(notice or (None, None))))
 
 
-def gathering(rt: Runtime, recipient: str, file_id: int) -> tuple[int, int] | None:
+def find_gathering(rt: Runtime, recipient: str, file_id: int) -> tuple[int, int] | None:
     """The id of the mail about the file ``file_id`` that still waits for more to tell, and when it was begun (ms), or
     None."""
-    found = rt.db.row(_GATHERING, (file_id, recipient, rt.clock()))
+    found = rt.db.row(_SELECT_GATHERING, (file_id, recipient, rt.clock()))
     return found and (found[0], found[1])
 
 
@@ -125,77 +125,81 @@ def send_due(rt: Runtime) -> int:
     if not rt.mailer.configured:
         return 0
     sent = 0
-    for found in rt.db.rows(_DUE, (rt.clock(), _BATCH)):
-        sent += _send(rt, MailRow._make(found))
+    for found in rt.db.rows(_DUE, (rt.clock(), _BATCH_MAILS)):
+        sent += _attempt_delivery(rt, MailRow._make(found))
     return sent
 
 
-def send_trial(rt: Runtime, recipient: str) -> None:
+def send_test(rt: Runtime, recipient: str) -> None:
     """Hand a short mail to the mail server now, past the outbox. Raises ``Undelivered``."""
     body = f"This is a test mail of the docshare server at {rt.config.base_url}\n"
     row = MailRow(0, rt.uuid(), recipient, "Test mail of docshare", body, rt.clock(), 0, *[None] * 6)
-    rt.mailer.send(_written(rt, row))
+    rt.mailer.send(_compose(rt, row))
 
 
-def forget_old(rt: Runtime) -> int:
+def delete_expired(rt: Runtime) -> int:
     """Remove mails that were written 30 days ago; returns how many."""
     with rt.db.write():
-        return rt.db.execute("DELETE FROM mails WHERE created_at <= ? AND next_at IS NULL", (_since(rt),))
+        return rt.db.execute("DELETE FROM mails WHERE created_at <= ? AND next_at IS NULL", (_retention_start(rt),))
 
 
 def list_outbox(rt: Runtime) -> list[dict[str, Any]]:
     """The newest 500 mails, newest first, without their texts."""
-    found = rt.db.rows(f"{_SELECT} WHERE {_KEPT} ORDER BY id DESC LIMIT {_LISTED}", (_since(rt),))
-    return [_described(MailRow._make(row)) for row in found]
+    found = rt.db.rows(f"{_SELECT} WHERE {_IS_RETAINED} ORDER BY id DESC LIMIT {_MAX_LISTED}", (_retention_start(rt),))
+    return [_describe(MailRow._make(row)) for row in found]
 
 
 def show(rt: Runtime, uuid: str) -> dict[str, Any]:
     """The mail ``uuid`` with its whole ``message`` as it is sent. Raises ``not_found``."""
-    found = rt.db.row(f"{_SELECT} WHERE {_KEPT} AND uuid = ?", (_since(rt), uuid.lower())) if is_uuid(uuid) else None
+    found = (
+        rt.db.row(f"{_SELECT} WHERE {_IS_RETAINED} AND uuid = ?", (_retention_start(rt), uuid.lower()))
+        if is_uuid(uuid)
+        else None
+    )
     if found is None:
         detail = f"There is no mail '{uuid}' in the outbox."
         raise Problem("not_found", detail, hint="List them: docshare admin outbox list")
     row = MailRow._make(found)
-    return {**_described(row), "message": _message(rt, row).as_string()}
+    return {**_describe(row), "message": _build_message(rt, row).as_string()}
 
 
-def _since(rt: Runtime) -> int:
+def _retention_start(rt: Runtime) -> int:
     """The moment (ms) up to which mails are forgotten that need no attempt any more."""
-    return rt.clock() - KEPT_MS
+    return rt.clock() - RETENTION_MS
 
 
-def _send(rt: Runtime, row: MailRow) -> bool:
+def _attempt_delivery(rt: Runtime, row: MailRow) -> bool:
     """One attempt. It is booked before the mail server is asked, so that a crash in between sends at most twice."""
     now = rt.clock()
     with rt.db.write():
         if rt.db.execute(_CLAIM, (rules.next_attempt_at(row.attempts + 1, now), row.id, row.attempts)) == 0:
             return False
     try:
-        rt.mailer.send(_written(rt, row))
-    except Undelivered as error:
-        _book_failure(rt, row, error)
+        rt.mailer.send(_compose(rt, row))
+    except MailNotDelivered as error:
+        _record_failure(rt, row, error)
         return False
     with rt.db.write():
-        rt.db.execute(_SENT, (rt.clock(), row.id))
+        rt.db.execute(_MARK_SENT, (rt.clock(), row.id))
     return True
 
 
-def _book_failure(rt: Runtime, row: MailRow, error: Undelivered) -> None:
+def _record_failure(rt: Runtime, row: MailRow, error: MailNotDelivered) -> None:
     now = rt.clock()
     next_at = None if error.lasting else rules.next_attempt_at(row.attempts + 1, now)
     with rt.db.write():
-        rt.db.execute(_FAILED, (next_at, None if next_at else now, str(error), row.id))
+        rt.db.execute(_MARK_FAILED, (next_at, None if next_at else now, str(error), row.id))
     LOGGER.warning("mail not delivered", extra={"mail": row.uuid, "attempt": row.attempts + 1, "error": str(error)})
 
 
-def _written(rt: Runtime, row: MailRow) -> EmailMessage:
+def _compose(rt: Runtime, row: MailRow) -> EmailMessage:
     try:
-        return _message(rt, row)
+        return _build_message(rt, row)
     except ValueError as error:  # the library refuses to put it into a header, and will again
-        raise Undelivered(f"the mail cannot be written: {error}", lasting=True) from error
+        raise MailNotDelivered(f"the mail cannot be written: {error}", lasting=True) from error
 
 
-def _message(rt: Runtime, row: MailRow) -> EmailMessage:
+def _build_message(rt: Runtime, row: MailRow) -> EmailMessage:
     sender = rt.config.mail_from or f"docshare <docshare@{urlsplit(rt.config.base_url).hostname or 'localhost'}>"
     message = EmailMessage(_POLICY)
     message["From"] = sender
@@ -207,7 +211,7 @@ def _message(rt: Runtime, row: MailRow) -> EmailMessage:
     message["Auto-Submitted"] = "auto-generated"
     body = row.body
     if row.account_id is not None and row.notice is not None:
-        off = unsubscribe.link(rt, row.account_id, row.notice)
+        off = unsubscribe.build_link(rt, row.account_id, row.notice)
         message["List-Unsubscribe"] = f"<{off}>"
         message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
         body = f"{body.rstrip()}\n\nSwitch these mails off: {off}\n"
@@ -216,7 +220,7 @@ def _message(rt: Runtime, row: MailRow) -> EmailMessage:
     return message
 
 
-def _described(row: MailRow) -> dict[str, Any]:
+def _describe(row: MailRow) -> dict[str, Any]:
     return drop_none(
         {
             "uuid": row.uuid,

@@ -7,18 +7,18 @@ from contextlib import contextmanager
 from docshare.contract.problems import Problem
 from docshare.server.outbound.places import FairSlots
 
-FULL = "full"
+FULL_REASON = "full"
 _RETRY_AFTER_S = 10
 
 
 @contextmanager
-def taken(seats: threading.BoundedSemaphore, refusal: str, *, wait_s: float = 0.0) -> Iterator[None]:
+def hold_slot(seats: threading.BoundedSemaphore, refusal: str, *, wait_s: float = 0.0) -> Iterator[None]:
     """One of ``seats`` for the length of the block.
 
     Parameters: ``refusal`` one sentence for whoever gets none within ``wait_s`` seconds. Raises ``unavailable``.
     """
     if not seats.acquire(timeout=wait_s):
-        raise _full(refusal)
+        raise _no_free_slot(refusal)
     try:
         yield
     finally:
@@ -26,7 +26,7 @@ def taken(seats: threading.BoundedSemaphore, refusal: str, *, wait_s: float = 0.
 
 
 @contextmanager
-def shared(places: FairSlots, who: Hashable, refusal: str, *, wait_s: float) -> Iterator[None]:
+def hold_shared_slot(places: FairSlots, who: Hashable, refusal: str, *, wait_s: float) -> Iterator[None]:
     """Hold one of ``places``, which are shared fairly, for the length of the block.
 
     Parameters: ``who`` among whom they are shared; ``refusal`` one sentence for those who get none within ``wait_s``
@@ -34,14 +34,14 @@ def shared(places: FairSlots, who: Hashable, refusal: str, *, wait_s: float) -> 
     """
     with places.taken(who, wait_s) as held:
         if not held:
-            raise _full(refusal)
+            raise _no_free_slot(refusal)
         yield
 
 
 def is_full(problem: Problem) -> bool:
     """Return whether ``problem`` is the refusal for want of a place: nothing was begun."""
-    return problem.extra.get("reason") == FULL
+    return problem.extra.get("reason") == FULL_REASON
 
 
-def _full(refusal: str) -> Problem:
-    return Problem("unavailable", refusal, headers={"Retry-After": str(_RETRY_AFTER_S)}, extra={"reason": FULL})
+def _no_free_slot(refusal: str) -> Problem:
+    return Problem("unavailable", refusal, headers={"Retry-After": str(_RETRY_AFTER_S)}, extra={"reason": FULL_REASON})

@@ -16,7 +16,7 @@ from docshare.server.office.convert import MISSING_HINT
 from docshare.server.outbound.exchange import OutboundRequest
 from docshare.server.outbound.failures import OutboundError, OutboundRedirect
 from docshare.server.outbound.jwts import KeysUnreachable
-from docshare.server.outbound.mail import Undelivered
+from docshare.server.outbound.mail import MailNotDelivered
 from docshare.server.pdf.child import BrokenWorkerError, WorkerTimeoutError
 from docshare.server.pdf.probe import UnconfinedError
 from docshare.server.pdf.worker.confine import LAYERS
@@ -24,11 +24,11 @@ from docshare.server.runtime import Runtime
 from docshare.server.services.operations import mail
 from docshare.server.services.webhooks import destination as webhook_egress
 
-_PATIENCE_S = 6.0
+_TIMEOUT_S = 6.0
 _KNOWN_ADDRESS = "8.8.8.8"  # every country database knows it; it is looked up in a file, never called
 
 
-def mail_server(rt: Runtime, wish: Mapping[str, str]) -> DiagnosticFinding:
+def check_mail_server(rt: Runtime, wish: Mapping[str, str]) -> DiagnosticFinding:
     """Sign in to the mail server and leave; with ``mail`` in ``wish`` hand it a test mail."""
     recipient = wish.get("mail")
     if not rt.mailer.configured:
@@ -36,17 +36,17 @@ def mail_server(rt: Runtime, wish: Mapping[str, str]) -> DiagnosticFinding:
         return error_finding(reason, "Set DOCSHARE_SMTP_URL.") if recipient else skipped_finding(reason)
     try:
         if recipient:
-            mail.send_trial(rt, recipient)
+            mail.send_test(rt, recipient)
         else:
-            rt.mailer.try_out(_PATIENCE_S)
-    except Undelivered as error:
+            rt.mailer.try_out(_TIMEOUT_S)
+    except MailNotDelivered as error:
         return error_finding(str(error), "Correct DOCSHARE_SMTP_URL (host, port, user, password, smtp or smtps).")
     return passed_finding(
         f"the mail server took a mail to {recipient}" if recipient else "the mail server lets this server in"
     )
 
 
-def converter(rt: Runtime, wish: Mapping[str, str]) -> DiagnosticFinding:  # noqa: ARG001 - as every check
+def check_converter(rt: Runtime, wish: Mapping[str, str]) -> DiagnosticFinding:  # noqa: ARG001 - as every check
     """Start LibreOffice as a conversion would."""
     if not rt.converter.available:
         return warning_finding("LibreOffice is not installed: Word and PowerPoint files are refused", MISSING_HINT)
@@ -57,7 +57,7 @@ def converter(rt: Runtime, wish: Mapping[str, str]) -> DiagnosticFinding:  # noq
     return passed_finding("LibreOffice starts; it sees neither network nor files of this machine")
 
 
-def confinement(rt: Runtime, wish: Mapping[str, str]) -> DiagnosticFinding:  # noqa: ARG001 - as every check
+def check_confinement(rt: Runtime, wish: Mapping[str, str]) -> DiagnosticFinding:  # noqa: ARG001 - as every check
     """Find out which layers hold for the processes that open documents of strangers."""
     try:
         layers = rt.confinement.measure()
@@ -87,14 +87,14 @@ def require_confinement(rt: Runtime) -> None:
         raise UnconfinedError(detail, "Leave LibreOffice out, or see: docshare help documents") from problem
 
 
-def egress(rt: Runtime, wish: Mapping[str, str]) -> DiagnosticFinding:
+def check_egress(rt: Runtime, wish: Mapping[str, str]) -> DiagnosticFinding:
     """Fetch the address ``egress`` in ``wish`` under the rules of webhooks."""
     url = wish.get("egress")
     if not url:
         return skipped_finding("not tried; --egress URL calls one address as a webhook would")
     try:
-        target, permit = webhook_egress.target_of(rt, url)
-        with rt.outbound.exchange(OutboundRequest(target), permit, deadline_s=_PATIENCE_S) as answer:
+        target, permit = webhook_egress.vet_target(rt, url)
+        with rt.outbound.exchange(OutboundRequest(target), permit, deadline_s=_TIMEOUT_S) as answer:
             return passed_finding(f"{target.bare_host} answered with status {answer.status}")
     except Problem as problem:
         return error_finding(problem.detail, problem.hint)
@@ -105,7 +105,7 @@ def egress(rt: Runtime, wish: Mapping[str, str]) -> DiagnosticFinding:
         return error_finding(f"{target.bare_host} {error}", f"{fix}DOCSHARE_CA_BUNDLE.")
 
 
-def design_keys(rt: Runtime, wish: Mapping[str, str]) -> DiagnosticFinding:  # noqa: ARG001 - as every check
+def check_design_keys(rt: Runtime, wish: Mapping[str, str]) -> DiagnosticFinding:  # noqa: ARG001 - as every check
     """Fetch the keys that tokens of the design tool are checked with."""
     urls = dict.fromkeys(filter(None, (rt.config.design_user_jwks_url, rt.config.design_token_jwks_url)))
     if not urls:
@@ -117,7 +117,7 @@ def design_keys(rt: Runtime, wish: Mapping[str, str]) -> DiagnosticFinding:  # n
     return passed_finding(f"the design tool publishes {sum(counts)} usable keys")
 
 
-def countries(rt: Runtime, wish: Mapping[str, str]) -> DiagnosticFinding:  # noqa: ARG001 - as every check
+def check_countries(rt: Runtime, wish: Mapping[str, str]) -> DiagnosticFinding:  # noqa: ARG001 - as every check
     """Look an address up in the operator's database."""
     if rt.config.geoip is None:
         return skipped_finding("no country database is configured")
@@ -129,7 +129,7 @@ def countries(rt: Runtime, wish: Mapping[str, str]) -> DiagnosticFinding:  # noq
     return passed_finding(f"{rt.config.geoip} knows countries")
 
 
-def proxies(rt: Runtime, wish: Mapping[str, str]) -> DiagnosticFinding:  # noqa: ARG001 - as every check
+def check_proxies(rt: Runtime, wish: Mapping[str, str]) -> DiagnosticFinding:  # noqa: ARG001 - as every check
     """Judge what is trusted, as far as that can be seen without a request."""
     trusted = rt.config.trusted_proxies
     words = ", ".join(map(str, trusted))

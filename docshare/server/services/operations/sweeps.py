@@ -4,7 +4,7 @@ from docshare.contract.limits import UNCLAIMED_RETENTION_MS
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import burn, purge, tokens
 from docshare.server.services.webhooks import dispatch
-from docshare.server.store.blobs import Swept
+from docshare.server.store.blobs import SweepResult
 
 _KEPT_BLOBS = "SELECT blob FROM files WHERE destroyed_at IS NULL UNION ALL SELECT blob FROM assets"
 _KEPT_VERSIONS = "SELECT uuid, content_version FROM files WHERE destroyed_at IS NULL"
@@ -14,15 +14,15 @@ UPDATE files SET trashed_at = ?1, purge_at = ?1 WHERE owner_id IS NULL AND delet
 """
 
 
-def at_start(rt: Runtime) -> Swept:
+def clean_at_start(rt: Runtime) -> SweepResult:
     """Before the server answers: remove partial uploads, bytes and derived pages without a row, finish deletions that a
     crash cut short, and let go of deliveries that it kept from being booked."""
     swept = rt.blobs.sweep(frozenset(blob for (blob,) in rt.db.stream(_KEPT_BLOBS)))
-    dispatch.release(rt)
+    dispatch.release_claims(rt)
     purge_due(rt)
     rt.pages.forget_others(dict(rt.db.stream(_KEPT_VERSIONS)))
     for (file_id,) in rt.db.rows("SELECT id FROM files WHERE trashed_at IS NOT NULL"):
-        purge.hide(rt, file_id)
+        purge.hide_rows(rt, file_id)
     return swept
 
 
@@ -46,7 +46,7 @@ def expire_unclaimed(rt: Runtime) -> int:
     return purge.purge(rt, *(file_id for (file_id,) in due))
 
 
-def forget_sign_ins(rt: Runtime) -> int:
+def delete_expired_sign_ins(rt: Runtime) -> int:
     """Remove sign-in links and signed-in sessions that are past their end; returns how many."""
     now = rt.clock()
     with rt.db.write():
@@ -55,12 +55,12 @@ def forget_sign_ins(rt: Runtime) -> int:
         )
 
 
-def run(rt: Runtime) -> dict[str, int]:
+def run_all(rt: Runtime) -> dict[str, int]:
     """Everything that is due now: files whose bytes were ``burned``, that were ``purged`` from the trash or had
     ``expired`` unclaimed, and leftovers of sign-ins and tokens that were ``removed``."""
     return {
-        "burned": burn.burn_due(rt),
+        "burned": burn.destroy_due(rt),
         "purged": purge_due(rt),
         "expired": expire_unclaimed(rt),
-        "removed": forget_sign_ins(rt) + tokens.forget_lost(rt),
+        "removed": delete_expired_sign_ins(rt) + tokens.delete_orphaned(rt),
     }

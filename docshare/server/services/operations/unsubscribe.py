@@ -23,11 +23,11 @@ NOTICES = {
 
 _SECRET = "notice-link-1"  # noqa: S105 - a name
 _TOKEN = re.compile(r"([a-z]+)\.([0-9a-f-]{36})\.([0-9a-f]{40})", re.ASCII)
-_MUTED = "SELECT 1 FROM muted_notices WHERE account_id = ? AND notice = ?"
+_IS_MUTED = "SELECT 1 FROM muted_notices WHERE account_id = ? AND notice = ?"
 _ALL_MUTED = "SELECT notice FROM muted_notices WHERE account_id = ? ORDER BY notice"
 _MUTE = "INSERT OR IGNORE INTO muted_notices (account_id, notice, muted_at) VALUES (?, ?, ?)"
 _UNMUTE = "DELETE FROM muted_notices WHERE account_id = ? AND notice = ?"
-_DROP = "DELETE FROM mails WHERE account_id = ? AND notice = ? AND next_at IS NOT NULL"
+_DELETE_QUEUED = "DELETE FROM mails WHERE account_id = ? AND notice = ? AND next_at IS NOT NULL"
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ def prepare(rt: Runtime) -> None:
     instance_secret(rt, _SECRET)
 
 
-def link(rt: Runtime, account_id: int, kind: str) -> str:
+def build_link(rt: Runtime, account_id: int, kind: str) -> str:
     """Return the address that switches notices of ``kind`` to the account off."""
     ((uuid,),) = rt.db.rows("SELECT uuid FROM accounts WHERE id = ?", (account_id,))
-    return f"{rt.config.base_url}/notices/{kind}.{uuid}.{_seal(rt, kind, uuid)}"
+    return f"{rt.config.base_url}/notices/{kind}.{uuid}.{_compute_signature(rt, kind, uuid)}"
 
 
 def find(rt: Runtime, token: str) -> Notice | None:
@@ -61,7 +61,7 @@ def find(rt: Runtime, token: str) -> Notice | None:
     if found is None or found[1] not in NOTICES or not is_uuid(found[2]):
         return None
     kind, uuid, seal = found.groups()
-    if not hmac.compare_digest(seal, _seal(rt, kind, uuid)):
+    if not hmac.compare_digest(seal, _compute_signature(rt, kind, uuid)):
         return None
     account = rt.db.row("SELECT id FROM accounts WHERE uuid = ?", (uuid,))
     return Notice(account[0], kind, is_muted(rt, account[0], kind)) if account else None
@@ -69,10 +69,10 @@ def find(rt: Runtime, token: str) -> Notice | None:
 
 def is_muted(rt: Runtime, account_id: int, kind: str) -> bool:
     """Return whether notices of ``kind`` to the account are switched off."""
-    return rt.db.row(_MUTED, (account_id, kind)) is not None
+    return rt.db.row(_IS_MUTED, (account_id, kind)) is not None
 
 
-def muted(rt: Runtime, account_id: int) -> list[str]:
+def list_muted(rt: Runtime, account_id: int) -> list[str]:
     """Return the kinds of notices that the account has switched off."""
     return [kind for (kind,) in rt.db.rows(_ALL_MUTED, (account_id,))]
 
@@ -81,7 +81,7 @@ def mute(rt: Runtime, notice: Notice) -> None:
     """Switch ``notice`` off, also what waits to be sent. Doing it again changes nothing."""
     with rt.db.write():
         rt.db.execute(_MUTE, (notice.account_id, notice.kind, rt.clock()))
-        rt.db.execute(_DROP, (notice.account_id, notice.kind))
+        rt.db.execute(_DELETE_QUEUED, (notice.account_id, notice.kind))
 
 
 def unmute(rt: Runtime, notice: Notice) -> None:
@@ -90,5 +90,5 @@ def unmute(rt: Runtime, notice: Notice) -> None:
         rt.db.execute(_UNMUTE, (notice.account_id, notice.kind))
 
 
-def _seal(rt: Runtime, kind: str, uuid: str) -> str:
+def _compute_signature(rt: Runtime, kind: str, uuid: str) -> str:
     return hmac.digest(instance_secret(rt, _SECRET), f"{kind} {uuid}".encode(), hashlib.sha256)[:20].hex()

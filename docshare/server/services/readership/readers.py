@@ -14,31 +14,31 @@ from docshare.server.rules.page_window import PageWindow
 from docshare.server.runtime import Runtime
 from docshare.server.services.events import activity
 from docshare.server.services.files import page_range
-from docshare.server.services.files.page_range import Sight
+from docshare.server.services.files.page_range import ReaderView
 from docshare.server.services.links.links import Link, owner_plan
 from docshare.server.services.readership import viewers
-from docshare.server.services.readership.viewers import Known, Viewer
+from docshare.server.services.readership.viewers import KnownViewer, ViewerRow
 
 # Who said it, for the owner: ``viewers.identity`` in SQL, for rows that have a ``viewer_id``.
 IDENTITY = "COALESCE(i.email, v.pseudonym)"
 # Of a kept anchor: whether the document has its page now.
-ON_A_PAGE = "r.page <= (SELECT total_pages FROM files WHERE id = r.file_id)"
-OF_VIEWER = "LEFT JOIN viewers v ON v.id = r.viewer_id LEFT JOIN invites i ON i.id = v.invite_id"
+ON_EXISTING_PAGE = "r.page <= (SELECT total_pages FROM files WHERE id = r.file_id)"
+JOIN_VIEWER = "LEFT JOIN viewers v ON v.id = r.viewer_id LEFT JOIN invites i ON i.id = v.invite_id"
 
-_STILL = "SELECT 1 FROM files WHERE id = ? AND content_version = ? AND trashed_at IS NULL"
-_STANDS = "SELECT 1 FROM variants WHERE id = ? AND revoked_at IS NULL"
+_IS_CURRENT_VERSION = "SELECT 1 FROM files WHERE id = ? AND content_version = ? AND trashed_at IS NULL"
+_IS_VARIANT_ACTIVE = "SELECT 1 FROM variants WHERE id = ? AND revoked_at IS NULL"
 _COUNT = "SELECT COUNT(*) FILTER (WHERE viewer_id = ?), COUNT(*) FROM {} WHERE file_id = ?"
-_TAKE_BACK = "DELETE FROM {} WHERE uuid = ? AND viewer_id = ?"
-_PROOFED = "UPDATE viewers SET proofed_at = ? WHERE id = ? AND proofed_at IS NULL"
+_DELETE_OWN = "DELETE FROM {} WHERE uuid = ? AND viewer_id = ?"
+_MARK_PROOFED = "UPDATE viewers SET proofed_at = ? WHERE id = ? AND proofed_at IS NULL"
 
 
 @dataclass(frozen=True)
-class Reader:
+class ReaderContext:
     """Who has come by ``link`` and sees what is in ``sight``; ``token`` of their browser, None before they left
     anything."""
 
     link: Link
-    sight: Sight
+    sight: ReaderView
     token: str | None
     is_owner: bool
 
@@ -48,43 +48,43 @@ class Reader:
         return self.sight.window
 
 
-def before(rt: Runtime, link: Link, cookie: str | None, token: str | None) -> Reader:
+def resolve_reader(rt: Runtime, link: Link, cookie: str | None, token: str | None) -> ReaderContext:
     """The reader of ``link`` who holds the session cookie ``cookie`` and the viewer token ``token``, if any."""
-    sight = page_range.sight(rt, link, cookie, token)
-    return Reader(link, sight, token, page_range.is_owner(rt, link, cookie))
+    sight = page_range.resolve_view(rt, link, cookie, token)
+    return ReaderContext(link, sight, token, page_range.is_owner(rt, link, cookie))
 
 
-def offered(rt: Runtime, link: Link) -> FeedbackChannels:
+def find_open_channels(rt: Runtime, link: Link) -> FeedbackChannels:
     """What the readers of ``link`` can leave now."""
     return rules.find_open_channels(json.loads(link.file.settings), owner_plan(rt, link))
 
 
-def require_reader(reader: Reader) -> None:
+def require_not_owner(reader: ReaderContext) -> None:
     """Raise ``forbidden`` for the owner."""
     if reader.is_owner:
         raise Problem("forbidden", "You are signed in as the owner of this document; its readers can write here.")
 
 
-def known(rt: Runtime, reader: Reader) -> Viewer:
+def require_viewer(rt: Runtime, reader: ReaderContext) -> ViewerRow:
     """The viewer that ``reader`` became by what they left. Raises ``forbidden`` for the owner, and for a browser that
     has not kept who they are: it must not hear that what it cannot name is gone."""
-    require_reader(reader)
+    require_not_owner(reader)
     viewer = viewers.find(rt, reader.link, reader.token)
     if viewer is None:
         raise Problem("forbidden", "Your browser has not kept that this is yours, so it cannot be taken back here.")
     return viewer
 
 
-def require(rt: Runtime, reader: Reader, feature: str) -> FeedbackChannels:
+def require_channel(rt: Runtime, reader: ReaderContext, feature: str) -> FeedbackChannels:
     """What ``reader`` can leave, when the ``feature`` (a field of ``Offer``) is part of it. Raises ``forbidden``."""
-    require_reader(reader)
-    offer = offered(rt, reader.link)
+    require_not_owner(reader)
+    offer = find_open_channels(rt, reader.link)
     if not getattr(offer, feature):
         raise Problem("forbidden", "The owner of this document does not ask for this.")
     return offer
 
 
-def document_page(reader: Reader, page: int) -> int:
+def to_document_page(reader: ReaderContext, page: int) -> int:
     """The document's number of the ``page`` that ``reader`` means. Raises ``not_found`` for one they do not see."""
     try:
         return reader.window.of_document(page)
@@ -92,59 +92,59 @@ def document_page(reader: Reader, page: int) -> int:
         raise Problem("not_found", "There is no such page.") from None
 
 
-def require_version(reader: Reader, seen: str) -> None:
+def require_version(reader: ReaderContext, seen: str) -> None:
     """Raise ``conflict`` when ``seen``, the version that stands in the addresses of the pages the reader has before
     them (``Sight.mark``), is of another document or of other pages than the ones behind the link now: what they mean
     lies elsewhere."""
     # What stands over the pages may differ: a personal watermark changes with what its reader leaves.
     if not reader.sight.has(seen):
-        raise _changed()
+        raise _document_changed()
 
 
-def enter(rt: Runtime, reader: Reader) -> Known:
+def ensure_viewer(rt: Runtime, reader: ReaderContext) -> KnownViewer:
     """The viewer that ``reader`` is, or becomes by what they leave now, in the caller's transaction.
 
     Raises ``not_found`` when the link was revoked or deleted meanwhile, ``conflict`` when the document they had before
     them is not the one behind it any more.
     """
     link = reader.link
-    if link.variant is not None and rt.db.row(_STANDS, (link.variant.id,)) is None:
+    if link.variant is not None and rt.db.row(_IS_VARIANT_ACTIVE, (link.variant.id,)) is None:
         raise Problem("not_found", "There is no such link.")
-    if rt.db.row(_STILL, (link.file.id, link.file.content_version)) is None:
-        raise _changed()
-    return viewers.know(rt, link, reader.token)
+    if rt.db.row(_IS_CURRENT_VERSION, (link.file.id, link.file.content_version)) is None:
+        raise _document_changed()
+    return viewers.find_or_create(rt, link, reader.token)
 
 
-def require_room(rt: Runtime, reader: Reader, viewer: Viewer, table: str) -> None:
+def require_feedback_quota(rt: Runtime, reader: ReaderContext, viewer: ViewerRow, table: str) -> None:
     """Raise ``conflict`` when ``table`` (a key of ``rules.BOUNDS``) takes no more rows of ``viewer``, or of anybody."""
     ((own, of_file),) = rt.db.rows(_COUNT.format(table), (viewer.id, reader.link.file.id))
     rules.require_feedback_quota(table, own, of_file)
 
 
-def take_back(rt: Runtime, reader: Reader, table: str, uuid: str) -> None:
+def delete_own(rt: Runtime, reader: ReaderContext, table: str, uuid: str) -> None:
     """Delete the row ``uuid`` of ``table`` that ``reader`` left. Raises as ``known``, ``not_found``.
 
     Also when the feature is off by now: what one said can be taken back.
     """
-    viewer = known(rt, reader)
+    viewer = require_viewer(rt, reader)
     if is_uuid(uuid):
         with rt.db.write():
-            if rt.db.execute(_TAKE_BACK.format(table), (uuid.lower(), viewer.id)):
+            if rt.db.execute(_DELETE_OWN.format(table), (uuid.lower(), viewer.id)):
                 return
     raise Problem("not_found", "You have left no such thing here.")
 
 
-def proofed(rt: Runtime, reader: Reader, viewer: Viewer, kind: str, page: int, now: int) -> None:
+def record_proofing(rt: Runtime, reader: ReaderContext, viewer: ViewerRow, kind: str, page: int, now: int) -> None:
     """Tell, in the caller's transaction, that ``viewer`` has begun to proof: once, and without what they found.
 
     Parameters: ``kind`` ``mark`` or ``annotation``; ``page`` in the document's numbers; ``now`` in milliseconds.
     """
-    if rt.db.execute(_PROOFED, (now, viewer.id)) == 0:
+    if rt.db.execute(_MARK_PROOFED, (now, viewer.id)) == 0:
         return
     link = reader.link
     data = {"kind": kind, "pageNumber": page, "viewer": viewers.identity(viewer, link)}
     activity.record(rt, link.file.id, "proofing.updated", data, at=now, variant_id=link.variant and link.variant.id)
 
 
-def _changed() -> Problem:
+def _document_changed() -> Problem:
     return Problem("conflict", "The document has changed meanwhile; load the page again.")

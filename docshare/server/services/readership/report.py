@@ -22,7 +22,7 @@ from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.files import files
 from docshare.server.services.files.files import FileRow
 from docshare.server.services.readership import sessions as readership_sessions
-from docshare.server.services.readership.sessions import SessionRow
+from docshare.server.services.readership.sessions import SessionSummary
 
 Counts = dict[str, int]
 """Label -> number of sessions, most first."""
@@ -112,10 +112,10 @@ class Contact(NamedTuple):
 
 
 @dataclass(frozen=True)
-class People:
+class ReaderDetails:
     """What Pro adds; ``sessions``, ``variants`` and ``contacts`` newest first, ``hotspots`` by page."""
 
-    sessions: list[SessionRow]
+    sessions: list[SessionSummary]
     hotspots: list[HotspotTaps]
     cta_taps: int
     variants: list[VariantReaders]
@@ -131,7 +131,7 @@ class Report:
     shown: int | None
     summary: Summary
     breakdown: Breakdown | None
-    people: People | None
+    people: ReaderDetails | None
 
 
 class PageReaders(NamedTuple):
@@ -183,14 +183,14 @@ _CONTACTS = "SELECT fields, read_at FROM gate_rows WHERE file_id = ? ORDER BY id
 _PAGES = "SELECT page, time_ms, views, back_views FROM page_tallies WHERE file_id = ? AND page <= ?"
 
 
-def report(rt: Runtime, caller: Caller, name: str) -> Report:
+def build_report(rt: Runtime, caller: Caller, name: str) -> Report:
     """The report of the caller's file ``name`` (UUID or short id), as far as the caller's plan goes.
 
     Raises ``forbidden`` for another account's file, ``not_found``.
     """
     now = rt.clock()
     with rt.db.snapshot():
-        file = files.reported(rt, caller, name)
+        file = files.get_for_readership(rt, caller, name)
         totals = _Totals._make(rt.db.rows(_TOTALS, (now - ACTIVE_READER_MS, file.id))[0])
         page_range = json.loads(file.settings).get("pageRange")
         shown = resolve_window(file.total_pages, page_range)
@@ -198,19 +198,19 @@ def report(rt: Runtime, caller: Caller, name: str) -> Report:
             plan=caller.plan,
             file=file,
             shown=shown.size if page_range else None,
-            summary=_summary(file, totals, _median(rt, file.id, totals.sessions)),
-            breakdown=_breakdown(rt, file.id, shown, totals.sessions, now) if caller.plan >= Plan.BASIC else None,
-            people=_people(rt, file.id) if caller.plan >= Plan.PRO else None,
+            summary=_build_summary(file, totals, _compute_median(rt, file.id, totals.sessions)),
+            breakdown=_build_breakdown(rt, file.id, shown, totals.sessions, now) if caller.plan >= Plan.BASIC else None,
+            people=_load_reader_details(rt, file.id) if caller.plan >= Plan.PRO else None,
         )
 
 
-def pages(rt: Runtime, caller: Caller, name: str) -> list[PageReaders]:
+def list_pages(rt: Runtime, caller: Caller, name: str) -> list[PageReaders]:
     """How every page of the caller's file ``name`` was read, in order.
 
     Raises ``forbidden`` for another account's file, ``not_found``, ``plan_required`` below Basic.
     """
     with rt.db.snapshot():
-        file = files.reported(rt, caller, name)
+        file = files.get_for_readership(rt, caller, name)
         require_plan(caller.plan, "readership.pages", "The readership of single pages")
         found = {
             page: PageReaders(page, views, rules.rounded_mean(time_ms, views), back)
@@ -219,7 +219,7 @@ def pages(rt: Runtime, caller: Caller, name: str) -> list[PageReaders]:
     return [found.get(page) or PageReaders(page, 0, 0, 0) for page in range(1, file.total_pages + 1)]
 
 
-def _summary(file: FileRow, totals: _Totals, median_ms: int) -> Summary:
+def _build_summary(file: FileRow, totals: _Totals, median_ms: int) -> Summary:
     return Summary(
         views=file.view_count,
         sessions=totals.sessions,
@@ -238,14 +238,14 @@ def _summary(file: FileRow, totals: _Totals, median_ms: int) -> Summary:
     )
 
 
-def _median(rt: Runtime, file_id: int, sessions: int) -> int:
+def _compute_median(rt: Runtime, file_id: int, sessions: int) -> int:
     if not sessions:
         return 0
     total, count = rt.db.rows(_MEDIAN, (file_id, sessions))[0]
     return rules.rounded_mean(total, count)
 
 
-def _breakdown(rt: Runtime, file_id: int, shown: PageWindow, sessions: int, now: int) -> Breakdown:
+def _build_breakdown(rt: Runtime, file_id: int, shown: PageWindow, sessions: int, now: int) -> Breakdown:
     days = rules.list_last_days(now)
     tallies: defaultdict[str, Counts] = defaultdict(dict)
     for kind, label, count in rt.db.rows(_TALLIES, (file_id, days[0])):
@@ -265,16 +265,16 @@ def _breakdown(rt: Runtime, file_id: int, shown: PageWindow, sessions: int, now:
     )
 
 
-def _people(rt: Runtime, file_id: int) -> People:
-    return People(
-        sessions=readership_sessions.newest(rt, file_id),
+def _load_reader_details(rt: Runtime, file_id: int) -> ReaderDetails:
+    return ReaderDetails(
+        sessions=readership_sessions.list_newest(rt, file_id),
         hotspots=[HotspotTaps._make(found) for found in rt.db.rows(_HOTSPOTS, (file_id,))],
         cta_taps=rt.db.rows(_CTA_TAPS, (file_id,))[0][0],
-        variants=[_variant(found) for found in rt.db.rows(_VARIANTS, (file_id,))],
+        variants=[_build_variant_readers(found) for found in rt.db.rows(_VARIANTS, (file_id,))],
         contacts=[Contact._make(found) for found in rt.db.rows(_CONTACTS, (file_id, REPORT_CONTACTS))],
     )
 
 
-def _variant(found: tuple[Any, ...]) -> VariantReaders:
+def _build_variant_readers(found: tuple[Any, ...]) -> VariantReaders:
     uuid, label, sessions, time_ms, revoked_at, redacted_at = found
     return VariantReaders(uuid, label, sessions, rules.rounded_mean(time_ms, sessions), revoked_at, redacted_at)

@@ -8,11 +8,11 @@ from docshare.contract.limits import BEACON_RETENTION_MS
 from docshare.server.runtime import Runtime
 
 # A reader's name lasts as long as the salt of the file, 30 days; whoever comes later is somebody new.
-_COMES_BACK = (
+_MARK_RETURNING = (
     "UPDATE view_sessions AS s SET came_back = EXISTS "
     "(SELECT 1 FROM readers r WHERE r.file_id = s.file_id AND r.reader = s.reader) WHERE s.id = ?"
 )
-_KNOW_READER = (
+_ADD_READER = (
     "INSERT OR IGNORE INTO readers (file_id, reader, sessions) "
     "SELECT file_id, reader, 0 FROM view_sessions WHERE id = ?"
 )
@@ -24,7 +24,7 @@ _COUNT_READER = (
     "UPDATE readers SET sessions = sessions + 1 "
     "WHERE (file_id, reader) = (SELECT file_id, reader FROM view_sessions WHERE id = ?)"
 )
-_ADD_UP = (
+_UPDATE_READERSHIP = (
     "INSERT INTO readerships (file_id, sessions, came_back, visitors, time_ms, turns, back_turns, completion) "
     "SELECT s.file_id, 1, s.came_back, r.sessions = 1, s.time_ms, s.turns, s.back_turns, "
     "s.pages_viewed * 1000000 / s.shown_pages "
@@ -58,26 +58,26 @@ _TALLY_VARIANT = (
     "SELECT variant_id, 1, time_ms FROM view_sessions WHERE id = ? AND variant_id IS NOT NULL "
     "ON CONFLICT (variant_id) DO UPDATE SET sessions = sessions + 1, time_ms = time_ms + excluded.time_ms"
 )
-_FORGET = (
+_DELETE_BEACONS = (
     "DELETE FROM beacons WHERE session_id IN (SELECT session_id FROM session_rows WHERE beacons_until <= ? "
     "ORDER BY beacons_until, id LIMIT ?)"
 )
-_FORGOTTEN = (
+_MARK_BEACONS_DELETED = (
     "UPDATE session_rows SET beacons_until = NULL WHERE id IN "
     "(SELECT id FROM session_rows WHERE beacons_until <= ? ORDER BY beacons_until, id LIMIT ?)"
 )
 
 
-def counted(rt: Runtime, session_id: int) -> None:
+def record_reader(rt: Runtime, session_id: int) -> None:
     """Write down whether the reader of a session that is counted now has come back."""
-    rt.db.execute(_COMES_BACK, (session_id,))
-    rt.db.execute(_KNOW_READER, (session_id,))
+    rt.db.execute(_MARK_RETURNING, (session_id,))
+    rt.db.execute(_ADD_READER, (session_id,))
 
 
-def ended(rt: Runtime, session_id: int) -> None:
+def roll_up(rt: Runtime, session_id: int) -> None:
     """Add up a counted session that has just ended, its pages known."""
     rt.db.execute(_APPEND, (session_id, BEACON_RETENTION_MS))
-    for statement in (_COUNT_READER, _ADD_UP, _TALLY, _TALLY_PAGES, _TALLY_VARIANT):
+    for statement in (_COUNT_READER, _UPDATE_READERSHIP, _TALLY, _TALLY_PAGES, _TALLY_VARIANT):
         rt.db.execute(statement, (session_id,))
 
 
@@ -86,8 +86,8 @@ def tally_uncounted(rt: Runtime, session_id: int) -> None:
     rt.db.execute(_TALLY_UNCOUNTED, (session_id,))
 
 
-def forget_beacons(rt: Runtime, now: int, limit: int) -> int:
+def delete_beacons(rt: Runtime, now: int, limit: int) -> int:
     """Delete the beacons of at most ``limit`` sessions that were kept until ``now``; returns of how many. Sessions and
     the times of their pages stay."""
-    rt.db.execute(_FORGET, (now, limit))
-    return rt.db.execute(_FORGOTTEN, (now, limit))
+    rt.db.execute(_DELETE_BEACONS, (now, limit))
+    return rt.db.execute(_MARK_BEACONS_DELETED, (now, limit))

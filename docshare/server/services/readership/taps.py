@@ -12,31 +12,31 @@ from docshare.server.rules import feedback as rules
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import settings
 from docshare.server.services.readership import readers
-from docshare.server.services.readership.readers import Reader
+from docshare.server.services.readership.readers import ReaderContext
 
 _HOTSPOT = "SELECT id, page FROM hotspots WHERE file_id = ? AND uuid = ?"
 _ADD = "INSERT INTO taps (file_id, hotspot_id, tapped_at) VALUES (?, ?, ?)"
 
 
-def record(rt: Runtime, reader: Reader, body: Mapping[str, Any], user_agent: str, *, prefetch: bool) -> None:
+def record(rt: Runtime, reader: ReaderContext, body: Mapping[str, Any], user_agent: str, *, prefetch: bool) -> None:
     """Count the tap in ``body``, unless ``user_agent`` names a program or ``prefetch``, the browser loads ahead of its
     reader: neither is anybody's tap, as neither is anybody's view.
 
     Raises ``forbidden`` (the owner, or no call to action stands), ``bad_request``, ``not_found`` for a hotspot that the
     reader does not see.
     """
-    readers.require_reader(reader)
+    readers.require_not_owner(reader)
     uuid, link = rules.parse_tap(body), reader.link
-    if uuid is None and "cta" not in settings.looks(rt, link).viewer_settings:
+    if uuid is None and "cta" not in settings.find_appearance(rt, link).viewer_settings:
         raise Problem("forbidden", "This document has no call to action.")
     now = rt.clock()
     with rt.db.write():
-        hotspot_id = None if uuid is None else _hotspot(rt, reader, uuid)
+        hotspot_id = None if uuid is None else _get_hotspot_id(rt, reader, uuid)
         if not prefetch and agents.parse_user_agent(user_agent).program is None:
             rt.db.execute(_ADD, (link.file.id, hotspot_id, now))
 
 
-def _hotspot(rt: Runtime, reader: Reader, uuid: str) -> int:
+def _get_hotspot_id(rt: Runtime, reader: ReaderContext, uuid: str) -> int:
     found = rt.db.row(_HOTSPOT, (reader.link.file.id, uuid))
     if found is None or reader.window.of_reader(found[1]) is None:
         raise Problem("not_found", "There is no such hotspot.")

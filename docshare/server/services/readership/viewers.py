@@ -10,10 +10,10 @@ from docshare.server.services.accounts.callers import digest
 from docshare.server.services.links.links import Link
 
 _TOKEN_CHARS = 40
-_NAME_BYTES = 2  # of a pseudonym; longer ones once many are taken
+_PSEUDONYM_BYTES = 2  # of a pseudonym; longer ones once many are taken
 
 
-class Viewer(NamedTuple):
+class ViewerRow(NamedTuple):
     """One person on one link. ``pseudonym`` such as ``Reader 7F3A``, stable on this file; ``email`` and ``name`` as
     they gave them, None while unknown; ``proofed_at`` ms of the first mark or annotation."""
 
@@ -27,14 +27,14 @@ class Viewer(NamedTuple):
     proofed_at: int | None
 
 
-class Known(NamedTuple):
+class KnownViewer(NamedTuple):
     """A viewer, and the ``token`` to hand to their browser if they had none before."""
 
-    viewer: Viewer
+    viewer: ViewerRow
     token: str | None
 
 
-_COLUMNS = ", ".join(Viewer._fields)
+_COLUMNS = ", ".join(ViewerRow._fields)
 _FIND = f"SELECT {_COLUMNS} FROM viewers WHERE digest = ?"  # noqa: S608 - columns from the row
 _ADD = (
     "INSERT OR IGNORE INTO viewers (digest, file_id, variant_id, invite_id, pseudonym, email, name, created_at) "
@@ -42,44 +42,44 @@ _ADD = (
 )
 
 
-def find(rt: Runtime, link: Link, token: str | None) -> Viewer | None:
+def find(rt: Runtime, link: Link, token: str | None) -> ViewerRow | None:
     """The viewer of ``link`` whose browser holds ``token``; None for nobody, or for one of another link."""
     if not token:
         return None
     found = rt.db.recall(_FIND, (digest(token),))
     if found is None:
         return None
-    viewer = Viewer._make(found)
-    return viewer if (viewer.file_id, viewer.variant_id, viewer.invite_id) == _place(link) else None
+    viewer = ViewerRow._make(found)
+    return viewer if (viewer.file_id, viewer.variant_id, viewer.invite_id) == _link_ids(link) else None
 
 
-def know(rt: Runtime, link: Link, token: str | None, *, given: str | None = None) -> Known:
+def find_or_create(rt: Runtime, link: Link, token: str | None, *, given: str | None = None) -> KnownViewer:
     """The viewer of ``link`` who holds ``token``, or a new one, in the caller's transaction. An invitee's address and
     name are known from the start. ``given`` is the token of a new one, who gets a random one otherwise."""
     viewer = find(rt, link, token)
     if viewer is not None:
-        return Known(viewer, None)
+        return KnownViewer(viewer, None)
     given = given or rt.token(_TOKEN_CHARS)
     invite = link.invite
     person = (invite.email, invite.name) if invite else (None, None)
-    size = _NAME_BYTES
+    size = _PSEUDONYM_BYTES
     while True:
         pseudonym = f"Reader {rt.secret(size).hex().upper()}"
-        row = (digest(given), *_place(link), pseudonym, *person, rt.clock())
+        row = (digest(given), *_link_ids(link), pseudonym, *person, rt.clock())
         if rt.db.execute(_ADD, row):
             break
         size += 1  # taken: of few letters there are few names
     viewer = find(rt, link, given)
     assert viewer is not None
-    return Known(viewer, given)
+    return KnownViewer(viewer, given)
 
 
-def identity(viewer: Viewer, link: Link) -> str:
+def identity(viewer: ViewerRow, link: Link) -> str:
     """Who ``viewer`` is to the owner: the invitee's address, or the pseudonym."""
     return link.invite.email if link.invite else viewer.pseudonym
 
 
-def person(viewer: Viewer | None, link: Link) -> tuple[str | None, str | None]:
+def find_contact(viewer: ViewerRow | None, link: Link) -> tuple[str | None, str | None]:
     """The address and the name of whoever reads through ``link``, None while unknown. An invitee is who was invited,
     whatever they typed at the gate: that is in the contacts."""
     invite = link.invite
@@ -88,5 +88,5 @@ def person(viewer: Viewer | None, link: Link) -> tuple[str | None, str | None]:
     return (viewer.email, viewer.name) if viewer else (None, None)
 
 
-def _place(link: Link) -> tuple[int, int | None, int | None]:
+def _link_ids(link: Link) -> tuple[int, int | None, int | None]:
     return link.file.id, link.variant and link.variant.id, link.invite and link.invite.id

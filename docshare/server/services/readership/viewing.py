@@ -18,18 +18,18 @@ from docshare.server.rules.view_token import PageLoad
 from docshare.server.runtime import Runtime
 from docshare.server.services.links import entry, links
 from docshare.server.services.links.links import Link
-from docshare.server.services.operations.batches import in_batches
+from docshare.server.services.operations.batches import run_in_batches
 from docshare.server.services.operations.secrets import instance_secret
 from docshare.server.services.readership import rollups, view_sessions, viewers
-from docshare.server.services.readership.view_sessions import Place, Session
+from docshare.server.services.readership.view_sessions import SessionContext, StoredViewSession
 
 # A view cannot be proven, so making views up is made slow; an office of hundreds behind one address still fits.
-SESSION_STARTS = RatePolicy("sessions", 300, 10 * MINUTE, "address")
+SESSION_START_POLICY = RatePolicy("sessions", 300, 10 * MINUTE, "address")
 
-LONGEST_BEACON = reading.MAX_BODY_BYTES  # bytes
+MAX_BEACON_BYTES = reading.MAX_BODY_BYTES  # bytes
 
 _SECRET = "view-token-2"  # noqa: S105 - a name; it changes whenever the fields of the token do
-_END_BATCH = 200  # sessions ended, or deleted, in one transaction
+_BATCH_SESSIONS = 200  # sessions ended, or deleted, in one transaction
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class PageFacts:
 
 
 @dataclass(frozen=True)
-class Sender:
+class BeaconSender:
     """Who sent a beacon. ``address`` is used and not kept; ``account_id`` of the signed-in account, None for nobody;
     ``prefetch`` whether the request announced itself as prefetching; ``viewer_token`` what their browser holds for a
     link."""
@@ -62,7 +62,7 @@ def prepare(rt: Runtime) -> None:
     instance_secret(rt, _SECRET)
 
 
-def token_for(rt: Runtime, link: Link, window: PageWindow, facts: PageFacts) -> str:
+def sign_page_token(rt: Runtime, link: Link, window: PageWindow, facts: PageFacts) -> str:
     """The signed token under which one load of the share page of ``link``, showing ``window``, reports its reading."""
     opening = PageLoad(
         public_id=link.public_id,
@@ -79,7 +79,7 @@ def token_for(rt: Runtime, link: Link, window: PageWindow, facts: PageFacts) -> 
     return view_token.sign_token(instance_secret(rt, _SECRET), opening)
 
 
-def hear(rt: Runtime, name: str, body: bytes, sender: Sender) -> None:
+def record_beacon(rt: Runtime, name: str, body: bytes, sender: BeaconSender) -> None:
     """Take one beacon that was sent to the link ``name``.
 
     The first one of a session starts it; one heard before, one too many for the time that has passed, and any from the
@@ -93,7 +93,7 @@ def hear(rt: Runtime, name: str, body: bytes, sender: Sender) -> None:
     """
     token, beacon = reading.parse_beacon_request(body, sender.prefetch)
     now = rt.clock()
-    opening = _opening(rt, name, token, now)
+    opening = _verify_page_load(rt, name, token, now)
     beacon = reading.to_document_pages(beacon, opening.pages_before)
     last_page = opening.pages_before + opening.pages
     with rt.db.write():
@@ -106,60 +106,62 @@ def hear(rt: Runtime, name: str, body: bytes, sender: Sender) -> None:
         session = view_sessions.find(rt, opening.nonce, beacon.part)
         if session is not None:
             if session.over(now):
-                raise _over()
+                raise _session_over()
             if reading.is_over_rate(beacon, now - session.reading.earliest_at):
                 return
         elif reading.is_over_rate(beacon, now - opening.issued_at):
             return
         else:
-            _limit_starts(rt, sender)
-            session = _start(rt, opening, link, beacon, sender, now)
-        view_sessions.add(rt, session, beacon, now, last_page, lambda: _readers_at(rt, link, sender.address, now))
+            _require_start_allowed(rt, sender)
+            session = _start_session(rt, opening, link, beacon, sender, now)
+        view_sessions.add_beacon(
+            rt, session, beacon, now, last_page, lambda: _list_reader_keys(rt, link, sender.address, now)
+        )
 
 
-def end_due(rt: Runtime) -> int:
+def end_due_sessions(rt: Runtime) -> int:
     """End the sessions whose reader has left; counted ones enter the feed in the same transaction. Returns how many."""
     now = rt.clock()
-    return in_batches(rt, _END_BATCH, lambda: _end_batch(rt, now))
+    return run_in_batches(rt, _BATCH_SESSIONS, lambda: _end_batch(rt, now))
 
 
 def _end_batch(rt: Runtime, now: int) -> int:
-    due = view_sessions.due(rt, now, _END_BATCH)
+    due = view_sessions.list_due(rt, now, _BATCH_SESSIONS)
     for session in due:
-        view_sessions.end(rt, session)
+        view_sessions.end_session(rt, session)
     return len(due)
 
 
-def forget_uncounted(rt: Runtime) -> int:
+def delete_uncounted_sessions(rt: Runtime) -> int:
     """Delete the sessions that ended 90 days ago and were not counted, with their beacons. Returns how many."""
     ended_by = rt.clock() - UNCOUNTED_RETENTION_MS
-    return in_batches(rt, _END_BATCH, lambda: view_sessions.forget_uncounted(rt, ended_by, _END_BATCH))
+    return run_in_batches(rt, _BATCH_SESSIONS, lambda: view_sessions.delete_uncounted(rt, ended_by, _BATCH_SESSIONS))
 
 
-def forget_beacons(rt: Runtime) -> int:
+def delete_old_beacons(rt: Runtime) -> int:
     """Delete what counted sessions were computed from, 90 days after they ended. Returns of how many sessions."""
     now = rt.clock()
-    return in_batches(rt, _END_BATCH, lambda: rollups.forget_beacons(rt, now, _END_BATCH))
+    return run_in_batches(rt, _BATCH_SESSIONS, lambda: rollups.delete_beacons(rt, now, _BATCH_SESSIONS))
 
 
-def forget_salts(rt: Runtime) -> int:
+def delete_old_salts(rt: Runtime) -> int:
     """Destroy the reader salts past their 30 days, so that nobody can tell those readers again. Returns how many."""
     with rt.db.write():
         return rt.db.execute("DELETE FROM reader_salts WHERE created_at <= ?", (rt.clock() - READER_SALT_MS,))
 
 
-def _opening(rt: Runtime, name: str, token: str, now: int) -> PageLoad:
+def _verify_page_load(rt: Runtime, name: str, token: str, now: int) -> PageLoad:
     opening = view_token.verify_token(instance_secret(rt, _SECRET), token)
     if opening is None or opening.public_id != name or now - opening.issued_at > view_token.LIFETIME_MS:
         raise Problem("forbidden", "The page is too old to report its reading; load it again.")
     return opening
 
 
-def _is_reader(rt: Runtime, link: Link, sender: Sender) -> bool:
+def _is_reader(rt: Runtime, link: Link, sender: BeaconSender) -> bool:
     """False for the owner. Raises ``gone`` for a link that is dead, ``forbidden`` for one that asks for what this
     reader has not given: its password was changed since the page was loaded, for example."""
     owner = link.file.owner_id is not None and link.file.owner_id == sender.account_id
-    owed = entry.standing(rt, link, sender.viewer_token, owner=owner).owed
+    owed = entry.check_entry(rt, link, sender.viewer_token, owner=owner).owed
     if owner:
         return False
     if owed:
@@ -167,28 +169,30 @@ def _is_reader(rt: Runtime, link: Link, sender: Sender) -> bool:
     return True
 
 
-def _limit_starts(rt: Runtime, sender: Sender) -> None:
-    allowance = rt.limits.hit(SESSION_STARTS, address_key(sender.address), SESSION_STARTS.limit)
+def _require_start_allowed(rt: Runtime, sender: BeaconSender) -> None:
+    allowance = rt.limits.hit(SESSION_START_POLICY, address_key(sender.address), SESSION_START_POLICY.limit)
     if not allowance.allowed:
         retry = {"Retry-After": str(allowance.reset_s)}
         raise Problem("rate_limited", "Too many readers from one address at once.", headers=retry)
 
 
-def _start(rt: Runtime, opening: PageLoad, link: Link, beacon: BeaconBody, sender: Sender, now: int) -> Session:
-    last = view_sessions.last_of_load(rt, opening.nonce)
+def _start_session(
+    rt: Runtime, opening: PageLoad, link: Link, beacon: BeaconBody, sender: BeaconSender, now: int
+) -> StoredViewSession:
+    last = view_sessions.find_last_of_load(rt, opening.nonce)
     earliest = opening.issued_at
     if last is not None:
-        earliest = max(earliest, _make_way(rt, last, beacon, now))
+        earliest = max(earliest, _end_previous(rt, last, beacon, now))
     agent = parse_user_agent(sender.user_agent)
     viewer = viewers.find(rt, link, sender.viewer_token(link))
-    email, name = viewers.person(viewer, link)
-    place = Place(
+    email, name = viewers.find_contact(viewer, link)
+    place = SessionContext(
         opening=opening.nonce,
         part=beacon.part,
         file_id=link.file.id,
         content_version=opening.content_version,
-        total_pages=_pages_of(rt, link, opening.content_version),
-        reader=reader_key(_salt(rt, link.file.id, now), sender.address, agent.browser),
+        total_pages=_count_pages(rt, link, opening.content_version),
+        reader=reader_key(_get_salt(rt, link.file.id, now), sender.address, agent.browser),
         country=sender.country,
         device=agent.device,
         browser=agent.browser,
@@ -206,32 +210,32 @@ def _start(rt: Runtime, opening: PageLoad, link: Link, beacon: BeaconBody, sende
     return view_sessions.insert(rt, place, state)
 
 
-def _make_way(rt: Runtime, last: Session, beacon: BeaconBody, now: int) -> int:
+def _end_previous(rt: Runtime, last: StoredViewSession, beacon: BeaconBody, now: int) -> int:
     """End ``last``, the session of the same load that comes before ``beacon``'s; returns when that was.
 
     Raises ``conflict`` while ``last`` is still going on, so that one load cannot claim many views at once.
     """
     if beacon.part <= last.part or not last.over(now):
-        raise _over()
+        raise _session_over()
     if last.ended_at is None:
-        view_sessions.end(rt, last)
+        view_sessions.end_session(rt, last)
     return reading.session_end(last.reading)
 
 
-def _pages_of(rt: Runtime, link: Link, content_version: int) -> int:
+def _count_pages(rt: Runtime, link: Link, content_version: int) -> int:
     found = rt.db.row(
         "SELECT total_pages FROM revisions WHERE file_id = ? AND content_version = ?", (link.file.id, content_version)
     )
     return int(found[0]) if found else int(link.file.total_pages)
 
 
-def _readers_at(rt: Runtime, link: Link, address: str, now: int) -> list[str]:
+def _list_reader_keys(rt: Runtime, link: Link, address: str, now: int) -> list[str]:
     """The names that readers of ``link`` at ``address`` have, one for each browser."""
-    salt = _salt(rt, link.file.id, now)
+    salt = _get_salt(rt, link.file.id, now)
     return [reader_key(salt, address, browser) for browser in BROWSERS]
 
 
-def _salt(rt: Runtime, file_id: int, now: int) -> bytes:
+def _get_salt(rt: Runtime, file_id: int, now: int) -> bytes:
     found = rt.db.row("SELECT salt, created_at FROM reader_salts WHERE file_id = ?", (file_id,))
     if found is not None and now - found[1] < READER_SALT_MS:
         return bytes(found[0])
@@ -240,5 +244,5 @@ def _salt(rt: Runtime, file_id: int, now: int) -> bytes:
     return salt
 
 
-def _over() -> Problem:
+def _session_over() -> Problem:
     return Problem("conflict", "This session is over.")

@@ -15,9 +15,9 @@ from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.webhooks import webhooks
 
-KEPT_MS = 90 * DAY  # as long as the record of events
-_BATCH = 1000  # deleted in one transaction
-_LISTED = 500
+RETENTION_MS = 90 * DAY  # as long as the record of events
+_BATCH_ROWS = 1000  # deleted in one transaction
+_MAX_LISTED = 500
 _ID = re.compile("[0-9]{1,18}", re.ASCII)
 
 
@@ -44,7 +44,7 @@ class DeliveryRow:
 
 
 @dataclass(frozen=True)
-class Anybodys:
+class AdminDelivery:
     """A delivery as the operator sees it: also its ``uuid``, the UUID and the ``url`` of the ``webhook``, the e-mail
     address of its ``account``, and the ``body`` that is sent."""
 
@@ -61,36 +61,36 @@ _ATTEMPTS = (
     "(SELECT * FROM attempts WHERE delivery_id = d.id ORDER BY number))"
 )
 _ROW = f"d.id, d.event, d.created_at, d.next_at, d.delivered_at, {_ATTEMPTS}"
-_KEPT = "(d.created_at > ? OR d.next_at IS NOT NULL)"  # the job that deletes the others comes once an hour
-_OF_WEBHOOK = f"SELECT {_ROW} FROM deliveries d WHERE d.webhook_id = ? AND {_KEPT}"  # noqa: S608 - columns from above
+_IS_RETAINED = "(d.created_at > ? OR d.next_at IS NOT NULL)"  # the job that deletes the others comes once an hour
+_OF_WEBHOOK = f"SELECT {_ROW} FROM deliveries d WHERE d.webhook_id = ? AND {_IS_RETAINED}"  # noqa: S608 - columns from above
 _ONE = f"{_OF_WEBHOOK} AND d.id = ?"
 _AFTER = f"{_OF_WEBHOOK} AND d.id > ? ORDER BY d.id LIMIT ?"
 _NEWEST = f"{_OF_WEBHOOK} AND d.id > ? ORDER BY d.id DESC LIMIT ?"
-_ANY = (
+_SELECT_ANY = (
     f"SELECT {_ROW}, d.uuid, w.uuid, w.url, a.email, d.body FROM deliveries d "  # noqa: S608 - columns from above
-    f"JOIN webhooks w ON w.id = d.webhook_id JOIN accounts a ON a.id = w.account_id WHERE {_KEPT}"
+    f"JOIN webhooks w ON w.id = d.webhook_id JOIN accounts a ON a.id = w.account_id WHERE {_IS_RETAINED}"
 )
-_ANY_ONE = f"{_ANY} AND d.id = ?"
-_ANY_NEWEST = f"{_ANY} ORDER BY d.id DESC LIMIT ?"
-_STANDING = (
+_SELECT_ANY_BY_ID = f"{_SELECT_ANY} AND d.id = ?"
+_SELECT_ANY_NEWEST = f"{_SELECT_ANY} ORDER BY d.id DESC LIMIT ?"
+_SELECT_STATE = (
     "SELECT d.next_at IS NOT NULL, w.disabled_at IS NOT NULL, w.uuid "
     "FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id WHERE d.id = ?"
 )
 # One that is being sent at this moment is let be.
-_NOW = "UPDATE deliveries SET next_at = MIN(next_at, ?) WHERE id = ? AND claimed_at IS NULL"
-_AGAIN = "UPDATE deliveries SET tries = 0, next_at = ?, delivered_at = NULL, abandoned_at = NULL WHERE id = ?"
-_FORGET = (
+_MAKE_DUE = "UPDATE deliveries SET next_at = MIN(next_at, ?) WHERE id = ? AND claimed_at IS NULL"
+_RESTART = "UPDATE deliveries SET tries = 0, next_at = ?, delivered_at = NULL, abandoned_at = NULL WHERE id = ?"
+_DELETE_EXPIRED = (
     "DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE created_at <= ? AND next_at IS NULL LIMIT ?)"
 )
 
 
-def page(rt: Runtime, caller: Caller, webhook: str, *, since: int, limit: int) -> list[DeliveryRow]:
+def fetch_page(rt: Runtime, caller: Caller, webhook: str, *, since: int, limit: int) -> list[DeliveryRow]:
     """The deliveries of the caller's webhook ``webhook`` (its UUID), ``limit`` at most: with an id greater than
     ``since`` in ascending order, or, where that is 0, the newest first. Raises ``not_found``."""
     with rt.db.snapshot():
-        owner = webhooks.owned(rt, caller, webhook)
-        found = rt.db.rows(_AFTER if since else _NEWEST, (owner.id, _since(rt), since, limit))
-    return [_row(columns) for columns in found]
+        owner = webhooks.get_owned(rt, caller, webhook)
+        found = rt.db.rows(_AFTER if since else _NEWEST, (owner.id, _retention_start(rt), since, limit))
+    return [_parse_row(columns) for columns in found]
 
 
 def redeliver(rt: Runtime, caller: Caller, webhook: str, delivery: str) -> DeliveryRow:
@@ -100,76 +100,76 @@ def redeliver(rt: Runtime, caller: Caller, webhook: str, delivery: str) -> Deliv
     Raises ``not_found``, and ``conflict`` while the webhook is disabled.
     """
     with rt.db.write():
-        owner = webhooks.owned(rt, caller, webhook)
-        found = rt.db.row(_ONE, (owner.id, _since(rt), _number(delivery)))
+        owner = webhooks.get_owned(rt, caller, webhook)
+        found = rt.db.row(_ONE, (owner.id, _retention_start(rt), _parse_id(delivery)))
         if found is None:
-            raise _no_delivery()
-        _queue_again(rt, found[0])
-        return _row(rt.db.rows(_ONE, (owner.id, _since(rt), found[0]))[0])
+            raise _delivery_not_found()
+        _requeue(rt, found[0])
+        return _parse_row(rt.db.rows(_ONE, (owner.id, _retention_start(rt), found[0]))[0])
 
 
-def list_all(rt: Runtime) -> list[Anybodys]:
+def list_all(rt: Runtime) -> list[AdminDelivery]:
     """The newest 500 deliveries of the instance, newest first."""
-    return [_anybodys(found) for found in rt.db.rows(_ANY_NEWEST, (_since(rt), _LISTED))]
+    return [_parse_admin_row(found) for found in rt.db.rows(_SELECT_ANY_NEWEST, (_retention_start(rt), _MAX_LISTED))]
 
 
-def show_any(rt: Runtime, delivery: str) -> Anybodys:
+def show_any(rt: Runtime, delivery: str) -> AdminDelivery:
     """The delivery ``delivery`` (its id), whosever it is. Raises ``not_found``."""
-    found = rt.db.row(_ANY_ONE, (_since(rt), _number(delivery)))
+    found = rt.db.row(_SELECT_ANY_BY_ID, (_retention_start(rt), _parse_id(delivery)))
     if found is None:
-        raise _no_delivery()
-    return _anybodys(found)
+        raise _delivery_not_found()
+    return _parse_admin_row(found)
 
 
-def retry_any(rt: Runtime, delivery: str) -> Anybodys:
+def retry_any(rt: Runtime, delivery: str) -> AdminDelivery:
     """As ``redeliver``, for the operator: whosever delivery it is."""
     with rt.db.write():
-        _queue_again(rt, show_any(rt, delivery).row.id)
+        _requeue(rt, show_any(rt, delivery).row.id)
         return show_any(rt, delivery)
 
 
-def forget_old(rt: Runtime) -> int:
+def delete_expired(rt: Runtime) -> int:
     """Delete deliveries that were queued 90 days ago and are settled, with their attempts. Returns how many."""
-    until = _since(rt)
-    forgotten, batch = 0, _BATCH
-    while batch == _BATCH:
+    until = _retention_start(rt)
+    forgotten, batch = 0, _BATCH_ROWS
+    while batch == _BATCH_ROWS:
         with rt.db.write():
-            batch = rt.db.execute(_FORGET, (until, _BATCH))
+            batch = rt.db.execute(_DELETE_EXPIRED, (until, _BATCH_ROWS))
         forgotten += batch
     return forgotten
 
 
-def _since(rt: Runtime) -> int:
+def _retention_start(rt: Runtime) -> int:
     """The moment (ms) up to which settled deliveries are forgotten."""
-    return rt.clock() - KEPT_MS
+    return rt.clock() - RETENTION_MS
 
 
-def _queue_again(rt: Runtime, ident: int) -> None:
-    ((queued, disabled, webhook),) = rt.db.rows(_STANDING, (ident,))
+def _requeue(rt: Runtime, ident: int) -> None:
+    ((queued, disabled, webhook),) = rt.db.rows(_SELECT_STATE, (ident,))
     if queued:
-        rt.db.execute(_NOW, (rt.clock(), ident))
+        rt.db.execute(_MAKE_DUE, (rt.clock(), ident))
         return
     if disabled:
         hint = f"Enable it first: docshare webhooks enable {webhook}"
         raise Problem("conflict", "This webhook is disabled; nothing is sent to it.", hint=hint)
-    rt.db.execute(_AGAIN, (rt.clock(), ident))
+    rt.db.execute(_RESTART, (rt.clock(), ident))
 
 
-def _number(text: str) -> int | None:
+def _parse_id(text: str) -> int | None:
     """An id as it stands in an address; None for what can be none."""
     return int(text) if _ID.fullmatch(text) else None
 
 
-def _no_delivery() -> Problem:
+def _delivery_not_found() -> Problem:
     return Problem("not_found", "There is no such delivery.", hint="Check the number; old deliveries are forgotten.")
 
 
-def _row(found: tuple[Any, ...]) -> DeliveryRow:
+def _parse_row(found: tuple[Any, ...]) -> DeliveryRow:
     ident, event, created_at, next_at, delivered_at, attempts = found
     tried = [AttemptRow._make(attempt) for attempt in json.loads(attempts)]
     return DeliveryRow(ident, event, created_at, rules.delivery_state(next_at, delivered_at), next_at, tried)
 
 
-def _anybodys(found: tuple[Any, ...]) -> Anybodys:
+def _parse_admin_row(found: tuple[Any, ...]) -> AdminDelivery:
     *row, uuid, webhook, url, account, body = found
-    return Anybodys(_row(tuple(row)), uuid, webhook, url, account, body)
+    return AdminDelivery(_parse_row(tuple(row)), uuid, webhook, url, account, body)

@@ -9,33 +9,33 @@ from docshare.server.rules import webhook_url as rules
 from docshare.server.runtime import Runtime
 from docshare.server.services.operations import slots
 
-_LOOK_UP_S = 2.0  # a thread of the server waits
-_SEAT_S = 0.25  # far longer than lookups take that nobody drags out
+_LOOKUP_TIMEOUT_S = 2.0  # a thread of the server waits
+_SLOT_WAIT_S = 0.25  # far longer than lookups take that nobody drags out
 
 
-def target_of(rt: Runtime, url: object, *, listener: bool = False) -> tuple[OutboundTarget, AddressPolicy]:
+def vet_target(rt: Runtime, url: object, *, listener: bool = False) -> tuple[OutboundTarget, AddressPolicy]:
     """The target of ``url``, and the permit by which the addresses of its host are judged when they are known.
 
     Parameters: ``listener`` for one of ``docshare webhooks listen``, which is on this machine and nowhere else. Raises
     ``bad_request``.
     """
-    return rules.vet_url(url, rules.LOOPBACK if listener else _allowed(rt.config.webhook_allow))
+    return rules.vet_url(url, rules.LOOPBACK if listener else _parse_allowed_hosts(rt.config.webhook_allow))
 
 
-def registered(rt: Runtime, url: object) -> OutboundTarget:
+def vet_registration(rt: Runtime, url: object) -> OutboundTarget:
     """The target of ``url``, which is to be registered, after a look at where its host is now.
 
     Raises ``bad_request``, also where the host is not found, and ``unavailable`` while too many are looked up.
     """
-    target, permit = target_of(rt, url)
+    target, permit = vet_target(rt, url)
     try:
-        with slots.taken(rt.outbound.lookups, "Too many hosts are being looked up now.", wait_s=_SEAT_S):
-            rt.outbound.vet(target, permit, deadline_s=_LOOK_UP_S)
+        with slots.hold_slot(rt.outbound.lookups, "Too many hosts are being looked up now.", wait_s=_SLOT_WAIT_S):
+            rt.outbound.vet(target, permit, deadline_s=_LOOKUP_TIMEOUT_S)
     except OutboundError as error:
         raise rules.target_problem(target) from error
     return target
 
 
 @lru_cache(maxsize=16)
-def _allowed(entries: tuple[str, ...]) -> rules.AllowedHosts:
+def _parse_allowed_hosts(entries: tuple[str, ...]) -> rules.AllowedHosts:
     return rules.parse_allowed(entries)

@@ -15,10 +15,10 @@ from docshare.server.rules.deliveries import DeliveryLane, DueDelivery
 from docshare.server.runtime import Runtime
 from docshare.server.services.operations import mail, unsubscribe
 from docshare.server.services.webhooks import send as posting
-from docshare.server.services.webhooks.send import Outcome, Receiver
+from docshare.server.services.webhooks.send import AttemptOutcome, Receiver
 
 
-class Letter(NamedTuple):
+class ClaimedDelivery(NamedTuple):
     """A claimed delivery, ready to be sent: ``claimed_at`` ms; ``uuid`` its own; ``number`` of the attempt, from 1."""
 
     id: int
@@ -30,12 +30,12 @@ class Letter(NamedTuple):
     number: int
 
 
-class Sent(NamedTuple):
+class AttemptResult(NamedTuple):
     """An attempt that was made at ``at`` (ms), and how it went."""
 
-    letter: Letter
+    letter: ClaimedDelivery
     at: int
-    outcome: Outcome
+    outcome: AttemptOutcome
 
 
 # The first few that are due of every webhook, so that thousands for one receiver never stand before the others. The
@@ -59,20 +59,22 @@ SELECT w.account_id, w.peer, w.id FROM deliveries d JOIN webhooks w ON w.id = d.
 WHERE d.claimed_at IS NOT NULL
 """
 _CLAIM = "UPDATE deliveries SET claimed_at = ?1 WHERE id = ?2 AND claimed_at IS NULL AND next_at <= ?1"
-_LETTER = (
+_SELECT_CLAIMED = (
     "SELECT d.event, d.body, d.uuid, (SELECT COALESCE(MAX(number), 0) + 1 FROM attempts WHERE delivery_id = d.id), "
     "w.uuid, w.url, w.format, w.secret, w.listens_until IS NOT NULL "
     "FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id WHERE d.id = ?"
 )
-_STANDING = (
+_SELECT_STATE = (
     "SELECT d.webhook_id, d.tries, w.disabled_at IS NOT NULL "
     "FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id WHERE d.id = ? AND d.claimed_at = ?"
 )
-_LOG = "INSERT INTO attempts (delivery_id, number, at, status, latency_ms, error) VALUES (?, ?, ?, ?, ?, ?)"
+_ADD_ATTEMPT = "INSERT INTO attempts (delivery_id, number, at, status, latency_ms, error) VALUES (?, ?, ?, ?, ?, ?)"
 _SETTLE = (
     "UPDATE deliveries SET tries = ?, next_at = ?, delivered_at = ?, abandoned_at = ?, claimed_at = NULL WHERE id = ?"
 )
-_HEARD = "UPDATE webhooks SET last_delivery_at = ?, last_status = ?, failure_count = ? * failure_count + ? WHERE id = ?"
+_UPDATE_WEBHOOK = (
+    "UPDATE webhooks SET last_delivery_at = ?, last_status = ?, failure_count = ? * failure_count + ? WHERE id = ?"
+)
 # A listener ends by itself; nobody would have to be told.
 _DISABLE = (
     "UPDATE webhooks SET disabled_at = ? "
@@ -80,13 +82,13 @@ _DISABLE = (
 )
 _OWNER = "SELECT w.uuid, w.peer, a.email, a.id FROM webhooks w JOIN accounts a ON a.id = w.account_id WHERE w.id = ?"
 # What is in flight is settled by whoever sends it.
-_DROP = (
+_ABANDON_DISABLED = (
     "UPDATE deliveries SET next_at = NULL, abandoned_at = ? WHERE next_at IS NOT NULL AND claimed_at IS NULL "
     "AND webhook_id IN (SELECT id FROM webhooks WHERE disabled_at IS NOT NULL)"
 )
 
 
-def claim(rt: Runtime, free: int) -> list[Letter]:
+def claim_due(rt: Runtime, free: int) -> list[ClaimedDelivery]:
     """Claim the deliveries whose turn it is, ``free`` at most: nobody else gets them until they are booked."""
     now = rt.clock()
     found = rt.db.rows(_DUE, (now,))
@@ -96,48 +98,48 @@ def claim(rt: Runtime, free: int) -> list[Letter]:
     with rt.db.write():
         in_flight = [DeliveryLane._make(found) for found in rt.db.rows(_IN_FLIGHT)]
         picked = rules.select_deliveries(due, in_flight, free)
-        return [_letter(rt, row.id, now) for row in picked if rt.db.execute(_CLAIM, (now, row.id))]
+        return [_load_claimed(rt, row.id, now) for row in picked if rt.db.execute(_CLAIM, (now, row.id))]
 
 
-def send(rt: Runtime, letter: Letter) -> Sent:
+def send(rt: Runtime, letter: ClaimedDelivery) -> AttemptResult:
     """Make the attempt that was claimed; never raises, and never inside a transaction."""
     at = rt.clock()
-    outcome = posting.post(
+    outcome = posting.post_event(
         rt, letter.receiver, event=letter.event, body=letter.body, delivery=letter.uuid, attempt=letter.number
     )
     if not outcome.delivered:
         facts = {"delivery": letter.uuid, "attempt": letter.number, "status": outcome.status, "error": outcome.error}
         LOGGER.info("delivery failed", extra=facts)
-    return Sent(letter, at, outcome)
+    return AttemptResult(letter, at, outcome)
 
 
-def book(rt: Runtime, sent: Sequence[Sent]) -> None:
+def record_attempts(rt: Runtime, sent: Sequence[AttemptResult]) -> None:
     """Write down how attempts went and what follows, each in one: delivered, tried again later, or abandoned, and with
     that perhaps a disabled webhook. What is gone meanwhile, with its webhook or its file, needs nothing."""
     now = rt.clock()
     with rt.db.write():
         for one in sent:
-            _book(rt, one, now)
+            _apply_result(rt, one, now)
 
 
-def release(rt: Runtime) -> int:
+def release_claims(rt: Runtime) -> int:
     """Let go of the claims of senders that are no more; returns how many. Only while nothing is being sent."""
     if rt.db.row("SELECT 1 FROM deliveries WHERE claimed_at IS NOT NULL LIMIT 1") is None:
         return 0
     with rt.db.write():
         released = rt.db.execute("UPDATE deliveries SET claimed_at = NULL WHERE claimed_at IS NOT NULL")
-        rt.db.execute(_DROP, (rt.clock(),))
+        rt.db.execute(_ABANDON_DISABLED, (rt.clock(),))
     return released
 
 
-def _letter(rt: Runtime, ident: int, now: int) -> Letter:
-    ((event, body, uuid, number, *receiver),) = rt.db.rows(_LETTER, (ident,))
-    return Letter(ident, now, Receiver(*receiver), event, body, uuid, number)
+def _load_claimed(rt: Runtime, ident: int, now: int) -> ClaimedDelivery:
+    ((event, body, uuid, number, *receiver),) = rt.db.rows(_SELECT_CLAIMED, (ident,))
+    return ClaimedDelivery(ident, now, Receiver(*receiver), event, body, uuid, number)
 
 
-def _book(rt: Runtime, sent: Sent, now: int) -> None:
+def _apply_result(rt: Runtime, sent: AttemptResult, now: int) -> None:
     letter, outcome = sent.letter, sent.outcome
-    found = rt.db.row(_STANDING, (letter.id, letter.claimed_at))
+    found = rt.db.row(_SELECT_STATE, (letter.id, letter.claimed_at))
     if found is None:
         return
     webhook_id, tries, disabled = found
@@ -146,15 +148,15 @@ def _book(rt: Runtime, sent: Sent, now: int) -> None:
     # Counted once per abandoned delivery, not per attempt; what a disabled one drops is not counted.
     counted = abandoned and not disabled
     marks = (now + wait if wait else None, now if outcome.delivered else None, now if abandoned else None)
-    rt.db.execute(_LOG, (letter.id, letter.number, sent.at, *outcome))
+    rt.db.execute(_ADD_ATTEMPT, (letter.id, letter.number, sent.at, *outcome))
     rt.db.execute(_SETTLE, (tries + 1, *marks, letter.id))
-    rt.db.execute(_HEARD, (sent.at, outcome.status, not outcome.delivered, counted, webhook_id))
+    rt.db.execute(_UPDATE_WEBHOOK, (sent.at, outcome.status, not outcome.delivered, counted, webhook_id))
     if counted and rt.db.execute(_DISABLE, (now, webhook_id, DISABLE_AFTER)):
-        _tell_owner(rt, webhook_id)
-        rt.db.execute(_DROP, (now,))
+        _notify_owner(rt, webhook_id)
+        rt.db.execute(_ABANDON_DISABLED, (now,))
 
 
-def _tell_owner(rt: Runtime, webhook_id: int) -> None:
+def _notify_owner(rt: Runtime, webhook_id: int) -> None:
     ((uuid, peer, email, account_id),) = rt.db.rows(_OWNER, (webhook_id,))
     LOGGER.warning("webhook disabled", extra={"webhook": uuid})
     mail.enqueue(rt, email, *rules.render_disabled_mail(peer, uuid), notice=(account_id, unsubscribe.WEBHOOKS))

@@ -11,13 +11,13 @@ _RECEIVERS = (
     "AND (w.listens_until IS NULL OR w.listens_until > ?) "
     "AND EXISTS (SELECT 1 FROM json_each(w.events) WHERE value = ?)"
 )
-_QUEUE = (
+_ADD = (
     "INSERT INTO deliveries (uuid, webhook_id, file_id, variant_id, event, body, created_at, next_at) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 
-def queue(rt: Runtime, file_id: int, event: str, body: str, *, variant_id: int | None, now: int) -> None:
+def enqueue_deliveries(rt: Runtime, file_id: int, event: str, body: str, *, variant_id: int | None, now: int) -> None:
     """Queue ``body``, the envelope of one ``event`` of the file ``file_id``, for every webhook that asks for it.
 
     Parameters: ``variant_id`` through which link, so that redaction finds it; ``now`` ms, when it is due. Whoever is
@@ -25,4 +25,4 @@ def queue(rt: Runtime, file_id: int, event: str, body: str, *, variant_id: int |
     """
     for webhook_id, plan in rt.db.rows(_RECEIVERS, (file_id, now, event)):
         if is_queued(event, Plan(plan), by_owner=False):
-            rt.db.execute(_QUEUE, (rt.uuid(), webhook_id, file_id, variant_id, event, body, now, now))
+            rt.db.execute(_ADD, (rt.uuid(), webhook_id, file_id, variant_id, event, body, now, now))

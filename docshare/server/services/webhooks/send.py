@@ -16,11 +16,11 @@ from docshare.server.outbound.failures import OutboundError, OutboundRedirect
 from docshare.server.runtime import Runtime
 from docshare.server.services.webhooks import destination
 
-_ANSWER_BYTES = 64 * 1024
-_NO_ANSWER = 0
+_MAX_RESPONSE_BYTES = 64 * 1024
+_NO_RESPONSE = 0
 _SUCCESS = range(200, 300)  # Any 2xx counts as delivered.
-_LOST_SECRET = "This server can no longer read the secret of this webhook; create the webhook anew."  # noqa: S105
-_FAULT = "This server could not send the event."
+_SECRET_UNREADABLE = "This server can no longer read the secret of this webhook; create the webhook anew."  # noqa: S105
+_INTERNAL_FAILURE = "This server could not send the event."
 
 
 class Receiver(NamedTuple):
@@ -34,7 +34,7 @@ class Receiver(NamedTuple):
     listens: bool
 
 
-class Outcome(NamedTuple):
+class AttemptOutcome(NamedTuple):
     """How one attempt went: ``status`` of the answer, 0 when there was none; ``latency_ms`` of the whole attempt;
     ``error`` one sentence that the owner may read, None when it was delivered."""
 
@@ -48,7 +48,9 @@ class Outcome(NamedTuple):
         return self.error is None
 
 
-def post(rt: Runtime, receiver: Receiver, *, event: str, body: str, delivery: str, attempt: int) -> Outcome:
+def post_event(
+    rt: Runtime, receiver: Receiver, *, event: str, body: str, delivery: str, attempt: int
+) -> AttemptOutcome:
     """Send ``body``, the envelope of one ``event``, to ``receiver`` once. Never raises, and never inside a transaction:
     it takes up to ten seconds.
 
@@ -57,10 +59,10 @@ def post(rt: Runtime, receiver: Receiver, *, event: str, body: str, delivery: st
     send.
     """
     began = time.monotonic()
-    status, error = _NO_ANSWER, None
+    status, error = _NO_RESPONSE, None
     try:
         names = {ID_HEADER: delivery, EVENT_HEADER: event, ATTEMPT_HEADER: str(attempt)}
-        status = _exchange(rt, receiver, body, names)
+        status = _send_request(rt, receiver, body, names)
         if status not in _SUCCESS:
             error = f"The receiver answered with status {status}."
     except OutboundRedirect as redirect:
@@ -71,34 +73,34 @@ def post(rt: Runtime, receiver: Receiver, *, event: str, body: str, delivery: st
         error = refusal.detail
     except Exception:  # noqa: BLE001 - whatever is wrong with one delivery must not keep it from being counted
         LOGGER.exception("delivery not sent", extra={"delivery": delivery})
-        error = _FAULT
-    return Outcome(status, round((time.monotonic() - began) * SECOND), error)
+        error = _INTERNAL_FAILURE
+    return AttemptOutcome(status, round((time.monotonic() - began) * SECOND), error)
 
 
-def _exchange(rt: Runtime, receiver: Receiver, body: str, names: dict[str, str]) -> int:
+def _send_request(rt: Runtime, receiver: Receiver, body: str, names: dict[str, str]) -> int:
     """The status that ``receiver`` answers. Raises Problem, OutboundError."""
-    target, permit = destination.target_of(rt, receiver.url, listener=receiver.listens)
+    target, permit = destination.vet_target(rt, receiver.url, listener=receiver.listens)
     headers = {"Content-Type": CONTENT_TYPE, "User-Agent": rt.config.webhook_user_agent, **names}
     if receiver.format == "slack":
-        content = _encoded(slack.render_message(json.loads(body), rt.config.base_url))
+        content = _encode_json(slack.render_message(json.loads(body), rt.config.base_url))
     else:
         content = body.encode()
-        headers[rt.config.signature_header] = sign(_secret(rt, receiver), content, rt.clock())
+        headers[rt.config.signature_header] = sign(_open_secret(rt, receiver), content, rt.clock())
     with rt.outbound.exchange(
         OutboundRequest(target, "POST", headers, content), permit, deadline_s=TIMEOUT_MS / SECOND
     ) as answer:
         # The status is the answer. The rest is heard out, up to a point, so that the receiver sees no broken line.
         with suppress(OutboundError):
-            answer.beginning(_ANSWER_BYTES)
+            answer.beginning(_MAX_RESPONSE_BYTES)
         return answer.status
 
 
-def _secret(rt: Runtime, receiver: Receiver) -> str:
+def _open_secret(rt: Runtime, receiver: Receiver) -> str:
     try:
         return rt.vault.open(receiver.secret, receiver.uuid)
     except ValueError as error:
-        raise Problem("internal", _LOST_SECRET) from error
+        raise Problem("internal", _SECRET_UNREADABLE) from error
 
 
-def _encoded(message: dict[str, Any]) -> bytes:
+def _encode_json(message: dict[str, Any]) -> bytes:
     return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()

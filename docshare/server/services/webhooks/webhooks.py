@@ -14,11 +14,11 @@ from docshare.contract.problems import Problem
 from docshare.contract.webhooks import SECRET_HEX_CHARS, SECRET_PREFIX, TEST_KIND, TIMEOUT_MS
 from docshare.server.rules import webhooks as rules
 from docshare.server.runtime import Runtime
-from docshare.server.services.accounts.callers import Caller, renewed
+from docshare.server.services.accounts.callers import Caller, recheck_caller
 from docshare.server.services.files import files, purge
 from docshare.server.services.operations import slots
 from docshare.server.services.webhooks import destination, send
-from docshare.server.services.webhooks.send import Outcome, Receiver
+from docshare.server.services.webhooks.send import AttemptOutcome, Receiver
 from docshare.server.store.tables import Webhook
 
 
@@ -41,28 +41,28 @@ class WebhookRow(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Created:
+class NewWebhook:
     """A new webhook with its ``secret``, which nobody can read again."""
 
     row: WebhookRow
     secret: str = field(repr=False)
 
 
-_TRIAL_WAIT_S = TIMEOUT_MS / SECOND
+_TEST_WAIT_S = TIMEOUT_MS / SECOND
 
 _COLUMNS = ", ".join(f"w.{name}" for name in WebhookRow._fields).replace("w.file_uuid", "f.uuid")
-_OWN = "w.account_id = ? AND w.listens_until IS NULL"
-_MINE = f"SELECT {_COLUMNS} FROM webhooks w LEFT JOIN files f ON f.id = w.file_id WHERE {_OWN}"  # noqa: S608 - words
-_LIST = f"{_MINE} ORDER BY w.id DESC"
-_ONE = f"{_MINE} AND w.uuid = ?"
-_COUNT = f"SELECT COUNT(*) FROM webhooks w WHERE {_OWN}"  # noqa: S608 - as above
-_A_FILE = """
+_IS_OWNED = "w.account_id = ? AND w.listens_until IS NULL"
+_SELECT_OWNED = f"SELECT {_COLUMNS} FROM webhooks w LEFT JOIN files f ON f.id = w.file_id WHERE {_IS_OWNED}"  # noqa: S608 - words
+_LIST = f"{_SELECT_OWNED} ORDER BY w.id DESC"
+_ONE = f"{_SELECT_OWNED} AND w.uuid = ?"
+_COUNT = f"SELECT COUNT(*) FROM webhooks w WHERE {_IS_OWNED}"  # noqa: S608 - as above
+_SELECT_SAMPLE_FILE = """
 SELECT uuid, original_name FROM files WHERE owner_id = ? AND trashed_at IS NULL AND (? IS NULL OR id = ?)
 ORDER BY id DESC LIMIT 1
 """
 
 
-def create(rt: Runtime, caller: Caller, body: Mapping[str, Any]) -> Created:
+def create(rt: Runtime, caller: Caller, body: Mapping[str, Any]) -> NewWebhook:
     """Make a webhook of the caller's account as ``body`` says.
 
     Raises ``bad_request`` (malformed, an address that is not called, or 25 webhooks stand), ``not_found`` (a file that
@@ -70,18 +70,18 @@ def create(rt: Runtime, caller: Caller, body: Mapping[str, Any]) -> Created:
     revoked meanwhile).
     """
     wish = rules.parse_create(body)
-    destination.target_of(rt, wish.url)  # what is wrong with the address itself is told before anything is looked up
+    destination.vet_target(rt, wish.url)  # what is wrong with the address itself is told before anything is looked up
     with rt.db.snapshot():
-        _scope(rt, caller, wish.file)
-        _require_place(rt, caller)
-    target = destination.registered(rt, wish.url)
+        _get_file_id(rt, caller, wish.file)
+        _require_slot(rt, caller)
+    target = destination.vet_registration(rt, wish.url)
     uuid, secret, now = rt.uuid(), SECRET_PREFIX + rt.secret(SECRET_HEX_CHARS // 2).hex(), rt.clock()
     sealed = rt.vault.seal(secret, uuid)
     with rt.db.write():
         # Again: looking the host up took its time.
-        caller = renewed(rt, caller)
-        file_id = _scope(rt, caller, wish.file)
-        _require_place(rt, caller)
+        caller = recheck_caller(rt, caller)
+        file_id = _get_file_id(rt, caller, wish.file)
+        _require_slot(rt, caller)
         Webhook.create(
             uuid=uuid,
             account=caller.account_id,
@@ -93,7 +93,7 @@ def create(rt: Runtime, caller: Caller, body: Mapping[str, Any]) -> Created:
             secret=sealed,
             created_at=now,
         )
-        return Created(owned(rt, caller, uuid), secret)
+        return NewWebhook(get_owned(rt, caller, uuid), secret)
 
 
 def list_webhooks(rt: Runtime, caller: Caller) -> list[WebhookRow]:
@@ -103,8 +103,8 @@ def list_webhooks(rt: Runtime, caller: Caller) -> list[WebhookRow]:
 
 def delete(rt: Runtime, caller: Caller, webhook: str) -> None:
     """Delete the caller's ``webhook`` (its UUID) with its deliveries, also those that wait. Raises ``not_found``."""
-    row = owned(rt, caller, webhook)
-    purge.drop_deliveries(rt, row.id)
+    row = get_owned(rt, caller, webhook)
+    purge.delete_deliveries(rt, row.id)
     with rt.db.write():
         rt.db.execute("DELETE FROM webhooks WHERE id = ?", (row.id,))  # with what came in since
     rt.db.scrub()
@@ -116,55 +116,57 @@ def enable(rt: Runtime, caller: Caller, webhook: str) -> WebhookRow:
     Raises ``not_found``. What happened while it was disabled is not sent any more.
     """
     with rt.db.write():
-        row = owned(rt, caller, webhook)
+        row = get_owned(rt, caller, webhook)
         rt.db.execute("UPDATE webhooks SET disabled_at = NULL, failure_count = 0 WHERE id = ?", (row.id,))
     return row._replace(disabled_at=None, failure_count=0)
 
 
-def test(rt: Runtime, caller: Caller, webhook: str) -> Outcome:
+def send_test(rt: Runtime, caller: Caller, webhook: str) -> AttemptOutcome:
     """Send a test event to the caller's ``webhook`` (its UUID) now, once, and wait for how that goes.
 
     Whatever file it is for and whether it is disabled does not matter, and nothing is counted. Raises ``not_found``,
     and ``unavailable`` while too many tests are running.
     """
-    row = owned(rt, caller, webhook)
+    row = get_owned(rt, caller, webhook)
     sealed = rt.db.row("SELECT secret FROM webhooks WHERE id = ?", (row.id,))
     if sealed is None:
-        raise no_webhook()
+        raise webhook_not_found()
     receiver = Receiver(row.uuid, row.url, row.format, sealed[0], listens=False)
-    return try_out(rt, receiver, caller.account_id, row.file_id)
+    return post_test_event(rt, receiver, caller.account_id, row.file_id)
 
 
-def try_out(rt: Runtime, receiver: Receiver, account_id: int | None, file_id: int | None) -> Outcome:
+def post_test_event(rt: Runtime, receiver: Receiver, account_id: int | None, file_id: int | None) -> AttemptOutcome:
     """Send a test event to ``receiver`` now, once. It tells of the file ``file_id``, or of the account's newest one.
 
     Raises ``unavailable`` where too many others are running for as long as a test may take.
     """
-    file = rt.db.row(_A_FILE, (account_id, file_id, file_id))
+    file = rt.db.row(_SELECT_SAMPLE_FILE, (account_id, file_id, file_id))
     envelope = rules.build_test_event((file[0], file[1]) if file else None, rt.clock())
     body = json.dumps(envelope, ensure_ascii=False, separators=(",", ":"))
-    with slots.shared(rt.outbound.trials, account_id, "Too many webhooks are being tested now.", wait_s=_TRIAL_WAIT_S):
-        return send.post(rt, receiver, event=TEST_KIND, body=body, delivery=rt.uuid(), attempt=1)
+    with slots.hold_shared_slot(
+        rt.outbound.trials, account_id, "Too many webhooks are being tested now.", wait_s=_TEST_WAIT_S
+    ):
+        return send.post_event(rt, receiver, event=TEST_KIND, body=body, delivery=rt.uuid(), attempt=1)
 
 
-def owned(rt: Runtime, caller: Caller, webhook: str) -> WebhookRow:
+def get_owned(rt: Runtime, caller: Caller, webhook: str) -> WebhookRow:
     """The caller's webhook with that UUID, in either case. Raises ``not_found``, the same for unknown and foreign
     ones."""
     found = rt.db.row(_ONE, (caller.account_id, webhook.lower())) if is_uuid(webhook) else None
     if found is None:
-        raise no_webhook()
+        raise webhook_not_found()
     return WebhookRow._make(found)
 
 
-def no_webhook() -> Problem:
+def webhook_not_found() -> Problem:
     """The one answer for a webhook that is not there or not the caller's."""
     return Problem("not_found", "There is no such webhook.", hint="Check the id; GET /api/v1/webhooks lists yours.")
 
 
-def _scope(rt: Runtime, caller: Caller, name: str | None) -> int | None:
-    return None if name is None else files.owned(rt, caller, name).id
+def _get_file_id(rt: Runtime, caller: Caller, name: str | None) -> int | None:
+    return None if name is None else files.get_owned(rt, caller, name).id
 
 
-def _require_place(rt: Runtime, caller: Caller) -> None:
+def _require_slot(rt: Runtime, caller: Caller) -> None:
     found = rt.db.row(_COUNT, (caller.account_id,))
     rules.require_webhook_slot(found[0] if found else 0)

@@ -115,7 +115,7 @@ CREATE TABLE variant_tallies (
 """
 
 # The same of the sessions that ended before there were rollups. Their beacons no longer say what was believed of them.
-_ROLLED_UP = """
+_FILL_ROLLUPS = """
 UPDATE view_sessions SET shown_pages = total_pages;
 UPDATE view_sessions SET came_back = 1 FROM (
     SELECT id, ROW_NUMBER() OVER (PARTITION BY file_id, reader ORDER BY counted_at, id) AS number
@@ -147,4 +147,4 @@ INSERT INTO variant_tallies (variant_id, sessions, time_ms)
     WHERE s.variant_id IS NOT NULL GROUP BY s.variant_id;
 """
 
-STEP = _READERS + _ROLLUPS + _ROLLED_UP
+STEP = _READERS + _ROLLUPS + _FILL_ROLLUPS

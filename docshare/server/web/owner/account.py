@@ -11,7 +11,7 @@ from docshare.contract.problems import Problem
 from docshare.contract.scopes import SCOPES
 from docshare.contract.wire import parse_instant
 from docshare.report import words
-from docshare.server.http.views import rt
+from docshare.server.http.views import current_runtime
 from docshare.server.services.accounts import accounts, passwords, sign_in
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.oauth import grants
@@ -44,7 +44,7 @@ def rename(owner: SignedInOwner) -> AnyResponse:
     """Take another name; the e-mail address stays."""
     name = request.form.get("name", "")
     try:
-        accounts.rename(rt(), owner.caller.account_id, name)
+        accounts.rename(current_runtime(), owner.caller.account_id, name)
     except Problem as problem:
         return _render_page(owner, problem, name=name)
     return redirect_with_message(_PATH, "Your name was changed.")
@@ -56,7 +56,7 @@ def create_key(owner: SignedInOwner) -> AnyResponse:
     """Make an API key. This very answer shows it, and nothing else ever does."""
     name = request.form.get("key_name", "")
     try:
-        made = accounts.create_key(rt(), owner.caller.email, name)
+        made = accounts.create_key(current_runtime(), owner.caller.email, name)
     except Problem as problem:
         return _render_page(owner, problem, key_name=name)
     return _render_page(owner, new_key=made.key)
@@ -66,7 +66,7 @@ def create_key(owner: SignedInOwner) -> AnyResponse:
 @owner_form
 def revoke_key(owner: SignedInOwner, uuid: str) -> AnyResponse:
     """Make one of the account's keys useless. 404 for another's."""
-    row = accounts.revoke_key(rt(), uuid, owner.caller.account_id)
+    row = accounts.revoke_key(current_runtime(), uuid, owner.caller.account_id)
     return redirect_with_message(_PATH, f"The key {row['name']} is revoked. Whatever used it is refused from now on.")
 
 
@@ -74,7 +74,7 @@ def revoke_key(owner: SignedInOwner, uuid: str) -> AnyResponse:
 @owner_form
 def revoke_app(owner: SignedInOwner, uuid: str) -> AnyResponse:
     """Take back what an app was granted. 404 for another's."""
-    if not grants.revoke_app(rt(), owner.caller.account_id, uuid):
+    if not grants.revoke_app(current_runtime(), owner.caller.account_id, uuid):
         raise Problem("not_found", "There is no such app.", hint="It may have been revoked before.")
     return redirect_with_message(_PATH, "The app has no access any more.")
 
@@ -83,7 +83,7 @@ def revoke_app(owner: SignedInOwner, uuid: str) -> AnyResponse:
 @owner_form
 def end_sessions(owner: SignedInOwner) -> AnyResponse:
     """Sign out everywhere but here."""
-    ended = sign_in.end_others(rt(), owner.caller)
+    ended = sign_in.end_other_sessions(current_runtime(), owner.caller)
     return redirect_with_message(_PATH, f"Signed out of {words.format_plural(ended, 'other browser')}.")
 
 
@@ -92,7 +92,7 @@ def end_sessions(owner: SignedInOwner) -> AnyResponse:
 def set_password(owner: SignedInOwner) -> AnyResponse:
     """Set or change the password; other browsers are signed out."""
     try:
-        passwords.change(rt(), owner.caller, request.form.get("password", ""))
+        passwords.set_password(current_runtime(), owner.caller, request.form.get("password", ""))
     except Problem as problem:
         return _render_page(owner, problem)
     return redirect_with_message(_PATH, "The password is set. Every other browser was signed out.")
@@ -102,19 +102,19 @@ def set_password(owner: SignedInOwner) -> AnyResponse:
 @owner_form
 def remove_password(owner: SignedInOwner) -> AnyResponse:
     """Let sign-in links be the only way in."""
-    passwords.remove(rt(), owner.caller)
+    passwords.remove_password(current_runtime(), owner.caller)
     return redirect_with_message(_PATH, "The password is removed. Every other browser was signed out.")
 
 
 def _list_muted(caller: Caller) -> list[str]:
     """The kinds of notices that are switched off."""
-    return [] if caller.account_id is None else unsubscribe.muted(rt(), caller.account_id)
+    return [] if caller.account_id is None else unsubscribe.list_muted(current_runtime(), caller.account_id)
 
 
 def _render_page(owner: SignedInOwner, problem: Problem | None = None, **typed: str) -> Response:
     """The page. ``problem``: why a form was refused; ``typed``: what it held, or the ``new_key`` that was made."""
     caller = owner.caller
-    others = sign_in.count_others(rt(), caller)
+    others = sign_in.count_other_sessions(current_runtime(), caller)
     return render_owner_page(
         owner,
         "account.html",
@@ -122,13 +122,14 @@ def _render_page(owner: SignedInOwner, problem: Problem | None = None, **typed: 
         status=problem.status if problem else 200,
         problem=problem,
         typed=typed,
-        plan=plan_words.describe_plan(rt(), caller),
+        plan=plan_words.describe_plan(current_runtime(), caller),
         keys=_list_keys(caller),
         apps=_list_apps(caller),
         muted=[
-            (unsubscribe.NOTICES[kind], unsubscribe.link(rt(), caller.account_id, kind)) for kind in _list_muted(caller)
+            (unsubscribe.NOTICES[kind], unsubscribe.build_link(current_runtime(), caller.account_id, kind))
+            for kind in _list_muted(caller)
         ],
-        has_password=passwords.is_set(rt(), caller),
+        has_password=passwords.has_password(current_runtime(), caller),
         least=ACCOUNT_PASSWORD_CHARS,
         most=PASSWORD_BYTES,
         others=words.format_plural(others, "other browser") if others else "no other",
@@ -139,7 +140,7 @@ def _render_page(owner: SignedInOwner, problem: Problem | None = None, **typed: 
 
 def _list_keys(caller: Caller) -> list[_Row]:
     """The keys that stand, newest first."""
-    rows = accounts.list_keys(rt(), caller.email)
+    rows = accounts.list_keys(current_runtime(), caller.email)
     return [{**row, "created": _format_day(row["createdAt"])} for row in reversed(rows) if "revokedAt" not in row]
 
 
@@ -151,7 +152,7 @@ def _list_apps(caller: Caller) -> list[_Row]:
             "since": _format_day(row["createdAt"]),
             "used": _format_day(row["lastUsedAt"]),
         }
-        for row in grants.list_apps(rt(), caller.account_id)
+        for row in grants.list_apps(current_runtime(), caller.account_id)
     ]
 
 

@@ -7,7 +7,7 @@ from docshare.report.words import format_date, format_plural
 from docshare.server.api.represent import resources
 from docshare.server.pdf.pages import PAGE_WIDTHS
 from docshare.server.services.files.files import FileRow
-from docshare.server.services.files.library import Entry
+from docshare.server.services.files.library import LibraryEntry
 from docshare.server.web.owner import wording
 
 _WIDTH = min(PAGE_WIDTHS)  # pixels
@@ -26,7 +26,7 @@ class FileCard:
     ended: str
 
 
-def build_card(base_url: str, entry: Entry, now: int) -> FileCard:
+def build_card(base_url: str, entry: LibraryEntry, now: int) -> FileCard:
     """The card of ``entry`` at ``now`` (ms)."""
     row, state, frozen = entry
     file = resources.file_object(base_url, row)

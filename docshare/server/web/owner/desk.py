@@ -15,7 +15,7 @@ from flask import Response, make_response, redirect, render_template, request
 from werkzeug.wrappers import Response as AnyResponse
 
 from docshare.contract.problems import Problem
-from docshare.server.http.views import rt
+from docshare.server.http.views import current_runtime
 from docshare.server.services.accounts import sign_in
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.web import csrf, returning, troubles
@@ -74,7 +74,7 @@ def owner_form(view: Callable[..., AnyResponse]) -> Callable[..., AnyResponse]:
 def find_owner() -> SignedInOwner | None:
     """Who holds the session cookie of the running request, or None."""
     cookie = session_cookie()
-    caller, holder = sign_in.caller(rt(), cookie), sign_in.signed_in(rt(), cookie)
+    caller, holder = sign_in.find_caller(current_runtime(), cookie), sign_in.find_signed_in(current_runtime(), cookie)
     return SignedInOwner(caller, holder.csrf) if caller is not None and holder is not None else None
 
 
@@ -95,9 +95,9 @@ def render_owner_page(owner: SignedInOwner, template: str, place: str, status: i
         place=place,
         csrf_field=csrf.CSRF_FIELD,
         said=said,
-        base_url=rt().config.base_url,
-        forwarders=rt().forwarders.known(rt().clock()),
-        trusted=rt().config.trusted_proxies,
+        base_url=current_runtime().config.base_url,
+        forwarders=current_runtime().forwarders.known(current_runtime().clock()),
+        trusted=current_runtime().config.trusted_proxies,
         **facts,
     )
     answer = make_response(body, status)

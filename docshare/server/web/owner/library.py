@@ -6,7 +6,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from docshare.contract.plans import PLAN_LIMITS
 from docshare.contract.problems import Problem
 from docshare.report.words import format_date
-from docshare.server.http.views import rt
+from docshare.server.http.views import current_runtime
 from docshare.server.services.files import files, library
 from docshare.server.services.files.library import ORDERS
 from docshare.server.web.owner import wording
@@ -32,8 +32,8 @@ def show(owner: SignedInOwner) -> AnyResponse:
     words = request.args.get("q", "")[:_MAX_QUERY_CHARS].strip()
     order = request.args.get("sort", "")
     order = order if order in ORDERS else ORDERS[0]
-    shelf = library.shelf(rt(), owner.caller, words=words, order=order, number=read_page_number())
-    now, base_url = rt().clock(), rt().config.base_url
+    shelf = library.load_page(current_runtime(), owner.caller, words=words, order=order, number=read_page_number())
+    now, base_url = current_runtime().clock(), current_runtime().config.base_url
     kept = {"q": words, "sort": "" if order == ORDERS[0] else order}
     limits = PLAN_LIMITS[owner.caller.plan]
     return render_owner_page(
@@ -63,15 +63,15 @@ def ask(owner: SignedInOwner, name: str) -> AnyResponse:
 @owner_form
 def delete(owner: SignedInOwner, name: str) -> AnyResponse:
     """Delete a file as its owner was told: ``fate`` is ``trash`` or ``gone``. Raises ``not_found``."""
-    files.owned(rt(), owner.caller, name)
+    files.get_owned(current_runtime(), owner.caller, name)
     fate = request.form.get("fate")
     if fate not in ("trash", "gone"):
         raise Problem("bad_request", "fate must be trash or gone.")
-    if fate == "trash" and library.kept_until(rt(), owner.caller.plan) is None:
+    if fate == "trash" and library.trash_expiry(current_runtime(), owner.caller.plan) is None:
         # The plan ended while the question stood there: whoever agreed to the trash did not agree to this.
         problem = Problem("conflict", "Your plan has no trash any more.", hint="Nothing was deleted yet.")
         return _render_confirmation(owner, name, for_good=True, problem=problem)
-    place = files.delete(rt(), owner.caller, name, purge=fate == "gone")
+    place = files.delete(current_runtime(), owner.caller, name, purge=fate == "gone")
     if place is None:
         return redirect_with_message("/files", "The file is gone for good.")
     return redirect_with_message("/files", f"The file is in the trash until {format_date(place.purge_at)}.")
@@ -80,8 +80,8 @@ def delete(owner: SignedInOwner, name: str) -> AnyResponse:
 def _render_confirmation(
     owner: SignedInOwner, name: str, *, for_good: bool, problem: Problem | None = None
 ) -> AnyResponse:
-    row = files.owned(rt(), owner.caller, name)
-    until = library.kept_until(rt(), owner.caller.plan)
+    row = files.get_owned(current_runtime(), owner.caller, name)
+    until = library.trash_expiry(current_runtime(), owner.caller.plan)
     return render_owner_page(
         owner,
         "delete.html",

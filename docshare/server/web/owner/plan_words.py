@@ -61,8 +61,8 @@ class RetentionRule(NamedTuple):
 def describe_plan(rt: Runtime, caller: Caller) -> PlanDescription:
     """The caller's plan, with what of it is used now."""
     limits = PLAN_LIMITS[caller.plan]
-    used = files.active_count(rt, caller.account_id)
-    most, stored = limits.file_slots, accounts.stored_bytes(rt, caller.account_id)
+    used = files.count_active(rt, caller.account_id)
+    most, stored = limits.file_slots, accounts.sum_stored_bytes(rt, caller.account_id)
     return PlanDescription(
         name=caller.plan.tier.title(),
         included=_INCLUDED_FEATURES[caller.plan],
@@ -96,11 +96,11 @@ def list_retention_rules(plan: Plan) -> list[RetentionRule]:
         ),
         RetentionRule("Network addresses of readers", "never stored"),
         RetentionRule("The record of events", _format_period(ACTIVITY_RETENTION_MS)),
-        RetentionRule("What was sent to webhooks, and how that went", _format_period(deliveries.KEPT_MS)),
-        RetentionRule("Mails that were sent", _format_period(mail.KEPT_MS)),
+        RetentionRule("What was sent to webhooks, and how that went", _format_period(deliveries.RETENTION_MS)),
+        RetentionRule("Mails that were sent", _format_period(mail.RETENTION_MS)),
         RetentionRule(
             "Being signed in here",
-            f"{_format_period(sign_in.SESSION_MS)}; a sign-in link works for {_format_period(LOGIN_LINK_MS)}",
+            f"{_format_period(sign_in.SESSION_LIFETIME_MS)}; a sign-in link works for {_format_period(LOGIN_LINK_MS)}",
         ),
         RetentionRule(
             "The access of an app",

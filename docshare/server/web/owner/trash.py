@@ -6,10 +6,10 @@ from werkzeug.wrappers import Response as AnyResponse
 from docshare.contract.plans import DAY, PLAN_LIMITS
 from docshare.contract.problems import Problem
 from docshare.report.words import format_date, format_plural
-from docshare.server.http.views import rt
+from docshare.server.http.views import current_runtime
 from docshare.server.services.files import files, library, trash
-from docshare.server.services.files.library import PAGE_FILES
-from docshare.server.services.files.trash import Trashed
+from docshare.server.services.files.library import FILES_PER_PAGE
+from docshare.server.services.files.trash import TrashedFile
 from docshare.server.web.owner import wording
 from docshare.server.web.owner.desk import (
     SignedInOwner,
@@ -34,9 +34,9 @@ def show(owner: SignedInOwner) -> AnyResponse:
 @owner_form
 def restore(owner: SignedInOwner, name: str) -> AnyResponse:
     """Take a file out of the trash; without a free slot the page says so. Raises ``not_found``."""
-    trash.owned(rt(), owner.caller, name)
+    trash.get_owned(current_runtime(), owner.caller, name)
     try:
-        row = trash.restore(rt(), owner.caller, name)
+        row = trash.restore(current_runtime(), owner.caller, name)
     except Problem as problem:
         if problem.code != "forbidden":
             raise
@@ -48,7 +48,7 @@ def restore(owner: SignedInOwner, name: str) -> AnyResponse:
 @owner_page
 def ask(owner: SignedInOwner, name: str) -> AnyResponse:
     """The question before a file in the trash is destroyed. Raises ``not_found``."""
-    row = trash.owned(rt(), owner.caller, name)
+    row = trash.get_owned(current_runtime(), owner.caller, name)
     action = f"/trash/{row.uuid}/delete"
     return render_owner_page(
         owner, "delete.html", "trash", name=row.original_name, action=action, back="/trash", until=None, has_trash=True
@@ -59,14 +59,14 @@ def ask(owner: SignedInOwner, name: str) -> AnyResponse:
 @owner_form
 def delete(owner: SignedInOwner, name: str) -> AnyResponse:
     """Destroy a file that is in the trash. Raises ``not_found``."""
-    trash.owned(rt(), owner.caller, name)
-    files.delete(rt(), owner.caller, name, purge=True)
+    trash.get_owned(current_runtime(), owner.caller, name)
+    files.delete(current_runtime(), owner.caller, name, purge=True)
     return redirect_with_message("/trash", "The file is gone for good.")
 
 
 def _render_page(owner: SignedInOwner, problem: Problem | None = None) -> AnyResponse:
-    found = trash.list_trashed(rt(), owner.caller.email)
-    pages = library.page_count(len(found))
+    found = trash.list_trashed(current_runtime(), owner.caller.email)
+    pages = library.count_pages(len(found))
     number = max(1, min(read_page_number(), pages))
     kept_ms = PLAN_LIMITS[owner.caller.plan].trash_ms
     return render_owner_page(
@@ -75,13 +75,13 @@ def _render_page(owner: SignedInOwner, problem: Problem | None = None) -> AnyRes
         "trash",
         200 if problem is None else problem.status,
         problem=problem,
-        rows=[_build_row(row) for row in found[(number - 1) * PAGE_FILES : number * PAGE_FILES]],
+        rows=[_build_row(row) for row in found[(number - 1) * FILES_PER_PAGE : number * FILES_PER_PAGE]],
         steps=build_page_links("/trash", {}, number, pages),
         kept=None if kept_ms is None else format_plural(kept_ms // DAY, "day"),
     )
 
 
-def _build_row(row: Trashed) -> dict[str, str]:
+def _build_row(row: TrashedFile) -> dict[str, str]:
     return {
         "uuid": row.uuid,
         "name": row.original_name,

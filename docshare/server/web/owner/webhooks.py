@@ -15,13 +15,13 @@ from docshare.contract.problems import Problem
 from docshare.contract.webhooks import DEFAULT_FORMAT, DISABLE_AFTER, FORMATS, KINDS, WEBHOOKS_PER_ACCOUNT
 from docshare.report import words
 from docshare.server.http.rate_limits import address_key
-from docshare.server.http.views import client_address, rt
+from docshare.server.http.views import client_address, current_runtime
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.files import files
 from docshare.server.services.operations import slots
 from docshare.server.services.webhooks import deliveries, webhooks
 from docshare.server.services.webhooks.deliveries import AttemptRow, DeliveryRow
-from docshare.server.services.webhooks.webhooks import Created, WebhookRow
+from docshare.server.services.webhooks.webhooks import NewWebhook, WebhookRow
 from docshare.server.web.owner.desk import (
     SignedInOwner,
     owner_form,
@@ -78,7 +78,7 @@ def create(owner: SignedInOwner) -> AnyResponse:
     """Make one. This very answer shows its secret, and nothing else ever does."""
     body = _read_body()
     try:
-        made = webhooks.create(rt(), owner.caller, body)
+        made = webhooks.create(current_runtime(), owner.caller, body)
     except Problem as problem:
         return _render_list(owner, problem, typed=body)
     return _render_list(owner, made=made)
@@ -88,8 +88,8 @@ def create(owner: SignedInOwner) -> AnyResponse:
 @owner_page
 def show(owner: SignedInOwner, uuid: str) -> AnyResponse:
     """One webhook with what was sent to it. 404 for another's."""
-    row = webhooks.owned(rt(), owner.caller, uuid)
-    log = deliveries.page(rt(), owner.caller, uuid, since=0, limit=_LOG_LENGTH)
+    row = webhooks.get_owned(current_runtime(), owner.caller, uuid)
+    log = deliveries.fetch_page(current_runtime(), owner.caller, uuid, since=0, limit=_LOG_LENGTH)
     sent = [_build_delivery_entry(found, active=row.disabled_at is None) for found in log]
     hook = _build_webhook_entry(row, _find_file_name(owner.caller, row.file_uuid))
     return render_owner_page(
@@ -102,15 +102,15 @@ def show(owner: SignedInOwner, uuid: str) -> AnyResponse:
 def test(owner: SignedInOwner, uuid: str) -> AnyResponse:
     """Send a test event and say how that went. It counts against the same limit as tests through the API."""
     counted = (SESSION_WEBHOOK_TEST, address_key(client_address()), SESSION_WEBHOOK_TEST.limit)
-    allowance = rt().limits.hit(*counted)
+    allowance = current_runtime().limits.hit(*counted)
     if not allowance.allowed:
         said = f"More than {allowance.limit} tests in a minute."
         raise Problem("rate_limited", said, headers={"Retry-After": str(allowance.reset_s)}, extra={"reason": "tests"})
     try:
-        outcome = webhooks.test(rt(), owner.caller, uuid)
+        outcome = webhooks.send_test(current_runtime(), owner.caller, uuid)
     except Problem as problem:
         if slots.is_full(problem):
-            rt().limits.give_back(*counted)
+            current_runtime().limits.give_back(*counted)
         raise
     if outcome.delivered:
         return redirect_with_message(_webhook_path(uuid), f"Delivered {outcome.status} in {outcome.latency_ms} ms.")
@@ -121,7 +121,7 @@ def test(owner: SignedInOwner, uuid: str) -> AnyResponse:
 @owner_form
 def enable(owner: SignedInOwner, uuid: str) -> AnyResponse:
     """Let a disabled one get events again."""
-    webhooks.enable(rt(), owner.caller, uuid)
+    webhooks.enable(current_runtime(), owner.caller, uuid)
     return redirect_with_message(
         _webhook_path(uuid), "The webhook gets events again. What happened meanwhile is not sent any more."
     )
@@ -131,7 +131,7 @@ def enable(owner: SignedInOwner, uuid: str) -> AnyResponse:
 @owner_form
 def delete(owner: SignedInOwner, uuid: str) -> AnyResponse:
     """Delete one with its log and what waits to be sent."""
-    webhooks.delete(rt(), owner.caller, uuid)
+    webhooks.delete(current_runtime(), owner.caller, uuid)
     return redirect_with_message(_PATH, "The webhook is deleted.")
 
 
@@ -139,7 +139,7 @@ def delete(owner: SignedInOwner, uuid: str) -> AnyResponse:
 @owner_form
 def redeliver(owner: SignedInOwner, uuid: str, delivery: str) -> AnyResponse:
     """Send one delivery again, with up to five attempts."""
-    deliveries.redeliver(rt(), owner.caller, uuid, delivery)
+    deliveries.redeliver(current_runtime(), owner.caller, uuid, delivery)
     return redirect_with_message(_webhook_path(uuid), f"Delivery {delivery} is queued again.")
 
 
@@ -148,12 +148,12 @@ def _render_list(
     problem: Problem | None = None,
     *,
     typed: Mapping[str, Any] | None = None,
-    made: Created | None = None,
+    made: NewWebhook | None = None,
 ) -> Response:
     """The list. ``problem``: why the form was refused; ``typed``: what it held; ``made``: what it has just made."""
     typed = typed or {}
     names = _list_file_names(owner.caller, typed.get("fileUuid"))
-    rows = webhooks.list_webhooks(rt(), owner.caller)
+    rows = webhooks.list_webhooks(current_runtime(), owner.caller)
     return render_owner_page(
         owner,
         "webhooks.html",
@@ -197,7 +197,7 @@ def _describe_kinds(plan: Plan) -> dict[str, str]:
 
 def _list_file_names(caller: Caller, wanted: object) -> dict[str, str]:
     """The newest files by UUID with their names, and the ``wanted`` one."""
-    found = {row.uuid: row.original_name for row in islice(files.list_files(rt(), caller), _MAX_FILES)}
+    found = {row.uuid: row.original_name for row in islice(files.list_files(current_runtime(), caller), _MAX_FILES)}
     # An address that somebody else made up puts no words on this page.
     if isinstance(wanted, str) and is_uuid(wanted) and wanted not in found:
         found |= {wanted: _find_file_name(caller, wanted)}
@@ -209,7 +209,7 @@ def _find_file_name(caller: Caller, file: str | None) -> str:
     if file is None:
         return ""
     try:
-        return files.owned(rt(), caller, file).original_name
+        return files.get_owned(current_runtime(), caller, file).original_name
     except Problem:
         return file
 

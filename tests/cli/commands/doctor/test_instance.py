@@ -192,7 +192,7 @@ def test_settings_of_proxies_that_cannot_be_meant_are_named(
 def test_a_check_that_hangs_hides_no_other(
     doctor: Doctor, make: Callable[..., World], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("docshare.server.services.operations.diagnosis._SECONDS", 0.2)
+    monkeypatch.setattr("docshare.server.services.operations.diagnosis._CHECK_TIMEOUT_S", 0.2)
     with FakeMailServer(drips=True) as box:
         rows = doctor(make(smtp_url=box.url))
     assert (rows["smtp"]["ok"], rows["smtp"]["detail"]) == (False, "no answer within 0.2 seconds")
@@ -204,7 +204,7 @@ def test_libreoffice_is_started_as_a_conversion_would(shell: Shell, world: World
 
     if not world.rt.converter.available:
         pytest.skip("LibreOffice is not installed")
-    assert surroundings.converter(world.rt, {}).detail.startswith("LibreOffice starts; it ")
+    assert surroundings.check_converter(world.rt, {}).detail.startswith("LibreOffice starts; it ")
 
 
 @contextmanager

@@ -185,12 +185,12 @@ def test_links_to_loopback_are_a_warning_only_where_others_could_call(
 def test_without_a_proxy_a_server_is_told_not_to_trust_one(
     make: Callable[..., World], time: FakeTime, tmp_path: Path
 ) -> None:
-    from docshare.server.app import put_behind
+    from docshare.server.app import set_runtime
     from tests.support.data_dir_owner import own_data_dir
 
     world = make(trusted_proxies=(ip_network("127.0.0.0/8"),))
     with own_data_dir(world) as url:
-        put_behind(world.app, replace(world.rt, config=replace(world.rt.config, base_url=url)))
+        set_runtime(world.app, replace(world.rt, config=replace(world.rt.config, base_url=url)))
         announced = world.rt.config.data_dir / "server.json"
         announced.write_text(announced.read_text().replace(world.rt.config.base_url, url))
         shell = Shell(tmp_path / "home", url, time)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from docshare.server.http.views import attach
+from docshare.server.http.views import attach_runtime
 from tests.support.cast import World
 from tests.support.fake_api import FakeApi, FakeTime
 from tests.support.rows import update_file_row
@@ -26,7 +26,7 @@ def made(world: World) -> dict[str, Any]:
 @pytest.fixture
 def base(house: str, world: World) -> str:
     """The address of the server, which its links name too: only such links are its own."""
-    attach(world.app, replace(world.rt, config=replace(world.rt.config, base_url=house)))
+    attach_runtime(world.app, replace(world.rt, config=replace(world.rt.config, base_url=house)))
     return house
 
 

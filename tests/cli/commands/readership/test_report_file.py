@@ -219,7 +219,7 @@ def test_the_report_of_the_bundled_server_holds_what_its_readers_did(
     reader.reads(12)
     reader.leaves()
     world.clock.advance(minutes=6)
-    viewing.end_due(world.rt)
+    viewing.end_due_sessions(world.rt)
     FeedbackClient(world, made["shortId"]).note("Very clear.", page=2)
     ended = desk(world.pia)("readership", "report", made["uuid"])
     assert (ended.code, ended.out) == (0, "report.html\n"), ended.err

@@ -5,7 +5,7 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from docshare.contract.media import ASSET_KINDS
 from docshare.contract.problems import Problem
-from docshare.server.http.views import rt
+from docshare.server.http.views import current_runtime
 from docshare.server.services.files import assets, settings
 from docshare.server.web.owner.desk import SignedInOwner, message_url, owner_form, owner_page, redirect_with_message
 from docshare.server.web.owner.file.paper import file_path, find_owned_file, render_file_page, required_tier
@@ -22,7 +22,7 @@ blueprint = Blueprint("owner_file_assets", __name__)
 def show(owner: SignedInOwner, name: str) -> AnyResponse:
     """``/files/{id}/assets``. Raises ``not_found``."""
     paper = find_owned_file(owner, name)
-    rows = assets.list_assets(rt(), owner.caller, paper.row.uuid)
+    rows = assets.list_assets(current_runtime(), owner.caller, paper.row.uuid)
     kinds = [(kind, _KIND_LABELS.get(kind, kind), ",".join(row.types), row.cap) for kind, row in ASSET_KINDS.items()]
     looks = paper.file["viewerSettings"]
     used = {looks.get(kind, {}).get("assetId") for kind in _VIEWER_SETTINGS_BY_KIND}
@@ -48,11 +48,13 @@ def use(owner: SignedInOwner, name: str, asset: str) -> AnyResponse:
     """Show an uploaded image on the share page, as what it was uploaded for. Raises ``not_found``, ``plan_required``,
     ``gone``."""
     paper = find_owned_file(owner, name)
-    rows = assets.list_assets(rt(), owner.caller, paper.row.uuid)
+    rows = assets.list_assets(current_runtime(), owner.caller, paper.row.uuid)
     row = next((row for row in rows if row.uuid == asset.lower() and row.kind in _VIEWER_SETTINGS_BY_KIND), None)
     if row is None:
         raise Problem("not_found", "There is no such image.")
     looks = paper.file["viewerSettings"]
     block = {**looks.get(row.kind, {}), **_VIEWER_SETTINGS_BY_KIND[row.kind], "assetId": row.uuid}
-    settings.change(rt(), owner.caller, paper.row.uuid, {"viewerSettings": {**looks, row.kind: block}})
+    settings.change_settings(
+        current_runtime(), owner.caller, paper.row.uuid, {"viewerSettings": {**looks, row.kind: block}}
+    )
     return redirect_with_message(f"{file_path(paper.row.uuid)}/assets", "Readers see it from now on.")

@@ -6,7 +6,7 @@ from flask import Blueprint, request
 from werkzeug.wrappers import Response as AnyResponse
 
 from docshare.contract.problems import Problem
-from docshare.server.http.views import rt
+from docshare.server.http.views import current_runtime
 from docshare.server.pdf.pages import PAGE_WIDTHS
 from docshare.server.services.files import assets, hotspots
 from docshare.server.web.owner.desk import SignedInOwner, owner_form, owner_page, redirect_with_message
@@ -41,7 +41,7 @@ def create(owner: SignedInOwner, name: str) -> AnyResponse:
     args |= {key: sent[key].strip() for key in ("link", "audio") if sent.get(key, "").strip()}
     try:
         args["rect"] = ",".join(_parse_percent(sent.get(side, "")) for side in _SIDES)
-        row = hotspots.add_own(rt(), owner.caller, paper.row.uuid, args)
+        row = hotspots.add_own(current_runtime(), owner.caller, paper.row.uuid, args)
     except Problem as problem:
         return _render_page(owner, paper, args["page"], problem, sent)
     return redirect_to_editor(paper, row.page, f"'{row.label}' is on page {row.page}.")
@@ -52,7 +52,7 @@ def create(owner: SignedInOwner, name: str) -> AnyResponse:
 def delete(owner: SignedInOwner, name: str, hotspot: str) -> AnyResponse:
     """Take a hotspot away, with the count of its taps. Raises ``not_found``."""
     paper = find_owned_file(owner, name)
-    row = hotspots.remove_own(rt(), owner.caller, paper.row.uuid, hotspot)
+    row = hotspots.remove_own(current_runtime(), owner.caller, paper.row.uuid, hotspot)
     return redirect_to_editor(paper, row.page, f"'{row.label}' was removed.")
 
 
@@ -86,8 +86,12 @@ def _render_page(
 ) -> AnyResponse:
     known = asked.isascii() and asked.isdecimal() and len(asked) <= _MAX_DIGITS
     number = min(max(int(asked), 1), paper.row.total_pages) if known else 1
-    rows = hotspots.list_own(rt(), owner.caller, paper.row.uuid)
-    sounds = [row.uuid for row in assets.list_assets(rt(), owner.caller, paper.row.uuid) if row.kind == hotspots.AUDIO]
+    rows = hotspots.list_own(current_runtime(), owner.caller, paper.row.uuid)
+    sounds = [
+        row.uuid
+        for row in assets.list_assets(current_runtime(), owner.caller, paper.row.uuid)
+        if row.kind == hotspots.AUDIO_KIND
+    ]
     return render_file_page(
         owner,
         paper,

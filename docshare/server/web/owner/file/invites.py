@@ -8,7 +8,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from docshare.contract.limits import INVITE_NAME_CHARS
 from docshare.contract.problems import Problem
 from docshare.server.api.represent import resources
-from docshare.server.http.views import rt
+from docshare.server.http.views import current_runtime
 from docshare.server.services.links import invites
 from docshare.server.web.owner.desk import SignedInOwner, owner_form, owner_page, redirect_with_message
 from docshare.server.web.owner.file.controls import CHECKED
@@ -38,11 +38,11 @@ def create(owner: SignedInOwner, name: str) -> AnyResponse:
     paper, sent = find_owned_file(owner, name), read_form()
     body = {"email": sent.get("email", ""), "name": sent.get("name", ""), "mail": sent.get("mail") == CHECKED}
     try:
-        row, is_new = invites.create(rt(), owner.caller, paper.row.uuid, body)
+        row, is_new = invites.create(current_runtime(), owner.caller, paper.row.uuid, body)
     except Problem as problem:
         return _render_page(owner, paper, problem, sent)
     words = f"{row.email} is invited." if is_new else f"{row.email} was invited before; the link is the same."
-    if body["mail"] and rt().config.smtp_url is None:
+    if body["mail"] and current_runtime().config.smtp_url is None:
         words += " No mail server is set up: send the link yourself."
     return redirect_with_message(f"{file_path(paper.row.uuid)}/invites", words)
 
@@ -51,8 +51,8 @@ def _render_page(
     owner: SignedInOwner, paper: OwnedFile, problem: Problem | None = None, sent: Mapping[str, str] | None = None
 ) -> AnyResponse:
     plan = required_tier(owner, "invites.list")
-    rows = [] if plan else invites.list_invites(rt(), owner.caller, paper.row.uuid)
-    shown = [resources.invite_object(rt().config.base_url, row) for row in rows]
+    rows = [] if plan else invites.list_invites(current_runtime(), owner.caller, paper.row.uuid)
+    shown = [resources.invite_object(current_runtime().config.base_url, row) for row in rows]
     fields = {"mail": CHECKED} if sent is None else sent
     return render_file_page(
         owner, paper, "invites", problem, plan=plan, invites=shown, fields=fields, name_chars=INVITE_NAME_CHARS

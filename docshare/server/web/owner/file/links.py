@@ -9,7 +9,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from docshare.contract.limits import VARIANT_LABEL_CHARS, VARIANTS_PER_FILE
 from docshare.contract.problems import Problem
 from docshare.server.api.represent import resources
-from docshare.server.http.views import rt
+from docshare.server.http.views import current_runtime
 from docshare.server.services.links import variants
 from docshare.server.services.links.variants import VariantRow
 from docshare.server.web.owner.desk import SignedInOwner, owner_form, owner_page, redirect_with_message
@@ -47,7 +47,7 @@ def create(owner: SignedInOwner, name: str) -> AnyResponse:
     try:
         wish = _parse_overrides(sent)
         for label in list(waiting):
-            variants.create(rt(), owner.caller, paper.row.uuid, {"label": label, "overrides": wish})
+            variants.create(current_runtime(), owner.caller, paper.row.uuid, {"label": label, "overrides": wish})
             waiting.remove(label)
             made += 1
     except Problem as problem:
@@ -74,7 +74,7 @@ def change(owner: SignedInOwner, name: str, variant: str) -> AnyResponse:
         body: dict[str, Any] = {"overrides": _parse_overrides(sent)}
         if "label" in sent:  # that of a redacted link is not asked for
             body["label"] = sent["label"].strip()
-        variants.update(rt(), owner.caller, paper.row.uuid, variant, body)
+        variants.update(current_runtime(), owner.caller, paper.row.uuid, variant, body)
     except Problem as problem:
         if problem.code == "not_found":
             raise
@@ -102,7 +102,7 @@ def redact(owner: SignedInOwner, name: str, variant: str) -> AnyResponse:
     """Erase the label for good, when that was confirmed. Raises ``not_found``, ``bad_request``."""
     paper = find_owned_file(owner, name)
     require_confirmation("redact", read_form())
-    variants.redact(rt(), owner.caller, paper.row.uuid, variant)
+    variants.redact(current_runtime(), owner.caller, paper.row.uuid, variant)
     return redirect_with_message(_links_path(paper), "The label was erased. The link goes on working.")
 
 
@@ -112,13 +112,13 @@ def delete(owner: SignedInOwner, name: str, variant: str) -> AnyResponse:
     """Delete the link for good, when that was confirmed. Raises ``not_found``, ``bad_request``."""
     paper = find_owned_file(owner, name)
     require_confirmation("delete", read_form())
-    variants.delete(rt(), owner.caller, paper.row.uuid, variant)
+    variants.delete(current_runtime(), owner.caller, paper.row.uuid, variant)
     return redirect_with_message(_links_path(paper), "The link was deleted.")
 
 
 def _set_revoked(owner: SignedInOwner, name: str, variant: str, *, revoked: bool) -> AnyResponse:
     paper = find_owned_file(owner, name)
-    variants.update(rt(), owner.caller, paper.row.uuid, variant, {"revoked": revoked})
+    variants.update(current_runtime(), owner.caller, paper.row.uuid, variant, {"revoked": revoked})
     return redirect_with_message(
         _links_path(paper), "The link leads nowhere now." if revoked else "The link works again."
     )
@@ -136,7 +136,7 @@ def _parse_overrides(form: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _find_variant(owner: SignedInOwner, paper: OwnedFile, variant: str) -> VariantRow:
-    rows = variants.list_variants(rt(), owner.caller, paper.row.uuid)
+    rows = variants.list_variants(current_runtime(), owner.caller, paper.row.uuid)
     found = next((row for row in rows if row.uuid == variant.lower()), None)
     if found is None:
         raise Problem("not_found", "There is no such link.")
@@ -147,8 +147,8 @@ def _render_page(
     owner: SignedInOwner, paper: OwnedFile, problem: Problem | None = None, sent: Mapping[str, str] | None = None
 ) -> AnyResponse:
     plan = required_tier(owner, "variants.list")
-    rows = [] if plan else variants.list_variants(rt(), owner.caller, paper.row.uuid)
-    shown = [resources.variant_object(rt().config.base_url, row) for row in rows]
+    rows = [] if plan else variants.list_variants(current_runtime(), owner.caller, paper.row.uuid)
+    shown = [resources.variant_object(current_runtime().config.base_url, row) for row in rows]
     return render_file_page(
         owner, paper, "links", problem, plan=plan, variants=shown, fields=sent or {}, most=VARIANTS_PER_FILE
     )
@@ -161,7 +161,7 @@ def _render_variant_page(
     problem: Problem | None = None,
     sent: Mapping[str, str] | None = None,
 ) -> AnyResponse:
-    variant = resources.variant_object(rt().config.base_url, row)
+    variant = resources.variant_object(current_runtime().config.base_url, row)
     fields = sent or _build_form_values(variant)
     return render_file_page(
         owner, paper, "link", problem, variant=variant, fields=fields, label_chars=VARIANT_LABEL_CHARS

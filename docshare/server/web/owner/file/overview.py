@@ -3,7 +3,7 @@
 from flask import Blueprint, render_template
 from werkzeug.wrappers import Response as AnyResponse
 
-from docshare.server.http.views import rt
+from docshare.server.http.views import current_runtime
 from docshare.server.web.owner.desk import SignedInOwner, owner_page
 from docshare.server.web.owner.file.paper import find_owned_file, page_size, render_file_page
 
@@ -18,7 +18,7 @@ def show(owner: SignedInOwner, name: str) -> AnyResponse:
     """``/files/{id}``. Raises ``not_found``."""
     paper = find_owned_file(owner, name)
     width, height = _FRAME_SIZE
-    address = f"{rt().config.base_url}/embed/{paper.row.short_id}"
+    address = f"{current_runtime().config.base_url}/embed/{paper.row.short_id}"
     frame = render_template(
         "frame.html", address=address, title=paper.row.original_name, width=width, height=height
     ).strip()

@@ -9,7 +9,7 @@ from flask import Response, request
 from docshare.contract.features import required_plan
 from docshare.contract.problems import Problem
 from docshare.server.api.represent import resources as represent
-from docshare.server.http.views import rt
+from docshare.server.http.views import current_runtime
 from docshare.server.pdf.pages import PAGE_WIDTHS
 from docshare.server.services.files import files
 from docshare.server.services.files.files import FileRow, RevisionRow
@@ -55,12 +55,12 @@ class OwnedFile:
 
 def find_owned_file(owner: SignedInOwner, name: str) -> OwnedFile:
     """The owner's file ``name`` (UUID or short id). Raises ``not_found``, for the files of others too."""
-    row, revisions = files.show(rt(), owner.caller, name)
-    link = links.resolve(rt(), row.uuid)
+    row, revisions = files.show(current_runtime(), owner.caller, name)
+    link = links.resolve(current_runtime(), row.uuid)
     if link is None:  # it went to the trash between the two reads
-        raise files.no_file()
+        raise files.file_not_found()
     frozen = link.file.frozen_at is not None and link.state == _LIVE_STATE
-    file = represent.file_object(rt().config.base_url, row, revisions)
+    file = represent.file_object(current_runtime().config.base_url, row, revisions)
     return OwnedFile(row, revisions, file, "frozen" if frozen else link.state)
 
 
@@ -97,9 +97,9 @@ def require_confirmation(word: str, form: Mapping[str, str]) -> None:
 
 def page_size(paper: OwnedFile, page: int) -> tuple[float, float]:
     """Width and height of ``page`` in points."""
-    link = links.resolve(rt(), paper.row.uuid)
+    link = links.resolve(current_runtime(), paper.row.uuid)
     last = 0
-    for count, width, height in [] if link is None else links.page_sizes(rt(), link):
+    for count, width, height in [] if link is None else links.load_page_sizes(current_runtime(), link):
         last += int(count)
         if page <= last:
             return width, height

@@ -4,7 +4,7 @@ from flask import Blueprint
 from werkzeug.wrappers import Response as AnyResponse
 
 from docshare.contract.plans import PLAN_LIMITS
-from docshare.server.http.views import rt
+from docshare.server.http.views import current_runtime
 from docshare.server.services.files import replace
 from docshare.server.web.owner.desk import SignedInOwner, message_url, owner_page
 from docshare.server.web.owner.file.paper import find_owned_file, render_file_page, required_tier
@@ -17,7 +17,7 @@ blueprint = Blueprint("owner_file_replace", __name__)
 def show(owner: SignedInOwner, name: str) -> AnyResponse:
     """``/files/{id}/replace``: what stands on the pages, which a new document may not fit. Raises ``not_found``."""
     paper = find_owned_file(owner, name)
-    standing = replace.anchors(rt(), owner.caller, paper.row.uuid)
+    standing = replace.count_anchors(current_runtime(), owner.caller, paper.row.uuid)
     plan = required_tier(owner, "files.replace")
     most = PLAN_LIMITS[owner.caller.plan].stored_bytes
     after = message_url(owner, paper.path, "The document was replaced; its link stays the same.")

@@ -8,7 +8,7 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
-from docshare.server.http.views import rt
+from docshare.server.http.views import current_runtime
 from docshare.server.services.files import assets, settings
 from docshare.server.web.owner.desk import SignedInOwner, owner_form, owner_page, redirect_with_message
 from docshare.server.web.owner.file import changes, controls
@@ -51,12 +51,12 @@ def change_looks(owner: SignedInOwner, name: str) -> AnyResponse:
 
 
 def _build_settings_form(owner: SignedInOwner, paper: OwnedFile) -> tuple[Section, ...]:
-    design_tool = rt().config.design_user_jwks_url is not None
+    design_tool = current_runtime().config.design_user_jwks_url is not None
     return controls.build_settings_form(paper.file, owner.caller.plan, design_tool=design_tool)
 
 
 def _build_looks_form(owner: SignedInOwner, paper: OwnedFile) -> tuple[Section, ...]:
-    rows = assets.list_assets(rt(), owner.caller, paper.row.uuid)
+    rows = assets.list_assets(current_runtime(), owner.caller, paper.row.uuid)
     images = [(row.uuid, f"the uploaded {row.kind}") for row in rows if row.mime_type.startswith("image/")]
     return controls.build_looks_form(paper.file, owner.caller.plan, images)
 
@@ -68,7 +68,9 @@ def _save_changes(
     shown: dict[str, str] | None = None
     try:
         shown = changes.parse_displayed_values(sent.get(_SHOWN_FIELD, ""))
-        settings.change(rt(), owner.caller, paper.row.uuid, changes.build_settings_body(shown, sent, paper.file))
+        settings.change_settings(
+            current_runtime(), owner.caller, paper.row.uuid, changes.build_settings_body(shown, sent, paper.file)
+        )
     except Problem as problem:
         sections = draw(owner, paper) if shown is None else controls.fill_submitted(draw(owner, paper), sent)
         return _render_page(owner, paper, tab, sections, shown, problem)
