@@ -117,6 +117,7 @@ def fake(tmp_path: Path) -> Callable[[str], Path]:
     def make(script: str) -> Path:
         path = tmp_path / "fake" / "soffice"
         path.parent.mkdir(exist_ok=True)
+        path.parent.chmod(0o755)  # whatever the umask: the user of the command must find the program
         path.write_text(f'#!/bin/sh\n[ "$2" = --version ] && exit 0\n{script}\n', encoding="utf-8")
         path.chmod(0o755)
         return path
