@@ -30,10 +30,6 @@ _CONVERTING = "converting on server"
 _CONVERTED_EXTENSIONS = tuple(kind.extension for kind in DOCUMENTS.values() if kind.converted)
 
 
-class _Cancelled(Exception):
-    """Raised in a running upload when the command ends."""
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class UploadResult:
     """The outcome of the ``index``-th item: its ``row``, or its ``failure``."""

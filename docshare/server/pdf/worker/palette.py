@@ -12,9 +12,9 @@ from typing import NamedTuple
 import pypdfium2
 import pypdfium2.raw as pdfium
 
+from docshare.contract.limits import PALETTE_COLORS
 from docshare.server.pdf.worker.documents import OpenPdfDocument, PdfRefused
 
-_MAX_COLORS = 6
 _MIN_SHARE = 0.02  # of all pixels: less is a blurred edge
 _MAX_PIXELS = 64_000_000  # of all images together: more cannot be decoded in time
 _MAX_IMAGES = 16  # the largest count
@@ -103,7 +103,7 @@ def _find_dominant_colors(pixels: bytes) -> list[str]:
         like = next((known for known in shares if math.dist(known, colour) < _MAX_COLOR_DISTANCE), colour)
         shares[like] = shares.get(like, 0) + cell.total()
     kept = [colour for colour, count in shares.items() if count >= _MIN_SHARE * len(pixels) / 3]
-    return ["#" + bytes(colour).hex() for colour in sorted(kept, key=lambda each: -shares[each])[:_MAX_COLORS]]
+    return ["#" + bytes(colour).hex() for colour in sorted(kept, key=lambda each: -shares[each])[:PALETTE_COLORS]]
 
 
 def _require_time(ends: float) -> None:
