@@ -36,7 +36,7 @@ _PARSE_BYTES = 8 * 1024
 
 
 class _ServerHeadersMixin:
-    """Puts the headers of the whole server on an answer, whoever drew it."""
+    """Adds the headers of the whole server to every response, including errors of waitress."""
 
     channel: Any
     response_headers: list[tuple[str, str]]
@@ -58,7 +58,7 @@ class RefusalTask(_ServerHeadersMixin, Task):  # type: ignore[misc]  # waitress 
         if self.request.unread:
             self.set_close_on_finish()
         error = self.request.error
-        # waitress puts an error of its own here when an answer could not be written into a header block.
+        # waitress puts an error here if a response could not be written as a header block.
         _send_refusal(self, error if isinstance(error, Refusal) else self.request.draw(500, "The server failed."))
 
 

@@ -4,7 +4,7 @@ The length of a compressed answer shows whether two parts of it are alike. An at
 and see its length can therefore guess the rest of it piece by piece (BREACH), or confirm that a certain address is in
 it. So nothing is compressed by default, and only views whose answers hold no text of strangers ask for it. Never: a
 page, which may hold a ticket or a CSRF token; an answer to a cookie; an answer with a credential; what readers wrote,
-because it stands beside the names and addresses of other readers.
+because the page also contains the names and addresses of other readers.
 """
 
 import gzip

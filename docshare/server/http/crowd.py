@@ -19,7 +19,7 @@ _MAX_CANDIDATES = 8
 
 
 class Phase(IntEnum):
-    """What a connection does."""
+    """The phase of a connection."""
 
     IDLE = 0  # between two requests
     WAITING = 1  # no complete header block yet
@@ -214,7 +214,7 @@ class FairQueue:
 
 
 def network_key(peer: str) -> str:
-    """What counts as one address: an IPv4 address, or the /64 that an IPv6 network hands to one customer."""
+    """Return the unit of the cap per address: an IPv4 address, or the /64 that a provider assigns to one customer."""
     if ":" not in peer:
         return peer
     return str(int(IPv6Address(peer.partition("%")[0])) >> 64)

@@ -1,4 +1,4 @@
-"""Where one request ends and the next begins: the header block and chunked bodies, read strictly.
+"""Strict framing of requests: the header block and chunked bodies.
 
 Whatever a proxy before this server could read in another way is refused, so that nobody can hide one request in
 another. Standard library only.

@@ -5,7 +5,8 @@ from urllib.parse import quote
 
 # RFC 8187 attr-char beyond letters and digits.
 _ATTR_CHARS = "!#$&+-.^_`|~"
-# What every reader of a quoted string understands alike: no quote, backslash or percent sign, no control, no non-ASCII.
+# Characters that all parsers of a quoted string read alike: without quotes, backslash, percent sign and controls;
+# ASCII.
 _SAFE_NAME = re.compile(r"[ !#$&-\[\]-~]+")
 _UNSAFE_CHAR = re.compile(r"[^ !#$&-\[\]-~]")
 
@@ -13,7 +14,7 @@ _UNSAFE_CHAR = re.compile(r"[^ !#$&-\[\]-~]")
 def content_disposition(kind: str, filename: str) -> str:
     """``Content-Disposition`` of ``kind`` (``inline`` or ``attachment``) for a file of that name (RFC 6266).
 
-    A name that not every client would read alike stands twice: as ASCII for the old, and exact in ``filename*``.
+    A name that clients would read differently is sent twice: as ASCII for old ones, and exact in ``filename*``.
     """
     if _SAFE_NAME.fullmatch(filename):
         return f'{kind}; filename="{filename}"'

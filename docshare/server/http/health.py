@@ -18,7 +18,7 @@ from docshare.server.logs import LOGGER
 
 PATH = "/healthz"
 _PROBE_PARAMETER = "probe"
-# What proxies like to swallow: without the first keys do not work, without the others caching and resuming do not.
+# Headers that proxies often strip: keys need the first one, caching and resuming the others.
 _RECORDED_HEADERS = ("Authorization", "Cookie", "If-None-Match", "Range")
 
 

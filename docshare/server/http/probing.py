@@ -1,7 +1,7 @@
-"""Requests by which ``docshare doctor`` finds out how the world reaches this server.
+"""Requests by which ``docshare doctor`` checks how clients reach this server.
 
-Whoever holds the instance key begins a probe and gets a token; a request to ``/healthz`` that brings it is written down
-as it arrived. Held in memory, for a few minutes. Proxies that are not trusted give themselves away without being asked.
+The holder of the instance key starts a probe and gets a token; a request to ``/healthz`` with that token is recorded as
+it arrived. Records are kept in memory for a few minutes. Untrusted proxies are noticed without a probe.
 """
 
 import ipaddress

@@ -23,7 +23,7 @@ MAX_KEYS = 50_000
 
 @dataclass(frozen=True)
 class Allowance:
-    """What a policy leaves: ``remaining`` of ``limit`` requests; ``reset_s`` whole seconds until the oldest of them
+    """The state of a policy: ``remaining`` of ``limit`` requests; ``reset_s`` whole seconds until the oldest of them
     leaves the window; ``allowed`` False when this request is one too many; ``policy`` whose window it is."""
 
     policy: RatePolicy
@@ -54,7 +54,7 @@ class RateLimiter:
         return self.look(policy, key, limit)
 
     def look(self, policy: RatePolicy, key: str, limit: int) -> Allowance:
-        """What ``hit`` would answer now, without counting."""
+        """Return what ``hit`` would return now, without counting."""
         return self._allowance(policy, key, limit, None)
 
     def since(self, policy: RatePolicy, key: str, limit: int) -> int:
@@ -81,7 +81,7 @@ class RateLimiter:
 
 
 def uncounted_allowance(policy: RatePolicy, limit: int) -> Allowance:
-    """The allowance of a caller who cannot be told: nothing was counted."""
+    """Return the allowance of a caller who cannot be identified; nothing was counted."""
     return Allowance(policy, limit, limit, policy.window_ms // SECOND)
 
 
@@ -93,8 +93,8 @@ def address_key(address: str) -> str:
 class _WindowStorage(Storage, MovingWindowSupport):
     """Arrival times by key.
 
-    The library's own memory storage walks all keys in a thread of its own after every request and never lets go of
-    one, so strangers could fill it. This one drops what is old when its key is used, and keeps so many keys at most.
+    The memory storage of the library walks all keys in a separate thread after every request and never deletes
+    one, so strangers could fill it. This one deletes old entries when their key is used, and limits the number of keys.
     """
 
     STORAGE_SCHEME = None

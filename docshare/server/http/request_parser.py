@@ -39,7 +39,7 @@ WakeCallback = Callable[["RequestParser", Exception | None], None]
 
 @dataclass(frozen=True)
 class ListenerHooks:
-    """What the server brings: the ``judge`` of each request, ``parts`` that opens a partial file, ``draw_error``, the
+    """The hooks of the server: the ``judge`` of each request, ``parts`` that opens a partial file, ``draw_error``, the
     ``writer``, a thread that may wait for the disk, and ``headers`` that every answer gets."""
 
     judge: Judge
@@ -114,7 +114,7 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
             used = self._receive_head(data) if self._body is None else self._receive_body(data)
         except Exception as error:  # noqa: BLE001 - _conclude logs what is not the sender's fault
             self.stop(error)
-        # What comes behind a request that was cut short belongs to it and is never read as another request.
+        # Bytes after a request that was cut short belong to it and are never read as another request.
         return len(data) if self.unread else used
 
     def stop(self, error: Exception) -> None:
@@ -131,7 +131,7 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
                 self._conclude(error)
 
     def _conclude(self, error: Exception) -> None:
-        """What ``error`` means for the answer."""
+        """Return the response for ``error``."""
         match error:
             case FormError():
                 self.form_error = str(error)

@@ -1,4 +1,4 @@
-"""The strict input layer: what JSON may come in at all, before any rule looks at it. Pure.
+"""Strict parsing of JSON bodies, before any rule sees them. Pure.
 
 What it refuses is ``bad_request`` with a sentence, never an internal error: broken UTF-8, deep nesting, numbers that
 are none or do not fit 64 bits, half surrogates, NUL, and keys that two parsers would read differently.
@@ -71,7 +71,7 @@ def _too_deep() -> Problem:
 
 
 def _parse_integer(digits: str) -> int:
-    # Python refuses to read thousands of digits with an error of its own.
+    # Python itself raises an error for thousands of digits.
     value = int(digits) if len(digits) <= _MAX_INT_CHARS else 2**64
     if value not in _INT64:
         raise Problem("bad_request", "An integer in the body does not fit 64 bits.")
@@ -92,7 +92,7 @@ def _reject_constant(word: str) -> None:
 def _require_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise Problem("bad_request", "A key stands twice in one object of the body.")
+        raise Problem("bad_request", "An object of the body contains a key twice.")
     return found
 
 

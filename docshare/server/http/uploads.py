@@ -23,7 +23,7 @@ from docshare.server.http.multipart import (
 from docshare.server.store.blobs import PartialFile
 
 _BLOCK_BYTES = 256 * 1024
-# Ten fields of 64 kB with headers of 8 kB, and what lies between and around the parts.
+# Ten fields of 64 kB with headers of 8 kB, and the boundaries.
 FORM_OVERHEAD = 768 * 1024
 """Bytes that a form may add to the file it carries."""
 
@@ -43,7 +43,7 @@ def read_form(request: Request, max_file: int | None = None) -> ReceivedForm:
     """The form that ``request`` carries; asking twice gives the same one.
 
     Parameters: ``max_file`` the largest file in bytes, None without limit. Raises Problem ``bad_request`` for a body
-    that is no sound multipart/form-data, ``payload_too_large`` for a larger file, ``unavailable`` on a full disk.
+    that is not valid multipart/form-data, ``payload_too_large`` for a larger file, ``unavailable`` on a full disk.
     """
     if FORM_ERROR_KEY in request.environ:
         raise Problem("bad_request", request.environ[FORM_ERROR_KEY])

@@ -1,4 +1,4 @@
-"""What the listener asks before it reads a body, and what it may be told. Standard library only."""
+"""The question that the listener asks before it reads a body, and the possible answers. Standard library only."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

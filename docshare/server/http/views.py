@@ -1,4 +1,4 @@
-"""What every view of the server may ask for: the runtime, and where a request came from."""
+"""Shared by all views: the runtime, and the origin of a request."""
 
 import ipaddress
 import re
@@ -60,7 +60,8 @@ def resolve_client_address(runtime: Runtime, peer: str, forwarded: str | None) -
 
 def is_same_origin(runtime: Runtime, site: str | None, origin: str | None) -> bool:
     """Whether a request that changes something came from a page of this server, by the values of its ``Sec-Fetch-Site``
-    and ``Origin`` (None: not sent). A client that sends neither is no browser, and holds nobody's cookies by accident.
+    and ``Origin`` (None: not sent). A client that sends neither is not a browser, so it cannot carry the cookies of a
+    person by accident.
     """
     return site == "same-origin" if site is not None else origin in (None, runtime.config.base_url)
 

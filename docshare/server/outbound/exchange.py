@@ -37,7 +37,7 @@ _READ_TIMEOUT_S = 20.0  # without a byte: who is gone need not hold a thread unt
 
 @dataclass(frozen=True)
 class OutboundRequest:
-    """What to send. ``headers`` besides Host, Content-Length, Connection and Accept-Encoding."""
+    """A request to send. ``headers`` besides Host, Content-Length, Connection and Accept-Encoding."""
 
     target: OutboundTarget
     method: str = "GET"
@@ -174,7 +174,7 @@ def system_resolve(host: str) -> list[Address]:
 
 
 def _call_with_timeout(seconds: float, look_up: Callable[[], Sequence[Address]]) -> Sequence[Address]:
-    """The result of a call that knows no timeout of its own. Raises TimedOut, or what the call raises."""
+    """Return the result of a call that has no timeout. Raises TimedOut, or what the call raises."""
     results: queue.SimpleQueue[Sequence[Address] | Exception] = queue.SimpleQueue()
 
     def work() -> None:

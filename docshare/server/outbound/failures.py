@@ -1,4 +1,4 @@
-"""How a request to another host ends badly. The texts name no address, so they may be shown to whoever asked."""
+"""Failures of requests to other hosts. The texts contain no address, so they can be shown to users."""
 
 import ssl
 from collections.abc import Iterator

@@ -39,7 +39,7 @@ class UntrustedToken(Exception):
 
 
 class TrustedIssuer(NamedTuple):
-    """Whose tokens are believed: ``jwks_url`` has the keys; ``issuer`` and ``audience`` must stand in the token."""
+    """A trusted issuer: ``jwks_url`` has the keys; the token must name ``issuer`` and ``audience``."""
 
     jwks_url: str
     issuer: str
@@ -64,7 +64,7 @@ class TokenVerifier:
         self._fetching = threading.Lock()
 
     def claims(self, token: str, authority: TrustedIssuer) -> dict[str, Any]:
-        """What ``token`` says, once its signature, issuer, audience and times were checked.
+        """Return the claims of ``token`` after checking its signature, issuer, audience and times.
 
         Raises Untrusted, and KeysUnreachable when the key it names is not known and cannot be fetched.
         """
@@ -170,7 +170,7 @@ def _has_key(keys: "KeySet", kid: str | None) -> bool:
 
 
 def _parse_key_id(token: str) -> str | None:
-    """The key that ``token`` says it is signed with. Raises Untrusted for what is no token."""
+    """Return the id of the key that signed ``token``. Raises Untrusted if it is not a token."""
     from joserfc.util import urlsafe_b64decode
 
     head, *rest = token.split(".")

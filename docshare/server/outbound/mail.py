@@ -137,7 +137,7 @@ class _WatchedSmtp(smtplib.SMTP):
 
 
 def _translate_error(error: Exception) -> MailNotDelivered:
-    """What went wrong, without anything secret: answers of the server are told, what was sent is not."""
+    """Describe an error without secrets: with the response of the server, but not with what was sent."""
     if isinstance(error, smtplib.SMTPRecipientsRefused):
         code, text = next(iter(error.recipients.values()))
         return MailNotDelivered(_describe_reply(code, text), lasting=code >= 500)

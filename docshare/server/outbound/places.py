@@ -21,9 +21,9 @@ class _WaitingRequest:
 class FairSlots:
     """A fixed number of places, and a queue before them. Safe to use from many threads.
 
-    A free place goes to whoever holds the fewest, then to whoever has waited longest. Nobody takes a second one while
-    half of them are taken, so the slow machines of one person leave places for everybody else. When the queue is full,
-    the newest request of whoever has the most in it is refused.
+    A free place goes to the holder with the fewest, then to the one that has waited longest. Nobody gets a second one
+    while half of them are taken, so the slow machines of one person leave places for everybody else. When the queue is
+    full, the newest request of the holder with the most entries is refused.
     """
 
     def __init__(self, most: int = MAX_SLOTS, waiting: int = MAX_WAITING) -> None:

@@ -9,7 +9,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 @dataclass(frozen=True)
 class OutboundTarget:
     """``scheme`` is ``http`` or ``https``; ``host`` in lower case, an IPv6 address without brackets; ``path`` with the
-    query, as it stands in the request line."""
+    query, as sent in the request line."""
 
     scheme: str
     host: str
@@ -18,7 +18,7 @@ class OutboundTarget:
 
     @property
     def bare_host(self) -> str:
-        """The host as it stands in an address: brackets around IPv6, no port."""
+        """Return the host as written in a URL: brackets around IPv6, without the port."""
         return f"[{self.host}]" if ":" in self.host else self.host
 
     @property

@@ -7,7 +7,7 @@ import time
 
 
 class DeadlineWatchdog:
-    """Shuts the watched socket down when ``seconds`` have passed, which wakes whoever reads or writes it."""
+    """Shuts the watched socket down after ``seconds``, which wakes the thread that reads or writes it."""
 
     def __init__(self, seconds: float) -> None:
         self.bitten = False

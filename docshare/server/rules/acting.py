@@ -1,6 +1,6 @@
-"""What the page of a reader reports who reads on purpose (``docshare trigger``): the same beacons as a browser's. Pure.
+"""The beacons of a simulated reader (``docshare trigger``): the same as a browser sends. Pure.
 
-The page stands open for a moment before anything is read, so that the session is never a short one and counts however
+The page is open for a moment before reading starts, so that the session is never a short one and counts however
 often it is repeated. The pages are read one after the other, each as long as the others; then the page is hidden.
 """
 

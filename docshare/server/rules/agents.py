@@ -1,4 +1,4 @@
-"""What a user agent says about itself: browser family, kind of device, and whether it owns up to being a program.
+"""Parse a user agent: browser family, kind of device, and whether it identifies itself as a program.
 
 ``crawler-user-agents`` is the list of programs; this module adds which of them draw link previews and which of its
 entries are worn by people. An iPad asking for desktop pages calls itself a Mac and is taken for one.

@@ -1,4 +1,4 @@
-"""What may be uploaded to a file besides its document, and where its settings refer to it. Pure."""
+"""The assets that a file can have besides its document, and the settings that refer to them. Pure."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -28,7 +28,8 @@ def require_type(kind: str, head: bytes) -> str:
     types = ASSET_KINDS[kind].types
     if found not in types:
         names = " or ".join(_TYPE_NAMES[each] for each in types)
-        raise Problem("bad_request", f"A {kind} must be {names}.", hint="What a file is, is decided by its bytes.")
+        hint = "The type is read from the bytes, not from the name."
+        raise Problem("bad_request", f"A {kind} must be {names}.", hint=hint)
     return found
 
 
@@ -54,7 +55,7 @@ def mp3_problem() -> Problem:
 
 
 def replace_asset_ids(settings: Mapping[str, Any], old: frozenset[str], new: str) -> dict[str, Any]:
-    """The settings of a file after the asset ``new`` took the place of those in ``old``.
+    """Return the settings of a file with references to the assets ``old`` replaced by ``new``.
 
     What referred to the replaced one refers to the new one, so that replacing a logo shows the new logo.
     """

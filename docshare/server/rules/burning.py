@@ -14,7 +14,7 @@ class ConsumedView:
 
 
 def consume_view(limit: int, consumed: int, burned_at: int | None) -> ConsumedView | None:
-    """Take one unit of a link whose ``limit`` is set and of which ``consumed`` are used; None when none is left."""
+    """Take one view of a link with ``limit`` views of which ``consumed`` are used; None when none is left."""
     if burned_at is not None or consumed >= limit:
         return None
     return ConsumedView(consumed + 1, consumed + 1 >= limit)

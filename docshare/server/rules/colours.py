@@ -1,4 +1,4 @@
-"""Colours that people choose, and what can be read on them (WCAG 2: relative luminance and contrast). Pure."""
+"""Colors that people choose, and the text colors readable on them (WCAG 2: relative luminance and contrast). Pure."""
 
 import re
 from functools import lru_cache
@@ -27,7 +27,7 @@ BLACK, WHITE = Color(0, 0, 0), Color(255, 255, 255)
 def parse_color(text: str) -> Color:
     """``#RRGGBB`` in either case. Raises ValueError."""
     if _HEX_COLOR.fullmatch(text) is None:
-        raise ValueError("not a colour")
+        raise ValueError("not a color")
     return Color(*bytes.fromhex(text[1:]))
 
 
@@ -44,8 +44,8 @@ def text_color_on(ground: Color) -> Color:
 
 @lru_cache(maxsize=512)  # of one brand, by every page that is opened
 def make_readable(colour: Color, grounds: tuple[Color, ...]) -> Color:
-    """``colour`` as text on all of ``grounds``, which are alike: itself where it can be read, otherwise as little
-    darker or lighter as makes it so."""
+    """Return ``color`` as a text color on all of the similar ``grounds``: unchanged if it is readable there, otherwise
+    darkened or lightened just enough."""
     end = text_color_on(grounds[0])
     for step in range(_BLEND_STEPS):
         found = _blend(colour, end, step / _BLEND_STEPS)

@@ -16,7 +16,7 @@ _CAPS = (MAX_PER_ACCOUNT, MAX_PER_PEER, MAX_PER_WEBHOOK)
 
 
 class DeliveryLane(NamedTuple):
-    """What the caps count: the account, the ``peer`` (host:port) that it sends to, and the webhook."""
+    """The keys of the concurrency caps: the account, the ``peer`` (host:port) that it sends to, and the webhook."""
 
     account_id: int
     peer: str
@@ -34,8 +34,8 @@ class DueDelivery(NamedTuple):
 
 
 def select_deliveries(due: Iterable[DueDelivery], in_flight: Iterable[DeliveryLane], free: int) -> list[DueDelivery]:
-    """Whose turn it is, ``free`` deliveries at most: first those of the account with the fewest ``in_flight``, then of
-    the peer with the fewest, then of the webhook with the fewest, then of the one whose last turn is longest ago;
+    """Select at most ``free`` deliveries: first those of the account with the fewest ``in_flight``, then of
+    the peer with the fewest, then of the webhook with the fewest, then of the one served least recently;
     nobody above the caps."""
     accounts: Counter[int] = Counter()
     peers: Counter[str] = Counter()
@@ -80,7 +80,7 @@ def render_disabled_mail(peer: str, uuid: str) -> tuple[str, str]:
     host = peer.rpartition(":")[0]
     body = (
         f"Your webhook to {host} has been switched off: the last {DISABLE_AFTER} events could not be delivered, each\n"
-        "after five attempts. What was still waiting for it has been dropped, and no more events are sent to it.\n\n"
+        "after five attempts. Its queued deliveries have been dropped, and it receives no more events.\n\n"
         f"    Webhook: {uuid}\n\n"
         "See what went wrong:\n\n"
         f"    docshare webhooks deliveries {uuid}\n\n"

@@ -1,4 +1,4 @@
-"""What a reader may take home, and in what form. Pure."""
+"""Whether a reader can download a file, and in which form. Pure."""
 
 from collections.abc import Mapping
 from typing import Any

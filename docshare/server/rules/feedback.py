@@ -1,4 +1,4 @@
-"""What readers may leave on a document: what of it stands now, and the bodies they send, read strictly. Pure.
+"""The feedback that readers can leave on a document, and strict parsing of the bodies they send. Pure.
 
 All bounds.
 """
@@ -40,7 +40,7 @@ FEEDBACK_QUOTAS: dict[str, FeedbackQuota] = {
 
 @dataclass(frozen=True)
 class FeedbackChannels:
-    """What readers can leave now: ``notes``, for everybody to see where ``public_notes`` stands too, ``marks`` and
+    """The feedback that readers can leave now: ``notes`` (visible to all readers with ``public_notes``), ``marks`` and
     ``annotations`` on pages, and a ``receipt``."""
 
     notes: bool
@@ -70,7 +70,7 @@ class AnnotationBody:
 
 
 def find_open_channels(settings: Mapping[str, Any], plan: Plan) -> FeedbackChannels:
-    """What stands of the ``settings`` of a file whose owner is on ``plan`` at this moment.
+    """Return the feedback that the ``settings`` of a file allow while its owner is on ``plan``.
 
     Pro fields are checked again when pages are served, so a downgrade ends what it no longer pays.
     """

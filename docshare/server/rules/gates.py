@@ -1,4 +1,4 @@
-"""What a share link asks of its reader before it opens, and what of it a reader still owes. Pure.
+"""The conditions that a reader must meet before a share link opens, and those not yet met. Pure.
 
 Three kinds of things are asked for: the ``password``; the
 ``gate``, which is an e-mail address or the owner's form; and a ``view``, one unit of the view limit. Who gave one has a
@@ -6,8 +6,8 @@ Three kinds of things are asked for: the ``password``; the
 is made of the stored password or form, so a new password, even the same word, makes every older grant worthless.
 
 A view is a unit that was taken to open the page. Opening it again within half an hour takes no second one, and a page
-that stays open goes on loading for half a day. When the last unit burns the file, whoever could still open it then can
-do so until the bytes go, and open pages go on until then.
+that stays open keeps loading for half a day. When the last view burns the file, readers with access keep it until the
+bytes are deleted.
 """
 
 import hashlib
@@ -40,9 +40,9 @@ _EMAIL_PROMPT = (FormField("email", "E-mail address", "email", True),)
 
 @dataclass(frozen=True)
 class LinkRequirements:
-    """What a link asks: ``kinds`` of ``PASSWORD``, ``GATE`` and ``VIEW``; ``form`` what the gate wants filled in;
-    ``custom``: the form is the owner's and not the plain e-mail prompt; ``domains`` one of which the address must be
-    at, none for any."""
+    """The conditions of a link: ``kinds`` of ``PASSWORD``, ``GATE`` and ``VIEW``; ``form`` the fields of the gate;
+    ``custom``: the owner defined the form, it is not the plain email prompt; ``domains`` one of which the address must
+    be at, none for any."""
 
     kinds: frozenset[str] = frozenset()
     form: tuple[FormField, ...] = ()
@@ -51,7 +51,7 @@ class LinkRequirements:
 
 
 class HeldGrant(NamedTuple):
-    """What a reader has given: ``seal`` of what was asked then; ``granted_at`` in milliseconds."""
+    """Access granted to a reader: ``seal`` of the conditions at that time; ``granted_at`` in milliseconds."""
 
     kind: str
     content_version: int
@@ -72,7 +72,7 @@ class GateRequest:
 def find_requirements(
     *, protected: bool, counted: bool, settings: Mapping[str, Any], invited: bool
 ) -> LinkRequirements:
-    """What a link asks.
+    """Return the conditions of a link.
 
     Parameters: ``protected`` whether a password is set; ``counted`` whether opening takes a unit of a view limit;
     ``settings`` what deviates from the defaults, by wire name; ``invited`` whether it is an invitee's own link. No plan
@@ -90,8 +90,8 @@ def find_requirements(
 
 
 def is_name_hidden(*, protected: bool, settings: Mapping[str, Any]) -> bool:
-    """Whether strangers are not told the document's name. A view limit protects nobody's
-    secret, it counts."""
+    """Return whether the name of the document is hidden from readers who have not met the conditions. A view limit
+    alone does not hide it."""
     return protected or bool(settings.get("requireEmail")) or bool(settings.get("gateFields"))
 
 

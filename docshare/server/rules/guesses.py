@@ -1,7 +1,7 @@
 """How long the next password waits after wrong ones. Pure.
 
 Ten wrong ones on a file are free. From then on each waits a second longer than the one before, so that somebody with
-many addresses gets fewer than a hundred in an hour, and no reader ever waits longer than a minute and a half.
+many addresses gets fewer than a hundred in an hour, and a reader never waits longer than a minute and a half.
 """
 
 from docshare.contract.limits import SECOND

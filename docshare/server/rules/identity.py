@@ -1,4 +1,4 @@
-"""How readers are told apart without keeping who they are.
+"""Distinguish readers without storing who they are.
 
 A reader is an HMAC of network address and browser family under a secret of the file that is replaced every 30 days
 (``READER_SALT_MS``): the same person on two files, or on one file after the salt has gone, has two names that nothing
@@ -19,8 +19,8 @@ def reader_key(salt: bytes, address: str, browser: str) -> str:
 
 
 def network_prefix(address: str) -> str:
-    """What of ``address`` stays the same for one reader: IPv4 as it is, IPv6 cut to its /64, where devices change
-    the rest daily. A text that is no address stays as it is."""
+    """Return the stable part of ``address``: IPv4 unchanged, IPv6 cut to its /64, because devices change
+    the rest daily. A text that is not an address is returned unchanged."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What an import asks for, and whether its host is one that the operator named. Pure."""
+"""Parse an import request, and check its host against the list of the operator. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ def parse_import(body: Mapping[str, object], default_name: str = DEFAULT_NAME) -
 
 def require_allowed_host(target: OutboundTarget, hosts: Sequence[str]) -> None:
     """Raise ``forbidden`` unless ``hosts``, entries ``host`` or ``host:port``, hold exactly the host and port of
-    ``target``; an entry without a port means 443. No entry covers what lies below its host."""
+    ``target``; an entry without a port means 443. An entry does not cover subdomains of its host."""
     if not any(_is_entry_for(entry, target) for entry in hosts):
         raise Problem(
             "forbidden",

@@ -11,7 +11,8 @@ TRASHED = "trashed"
 
 
 def file_state(*, trashed_at: int | None, burned_at: int | None, delete_at: int | None, now: int) -> str:
-    """What a file is at ``now``: ``live``, ``expired``, ``burned`` or ``trashed``. All times in milliseconds.
+    """Return the state of a file at ``now``: ``live``, ``expired``, ``burned`` or ``trashed``. All times in
+    milliseconds.
 
     A file that is both burned and expired is burned: its bytes are gone or about to go.
     """

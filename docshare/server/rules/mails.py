@@ -1,4 +1,4 @@
-"""Mails: when to try again, and what may stand in a header. Pure."""
+"""Mails: when to retry, and which characters a header can contain. Pure."""
 
 import re
 from html import escape
@@ -40,8 +40,8 @@ def next_attempt_at(failures: int, now: int) -> int | None:
 
 
 def sanitize_header(text: str) -> str:
-    """``text`` as it can stand in a header: no line ends or control characters, also none that an
-    encoded word would be decoded to, and not too long."""
+    """Return ``text`` made safe for a header: without line ends and control characters, also encoded ones,
+    and cut to a maximum length."""
     # The library reads "=?utf-8?q?=0D=0A?=" as what it encodes, and writes that into the message.
     line = " ".join(_FORBIDDEN_HEADER_CHARS.sub(" ", text).replace("=?", "= ?").split())
     return line if len(line) <= _SUBJECT_CHARS else line[: _SUBJECT_CHARS - 1] + "\u2026"

@@ -1,4 +1,4 @@
-"""What a watermark says, and for whom it stands. Pure."""
+"""The text of a watermark. Pure."""
 
 import unicodedata
 from datetime import UTC, datetime
@@ -15,11 +15,11 @@ def has_watermark(plan: Plan) -> bool:
 
 
 def watermark_text(host: str, code: str, reader: str | None = None, now: int | None = None) -> str:
-    """What stands over the pages.
+    """Return the text of the watermark.
 
     Parameters: ``host`` of this instance; ``code`` eight characters that tell the copies of one link from those of
     others; ``reader`` the address of whoever reads, None while unknown; ``now`` in milliseconds when a copy is made,
-    None in the viewer. Neither the label of a variant nor an id that opens the document may stand on paper.
+    None in the viewer. The text never contains the label of a variant or an id that opens the document.
     """
     said = [host, f"copy {code[:4]}-{code[4:]}"]
     if reader is not None:

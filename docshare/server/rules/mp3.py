@@ -1,6 +1,6 @@
 """The sound in an MP3 file, frame by frame: all that is kept of an upload. Pure.
 
-Tags (ID3, APE, Lyrics3), pictures in them and whatever else lies between frames belong to no frame and are left out.
+Tags (ID3, APE, Lyrics3), their pictures, and all other bytes between frames are left out.
 """
 
 import mmap
@@ -11,7 +11,7 @@ _BITRATES = {  # kbit/s of layer III in MPEG 1, and in MPEG 2 and 2.5; fields 0 
     False: (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160, 0),
 }
 _SAMPLE_RATES = (44_100, 48_000, 32_000, 0)  # Hz of MPEG 1
-_RATE_DIVISORS = {3: 1, 2: 2, 0: 4}  # version field -> what the rate is divided by; 1 is no version
+_RATE_DIVISORS = {3: 1, 2: 2, 0: 4}  # version field -> divisor of the rate; 1 is not a version
 _LAYER_III = 1
 _HEADER_BYTES = 4
 _TAG_BYTES = 10  # of the header of an ID3v2 tag
@@ -51,7 +51,7 @@ def _skip_tags(data: ByteSource) -> int:
 
 
 def _frame_length(data: ByteSource, at: int) -> int:
-    """The length of the frame whose header stands at ``at``; 0 where none stands."""
+    """Return the length of the frame whose header is at ``at``; 0 if there is none."""
     if len(data) < at + _HEADER_BYTES or data[at] != 0xFF or data[at + 1] & 0xE0 != 0xE0:
         return 0
     version, layer = data[at + 1] >> 3 & 3, data[at + 1] >> 1 & 3

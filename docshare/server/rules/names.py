@@ -22,7 +22,7 @@ def clean_name(sent: str | None, fallback: str = FALLBACK_NAME) -> str:
 
 
 def _is_control(char: str) -> bool:
-    # Cc controls, Cs halves of a surrogate pair, Zl and Zp line breaks that are no controls.
+    # Cc controls, Cs halves of a surrogate pair, Zl and Zp line breaks that are not controls.
     return unicodedata.category(char) in {"Cc", "Cs", "Zl", "Zp"}
 
 

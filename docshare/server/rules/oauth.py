@@ -1,4 +1,4 @@
-"""What OAuth clients may ask for and get: redirect addresses, scopes, and what a refresh token is worth. Pure.
+"""The OAuth rules: redirect addresses, scopes, and the state of a refresh token. Pure.
 
 Redirect addresses match exactly; loopback ones may vary the port (RFC 8252).
 """
@@ -17,12 +17,12 @@ MAX_CLIENT_NAME_CHARS = 100
 
 # RFC 8252, 7.1: a scheme of an app's own is a domain name of its maker, turned round.
 _PRIVATE_SCHEME = re.compile(r"[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+")
-# The consent page names the host in a policy, where others of the characters that may stand here would mean something.
+# The consent page puts the host into a security policy, where other characters have a meaning.
 _HOST = re.compile(r"[\w.:\[\]-]*", re.ASCII)
 
 
 class RefreshTokenState(Enum):
-    """What a refresh token is good for."""
+    """The state of a refresh token."""
 
     GOOD = "it is exchanged for new tokens"
     LATE = "somebody exchanged it just now, which happens when one client refreshes twice at once"
@@ -52,7 +52,7 @@ def _is_same_except_port(registered: str, asked: str) -> bool:
 def _split_url(url: str) -> SplitResult | None:
     try:
         parts = urlsplit(url)
-        _ = parts.port  # raises for what is no port
+        _ = parts.port  # raises if it is not a port
     except ValueError:
         return None
     return parts if url.isascii() and url.isprintable() and not {" ", "\\"} & set(url) else None

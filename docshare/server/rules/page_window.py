@@ -1,7 +1,7 @@
 """Which pages of a document a reader may see: the page range of the file, or that of the variant they came by.
 
-``pageRange`` limits everybody but the signed-in owner, and goes on doing so after a downgrade; so the plan is no part
-of the question.
+``pageRange`` limits everybody but the signed-in owner. It still does so after a downgrade, so the plan does not matter
+here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ class PageWindow:
         return page - self.before if self.first <= page <= self.last else None
 
     def runs(self, runs: Sequence[Sequence[float]]) -> list[list[float]]:
-        """What is left of ``runs`` of [pages, width, height] that describe the whole document."""
+        """Cut ``runs`` of [pages, width, height], which describe the whole document, to this window."""
         kept: list[list[float]] = []
         start = 1
         for count, width, height in runs:
@@ -59,7 +59,7 @@ EMPTY_WINDOW = PageWindow(1, 0)
 def resolve_window(
     total_pages: int, file_range: Mapping[str, int] | None, override: Mapping[str, int] | None = None
 ) -> PageWindow:
-    """What a reader sees of a document of ``total_pages``.
+    """Return the pages of a document of ``total_pages`` that a reader sees.
 
     Parameters: ``file_range`` the file's setting, ``override`` the variant's, each ``{"from", "to"}`` or None for
     unset. The override wins, and ``{0, 0}`` there serves the full document.
@@ -77,5 +77,6 @@ def resolve_window(
 
 
 def is_empty(total_pages: int, page_range: Mapping[str, int] | None) -> bool:
-    """Return whether a document of ``total_pages`` has no page of ``page_range``; None and ``{0, 0}`` are no range."""
+    """Return whether a document of ``total_pages`` has no page of ``page_range``; None and ``{0, 0}`` are not a
+    range."""
     return page_range is not None and page_range["to"] > 0 and page_range["from"] > total_pages

@@ -1,4 +1,4 @@
-"""What counts as a view, and how reading time is measured. This is the whole rule.
+"""The rules for counting views and measuring reading time; there are no others.
 
 **Opening** a share page stores nothing. Its script reports reading in *beacons*, and everything follows from those.
 
@@ -25,20 +25,20 @@ of its reader (``Sec-Purpose: prefetch``) and never touched; a beacon that itsel
 ``unconfirmed`` was visible for 5 seconds or more without any input: a mail scanner that waits, or somebody who read
 without touching anything, and nothing tells one from the other. The first input makes it ``human`` as a whole, with the
 time before it. ``burst`` is a short session for which there was no room. ``scanner`` is all the rest: visible for less
-than 5 seconds without input, or gone within 2 seconds. What says nothing at all is not a session. Being driven by
-automation (``navigator.webdriver``) is no reason for anything: people's accessibility tools do that too.
+than 5 seconds without input, or gone within 2 seconds. A load without any beacon is not a session. Automation
+(``navigator.webdriver``) does not matter: accessibility tools use it too.
 
 **Not affected by the class**: a unit of a view limit is taken by the step "Open document", and gates let in and keep
 what was filled in, whatever becomes of the session. An invitation is viewed with the first counted session of its link.
 
 **Time** runs for a page while the document is visible and its reader was active in the last 60 seconds. Active means
 one of the events above; opening the page and coming back to it also start the 60 seconds, for somebody just did that,
-but they are no input and prove no reader. The moment's time goes to the page of which most is visible, and is shared
-evenly when several are equally visible, as on a spread; so page times add up to the session's time.
+but they are not input and do not prove a reader. The moment's time goes to the page of which most is visible, and is
+shared evenly when several are equally visible, as on a spread; so page times add up to the session's time.
 
 **Reports** come 1, 3 and 6 seconds after a page was turned to and every 5 seconds from then on, as soon as a page was
 seen for a second in all, and whenever 2.5 seconds are unreported; so a browser that is killed loses less than 3
-seconds, and no page that was seen for more than a second.
+seconds, and saw none of the pages for more than a second.
 
 **The server's clock is the limit.** A beacon claims times; what is accepted is at most what has passed on the
 server's clock since the session began, less what was accepted before. A session began when the arrival of a beacon
@@ -50,15 +50,15 @@ at once and then one for each second that has passed; more than that add nothing
 
 **A session ends** 60 seconds after the document was hidden, 10 seconds after its page said that it is being closed, or
 5 minutes after the last active reading, whichever is first; that moment is its end, whenever the server gets round to
-writing it down. The browser of somebody who comes back later is told that the session is over, and starts the next one
-of the same load.
+writing it down. If the reader comes back later, the server answers that the session is over, and the browser starts the
+next one of the same load.
 
 **A page was seen** when it had at least one second; ``pagesViewed`` and the furthest page count those. A turn is a
 change of page that lasted half a second, so there are at most as many turns as half seconds of visible time, and no
 page was turned to more often than there were turns and the page that came first.
 
-**Not told apart**: an owner who reads their own document inside a frame on another site is counted like anybody, since
-the browser does not send the sign-in cookie there.
+**Not distinguished**: an owner who reads their own document inside a frame on another site is counted like anybody,
+since the browser does not send the sign-in cookie there.
 """
 
 import json
@@ -105,7 +105,7 @@ class PageTime(NamedTuple):
 
 
 class BeaconBody(NamedTuple):
-    """What a reader's browser reports, times in ms since its previous beacon.
+    """The report of a reader's browser; times in ms since its previous beacon.
 
     ``part`` counts the sessions of one load of the page, ``seq`` the beacons of one session, both from 0; ``age_ms``
     time since the session began; ``visible`` whether the document is visible now; ``visible_ms`` how long it was;
@@ -127,7 +127,7 @@ class BeaconBody(NamedTuple):
 
 
 class SessionReading(NamedTuple):
-    """What is known of one session after its beacons so far; every ``_at`` is a moment in ms or None. It cannot have
+    """The state of one session after its beacons so far; every ``_at`` is a moment in ms or None. It cannot have
     begun before ``earliest_at``; ``first_at`` and ``heard_at`` are the arrivals of its first and its last beacon."""
 
     klass: str
@@ -195,8 +195,8 @@ def fold_beacon(
 
 
 def to_document_pages(beacon: BeaconBody, before: int) -> BeaconBody:
-    """``beacon`` of a reader who is shown pages from ``before`` + 1 on, in the document's own numbers. What it claims
-    stays as it is; what is not believed of it is for ``fold`` to say."""
+    """Return ``beacon`` with the page numbers of the document, for a reader whose window starts at page
+    ``before`` + 1. ``fold`` decides which of its claims count."""
     if not before:
         return beacon
     return beacon._replace(pages=tuple(page._replace(page=page.page + before) for page in beacon.pages))
@@ -272,10 +272,10 @@ def _classify(reading: SessionReading, beacon: BeaconBody, now: int) -> SessionR
 
 def _classify_without_input(reading: SessionReading) -> tuple[str, str]:
     if reading.prefetched:
-        return "prefetch", "loaded ahead of its reader, and no input"
+        return "prefetch", "loaded ahead of its reader, without input"
     if reading.visible_ms >= UNCONFIRMED_VISIBLE_MS:
-        return "unconfirmed", "visible for 5 seconds or more, and no input"
-    return "scanner", "no input, and visible for less than 5 seconds"
+        return "unconfirmed", "visible for 5 seconds or more, without input"
+    return "scanner", "visible for less than 5 seconds, without input"
 
 
 def parse_beacon_request(body: bytes, prefetch: bool) -> tuple[str, BeaconBody]:

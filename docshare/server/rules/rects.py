@@ -23,7 +23,7 @@ class Rect(NamedTuple):
 
     @property
     def stored(self) -> str:
-        """As it stands in a row; ``stored`` and ``restored`` belong together."""
+        """Return the text stored in a row; ``stored`` and ``restored`` are inverse."""
         return json.dumps(self._asdict(), separators=(",", ":"))
 
 

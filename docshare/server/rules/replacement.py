@@ -31,7 +31,7 @@ def require_servable(settings: str, variants_trim: bool, size: int) -> None:
     """Raise ``payload_too_large`` when the link could no longer be served as it is set.
 
     Parameters: ``settings`` of the file, JSON as stored; ``variants_trim`` whether a variant has a page range; ``size``
-    of the new PDF in bytes. What cannot be set on a file over 100 MB cannot be carried over to one either.
+    of the new PDF in bytes. Settings that a file over 100 MB cannot have cannot be carried over to one.
     """
     if size <= RANGE_AND_WATERMARK_BYTES:
         return

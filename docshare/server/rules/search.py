@@ -1,4 +1,4 @@
-"""Which names a search finds: the words may stand anywhere, and neither case nor accents matter."""
+"""Match names against the words of a search, anywhere in the name, ignoring case and accents."""
 
 import unicodedata
 from collections.abc import Callable
@@ -16,7 +16,7 @@ def fold_text(text: str) -> str:
 
 
 def make_matcher(words: str) -> NameMatcher:
-    """What tells whether every word of ``words`` is a part of one of the names it is given."""
+    """Return a function that tells whether one of its names contains every word of ``words``."""
     wanted = fold_text(words).split()
 
     def finds(*names: str | None) -> bool:

@@ -1,4 +1,4 @@
-"""What a settings write leads to: plans, expiry, and what the file cannot have. Pure."""
+"""Apply a settings write: check plans and expiry, and reject settings that the file cannot have. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ from docshare.contract.plans import MB, Plan
 from docshare.contract.problems import Problem
 from docshare.contract.settings import SETTINGS, required_plan
 
-# What these say is done at once and not kept: one takes the expiry away; the other severs the binding to a design, and
-# a file that has none stays as it is.
+# These keys are actions and are not stored: one removes the expiry; the other removes the binding to a design, if
+# there is one.
 _ACTION_SETTINGS = ("neverExpire", "detachDesignToolDesign")
 _SIZE_LIMIT = f"{RANGE_AND_WATERMARK_BYTES // MB} MB"
-_SIZE_HINT = "Share only the pages that are meant as a file of their own."
+_SIZE_HINT = "Upload only the pages that you want to share, as a separate file."
 
 
 @dataclass(frozen=True)
 class CurrentFile:
-    """The file as it stands before the write: ``size`` in bytes; ``settings`` what deviates from the defaults, by wire
+    """The file before the write: ``size`` in bytes; ``settings`` that differ from the defaults, by wire
     name."""
 
     size: int
@@ -46,7 +46,7 @@ def resolve_settings(
     settled = {name: value for name, value in sent.items() if name not in _ACTION_SETTINGS}
     settled |= _resolve_expiry(sent, managed=managed, now=now)
     if {"gateFields", "requireEmail"} & sent.keys() and sent.get("gateFields", file.settings.get("gateFields")):
-        settled["requireEmail"] = True  # Whatever the body says, while a form stands.
+        settled["requireEmail"] = True  # regardless of the body, while there is a form
     _require_stampable(settled, file)
     return settled
 
@@ -66,7 +66,8 @@ def _require_plan(sent: Mapping[str, Any], plan: Plan) -> None:
 
 
 def _find_setting_above_plan(name: str, value: Any, plan: Plan) -> str:
-    """What of the setting ``name`` is above ``plan``: of viewer settings the first block, else the setting itself."""
+    """Return the part of the setting ``name`` that is above ``plan``: a block of viewer settings, or the setting
+    itself."""
     if name != "viewerSettings":
         return name
     return next(f"{name}.{key}" for key, block in value.items() if viewer.normalize({key: block}).plan > plan)

@@ -1,4 +1,4 @@
-"""What the password of an account may be. Pure."""
+"""The rules for passwords of accounts. Pure."""
 
 from docshare.contract.limits import ACCOUNT_PASSWORD_CHARS, PASSWORD_BYTES
 from docshare.contract.problems import Problem

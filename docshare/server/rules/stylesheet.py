@@ -1,7 +1,7 @@
 """The style sheet of one file: what its owner set of its looks, as CSS. Pure.
 
 Nothing in it names the link, so that all links of a file may share it: images are at relative addresses.
-White as background and black as accent are the defaults, and leave the viewer its own colours, light or dark.
+White as background and black as accent are the defaults, and leave the viewer its own colors, light or dark.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ _SHORT_SCREEN, _SHORT_PHONE = "@media (max-height: 479px)", "@media (max-height:
 _DARK = "@media (prefers-color-scheme: dark)"
 _DOCK_HEIGHT = 76  # what the dock takes at the bottom of a phone
 
-# The colours of the frame in static/design.css, for toolbars whose theme is not the reader's.
+# The colors of the frame in static/design.css, for toolbars whose theme is not the reader's.
 THEMES = {
     "light": {
         "ground": "#f1f0ee", "surface": "#ffffff", "raised": "#ffffff", "ink": "#1a1a1d", "ink-soft": "#5f5e66",
@@ -51,7 +51,7 @@ _SHADOWS = {
     3: "0 0 0 1px rgb(24 22 18 / 9%), 0 8px 24px rgb(24 22 18 / 18%), 0 44px 84px -12px rgb(24 22 18 / 48%)",
 }
 _CORNER_RADII = {1: 6, 2: 12, 3: 20}  # pixels
-# The modes that show whole pages at a time have spaces of their own (static/viewer/modes.css).
+# The modes that show whole pages at a time have their own spacing (static/viewer/modes.css).
 _PAGED_MODES, _MAGAZINE = '.pages:not([data-mode="standard"])', '.pages[data-mode="magazine"]'
 
 
@@ -71,7 +71,7 @@ def render_stylesheet(settings: Settings) -> str:
 
 
 def list_corners(settings: Settings) -> dict[str, list[str]]:
-    """What stands in each corner of the window, from above: ``logo``, ``cta`` and ``badge``, each at most once."""
+    """Return the pieces in each corner of the window, top first: ``logo``, ``cta`` and ``badge``, each at most once."""
     places = {
         "logo": settings["logo"]["position"] if "assetId" in settings["logo"] else None,
         "cta": settings["cta"]["position"] if "cta" in settings else None,
@@ -94,14 +94,14 @@ def _wrap_rules(condition: str, rules: str) -> str:
 
 
 def _render_by_scheme(theme: str, make: Callable[[str], str]) -> str:
-    """What ``make`` says for the theme of the toolbar: ``light`` or ``dark``, or both, as the reader has it."""
+    """Return the rules of ``make`` for the theme of the toolbar: ``light``, ``dark``, or both if the reader decides."""
     if theme != "auto":
         return make(theme)
     return make("light") + _wrap_rules(_DARK, make("dark"))
 
 
 def _render_background(settings: Settings) -> str:
-    """What is behind the pages."""
+    """Return the rules for the background behind the pages."""
     background = settings["background"]
     said = ""
     if background["color"] != VIEWER_BLOCKS["background"]["color"].default:  # type: ignore[index]
@@ -146,7 +146,7 @@ def _render_theme(settings: Settings) -> str:
     said = _render_rule(":root", color_scheme=theme) + _render_tokens(**THEMES[theme])
     if _render_background(settings):
         return said
-    # What is behind the pages stays as the reader has it.
+    # The background behind the pages follows the theme of the reader.
     return (
         said
         + _render_tokens(room=THEMES["light"]["ground"])
@@ -164,7 +164,7 @@ def _render_accent(settings: Settings) -> str:
         shown = colours.make_readable(chosen, _list_grounds(scheme))
         return _render_tokens(accent=shown, **{"accent-ink": colours.text_color_on(shown)})
 
-    # A button is filled with the very colour; where it stands alone, as a line or a word, it must be seen.
+    # A button is filled with the exact color. Lines and words in it must contrast with the background.
     fill = _render_rule(".button.primary", background=chosen, color=colours.text_color_on(chosen))
     return (
         _render_by_scheme(brand["toolbarTheme"], tokens) + fill + _render_rule(".button.primary:hover", filter="none")

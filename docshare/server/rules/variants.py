@@ -1,4 +1,4 @@
-"""What a variant of a link may be: the body of a write, read strictly. Pure."""
+"""Strict parsing of the body that creates or changes a variant. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _parse_label_text = fields.text_parser(1, VARIANT_LABEL_CHARS)
 
 @dataclass(frozen=True)
 class VariantInput:
-    """What a body asks for; None is what it leaves alone. ``label``: ``""`` clears; ``overrides`` the whole set."""
+    """The parsed body; None leaves a value unchanged. ``label``: ``""`` clears it; ``overrides``: the whole set."""
 
     label: str | None = None
     overrides: dict[str, Any] | None = None
@@ -67,7 +67,7 @@ def require_variant_slot(variants: int) -> None:
 
 
 def require_label_writable(wish: VariantInput, *, redacted: bool) -> None:
-    """Raise ``conflict`` when ``wish`` sets the label of a ``redacted`` variant; clearing it is no change."""
+    """Raise ``conflict`` when ``wish`` sets the label of a ``redacted`` variant; clearing it is not a change."""
     if redacted and wish.label:
         raise Problem(
             "conflict",

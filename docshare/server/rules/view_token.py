@@ -45,7 +45,7 @@ def sign_token(secret: bytes, opening: PageLoad) -> str:
         opening.content_version,
         opening.issued_at,
         opening.nonce,
-        # Where in the document the window lies is nobody's business: how much is hidden could be read from it.
+        # Readers must not learn the position of the window: it would reveal how many pages are hidden.
         opening.pages_before ^ _offset_mask(secret, opening.nonce),
         opening.pages,
         opening.source,
@@ -58,7 +58,7 @@ def sign_token(secret: bytes, opening: PageLoad) -> str:
 
 
 def verify_token(secret: bytes, token: str) -> PageLoad | None:
-    """What ``token`` says, or None unless it was signed with ``secret``. Its age is for the caller to judge."""
+    """Return the content of ``token``, or None if it was not signed with ``secret``. The caller checks its age."""
     return _verify_signed(secret, token) if len(token) <= MAX_TOKEN_CHARS and token.isascii() else None
 
 

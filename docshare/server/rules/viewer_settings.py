@@ -21,13 +21,13 @@ def effective_settings(stored: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
     shown = {key: _resolve_block(table, stored.get(key), plan) for key, table in VIEWER_BLOCKS.items()}
     accent = shown["brand"]["accentColor"]
     if shown["cta"] is not None and accent != VIEWER_BLOCKS["brand"]["accentColor"].default:  # type: ignore[index]
-        # A button without a colour of its own takes the accent; without either it has that of the viewer.
+        # A button without a color takes the accent; without an accent it takes the color of the viewer.
         shown["cta"].setdefault("color", accent)
     return {key: found for key, found in shown.items() if found is not None}
 
 
 def list_asset_ids(settings: Mapping[str, Any]) -> frozenset[str]:
-    """The ids of the assets that ``settings``, a normalised ``viewerSettings`` object, refers to."""
+    """The ids of the assets that ``settings``, a normalized ``viewerSettings`` object, refers to."""
     return frozenset(
         settings[key][name]
         for key, table in VIEWER_BLOCKS.items()

@@ -17,14 +17,14 @@ from docshare.server.outbound.targets import OutboundTarget, parse_target
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 _HOST_NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?", re.ASCII)
-# What name services read as a number: 127.1, 0177.0.0.1, 0x7f000001, 2130706433.
+# Hosts that resolvers read as a number: 127.1, 0177.0.0.1, 0x7f000001, 2130706433.
 _NUMERIC_HOST = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)", re.ASCII)
 
 
 @dataclass(frozen=True)
 class AllowedHosts:
-    """What the operator lets webhooks call although it is private, over http too: hosts by their ``names``, and
-    whatever is found in ``networks``."""
+    """Private targets that the operator allows for webhooks, over http too: hosts by their ``names``, and addresses
+    in ``networks``."""
 
     names: frozenset[str]
     networks: tuple[Network, ...]
@@ -56,7 +56,7 @@ def vet_url(url: object, allowed: AllowedHosts) -> tuple[OutboundTarget, Address
     for plain http unless the operator allowed it, and for an IP address that is not permitted.
     """
     text = fields.parse_web_url("url", url)
-    if "@" in text:  # wherever it stands: to some readers what is before it is a user name
+    if "@" in text:  # anywhere: some parsers take the text before it for a user name
         raise fields.field_problem("url", "an address without @; in a path or a query write %40")
     try:
         target = parse_target(text)
@@ -81,7 +81,7 @@ def target_problem(target: OutboundTarget) -> Problem:
     else:
         detail = "The host of url cannot be called: it must be found by its name, at public addresses only."
     return Problem(
-        "bad_request", detail, hint="The operator of this server can allow hosts of its own in DOCSHARE_WEBHOOK_ALLOW."
+        "bad_request", detail, hint="The operator of this server can allow private hosts in DOCSHARE_WEBHOOK_ALLOW."
     )
 
 
@@ -97,7 +97,7 @@ def _make_permit(target: OutboundTarget, allowed: AllowedHosts) -> AddressPolicy
 
 
 def _is_name(host: str) -> bool:
-    # A final dot would be a second name of the same host, one that no list and no certificate knows.
+    # A final dot would make a second name of the same host, which lists and certificates do not contain.
     return _HOST_NAME.fullmatch(host) is not None and _NUMERIC_HOST.fullmatch(host) is None
 
 

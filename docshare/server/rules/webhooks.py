@@ -1,4 +1,4 @@
-"""What a webhook may be, and the event that tries it out. Pure."""
+"""Strict parsing of webhooks, and the test event. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ _parse_format = fields.word_parser(*webhooks.FORMATS)
 
 @dataclass(frozen=True)
 class WebhookInput:
-    """What a body asks for: the ``url`` as sent, the kinds of ``events`` and the ``format``; ``file`` names the one
-    that it is for (empty where the body names none that could exist), None: for all."""
+    """The parsed body: the ``url`` as sent, the kinds of ``events`` and the ``format``; ``file`` names the only file
+    whose events are sent (empty if no file can have that name); None: all files."""
 
     url: object
     events: list[str]

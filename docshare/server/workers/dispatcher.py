@@ -1,7 +1,7 @@
 """Sends what is queued for webhooks, with many senders at once.
 
-One thread looks for what is due, hands it to senders, and books how it went; senders know the network and no database.
-They are started when there is work for them, so a server whose webhooks are quiet has none.
+One thread claims due deliveries, hands them to senders, and records the outcome; senders use the network but not the
+database. They start when there is work, so a server with quiet webhooks has none.
 """
 
 import threading
@@ -34,7 +34,7 @@ class Dispatcher:
         self._thread = threading.Thread(target=self._loop, name=_THREAD_NAME, daemon=True)
 
     def start(self) -> None:
-        """Begin to deliver, in threads of its own."""
+        """Start to deliver, in separate threads."""
         self._thread.start()
 
     def stop(self) -> None:

@@ -55,7 +55,7 @@ MAIL_JOBS: tuple[Job, ...] = (Job("send mails", 5, mail.send_due),)
 
 
 class Worker:
-    """Runs ``jobs`` in a thread of its own until stopped; one that fails is logged and tried again at its next turn."""
+    """Runs ``jobs`` in a separate thread until stopped; a job that fails is logged and retried at its next turn."""
 
     def __init__(self, rt: Runtime, jobs: Sequence[Job] = JOBS, name: str = "jobs") -> None:
         self._rt = rt
@@ -65,7 +65,7 @@ class Worker:
         self._thread = threading.Thread(target=self._loop, name=name, daemon=True)
 
     def start(self) -> None:
-        """Begin to run jobs in a thread of their own."""
+        """Start to run jobs in a separate thread."""
         self._thread.start()
 
     def stop(self) -> None:
