@@ -268,7 +268,7 @@ def _require_issuer_and_audience(merged: Mapping[str, Any]) -> None:
         if whose == "design_token" and "design_user_jwks_url" not in merged:
             raise ConfigError("design_user_jwks_url: it is needed where design_token_jwks_url is set")
         for part in ("issuer", "audience"):
-            # What is not said of the design token is as the user's.
+            # Design-token settings that are not given take the values of the user token.
             if not {f"{whose}_{part}", f"design_user_{part}"} & merged.keys():
                 raise ConfigError(f"{whose}_{part}: it is needed where {whose}_jwks_url is set")
 

@@ -275,7 +275,7 @@ def test_a_session_can_be_looked_at_while_it_goes_on(world: World, made: dict[st
 @pytest.mark.parametrize(
     ("agent", "seconds", "klass", "reason"),
     [
-        (DESKTOP, 2, "scanner", "no input, and visible for less than 5 seconds"),
+        (DESKTOP, 2, "scanner", "visible for less than 5 seconds, without input"),
         (DESKTOP, 9, "unconfirmed", "visible for 5 seconds or more, without input"),
         ("curl/8.5.0", 2, "tool", "the user agent names a program"),
     ],

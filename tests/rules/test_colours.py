@@ -56,5 +56,5 @@ def test_a_colour_is_changed_no_further_than_needed() -> None:
 
 @pytest.mark.parametrize("text", ["", "red", "#fff", "#12345", "#1234567", "123456#", "#gggggg", "#12 45 ", "#١٢٣٤٥٦"])
 def test_what_is_no_colour_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="not a colour"):
+    with pytest.raises(ValueError, match="not a color"):
         colours.parse_color(text)

@@ -39,7 +39,7 @@ def make_static_json(value: Any) -> StaticBody:
 def send_static(document: StaticBody, cache_control: str) -> Response:
     """Send ``document``, compressed if the client accepts that, or 304 if the client has it already."""
     packed = accepts_gzip() and document.packed is not None
-    # Each coding is a representation of its own, so it needs a tag of its own.
+    # Each coding is a separate representation, so it needs a separate tag.
     tag = f"{document.mark}-gzip" if packed else document.mark
     known = request.if_none_match.contains_weak(tag)
     body = b"" if known else document.packed if packed else document.body

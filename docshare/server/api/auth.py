@@ -24,11 +24,11 @@ from docshare.server.store.instance import instance_key
 
 @dataclass(frozen=True)
 class AccessRule:
-    """What a route asks for: ``scope`` None and ``public`` False is an address that is no route; ``policy`` limits a
-    public one by address, and any other besides what limits them all; ``manage``: manage tokens are known here,
-    otherwise they are no credential; ``owners_only``: known, but only to be refused; ``session``: a browser's session
-    will do for a credential, and without ``bearer`` nothing else does; ``design``: only a token of the design
-    tool does; ``safe``: the route changes nothing."""
+    """The requirements of a route: ``scope`` None and ``public`` False is an address without a route; ``policy``
+    limits a public route by address, and any other in addition to the default policy; ``manage``: accepts manage
+    tokens, otherwise they are not a credential; ``owners_only``: manage tokens are recognized and rejected;
+    ``session``: a browser's session will do for a credential, and without ``bearer`` nothing else does; ``design``:
+    only a token of the design tool does; ``safe``: the route changes nothing."""
 
     public: bool = False
     scope: str | None = None
@@ -81,7 +81,7 @@ def admit(
     authorization = header("authorization")
     if entrance.design:
         return _admit_design_tool(rt, authorization, address())
-    # Whoever shows a bearer is judged by that alone: it proves who asks, and no browser adds it by itself.
+    # A bearer token decides alone: it proves who the caller is, and browsers never add it by themselves.
     if entrance.session and not authorization and (signed_in := session_lane.find_session_caller(rt, header)):
         return _admit_caller(rt, entrance, signed_in, header, address, tally)
     if entrance.public or not authorization:
@@ -92,7 +92,7 @@ def admit(
     try:
         caller = authenticate(rt, authorization)
     except Problem as problem:
-        # Failed credentials are counted by address, or every guess would have a window of its own.
+        # Failed credentials are counted by address, or every guess would have a separate window.
         count = rt.limits.look if tally is CountMode.LATER else rt.limits.hit
         allowance = count(ADDRESS, address_key(address()), rt.config.address_limit)
         return Admission(allowance, refusal=problem if allowance.allowed else rate_limit_problem(allowance))
@@ -104,7 +104,7 @@ def _admit_caller(
 ) -> Admission:
     """The judgement of a request whose ``caller`` is known."""
     # A valid key passes although its address used up its failures, or a stranger behind the same address
-    # could lock its owner out. Keyed by the token, so that a header written in another way is no fresh window.
+    # could lock its owner out. Keyed by the token, so that a header written differently does not open a new window.
     count = rt.limits.hit if tally is CountMode.NOW else rt.limits.look
     key = None
     if _is_local_operator(rt, header, address):
@@ -145,7 +145,7 @@ def _is_loopback(address: str) -> bool:
 
 
 def _admit_design_tool(rt: Runtime, authorization: str | None, address: str) -> Admission:
-    """The judgement of a request on the lane of the design tool, which has limits of its own.
+    """Judge a request on the lane of the design tool, which has separate limits.
 
     The address is counted first, so that nobody has tokens checked for free.
     """
@@ -193,7 +193,7 @@ def _find_problem(caller: Caller, entrance: AccessRule, allowance: Allowance, ta
 def _find_manage_problem(caller: Caller, entrance: AccessRule) -> Problem | None:
     """Why a manage token may not pass; what its file says to it is the service's matter."""
     if not entrance.manage:
-        return invalid_credential("A manage token is no credential here.")
+        return invalid_credential("This operation does not accept manage tokens.")
     if entrance.owners_only:
         # Always, also for a token past its end or of a claimed file.
         hint = "Claim the file into an account, and use the account's credential."

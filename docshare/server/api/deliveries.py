@@ -1,4 +1,4 @@
-"""What was sent to a webhook, and sending it again."""
+"""The deliveries of a webhook, and retrying them."""
 
 from flask import Response, request
 

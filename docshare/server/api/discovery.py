@@ -71,7 +71,7 @@ def _build_document(base_url: str, rate_limit: int) -> answers.StaticBody:
             "deprecationHeaders": ["Deprecation", "Sunset", "Link"],
             "noticeDays": DEPRECATION_NOTICE_MS // DAY,
         },
-        # The OAuth endpoints have a metadata document of their own.
+        # The OAuth endpoints have a separate metadata document.
         "endpoints": {
             name: f"{row.method} {row.path}" for name, row in OPERATIONS.items() if not name.startswith("oauth.")
         },

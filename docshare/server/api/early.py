@@ -18,9 +18,9 @@ from docshare.server.http.verdicts import Acceptance, Judge, RequestHead, Verdic
 from docshare.server.http.views import resolve_client_address
 from docshare.server.runtime import Runtime
 
-MAX_SMALL_BODY = 1 << 20  # bytes of any body that is no upload
+MAX_SMALL_BODY = 1 << 20  # bytes of any body that is not an upload
 MAX_BEACON_BODY = 64 << 10
-MAX_PROBE_BODY = 4 << 30  # more than any upload; the listener has a limit of its own
+MAX_PROBE_BODY = 4 << 30  # more than any upload; the listener has its own limit
 
 _ACCEPT_SMALL = Acceptance(MAX_SMALL_BODY)
 _ACCEPT_BEACON = Acceptance(MAX_BEACON_BODY)
@@ -41,7 +41,7 @@ class _RouteMatch:
 
     @property
     def takes_uploads(self) -> bool:
-        """Whether the route has a judge of its own for large bodies."""
+        """Return whether the route itself judges large bodies."""
         return self.route is not None and self.route.upload is not None
 
 
@@ -59,7 +59,7 @@ def make_judge(rt: Runtime) -> Judge:
 
 
 def _judge_body(rt: Runtime, head: RequestHead) -> Verdict:
-    """A request under /api that brings a body. What is refused here, and every upload, is counted here."""
+    """Judge a request under /api that has a body. Rejected requests and all uploads are counted here."""
     target = _match_route(head)
     if target.route is not None and target.route.entrance.design:
         return _ACCEPT_SMALL  # who asks is known once keys were fetched, which must not hold up this loop

@@ -1,4 +1,4 @@
-"""What readers left on a file, for its owner."""
+"""Feedback of readers on a file, for its owner."""
 
 from flask import Response
 

@@ -1,4 +1,4 @@
-"""The list of files as JSON text, drawn at the speed of the rows.
+"""The list of files as JSON text, written as fast as its rows are read.
 
 What a File object looks like is known to ``represent.file`` alone. Most files of a list differ only in a few plain
 values, so that function is asked once for each shape, with markers in the place of those values; of every other row of
@@ -25,7 +25,7 @@ _MAX_SHAPES = 1000  # kept at a time
 _MARKER = "\0"
 _MARKED_NUMBER, _MARKED_TEXT = re.compile(r'"\\u0000(\w+)\\u0000"'), re.compile(r"\\u0000(\w+)\\u0000")
 
-# What is filled in. Everything else of a row, and which of these are unset, makes its shape.
+# The values that vary. All other values of a row, and which of these are unset, make its shape.
 _NUMBERS = ("size", "total_pages", "content_version", "view_count", "views_consumed", "view_limit")
 _TEXTS = ("uuid", "short_id", "slug", "original_name", "sha256")
 _TIMES = ("created_at", "updated_at", "delete_at", "burned_at")
@@ -76,7 +76,7 @@ def encode_objects(base_url: str, rows: Iterable[FileRow]) -> Iterator[str]:
 
 
 def _make_encoder(base_url: str, row: FileRow) -> RowEncoder:
-    """What draws every row of the shape of ``row``."""
+    """Return a function that writes every row of the shape of ``row``."""
 
     def slowly(row: FileRow) -> str:
         return json.dumps(resources.file_object(base_url, row), separators=(",", ":"))

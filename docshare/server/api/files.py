@@ -18,7 +18,7 @@ from docshare.server.http.views import current_runtime
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.files import files, intake
 
-_MAX_BUFFERED_BYTES = 1 << 20  # of an answer that stands in memory
+_MAX_BUFFERED_BYTES = 1 << 20  # of a response held in memory
 
 
 def upload(caller: Caller) -> Response:

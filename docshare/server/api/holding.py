@@ -1,4 +1,4 @@
-"""What a file goes through after its upload: new content, the way back from the trash, the claim."""
+"""Operations on a file after its upload: replace, restore, claim."""
 
 from flask import Response, request
 

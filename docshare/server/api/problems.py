@@ -19,8 +19,8 @@ from docshare.server.runtime import Runtime
 _CHALLENGE_STATUSES = (401, 403)
 _PLAIN_TYPE = "text/plain; charset=utf-8"
 
-# Nothing under /api, and no error of the listener anywhere, may be kept by a cache, framed, or taken for
-# another type than declared.
+# Responses under /api and errors of the listener must not be cached, framed, or sniffed as another
+# type.
 COMMON_HEADERS: Headers = [
     ("Cache-Control", "private, no-store"),
     ("Vary", "Authorization, Cookie"),
@@ -74,7 +74,7 @@ def build_error_refusal(rt: Runtime, status: int, path: str | None, detail: str)
 
 
 def convert_http_error(error: HTTPException) -> Problem:
-    """What Flask itself refuses, as ours: unknown routes, methods, bodies that are too large or cut off."""
+    """Convert errors of Flask to problems: unknown routes, methods, bodies that are too large or cut off."""
     status = error.code or 500
     problem = _make_problem(status, _DETAILS.get(status, f"{error.name}."))
     methods = getattr(error, "valid_methods", None)

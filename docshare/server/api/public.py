@@ -1,4 +1,4 @@
-"""What needs no credential: the public facts of a link, and sharing without an account."""
+"""Operations without a credential: the public facts of a link, and sharing without an account."""
 
 from flask import Response
 

@@ -34,5 +34,6 @@ def rate_limit_problem(allowance: Allowance) -> Problem:
 
 
 def full_allowance(rt: Runtime) -> Allowance:
-    """What is told to a caller whose request was too broken to know whose it is: nothing was counted."""
+    """Return the allowance for a request whose caller cannot be identified because it is malformed; nothing was
+    counted."""
     return uncounted_allowance(REQUESTS, rt.config.rate_limit)

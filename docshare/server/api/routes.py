@@ -1,4 +1,4 @@
-"""The table of routes under /api that stand: which view answers which operation of the contract."""
+"""The table of routes under /api: the view of each operation of the contract."""
 
 import re
 from collections.abc import Callable
@@ -66,7 +66,7 @@ class Route:
 
     @cached_property
     def entrance(self) -> AccessRule:
-        """What the route asks for."""
+        """The requirements of the route."""
         row = OPERATIONS[self.operation]
         return AccessRule(
             public=not row.lanes,

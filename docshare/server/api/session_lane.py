@@ -18,7 +18,7 @@ from docshare.server.services.accounts.callers import Caller
 HeaderOf = Callable[[str], str | None]
 """The value of the request's header of that name (in lower case), None where it has none."""
 
-CSRF_HEADER = "x-csrf-token"  # a form's token stands in a field, but these routes take JSON
+CSRF_HEADER = "x-csrf-token"  # forms send the token in a field, but these routes accept JSON
 
 
 def find_session_caller(rt: Runtime, header: HeaderOf) -> Caller | None:

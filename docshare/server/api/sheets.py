@@ -22,8 +22,8 @@ def is_csv_requested() -> bool:
 
 
 def csv_response(name: str, header: Sequence[str], rows: Iterable[Sequence[str | int | float]]) -> Response:
-    """A sheet to be saved as ``name``, with a ``header`` and ``rows`` as wide. What readers wrote is text: a cell that
-    would start a formula starts with a quote instead."""
+    """Return a sheet to save as ``name``, with a ``header`` and ``rows`` of the same width. Text of readers stays text:
+    a cell that would start a formula starts with a quote instead."""
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(header)

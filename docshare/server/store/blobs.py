@@ -1,11 +1,11 @@
 """Where document bytes live: one file per blob under ``<data>/blobs``, open uploads under ``<data>/tmp``.
 
-A blob is durable before its row exists: partial file, ``fsync``, rename, ``fsync`` of the directory. What a crash
-leaves behind (partials, blobs without a row) is removed by ``Blobs.sweep`` before the server answers.
+A blob is durable before its row exists: partial file, ``fsync``, rename, ``fsync`` of the directory. Leftovers of a
+crash (partials, blobs without a row) are removed by ``Blobs.sweep`` before the server answers.
 
 While a backup is being made, whose process holds ``<data>/backup.lock``, no blob is removed: what is deleted meanwhile
-goes once it has ended (``Blobs.settle``). Whoever deletes a blob has committed the end of its row before; so a blob
-that the database names after the lock was taken is there until it is let go.
+goes once it has ended (``Blobs.settle``). The row of a blob is deleted and committed before the blob itself. So a blob
+that the database names after the lock was taken exists until the lock is released.
 """
 
 import errno
@@ -42,7 +42,7 @@ _log = logging.getLogger(__name__)
 class PartialFile:
     """An open partial file, hashed while it is written.
 
-    ``path``: where it lies now; ``size``: bytes written so far; ``head``: its first ``HEAD_BYTES`` bytes. It is written
+    ``path``: its current path; ``size``: bytes written so far; ``head``: its first ``HEAD_BYTES`` bytes. It is written
     by one thread at a time; closing and discarding twice is harmless. ``floor``: bytes that must stay free on its disk.
     """
 
@@ -70,7 +70,7 @@ class PartialFile:
             self._require_room()
 
     def _require_room(self) -> None:
-        # What was free before the upload says little: its length may be unknown, and others write at the same time.
+        # Checking free space before the upload is not enough: its length may be unknown, and others write meanwhile.
         if _available_bytes(os.fstatvfs(self._file.fileno())) < self._floor:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -98,7 +98,7 @@ class PartialFile:
 
 @dataclass(frozen=True)
 class SweepResult:
-    """What a sweep removed: ``partials`` of uploads that never ended, ``orphans`` that no row names."""
+    """The files removed by a sweep: ``partials`` of unfinished uploads, ``orphans`` that no row names."""
 
     partials: int
     orphans: int
@@ -140,14 +140,14 @@ class BlobStore:
         return key
 
     def _make_shelf(self, shelf: Path) -> None:
-        # Whoever finds the directory there may rely on it: it is on the disk before the lock is free.
+        # Another thread that sees the directory can rely on it: it is on disk before the lock is released.
         with self._shelving:
             if not shelf.is_dir():
                 shelf.mkdir(mode=0o700)
                 _sync_directory(self.root)
 
     def path(self, key: str) -> Path:
-        """Where the blob ``key`` lies. Raises ValueError for a string that is no key."""
+        """Return the path of the blob ``key``. Raises ValueError if it is not a key."""
         if _KEY_PATTERN.fullmatch(key) is None:
             raise ValueError("not a blob key")
         return self.root / key[:2] / key

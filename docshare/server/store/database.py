@@ -83,8 +83,8 @@ class Store:
 
     @contextmanager
     def turn(self, key: object) -> Iterator[None]:
-        """Whoever names the same ``key`` waits until this block is left: for what takes many transactions, and would go
-        on for ever against its opposite. Never inside ``write()``."""
+        """Hold the lock of ``key`` for this block. For work of many transactions that must not run at the same time as
+        its opposite. Never use it inside ``write()``."""
         with self._turning:
             lock, waiting = self._turns.get(key, (threading.Lock(), 0))
             self._turns[key] = lock, waiting + 1
@@ -116,7 +116,7 @@ class Store:
         return found
 
     def recall(self, sql: str, params: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """What ``row`` answers, remembered until anything is written; inside ``write()`` it is asked for every time.
+        """Return the result of ``row``, cached until the next write; inside ``write()`` it is never cached.
 
         For what every request asks. A query is quick, but it makes its thread give up the interpreter four times, and
         under load each of those is a wait.
@@ -133,7 +133,7 @@ class Store:
         return cast(tuple[Any, ...] | None, found)
 
     def stream(self, sql: str, params: Sequence[Any] = (), block: int = 1000) -> Iterator[tuple[Any, ...]]:
-        """The rows of one statement, fetched ``block`` at a time, so that a long list never stands in memory."""
+        """Yield the rows of one statement, fetched ``block`` at a time to save memory."""
         cursor = self.sqlite.execute_sql(sql, tuple(params))
         while rows := cursor.fetchmany(block):
             yield from rows

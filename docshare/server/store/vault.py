@@ -34,7 +34,7 @@ class Vault:
         return nonce + sealed
 
     def open(self, sealed: bytes, about: str) -> str:
-        """What was sealed. Raises ``ValueError`` when it was sealed under another key or about something else."""
+        """Return the sealed secret. Raises ``ValueError`` if it was sealed with another key or for another context."""
         from cryptography.exceptions import InvalidTag
 
         try:

@@ -1,4 +1,4 @@
-"""What the design tool is told of a design, as JSON of the contract."""
+"""A design as JSON for the design tool."""
 
 from typing import Any
 

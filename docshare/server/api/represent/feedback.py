@@ -1,4 +1,4 @@
-"""What readers left, as JSON: for themselves on the share page, and for the owner (Page marks, Annotations)."""
+"""Feedback as JSON: for readers on the share page, and for the owner (page marks, annotations)."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from docshare.server.services.files.hotspots import HotspotRow
 
 
 def viewer_feedback(found: ReaderFeedback) -> dict[str, Any]:
-    """What a reader finds on the document; marks by page, as JSON writes keys."""
+    """Return the feedback that a reader sees on the document; marks by page number as text."""
     return drop_none(
         {
             "name": found.name,

@@ -50,7 +50,7 @@ def _describe_omitted(message: str, pictures: Sequence[str]) -> dict[str, Any]:
 
 
 def file_object(base_url: str, row: FileRow, revisions: Sequence[RevisionRow] | None = None) -> dict[str, Any]:
-    """The File object; ``revisions`` stand on the detail only."""
+    """The File object; only the detail has ``revisions``."""
     settings = _DEFAULTS if row.settings == "{}" else {**_DEFAULTS, **json.loads(row.settings)}
     return drop_none(
         {
@@ -143,7 +143,7 @@ def invite_object(base_url: str, row: InviteRow) -> dict[str, Any]:
 
 
 def public_metadata(base_url: str, told: PublicMetadata) -> dict[str, Any]:
-    """What anybody may know of a living link."""
+    """Return the public facts of an active link."""
     file, short_id, settings = told.link.file, told.link.short_id, told.settings
     return drop_none(
         {
@@ -162,7 +162,7 @@ def public_metadata(base_url: str, told: PublicMetadata) -> dict[str, Any]:
 
 
 def ended_link(told: PublicMetadata) -> dict[str, Any]:
-    """What is left of a link that has ended."""
+    """Return the public facts of a link that has ended."""
     return drop_none(
         {
             "reason": told.link.state,
