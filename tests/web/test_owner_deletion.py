@@ -71,7 +71,7 @@ def test_who_agreed_to_the_trash_did_not_agree_to_destruction(world: World, desk
     accounts.set_tier(world.rt, world.pia.email, Plan.FREE)
     answer = post_deletion(desk, made["uuid"], "trash")
     assert answer.status_code == 409
-    assert "Nothing was deleted yet." in answer.text
+    assert "The file was not deleted." in answer.text
     assert "This cannot be undone." in answer.text
     assert has_file(world.pia, made["uuid"])
 

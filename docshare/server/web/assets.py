@@ -17,7 +17,8 @@ from docshare.contract.problems import Problem
 from docshare.server.api import answers
 
 ROOT = Path(__file__).with_name("static")
-_ROOTS = {"": ROOT, "report/": report.STATIC}  # the report's style goes into its file, too, and stands with its drawing
+# The style of the report is also embedded in report files, so it is in the report package.
+_ROOTS = {"": ROOT, "report/": report.STATIC}
 _TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",

@@ -34,8 +34,8 @@ blueprint = Blueprint("beacons", __name__)
 
 
 def issue_page_token(link: Link, shown: ReaderView, viewer_mode: str, *, embedded: bool) -> str:
-    """The token that the share page of ``link``, asked for by the running request, gives to ``startReading``. What its
-    reader sees of the document is ``shown``."""
+    """Return the token that the share page of ``link`` passes to ``startReading``; ``shown`` are the pages that its
+    reader sees."""
     facts = PageFacts(
         source=_find_source(link, embedded=embedded),
         viewer_mode=viewer_mode,
@@ -52,7 +52,7 @@ def is_prefetch() -> bool:
 
 
 def _find_source(link: Link, *, embedded: bool) -> str:
-    # A variant stays one however its link was opened, or its readers could not be told from others.
+    # A variant stays a variant however its link was opened, or its readers could not be distinguished from others.
     if link.variant is not None:
         return "Variant"
     if embedded:

@@ -11,14 +11,14 @@ from docshare.server.services.files.settings import PageAppearance
 from docshare.server.services.links import branding
 from docshare.server.services.links.links import Link
 
-EXPIRY_CORNER = "bl"  # where the pill with the end of the link stands, away from the badge's usual place
+EXPIRY_CORNER = "bl"  # corner of the pill with the expiry; the badge is usually in another one
 
 
 @dataclass(frozen=True)
 class PageBranding:
-    """What the template draws: the address of the ``stylesheet`` or None; ``corners`` that hold anything; ``logo_name``
-    for those who do not see the logo, None where it is an ornament; ``last_day``: for readers without scripts, the end
-    of a link that ends within a day."""
+    """The appearance of a page: the address of the ``stylesheet`` or None; ``corners`` that are not empty;
+    ``logo_name`` for those who do not see the logo, None where it is an ornament; ``last_day``: for readers without
+    scripts, the end of a link that ends within a day."""
 
     stylesheet: str | None
     corners: dict[str, list[str]]
@@ -44,8 +44,8 @@ def page_branding(link: Link, looks: PageAppearance) -> PageBranding:
 
 
 def describe_expiry(link: Link) -> dict[str, Any]:
-    """What the page's script is told of the end of ``link``: ``expiresAt`` and, since readers' clocks are wrong, what
-    time it is; nothing where there is no end that readers may know."""
+    """Return the facts about the expiry of ``link`` for the script: ``expiresAt`` and, because clocks of readers are
+    wrong, the current time; empty if readers must not know about it."""
     ends = branding.visible_expiry(link)
     if ends is None:
         return {}

@@ -1,8 +1,8 @@
 """Where a form post came from. A cookie goes along with every request, also with those another site made up.
 
-``Sec-Fetch-Site`` decides where the browser sends it, else ``Origin``; a client that sends neither is no browser, holds
-nobody's cookies by accident, and is left to the token of the form. Pages whose forms are checked here must be served
-with ``Referrer-Policy: same-origin``: under ``no-referrer`` browsers send ``Origin: null``.
+``Sec-Fetch-Site`` decides if the browser sends it, else ``Origin``. A client that sends neither is not a browser, so it
+cannot carry the cookies of a person by accident; the token of the form decides. Pages whose forms are checked here
+must be served with ``Referrer-Policy: same-origin``: under ``no-referrer`` browsers send ``Origin: null``.
 """
 
 import hmac

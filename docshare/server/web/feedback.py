@@ -1,4 +1,4 @@
-"""What readers leave on a document: notes, page marks, annotations, receipts, and taps.
+"""Feedback of readers on a document: notes, page marks, annotations, receipts, and taps.
 
 All of it is sent by the script of the share page. Refusals are plain text for it to show; a write by the signed-in
 owner is one of them.
@@ -36,7 +36,7 @@ blueprint = Blueprint("feedback", __name__)
 
 @blueprint.get("/<name>/feedback")
 def show(name: str) -> Response:
-    """What the reader finds on the document; nobody becomes known by asking."""
+    """Return the feedback that the reader sees; this request creates no viewer."""
     return answers.json_response(
         represent_feedback.viewer_feedback(feedback.load_for_reader(current_runtime(), _find_viewer(name)))
     )
@@ -84,7 +84,7 @@ def remove_annotation(name: str, uuid: str) -> Response:
 
 @blueprint.post("/<name>/receipt")
 def confirm(name: str) -> Response:
-    """201 and the receipt; 200 and the one that stands. Raises as ``_author`` and ``receipts.confirm``."""
+    """201 and the receipt; 200 and the existing one. Raises as ``_author`` and ``receipts.confirm``."""
     reader = _require_author(name)
     receipt, fresh, token = receipts.confirm(current_runtime(), reader, _read_body())
     return _created_response(reader, represent_feedback.receipt_object(receipt), token, 201 if fresh else 200)
@@ -104,7 +104,7 @@ def tap(name: str) -> Response:
 
 
 def _find_viewer(name: str) -> ReaderContext:
-    """Whoever asks. Raises what ``open_link`` raises. Never by a slug, as all that a page loads."""
+    """Return the reader of the running request. Raises what ``open_link`` raises. Slugs are not accepted."""
     link = require_open_link(current_runtime(), name)
     if link.public_id not in (name, name.lower()):
         raise Problem("not_found", "There is no such link.")
@@ -112,8 +112,8 @@ def _find_viewer(name: str) -> ReaderContext:
 
 
 def _require_author(name: str, policy: RatePolicy = WRITE_POLICY) -> ReaderContext:
-    """Whoever leaves something that is theirs, or takes it back. Raises as ``_writer``, and ``forbidden`` where the
-    browser keeps no cookies: each thing would be of another reader, and nobody could take theirs back."""
+    """Return the author of feedback that can be withdrawn. Raises as ``_writer``, and ``forbidden`` if the browser
+    keeps no cookies: each entry would belong to another reader, and nobody could withdraw it."""
     reader = _require_writer(name, policy)
     if not (reader.token or reader.is_owner or viewer_cookie.is_accepted()):
         said = "Your browser keeps no cookies here, so nobody could tell what is yours."
@@ -122,8 +122,8 @@ def _require_author(name: str, policy: RatePolicy = WRITE_POLICY) -> ReaderConte
 
 
 def _require_writer(name: str, policy: RatePolicy = WRITE_POLICY) -> ReaderContext:
-    """Whoever writes: ``forbidden`` from a page of another site, ``rate_limited``, ``conflict`` when ``If-Match`` names
-    another version of the document than the one that stands, and as ``_reader``."""
+    """Return the writer. Raises ``forbidden`` for a page of another site, ``rate_limited``, ``conflict`` if
+    ``If-Match`` names another version of the document than the current one, and as ``_reader``."""
     csrf.require_same_origin()
     allowance = current_runtime().limits.hit(policy, address_key(client_address()), policy.limit)
     if not allowance.allowed:

@@ -1,4 +1,4 @@
-"""What the share page tells its script about leaving something, and where its hotspots are."""
+"""The facts about feedback and hotspots that the share page passes to its script."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from docshare.server.web.sign_in import session_cookie
 
 
 def build_feedback_facts(link: Link, shown: ReaderView) -> dict[str, Any]:
-    """The facts ``feedback`` and ``hotspots`` of the page of ``link`` for whoever sees what is ``shown``."""
+    """Return the facts ``feedback`` and ``hotspots`` of the page of ``link`` for a reader of the pages ``shown``."""
     offer = readers.find_open_channels(current_runtime(), link)
     base = f"/{link.public_id}"
     return {
@@ -32,10 +32,10 @@ def build_feedback_facts(link: Link, shown: ReaderView) -> dict[str, Any]:
 
 
 def list_feedback_modules(told: Mapping[str, Any]) -> tuple[str, ...]:
-    """The script that a page with the facts ``told`` needs for them; most pages need none."""
+    """Return the script that a page with these facts needs; most pages need none."""
     return ("viewer/feedback/index.js",) if can_leave_feedback(told) or told["hotspots"] else ()
 
 
 def can_leave_feedback(told: Mapping[str, Any]) -> bool:
-    """Whether anything can be left on a page with the facts ``told``."""
+    """Return whether readers can leave feedback on a page with these facts."""
     return any(told["feedback"][name] for name in ("notes", "marks", "annotations", "receipt"))

@@ -18,7 +18,7 @@ from docshare.server.web.sign_in import session_cookie
 # Each may cost a password hash. An office of hundreds behind one address still fits.
 ENTRY_POLICY = RatePolicy("entries", 300, 10 * MINUTE, "address")
 
-# What the reader can do something about stands in the form; any other problem is a page of its own.
+# Problems that the reader can solve are shown in the form; any other problem is a separate page.
 _FORM_PROBLEM_CODES = frozenset({"forbidden", "unprocessable", "conflict", "rate_limited"})
 
 blueprint = Blueprint("gate", __name__)
@@ -28,8 +28,8 @@ blueprint = Blueprint("gate", __name__)
 def enter(name: str) -> Response:
     """Open the share page ``name`` for what the form of its gate holds; then back to that page.
 
-    A refusal is the gate again, with what is wrong (403, 409, 422, 429), or a page of its own. From a browser that
-    keeps no cookies nothing is taken: it would stand before the gate again.
+    A rejected form shows the gate again with the problem (403, 409, 422, 429), or a separate page. Forms from a
+    browser that keeps no cookies are rejected: it would see the gate again.
     """
     try:
         _check_request()
@@ -54,7 +54,7 @@ def enter_embedded(name: str) -> Response:
 @blueprint.get("/<name>/enter")
 @blueprint.get("/embed/<name>/enter")
 def back(name: str) -> Response:
-    """Whoever loads the address of an answered form again: back to the page, which asks again."""
+    """Redirect a reload of the form address back to the page, which shows the gate again."""
     try:
         embed = request.path.startswith("/embed/")
         (find_embedded_link if embed else find_link)(current_runtime(), name)
@@ -102,7 +102,7 @@ def _require_cookies(*, embed: bool) -> None:
 
 
 def _render_gate_again(name: str, link: Link, attempt: RejectedForm, *, embed: bool) -> Response:
-    # What the link asks may have just been changed, so it is looked up once more.
+    # The conditions may have just changed, so the link is looked up once more.
     link = find_link(current_runtime(), name)
     standing = entry.check_entry(current_runtime(), link, viewer_cookie.read_viewer_token, opening=True)
     return gate_page.render_gate(link, standing, name, embed=embed, attempt=attempt)

@@ -24,7 +24,7 @@ _PAGE_NUMBER = re.compile(r"[1-9][0-9]{0,5}", re.ASCII)
 
 @dataclass(frozen=True)
 class RejectedForm:
-    """What was sent before and not taken: ``values`` by key of the form, ``problem`` why."""
+    """A rejected form: ``values`` by key of the form, and the ``problem``."""
 
     problem: Problem
     values: Mapping[str, str] = field(default_factory=dict)
@@ -62,7 +62,7 @@ def render_gate(
 
 
 def preserve_query() -> str:
-    """What of the running request's query goes on with its reader: where to open the page, and that a code led here."""
+    """Return the part of the query that must survive the gate: the page to open, and the mark of a QR code."""
     kept = []
     if _PAGE_NUMBER.fullmatch(request.args.get("page", "")):
         kept.append(f"page={request.args['page']}")

@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 
 from flask import Response, request
 
-# No inline script or style anywhere, nothing from another origin, and no string ever becomes markup or code.
+# No inline script or style anywhere, nothing from another origin, and strings never become markup or code.
 _SOURCES = {
     "default-src": "'none'",
     "script-src": "'self'",
@@ -18,7 +18,7 @@ _SOURCES = {
     "require-trusted-types-for": "'script'",
     "trusted-types": "'none'",
 }
-# What Google documents for Analytics 4 without advertising, and the one policy by which its script may be named.
+# The sources that Google documents for Analytics 4 without advertising, and the only policy that can name its script.
 _WITH_ANALYTICS = _SOURCES | {
     "script-src": "'self' https://www.googletagmanager.com",
     "img-src": "'self' https://*.google-analytics.com https://*.googletagmanager.com",
@@ -57,8 +57,8 @@ _SECURITY_HEADERS = (
     ("Cache-Control", "private, no-store"),
     ("Vary", "Authorization, Cookie"),
 )
-# What apps in browsers call from pages of their own. Each caller proves itself by what it sends, or asks for what is
-# public; no cookie counts at these addresses, so credentials are never allowed.
+# Addresses that apps call from pages on other origins. Each caller sends a credential or requests public data; cookies
+# do not count at these addresses, so credentials are never allowed.
 _CORS_PATHS = frozenset(
     {
         "/oauth/token",

@@ -34,7 +34,7 @@ def _authorization_server() -> "DocshareAuthorizationServer":
 
 @blueprint.get("/oauth/authorize")
 def ask() -> Response:
-    """The consent page, for whoever is signed in. 400 for what cannot be redirected anywhere, 403 while nobody is."""
+    """The consent page for the signed-in person. 400 for a request that cannot be redirected, 403 without a sign-in."""
     grant = _parse_authorization()
     if isinstance(grant, Response):
         return grant
@@ -50,12 +50,12 @@ def ask() -> Response:
 
 @blueprint.post("/oauth/authorize")
 def decide() -> Response:
-    """What the owner decided on the consent page: leads back to the app with a code, or with ``access_denied``."""
+    """Handle the decision on the consent page: redirect to the app with a code, or with ``access_denied``."""
     try:
         csrf.require_same_origin()
         holder = sign_in.find_signed_in(current_runtime(), session_cookie())
         if holder is None:
-            raise Problem("forbidden", "You are not signed in any more.", hint="Sign in, and begin again in the app.")
+            raise Problem("forbidden", "You are no longer signed in.", hint="Sign in, and begin again in the app.")
         csrf.require_token(holder.csrf)
         decision = request.form.get("decision")
         if decision not in (APPROVE, DENY):
@@ -144,7 +144,7 @@ def _parse_authorization() -> Any:
     except OAuth2Error as error:
         if not error.redirect_uri:
             said = error.get_error_description() or "The app asked for something that cannot be granted."
-            hint = "Nothing was granted. Tell whoever made the app."
+            hint = "Nothing was granted. Contact the maker of the app."
             return troubles.render_problem_page(Problem("bad_request", said, hint=hint, extra={"reason": "oauth"}))
         answer = server.handle_error_response(asked, error)
         server.execute_hook("after_create_authorization_response", answer)

@@ -1,7 +1,7 @@
 """Authlib's authorization server on our rows (RFC 6749, 7636, 7009 and 9207).
 
-Authlib knows the protocol: which parameter is due, which error answers what, and which errors may be redirected. What
-stands here tells it who the clients are, and lets ``services.oauth`` give tokens out and take them back.
+Authlib implements the protocol: required parameters, errors, and which errors can be redirected. This module connects
+it to the registered clients and to ``services.oauth``, which issues and revokes tokens.
 """
 
 from collections import defaultdict
@@ -270,13 +270,13 @@ def make_server() -> DocshareAuthorizationServer:
 
 
 def parse_query_request() -> OAuth2Request:
-    """What the address of the running request asks. Raises InvalidRequestError as ``_checked``."""
+    """Return the parameters in the query of the running request. Raises InvalidRequestError as ``_checked``."""
     return _validate_parameters(request.args)
 
 
 def parse_body_request() -> OAuth2Request:
-    """What the form in the body of the running request asks. Raises InvalidRequestError as ``_checked`` and for whoever
-    says in two ways who they are; InvalidClientError for a header that names nobody."""
+    """Return the parameters in the form of the running request. Raises InvalidRequestError as ``_checked`` and for a
+    client that uses more than one authentication method; InvalidClientError for a header without a client."""
     asked = _validate_parameters(request.form)
     scheme, *_ = [*request.headers.get("Authorization", "").split(None, 1), ""]
     if scheme.lower() == "basic":
@@ -286,7 +286,7 @@ def parse_body_request() -> OAuth2Request:
 
 def _require_one_client_authentication(form: MultiDict[str, str]) -> None:
     """RFC 6749, 2.3: one way of authentication in each request. Authlib would take whichever of two fits, and fails
-    over a header that is no text."""
+    over a header that is not text."""
     named = request.authorization
     if named is None or not named.username:
         raise InvalidClientError(status_code=401, description="The Authorization header names no client.")

@@ -33,7 +33,7 @@ blueprint = Blueprint("oembed", __name__)
 @blueprint.get("/oembed")
 def oembed() -> Response:
     """``?url=`` a share link of this instance by UUID, short id or slug, or its address for framing; ``maxwidth`` and
-    ``maxheight`` in pixels (what is no such number does not count); ``format`` only ``json``.
+    ``maxheight`` in pixels (anything else is ignored); ``format`` only ``json``.
 
     Raises ``bad_request`` without ``url``, ``not_implemented`` for another format, ``rate_limited``, and ``not_found``
     for other addresses and for links that are unknown, revoked or dead, so that nothing tells these apart.
@@ -53,7 +53,7 @@ def oembed() -> Response:
 
 
 def oembed_url(base: str) -> str:
-    """Where the oEmbed document of the share page stands whose own addresses begin with ``base`` (never a slug)."""
+    """Return the address of the oEmbed document for the share page at ``base`` (never a slug)."""
     base_url = current_runtime().config.base_url
     return f"{base_url}/oembed?format=json&url={quote(base_url + base, safe='')}"
 

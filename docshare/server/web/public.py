@@ -1,7 +1,7 @@
 """The share page, the same page for framing, and the page images and texts that it loads.
 
-Nothing here writes: a GET of a share page, by whomever, changes no row. What a reader does is told by beacons; of one
-who is refused a number in memory knows, see ``refused``.
+Nothing here writes: a GET of a share page never changes a row. Beacons report what a reader does. Denied openings are
+counted in memory, see ``refused``.
 """
 
 import re
@@ -37,7 +37,7 @@ from docshare.server.web.beacons import issue_page_token
 from docshare.server.web.owner import wording
 from docshare.server.web.sign_in import session_cookie
 
-MAX_PLACEHOLDERS = 200  # pages that stand in the HTML itself; of longer documents, scripts make the others
+MAX_PLACEHOLDERS = 200  # pages in the HTML itself; scripts add the rest of longer documents
 _PAGE_CACHE = "private, max-age=600"
 _PAGE_NUMBER = re.compile(r"[1-9][0-9]{0,5}", re.ASCII)
 
@@ -156,7 +156,7 @@ def find_link(runtime: Runtime, name: str) -> Link:
 
 
 def _check_entry(link: Link, *, opening: bool) -> EntryState:
-    """What the sender of the running request owes ``link``; its owner owes nothing. Raises ``gone``."""
+    """Return the conditions of ``link`` that the reader has not met; the owner has met all. Raises ``gone``."""
     # Asked where it matters only: every page image comes here.
     owner = link.file.frozen_at is not None and page_range.is_owner(current_runtime(), link, session_cookie())
     found = entry.check_entry(current_runtime(), link, viewer_cookie.read_viewer_token, opening=opening, owner=owner)
@@ -250,7 +250,7 @@ def _render_viewer(link: Link, *, embed: bool) -> Response:
 def _list_page_elements(
     runs: list[list[float]], chunk: plain.PageChunk, start: int, words: dict[int, str]
 ) -> list[PageElement]:
-    """The pages that stand in the HTML: all of a short document, of a longer one those of the plain version."""
+    """Return the pages in the HTML: all of a short document, those of the plain version of a longer one."""
     leaves = []
     first = 1
     for count, width, height in runs:

@@ -17,7 +17,7 @@ _MAX_PATH_CHARS = 4_000
 
 
 def ask_to_sign_in(path: str, why: str) -> Response:
-    """The page for whoever has to sign in before they see ``path`` (with its query), which they come back to; ``why``
+    """Return the page that asks to sign in before ``path`` (with its query) is shown, and returns there; ``why``
     is a sentence."""
     answer = make_response(render_template("sign_in_first.html", why=why), 403)
     if is_return_path(path):

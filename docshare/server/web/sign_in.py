@@ -1,5 +1,5 @@
 """Signing in by a one-time link, whose page shows one button, so that a mail scanner following it uses nothing up; and
-by password, for whoever has set one."""
+by password, for accounts that have one."""
 
 from flask import Blueprint, Response, make_response, redirect, render_template, request
 from werkzeug.wrappers import Response as AnyResponse

@@ -51,7 +51,7 @@ def read_gate_secret(link: Link) -> str | None:
 
 def set_trial_cookie(response: Response) -> None:
     """Find out with the next request whether the browser keeps such cookies here. Until the browser is closed: a page
-    may stand open for days before its reader says something."""
+    may be open for days before its reader writes something."""
     if not is_accepted():
         _set_cookie(response, _prefix_name(_TRIAL_COOKIE), "1", None)
 
@@ -84,5 +84,5 @@ def _gate_cookie_name(link: Link) -> str:
 
 
 def _prefix_name(name: str) -> str:
-    # Browsers take a name that begins so from this very host alone, and from no neighbour of its domain.
+    # Browsers accept a name with this prefix from this host only, not from other hosts of its domain.
     return f"__Host-{name}" if current_runtime().config.secure else name

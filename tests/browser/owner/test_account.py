@@ -120,7 +120,7 @@ def test_an_app_that_was_allowed_in_the_browser_is_revoked_there(browser: Browse
         page.goto(f"{office.url}/account")
         expect(page.locator(".list > li", has_text=name)).to_contain_text("See your account and plan")
         confirm_action(page, name)
-        expect(page.get_by_role("status")).to_contain_text("no access any more")
+        expect(page.get_by_role("status")).to_contain_text("no longer has access")
         assert get_account_status(office, tokens["access_token"]) == 401
 
 

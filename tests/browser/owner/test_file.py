@@ -216,7 +216,7 @@ def test_a_refused_upload_is_told_in_words(browser: Browser, desk: OwnerFilePage
         expect(page.get_by_role("button", name="Replace the document")).to_be_enabled()
 
 
-@pytest.mark.parametrize(("choice", "left"), [("Take it away", 0), ("Keep it where it is", 1)])
+@pytest.mark.parametrize(("choice", "left"), [("Remove them", 0), ("Keep them", 1)])
 def test_the_document_is_replaced_behind_its_link(
     browser: Browser, desk: OwnerFilePages, choice: str, left: int
 ) -> None:

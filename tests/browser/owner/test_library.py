@@ -166,7 +166,7 @@ def test_more_files_than_two_wait_and_can_be_taken_back(desk: Page, held: list[R
 def test_who_is_signed_out_meanwhile_is_told(desk: Page) -> None:
     desk.context.clear_cookies()
     desk.locator("#file").set_input_files([make_payload("late.pdf")])
-    expect(upload_line(desk, "late.pdf")).to_contain_text("You are not signed in any more.")
+    expect(upload_line(desk, "late.pdf")).to_contain_text("You are no longer signed in.")
 
 
 def test_without_a_network_it_says_so(desk: Page) -> None:

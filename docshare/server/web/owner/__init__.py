@@ -1,4 +1,4 @@
-"""The owner's pages: library, files, trash, webhooks, account. Rendered here, for whoever is signed in.
+"""The owner's pages: library, files, trash, webhooks, account. Rendered for the signed-in owner.
 
 They do nothing that the API cannot: each form ends in the same service as the route of the API.
 """

@@ -67,7 +67,7 @@ def create_key(owner: SignedInOwner) -> AnyResponse:
 def revoke_key(owner: SignedInOwner, uuid: str) -> AnyResponse:
     """Make one of the account's keys useless. 404 for another's."""
     row = accounts.revoke_key(current_runtime(), uuid, owner.caller.account_id)
-    return redirect_with_message(_PATH, f"The key {row['name']} is revoked. Whatever used it is refused from now on.")
+    return redirect_with_message(_PATH, f"The key {row['name']} is revoked. Requests with it are rejected from now on.")
 
 
 @blueprint.post("/account/apps/<uuid>/revoke")
@@ -76,7 +76,7 @@ def revoke_app(owner: SignedInOwner, uuid: str) -> AnyResponse:
     """Take back what an app was granted. 404 for another's."""
     if not grants.revoke_app(current_runtime(), owner.caller.account_id, uuid):
         raise Problem("not_found", "There is no such app.", hint="It may have been revoked before.")
-    return redirect_with_message(_PATH, "The app has no access any more.")
+    return redirect_with_message(_PATH, "The app no longer has access.")
 
 
 @blueprint.post("/account/sessions/end")
@@ -139,7 +139,7 @@ def _render_page(owner: SignedInOwner, problem: Problem | None = None, **typed: 
 
 
 def _list_keys(caller: Caller) -> list[_Row]:
-    """The keys that stand, newest first."""
+    """Return the active keys, newest first."""
     rows = accounts.list_keys(current_runtime(), caller.email)
     return [{**row, "created": _format_day(row["createdAt"])} for row in reversed(rows) if "revokedAt" not in row]
 

@@ -1,4 +1,4 @@
-"""What the library says of one file."""
+"""The entry of one file in the library."""
 
 from dataclasses import dataclass
 from typing import Any

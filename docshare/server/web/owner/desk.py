@@ -1,7 +1,7 @@
-"""What every page of an owner begins and ends with: who is signed in, where a form came from, the frame around it all.
+"""Shared by all pages of an owner: the sign-in, the origin of forms, the frame of the page.
 
 A view is ``def show(owner: Owner, ...)`` under ``@page``; a form is ``def change(owner: Owner, ...)`` under ``@form``
-and returns ``done(path, words)``. A Problem becomes a page of its own, or words above the form where ``again`` is used.
+and returns ``done(path, words)``. A Problem becomes a separate page, or a message above the form if ``again`` is used.
 """
 
 import hmac
@@ -30,14 +30,14 @@ _MAX_MESSAGE_CHARS = 200
 
 @dataclass(frozen=True)
 class SignedInOwner:
-    """Whoever is signed in: as a ``caller`` of services, and the ``csrf`` token that their forms must carry."""
+    """The signed-in owner: as a ``caller`` of services, and the ``csrf`` token that their forms must contain."""
 
     caller: Caller
     csrf: str
 
 
 def owner_page(view: Callable[..., AnyResponse]) -> Callable[..., AnyResponse]:
-    """``view`` for whoever is signed in; everybody else is asked to sign in, and comes back. Problems become pages."""
+    """Wrap ``view``: require a sign-in and return to the page afterwards. Problems become pages."""
 
     @wraps(view)
     def guarded(**names: Any) -> AnyResponse:
@@ -62,7 +62,7 @@ def owner_form(view: Callable[..., AnyResponse]) -> Callable[..., AnyResponse]:
             csrf.require_same_origin()
             owner = find_owner()
             if owner is None:
-                raise Problem("forbidden", "You are not signed in any more.", hint="Sign in, and repeat.")
+                raise Problem("forbidden", "You are no longer signed in.", hint="Sign in, and repeat.")
             csrf.require_token(owner.csrf)
             return view(owner, **names)
         except Problem as problem:
@@ -122,5 +122,5 @@ def message_url(owner: SignedInOwner, path: str, words: str) -> str:
 
 
 def _sign_message(owner: SignedInOwner, words: str) -> bytes:
-    """What shows that ``words`` come from a form of this very session."""
+    """Return a signature that proves that ``words`` come from a form of this session."""
     return hmac.digest(owner.csrf.encode(), words.encode(), "sha256")[:12].hex().encode()

@@ -62,14 +62,14 @@ def ask(owner: SignedInOwner, name: str) -> AnyResponse:
 @blueprint.post("/files/<name>/delete")
 @owner_form
 def delete(owner: SignedInOwner, name: str) -> AnyResponse:
-    """Delete a file as its owner was told: ``fate`` is ``trash`` or ``gone``. Raises ``not_found``."""
+    """Delete a file as the confirmation page announced: ``fate`` is ``trash`` or ``gone``. Raises ``not_found``."""
     files.get_owned(current_runtime(), owner.caller, name)
     fate = request.form.get("fate")
     if fate not in ("trash", "gone"):
         raise Problem("bad_request", "fate must be trash or gone.")
     if fate == "trash" and library.trash_expiry(current_runtime(), owner.caller.plan) is None:
-        # The plan ended while the question stood there: whoever agreed to the trash did not agree to this.
-        problem = Problem("conflict", "Your plan has no trash any more.", hint="Nothing was deleted yet.")
+        # The plan changed while the question was open: the owner agreed to the trash, not to permanent deletion.
+        problem = Problem("conflict", "Your plan no longer includes the trash.", hint="The file was not deleted.")
         return _render_confirmation(owner, name, for_good=True, problem=problem)
     place = files.delete(current_runtime(), owner.caller, name, purge=fate == "gone")
     if place is None:

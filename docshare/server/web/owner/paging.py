@@ -20,7 +20,7 @@ class PageLinks:
 
 
 def read_page_number() -> int:
-    """The page that ``?page=`` of the running request asks for, from 1; the first for what is no number."""
+    """The page that ``?page=`` of the running request asks for, from 1; the first if it is not a number."""
     text = request.args.get("page", "")
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS else 1
 

@@ -75,7 +75,7 @@ def describe_plan(rt: Runtime, caller: Caller) -> PlanDescription:
 
 
 def list_retention_rules(plan: Plan) -> list[RetentionRule]:
-    """What is kept how long, for an owner on ``plan``."""
+    """Return how long data is kept for an owner on ``plan``."""
     return [
         RetentionRule("Your documents", "until you delete them. " + _describe_trash(plan)),
         RetentionRule(
@@ -91,13 +91,13 @@ def list_retention_rules(plan: Plan) -> list[RetentionRule]:
             "Visits that do not count, such as link previews, with the reason", _format_period(UNCOUNTED_RETENTION_MS)
         ),
         RetentionRule(
-            "The key by which two visits of one reader are recognised",
+            "The key by which two visits of one reader are recognized",
             f"replaced every {_format_period(READER_SALT_MS)}",
         ),
         RetentionRule("Network addresses of readers", "never stored"),
         RetentionRule("The record of events", _format_period(ACTIVITY_RETENTION_MS)),
-        RetentionRule("What was sent to webhooks, and how that went", _format_period(deliveries.RETENTION_MS)),
-        RetentionRule("Mails that were sent", _format_period(mail.RETENTION_MS)),
+        RetentionRule("Webhook deliveries and their attempts", _format_period(deliveries.RETENTION_MS)),
+        RetentionRule("Sent mails", _format_period(mail.RETENTION_MS)),
         RetentionRule(
             "Being signed in here",
             f"{_format_period(sign_in.SESSION_LIFETIME_MS)}; a sign-in link works for {_format_period(LOGIN_LINK_MS)}",

@@ -1,4 +1,4 @@
-"""The trash: what lies in it, and the two ways out."""
+"""The trash: list, restore, delete permanently."""
 
 from flask import Blueprint
 from werkzeug.wrappers import Response as AnyResponse
@@ -26,7 +26,7 @@ blueprint = Blueprint("owner_trash", __name__)
 @blueprint.get("/trash")
 @owner_page
 def show(owner: SignedInOwner) -> AnyResponse:
-    """What can still be restored, and until when."""
+    """Show the files that can be restored, and until when."""
     return _render_page(owner)
 
 

@@ -1,4 +1,4 @@
-"""Webhooks: what stands and how it fares, making one, trying it out, and what was sent."""
+"""Webhooks: list and state, create, test, and deliveries."""
 
 import json
 from collections.abc import Mapping
@@ -123,7 +123,7 @@ def enable(owner: SignedInOwner, uuid: str) -> AnyResponse:
     """Let a disabled one get events again."""
     webhooks.enable(current_runtime(), owner.caller, uuid)
     return redirect_with_message(
-        _webhook_path(uuid), "The webhook gets events again. What happened meanwhile is not sent any more."
+        _webhook_path(uuid), "The webhook receives events again. Events that happened meanwhile are not sent."
     )
 
 
@@ -205,7 +205,7 @@ def _list_file_names(caller: Caller, wanted: object) -> dict[str, str]:
 
 
 def _find_file_name(caller: Caller, file: str | None) -> str:
-    """What a file is called: a file in the trash by its UUID; empty for none."""
+    """Return the name of a file: its UUID if it is in the trash; empty for None."""
     if file is None:
         return ""
     try:

@@ -11,7 +11,7 @@ from docshare.server.web.owner.desk import SignedInOwner, message_url, owner_for
 from docshare.server.web.owner.file.paper import file_path, find_owned_file, render_file_page, required_tier
 
 _KIND_LABELS = {"logo": "Logo", "background": "Background", "hotspot-audio": "Sound for hotspots"}
-# What using an image sets besides naming it: a background that is shown is of the kind 'image'.
+# Viewer settings that using an image changes besides its id: a visible background has the type 'image'.
 _VIEWER_SETTINGS_BY_KIND = {"logo": {}, "background": {"type": "image"}}
 
 blueprint = Blueprint("owner_file_assets", __name__)

@@ -21,7 +21,7 @@ FormValues = Mapping[str, str]
 
 
 def parse_displayed_values(text: str) -> dict[str, str]:
-    """What the form showed, from the hidden field that keeps it. Raises ``bad_request``."""
+    """Return the values that the form showed, from its hidden field. Raises ``bad_request``."""
     try:
         shown = json.loads(text)
     except (ValueError, RecursionError):
@@ -142,13 +142,13 @@ def _is_block_cleared(
 
 
 def _parse_value(name: str, row: ViewerField, text: str) -> Any:
-    """What the control sets; None for its default."""
+    """Return the value of the control; None for its default."""
     if row.kind == "boolean":
         return text == CHECKED
     if text == "":
         return None
     if row.kind in ("integer", "number"):
-        # The contract drops what is no number; whoever typed it should hear of it.
+        # The contract drops text that is not a number; the person who typed it must learn about it.
         pattern = _INTEGER if row.kind == "integer" else _NUMBER
         if not pattern.fullmatch(text) or not any(map(str.isdecimal, text)):
             raise fields.field_problem(name, f"a number from {row.low} to {row.high}")

@@ -19,7 +19,7 @@ VIEWER_SETTINGS = "viewerSettings"
 CLEAR_PASSWORD = "password.clear"  # noqa: S105 - a name
 _DATETIME_LOCAL_CHARS = len("2030-01-31T18:00")
 Choice = tuple[str, str]
-"""What is sent, and what people read."""
+"""The value that is sent, and the label that people read."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Control:
 
 @dataclass(frozen=True)
 class SettingField:
-    """One setting in the form: its ``controls``, several of which stand together below ``label``.
+    """One setting in the form: its ``controls``, several of which share a ``label``.
 
     ``plan``: the tier it needs where the account's is lower, else empty; ``locked``: it cannot be changed at all, since
     it is at its default; without that, what was set on a higher plan can be taken back.
@@ -68,8 +68,8 @@ _DESIGN_TOOL = ("Design tool", ("designToolUpdatesEnabled", "detachDesignToolDes
 _SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Who may read", ("password", "requireEmail", "gateFields", "gateDomains")),
     ("How long, and under which name", ("deleteAt", "neverExpire", "showExpiry", "viewLimit", "slug")),
-    ("What readers get", ("allowDownload", "pageRange", "watermark")),
-    ("What readers leave", ("askReceipt", "commentsEnabled", "commentsAllowPublic", "marksEnabled",
+    ("For readers", ("allowDownload", "pageRange", "watermark")),
+    ("Feedback", ("askReceipt", "commentsEnabled", "commentsAllowPublic", "marksEnabled",
                             "annotationsEnabled")),
     ("Mail to you", ("notifyOnView", "notifyOnComment")),
     _DESIGN_TOOL,
@@ -111,7 +111,7 @@ def build_looks_form(file: Mapping[str, Any], plan: Plan, images: Sequence[Choic
 
 
 def list_control_values(sections: Sequence[Section]) -> dict[str, str]:
-    """What the controls that can be changed show: the form says by it what was changed."""
+    """Return the values of the controls that can be changed; the form compares them to find changes."""
     return {
         control.name: control.value
         for section in sections
@@ -278,7 +278,7 @@ def _build_viewer_field(name: str, row: ViewerField, stored: Any, images: Sequen
 def _list_choices(row: ViewerField, stored: Any, images: Sequence[Choice]) -> tuple[Choice, ...]:
     none = ("", "none")
     if row.kind == "asset":
-        # What is stored stays a choice: a form must be able to say what it leaves alone.
+        # A stored value stays a choice, or the form could not leave it unchanged.
         gone = [(stored, "an image that is gone")] if stored and stored not in dict(images) else []
         return (none, *images, *gone)
     chosen = tuple((word, words.option_label(word)) for word in row.words)

@@ -120,12 +120,12 @@ def _set_revoked(owner: SignedInOwner, name: str, variant: str, *, revoked: bool
     paper = find_owned_file(owner, name)
     variants.update(current_runtime(), owner.caller, paper.row.uuid, variant, {"revoked": revoked})
     return redirect_with_message(
-        _links_path(paper), "The link leads nowhere now." if revoked else "The link works again."
+        _links_path(paper), "The link is revoked." if revoked else "The link works again."
     )
 
 
 def _parse_overrides(form: Mapping[str, str]) -> dict[str, Any]:
-    """What the form sets otherwise than the file does."""
+    """Return the settings of the form that differ from those of the file."""
     found: dict[str, Any] = {}
     if form.get("download") in _DOWNLOAD_CHOICES:
         found["allowDownload"] = _DOWNLOAD_CHOICES[form["download"]]

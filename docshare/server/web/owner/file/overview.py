@@ -1,4 +1,4 @@
-"""The first page of a file: what it is, how it is shared, how it stands."""
+"""The overview page of a file: its link, its state, its facts."""
 
 from flask import Blueprint, render_template
 from werkzeug.wrappers import Response as AnyResponse

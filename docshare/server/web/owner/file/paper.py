@@ -1,4 +1,4 @@
-"""What the pages of one file share: whose it is, how it stands, and the frame with the places one can go to."""
+"""Shared by the pages of one file: its owner, its state, and the frame with the navigation."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ TABS = (
 
 @dataclass(frozen=True)
 class OwnedFile:
-    """One file of whoever is signed in: its ``row`` and ``revisions``, the ``file`` as the API shows it, and the
+    """One file of the signed-in owner: its ``row`` and ``revisions``, the ``file`` as the API shows it, and the
     ``state`` of its link: ``live``, ``expired``, ``burned``, or ``frozen`` where the operator has stopped it."""
 
     row: FileRow
@@ -79,7 +79,7 @@ def file_path(uuid: str) -> str:
 
 
 def read_form() -> dict[str, str]:
-    """What the running form post holds, lines ended as everywhere else."""
+    """Return the values of the posted form, with line ends as LF."""
     return {name: value.replace("\r\n", "\n") for name, value in request.form.items()}
 
 

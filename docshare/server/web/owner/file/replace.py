@@ -15,7 +15,8 @@ blueprint = Blueprint("owner_file_replace", __name__)
 @blueprint.get("/files/<name>/replace")
 @owner_page
 def show(owner: SignedInOwner, name: str) -> AnyResponse:
-    """``/files/{id}/replace``: what stands on the pages, which a new document may not fit. Raises ``not_found``."""
+    """``/files/{id}/replace``: hotspots and feedback on the pages, which may not fit a new document. Raises
+    ``not_found``."""
     paper = find_owned_file(owner, name)
     standing = replace.count_anchors(current_runtime(), owner.caller, paper.row.uuid)
     plan = required_tier(owner, "files.replace")

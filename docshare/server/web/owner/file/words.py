@@ -1,4 +1,4 @@
-"""What the forms of a file call its settings, and one line of help for each. Pure.
+"""Labels of the settings in the forms of a file, and one line of help for each. Pure.
 
 A setting that is not named here appears under its wire name, spelled out.
 """
@@ -22,7 +22,7 @@ _LABELS_AND_HELP: dict[str, tuple[str, str]] = {
     "gateDomains": ("Only addresses of these domains", "One to a line, such as example.com. Empty: all."),
     "askReceipt": ("Ask readers to confirm that they received it", ""),
     "commentsEnabled": ("Readers may leave notes", ""),
-    "commentsAllowPublic": ("Notes may be shown to other readers", "Whoever writes one decides."),
+    "commentsAllowPublic": ("Notes may be shown to other readers", "The author of a note decides."),
     "notifyOnComment": ("Mail me about new notes", ""),
     "marksEnabled": ("Readers may pick and reject pages", ""),
     "annotationsEnabled": ("Readers may annotate places on pages", ""),
@@ -45,7 +45,7 @@ _LABELS_AND_HELP: dict[str, tuple[str, str]] = {
     "viewerSettings.page.shadow": ("Shadow", "0 to 3."),
     "viewerSettings.page.rounded": ("Rounded corners", "0 to 3."),
     "viewerSettings.page.edges": ("Show the edges of the other pages", ""),
-    "viewerSettings.page.coverAlone": ("The cover stands alone", "In the modes with two pages side by side."),
+    "viewerSettings.page.coverAlone": ("Show the cover alone", "In the modes with two pages side by side."),
     "viewerSettings.flip.speedMs": ("Speed", "200 to 1200 milliseconds."),
     "viewerSettings.flip.sound": ("Sound of paper", ""),
     "viewerSettings.flip.rtl": ("Read from right to left", ""),
@@ -57,13 +57,13 @@ _LABELS_AND_HELP: dict[str, tuple[str, str]] = {
     "viewerSettings.protect.select": ("No selecting of text", ""),
     "viewerSettings.protect.blurOnLeave": ("Blur when the window is left", ""),
     "viewerSettings.ga4Id": ("Google Analytics 4", "An id such as G-ABCDE12345. Readers then load Google's script."),
-    "viewerSettings.brand.accentColor": ("Accent colour", ""),
+    "viewerSettings.brand.accentColor": ("Accent color", ""),
     "viewerSettings.brand.toolbarTheme": ("Toolbar", ""),
     "viewerSettings.brand.badgePosition": ("Corner of the badge", ""),
     "viewerSettings.cta.label": ("Words on the button", "Up to 40 characters. Empty like the address: no button."),
     "viewerSettings.cta.url": ("Leads to", "An https:// address."),
     "viewerSettings.cta.style": ("Style", ""),
-    "viewerSettings.cta.color": ("Colour", "#RRGGBB. Empty: the accent colour."),
+    "viewerSettings.cta.color": ("Color", "#RRGGBB. Empty: the accent color."),
     "viewerSettings.cta.position": ("Place", ""),
     "viewerSettings.watermarkStyle.opacity": ("Strength", "0.05 to 0.5."),
     "viewerSettings.watermarkStyle.density": ("Density", ""),
@@ -90,7 +90,7 @@ _OPTION_LABELS = {
 
 
 def control_label(name: str) -> str:
-    """What the control ``name`` is called."""
+    """Return the label of the control ``name``."""
     return _LABELS_AND_HELP[name][0] if name in _LABELS_AND_HELP else spell_out(name.rpartition(".")[2])
 
 

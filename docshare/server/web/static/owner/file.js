@@ -84,7 +84,7 @@ function uploads(form) {
       clearInterval(clock);
       sending.hidden = true;
       button.disabled = false;
-      tell(failure.status === 401 ? "You are not signed in any more. Load this page again." : failure.message);
+      tell(failure.status === 401 ? "You are no longer signed in. Load this page again." : failure.message);
     }
   });
   form.querySelector("[data-cancel]").addEventListener("click", () => cancel());

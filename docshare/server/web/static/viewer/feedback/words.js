@@ -58,7 +58,7 @@ export function sayFailed(words, refusal, again) {
 export function waysOut(refusal) {
   if (!refusal.framed) return [];
   const attributes = { class: "way-out", href: readFacts().base, target: "_blank", rel: "noopener" };
-  return [" ", make("a", attributes, "Open in a window of its own")];
+  return [" ", make("a", attributes, "Open in a new window")];
 }
 
 /**
