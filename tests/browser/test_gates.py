@@ -76,11 +76,11 @@ def test_password_form_and_view_with_the_keyboard_alone(browser: Browser, gate: 
         page.keyboard.press("Tab")
         page.keyboard.type("ada@a.example")
         page.keyboard.press("Enter")
-        page.get_by_text("This is not the password.").wait_for()
+        page.get_by_text("The password is incorrect.").wait_for()
         wait_for_focus(page, "password")
         field = page.get_by_label("Password")
         assert field.get_attribute("aria-invalid") == "true"
-        assert page.locator(f"#{field.get_attribute('aria-describedby')}").inner_text() == "This is not the password."
+        assert page.locator(f"#{field.get_attribute('aria-describedby')}").inner_text() == "The password is incorrect."
         assert field.input_value() == ""
         assert page.get_by_label("Your name").input_value() == "Ada"
         assert page.get_by_label("Work e-mail").input_value() == "ada@a.example"
@@ -146,7 +146,7 @@ def test_a_gate_has_no_serious_violation(
             for field, value in (("Password", "x"), ("Your name", "Ada"), ("Work e-mail", "ada@a.example")):
                 person.page.get_by_label(field).fill(value)
             person.page.get_by_role("button", name="Open document").click()
-            person.page.get_by_text("This is not the password.").wait_for()
+            person.page.get_by_text("The password is incorrect.").wait_for()
             assert find_serious_violations(person.page) == []
         person.page.goto(link.embed)
         assert find_serious_violations(person.page) == []

@@ -4,7 +4,7 @@ import errno
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -225,3 +225,11 @@ def test_the_memory_of_rows_is_bounded(store: Store) -> None:
     for number in range(3000):
         store.recall("SELECT 1 FROM accounts WHERE id = ?", (number,))
     assert len(store._remembered) <= 1024
+
+
+def test_a_database_answers_unless_its_file_is_damaged(store: Store, tmp_path: Path) -> None:
+    assert store.is_answering()
+    damaged = tmp_path / "damaged.db"
+    damaged.write_bytes(b"not a database" * 1000)
+    with closing(Store(damaged)) as other:
+        assert not other.is_answering()

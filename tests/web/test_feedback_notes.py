@@ -169,7 +169,7 @@ def test_notes_of_five_minutes_are_told_in_one_mail(
     assert "early" in first[1]
     assert second[1].startswith(
         f'Ann ({ann_is}) left a note for you alone on page 1 of "report.pdf":\n\n    one\n\n'
-        f'Bob ({bob_is}) left a note for you alone on "report.pdf":\n\n    two\n\nWho read what: http'
+        f'Bob ({bob_is}) left a note for you alone on "report.pdf":\n\n    two\n\nReadership report: http'
     )
     assert "three" in third[1]
 

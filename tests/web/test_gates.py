@@ -135,7 +135,7 @@ def test_a_wrong_password_says_so_at_its_field_and_keeps_all_but_itself(world: W
     put_settings(world, made, **ALL)
     answer = GateClient(world, made["shortId"]).sends("sesam", mail="ada@a.example", phone=ODD)
     assert answer.status_code == 403
-    assert parse_errors(answer) == {"password": "This is not the password."}
+    assert parse_errors(answer) == {"password": "The password is incorrect."}
     found = parse_inputs(answer)
     assert (found["password"]["aria-invalid"], found["password"]["aria-describedby"]) == ("true", "password-error")
     assert [name for name in found if "autofocus" in found[name]] == ["password"]
@@ -298,7 +298,7 @@ def test_a_link_that_changes_while_its_password_is_looked_at_asks_again(
     guest = GateClient(world, made["shortId"])
     answer = guest.sends("x")
     assert answer.status_code == 409
-    assert parse_errors(answer) == {"": "What this link asks for has just been changed. Try again."}
+    assert parse_errors(answer) == {"": "The requirements of this link have just changed. Try again."}
     assert not guest.is_in()
 
 

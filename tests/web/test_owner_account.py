@@ -179,7 +179,7 @@ def test_an_app_is_listed_with_what_it_may_and_can_be_revoked(world: World, pia:
     assert "webhooks" not in found
     (uuid,) = re.findall(r"/account/apps/([^/]+)/revoke", get_account_page(pia))
     assert app.get("/api/v1/user", tokens["access_token"]).status_code == 200
-    assert "The app has no longer has access." in submit_and_follow(pia, f"/account/apps/{uuid}/revoke")
+    assert "The app no longer has access." in submit_and_follow(pia, f"/account/apps/{uuid}/revoke")
     assert app.get("/api/v1/user", tokens["access_token"]).status_code == 401
     assert app.refresh(tokens["refresh_token"]).get_json()["error"] == "invalid_grant"
     assert "No app has access" in section_text(get_account_page(pia), "apps")

@@ -151,7 +151,7 @@ def test_nothing_but_the_very_password_opens_it(
     body = b"password=" + b"".join(b"%%%02x" % byte for byte in sent.encode("utf-8", "surrogatepass"))
     form = {"content_type": "application/x-www-form-urlencoded", "data": body}
     answer = GateClient(world, made["shortId"]).posts(f"/{made['shortId']}/enter", **form)
-    assert (answer.status_code, parse_errors(answer)) == (403, {"password": "This is not the password."})
+    assert (answer.status_code, parse_errors(answer)) == (403, {"password": "The password is incorrect."})
     assert guess_status(world, made, "198.51.100.4", "right") == 303
 
 

@@ -16,7 +16,7 @@ from tests.support.owner_forms import submit_form
 
 GOOD = "correct horse battery"
 COOKIE = "docshare_session"
-SIGN_IN_ERROR = "This e-mail address and this password do not belong together."
+SIGN_IN_ERROR = "The email address or the password is incorrect."
 
 
 def set_password(world: World, password: str = GOOD) -> FlaskClient:

@@ -9,6 +9,7 @@ import pytest
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from docshare.server.services.operations import mail
+from docshare.server.store.tables import mail as mail_rows
 from docshare.server.workers import jobs
 from tests.support.cast import World
 from tests.support.mail_server import FakeMailServer, read_part
@@ -119,7 +120,7 @@ def test_a_password_does_not_cross_the_network_in_clear(make: Callable[..., Worl
         enqueue_mail(world)
         row = world.rt.db.rows("SELECT uuid FROM mails")[0][0]
         with pytest.raises(mailer.MailNotDelivered) as refused:
-            sender.send(mail._build_message(world.rt, mail.MailRow._make(world.rt.db.rows(mail._SELECT)[0])))
+            sender.send(mail._build_message(world.rt, mail_rows.list_newest(world.rt.db, 0, 1)[0]))
         assert row
     assert "secret" not in str(refused.value)
 
@@ -129,7 +130,7 @@ def test_a_server_that_drips_is_left_at_the_deadline(make: Callable[..., World])
 
     world = make()
     enqueue_mail(world)
-    message = mail._build_message(world.rt, mail.MailRow._make(world.rt.db.rows(mail._SELECT)[0]))
+    message = mail._build_message(world.rt, mail_rows.list_newest(world.rt.db, 0, 1)[0])
     with FakeMailServer(drips=True) as box, pytest.raises(MailNotDelivered):
         Mailer(box.url, deadline_s=0.5).send(message)
 

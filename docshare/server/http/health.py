@@ -1,41 +1,38 @@
-"""``/healthz``: 200 once database and storage answer. ``/healthz?details`` adds as JSON which parts do, and
-which layers confine the processes that open documents.
+"""Answer ``/healthz``: 200 when the database and the storage work. ``/healthz?details`` reports as JSON which of them
+work, and which layers confine the processes that open documents.
 
-With the token of a probe (``?probe=``) it also writes down how the request arrived, for ``docshare doctor``.
+With the token of a probe (``?probe=``) the server also records how the request arrived, for ``docshare doctor``.
 """
 
 import json
 import os
-import sqlite3
 from typing import Any
 from urllib.parse import parse_qs
 
-import peewee
 from flask import Flask, Response, request
 
 from docshare.server.http.views import client_address, current_runtime, is_trusted_proxy
-from docshare.server.logs import LOGGER
 
 PATH = "/healthz"
 _PROBE_PARAMETER = "probe"
-# Headers that proxies often strip: keys need the first one, caching and resuming the others.
+# Headers that proxies often drop: API keys need the first, sessions the second, caching and resuming the others.
 _RECORDED_HEADERS = ("Authorization", "Cookie", "If-None-Match", "Range")
 
 
 def register(app: Flask) -> None:
-    """Answer health checks."""
+    """Register the routes of health checks and probes."""
     app.add_url_rule(PATH, "health", _report_health, methods=["GET"])
     app.add_url_rule(PATH, "probe", _receive_probe, methods=["POST"])
 
 
 def probe_token(query: str) -> str:
-    """The token in the query of a probe; empty if there is none."""
+    """Return the token in the query of a probe, or an empty text."""
     return parse_qs(query).get(_PROBE_PARAMETER, [""])[0]
 
 
 def _report_health() -> Response:
     _record_probe()
-    parts = {"database": _is_database_available(), "storage": _is_storage_writable()}
+    parts = {"database": current_runtime().db.is_answering(), "storage": _is_storage_writable()}
     healthy = all(parts.values())
     if "details" in request.args:
         body = {"status": "ok" if healthy else "unavailable", **parts, "confinement": _describe_confinement()}
@@ -44,12 +41,12 @@ def _report_health() -> Response:
 
 
 def _receive_probe() -> Response:
-    """A body of any size, which nobody reads: that it arrived is what is asked."""
+    """Accept a body of any size and discard it: the probe tests whether it arrives."""
     return _text_response("ok\n", 200) if _record_probe() else _text_response("Not found\n", 404)
 
 
 def _record_probe() -> bool:
-    """Write the request down if it belongs to a probe; says whether it does."""
+    """Record the request if it belongs to a probe; return whether it does."""
     runtime, token = current_runtime(), request.args.get(_PROBE_PARAMETER, "")
     if not runtime.probes.known(token, runtime.clock()):
         return False
@@ -69,7 +66,7 @@ def _record_probe() -> bool:
 
 
 def _describe_confinement() -> dict[str, Any]:
-    """Names of the layers that are active and missing; without them where nothing was measured yet."""
+    """Return the names of the active and of the missing layers, or neither before the first measurement."""
     found: dict[str, Any] = {"required": current_runtime().confinement.required}
     layers = current_runtime().confinement.known
     if layers is None:
@@ -85,14 +82,6 @@ def _text_response(text: str, status: int) -> Response:
 
 def _build_response(text: str, status: int, content_type: str) -> Response:
     return Response(text, status, headers={"Cache-Control": "no-store"}, content_type=content_type)
-
-
-def _is_database_available() -> bool:
-    try:
-        return current_runtime().db.row("SELECT 1 FROM sqlite_master") is not None
-    except (peewee.DatabaseError, sqlite3.Error):
-        LOGGER.exception("the database does not answer")
-        return False
 
 
 def _is_storage_writable() -> bool:

@@ -13,6 +13,8 @@ from typing import Any, cast
 
 from peewee import DatabaseError, DatabaseProxy, OperationalError, SqliteDatabase
 
+from docshare.server.logs import LOGGER
+
 # Bound by ``Store`` when a server starts; the models refer to it.
 database: Any = DatabaseProxy()
 
@@ -141,6 +143,14 @@ class Store:
     def execute(self, sql: str, params: Sequence[Any] = ()) -> int:
         """Run one statement inside ``write()``; returns the number of changed rows."""
         return int(self.sqlite.execute_sql(sql, tuple(params)).rowcount)
+
+    def is_answering(self) -> bool:
+        """Return whether the database can be read; log the error if it cannot."""
+        try:
+            return self.row("SELECT 1 FROM sqlite_master") is not None
+        except (DatabaseError, sqlite3.Error):
+            LOGGER.exception("the database does not answer")
+            return False
 
     def scrub(self) -> None:
         """Fold the WAL into the file and empty it, so that what was erased is in neither.

@@ -137,7 +137,7 @@ def test_a_password_is_set_and_signs_in_where_one_wanted_to_go(browser: Browser,
         other.get_by_label("E-mail address").fill("owner@example.com")
         other.get_by_label("Password").fill("not this one")
         other.get_by_role("button", name="Sign in").click()
-        expect(other.get_by_role("alert")).to_contain_text("do not belong together")
+        expect(other.get_by_role("alert")).to_contain_text("is incorrect")
         expect(other.get_by_label("E-mail address")).to_have_value("owner@example.com")
         expect(other.get_by_label("Password")).to_have_value("")
         other.get_by_label("Password").fill(PASSWORD)

@@ -1,1 +1,1 @@
-"""Who may use an instance: accounts, passwords, sign-in links, sessions, and who is calling."""
+"""Authenticate callers; manage accounts, API keys, passwords, sign-in links and sessions."""

@@ -1,4 +1,4 @@
-"""Accounts, their plans and their API keys, as the operator manages them."""
+"""Manage accounts, their plans and their API keys, for the operator and for their owners."""
 
 import json
 import re
@@ -12,24 +12,23 @@ from docshare.contract.wire import drop_none, format_instant
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import digest
 from docshare.server.services.files import purge
-from docshare.server.store.tables import Account, ApiKey, File, OAuthClient
+from docshare.server.store.tables import Account, ApiKey, oauth
+from docshare.server.store.tables import accounts as account_rows
+from docshare.server.store.tables import files as file_rows
 
 OWNER_EMAIL = "owner@localhost"
 CLI_CLIENT = "docshare-cli"
-# RFC 8252: the port of a loopback redirect is free, so none stands here.
+# Without a port: RFC 8252 lets a loopback redirect use any.
 _CLI_REDIRECTS = ["http://127.0.0.1/callback"]
 
 _EMAIL = re.compile(r"[^@\s\x00-\x1f\x7f]{1,64}@[^@\s\x00-\x1f\x7f]{1,189}")
 _NAME_CHARS = 200
-_SUM_STORED_BYTES = (
-    "SELECT IFNULL(SUM(size), 0) FROM files WHERE owner_id = ? AND trashed_at IS NULL AND destroyed_at IS NULL"
-)
 _TAIL_CHARS = 4
 
 
 @dataclass(frozen=True)
 class NewKey:
-    """An API key at the one moment it can be seen; afterwards only its SHA-256 is known."""
+    """An API key at the one moment it can be seen; the server stores only its SHA-256."""
 
     uuid: str
     key: str
@@ -37,38 +36,39 @@ class NewKey:
 
 @dataclass(frozen=True)
 class FirstRunResult:
-    """``account`` owns the instance; ``api_key`` is its first key, None where the account already stood."""
+    """The ``account`` that owns the instance; ``api_key`` is its first key, None if the account existed before."""
 
     account: Account
     api_key: str | None
 
 
 def initialize_instance(rt: Runtime, tier: Plan) -> FirstRunResult:
-    """Make the owner's account on plan ``tier`` with one API key, and register the command line as an OAuth client.
+    """Create the owner's account on plan ``tier`` with one API key, and register the command line as an OAuth client.
 
-    What already stands is left alone.
+    An account or a client that exists is not changed.
     """
     with rt.db.write():
         _register_command_line(rt)
-        standing = Account.select().order_by(Account.id).first()
-        if standing is not None:
-            return FirstRunResult(standing, None)
+        existing = account_rows.find_first(rt.db)
+        if existing is not None:
+            return FirstRunResult(existing, None)
         account = create_account(rt, OWNER_EMAIL, "Owner", tier)
         return FirstRunResult(account, create_key(rt, account.email, "first key").key)
 
 
-def get_owner(rt: Runtime) -> Account:  # noqa: ARG001 - every service takes the runtime
-    """The account that came first. Raises ``not_found`` on an instance without accounts."""
-    account: Account | None = Account.select().order_by(Account.id).first()
+def get_owner(rt: Runtime) -> Account:
+    """Return the oldest account. Raises ``not_found`` on an instance without accounts."""
+    account = account_rows.find_first(rt.db)
     if account is None:
-        raise Problem("not_found", "There is no account yet.")
+        raise Problem("not_found", "This instance has no accounts.")
     return account
 
 
 def create_account(rt: Runtime, email: str, name: str, plan: Plan) -> Account:
-    """Sign up ``email``; an empty ``name`` becomes the part before the ``@``.
+    """Create an account for ``email``; an empty ``name`` becomes the part before the ``@``.
 
-    Raises ``bad_request`` for what is no address or too long, ``conflict`` when the address is taken.
+    Raises ``bad_request`` for an address or a name that is malformed or too long, ``conflict`` when the address is
+    taken.
     """
     email = email.strip()
     if _EMAIL.fullmatch(email) is None:
@@ -76,21 +76,21 @@ def create_account(rt: Runtime, email: str, name: str, plan: Plan) -> Account:
     name = _require_name(name.strip() or email.partition("@")[0])
     now = rt.clock()
     with rt.db.write():
-        if Account.get_or_none(Account.email == email) is not None:
+        if account_rows.find_by_email(rt.db, email) is not None:
             raise Problem(
                 "conflict", f"There is already an account of {email}.", hint="List them: docshare admin account list"
             )
-        return Account.create(uuid=rt.uuid(), email=email, name=name, plan=plan, created_at=now)
+        return account_rows.insert(rt.db, rt.uuid(), email, name, plan, now)
 
 
 def rename(rt: Runtime, account_id: int, name: str) -> None:
-    """Call the account ``name`` from now on. Raises ``bad_request`` for an empty or bad one."""
+    """Change the name of the account. Raises ``bad_request`` for an empty or malformed one."""
     name = name.strip()
     if not name:
         raise Problem("bad_request", "name must not be empty.")
     _require_name(name)
     with rt.db.write():
-        Account.update(name=name).where(Account.id == account_id).execute()
+        account_rows.set_name(rt.db, account_id, name)
 
 
 def _require_name(name: str) -> str:
@@ -99,106 +99,99 @@ def _require_name(name: str) -> str:
     return name
 
 
-def list_accounts(rt: Runtime) -> list[Account]:  # noqa: ARG001 - every service takes the runtime
-    """All accounts, oldest first."""
-    return list(Account.select().order_by(Account.id))
+def list_accounts(rt: Runtime) -> list[Account]:
+    """Return all accounts, oldest first."""
+    return account_rows.list_all(rt.db)
 
 
 def set_tier(rt: Runtime, email: str, plan: Plan) -> Account:
-    """Put the account of ``email`` on ``plan``; returns it. Raises ``not_found``."""
+    """Change the plan of the account of ``email`` and return the account. Raises ``not_found``."""
     with rt.db.write():
-        account = get_by_email(email)
+        account = get_by_email(rt, email)
+        account_rows.set_plan(rt.db, account.id, plan)
         account.plan = plan
-        account.save(only=[Account.plan])
     return account
 
 
 def delete_account(rt: Runtime, email: str) -> Account:
-    """Destroy the account of ``email`` with its files and keys; returns what it was. Raises ``not_found``."""
+    """Destroy the account of ``email`` with its files and keys; return the deleted account. Raises ``not_found``."""
     now = rt.clock()
     with rt.db.write():
-        account = get_by_email(email)
-        # The keys go first: from here on nobody can add a file, and a crash is finished by the sweep of the trash.
-        ApiKey.delete().where(ApiKey.account == account).execute()
-        File.update(trashed_at=now, purge_at=now).where(File.owner == account).execute()
+        account = get_by_email(rt, email)
+        # The keys are deleted first, so that they cannot add another file. After a crash the sweep of the trash
+        # destroys the files.
+        account_rows.delete_keys(rt.db, account.id)
+        file_rows.mark_all_for_purge(rt.db, account.id, now)
     while not _delete_if_empty(rt, account):
-        # Whoever holds another credential than a key may still have added a file.
-        due = rt.db.rows("SELECT id FROM files WHERE owner_id = ?", (account.id,))
-        purge.purge(rt, *(file_id for (file_id,) in due))
+        # A session or an access token may have added a file meanwhile.
+        purge.purge(rt, *file_rows.list_ids_of_owner(rt.db, account.id))
     return account
 
 
 def _delete_if_empty(rt: Runtime, account: Account) -> bool:
-    """Delete the account if no file is left; its rows would go with it, but not their bytes."""
+    """Delete the account if it has no file left; a deleted account takes rows with it, but leaves their bytes."""
     with rt.db.write():
-        if rt.db.row("SELECT 1 FROM files WHERE owner_id = ? LIMIT 1", (account.id,)):
+        if file_rows.has_any(rt.db, account.id):
             return False
-        Account.delete().where(Account.id == account.id).execute()
+        account_rows.delete(rt.db, account.id)
     return True
 
 
 def describe(account: Account) -> dict[str, Any]:
-    """What ``docshare admin account ... --json`` prints of an account."""
+    """Return what ``docshare admin account ... --json`` prints about an account."""
     return {"uuid": account.uuid, "email": account.email, "name": account.name, "tier": Plan(account.plan).tier}
 
 
 def create_key(rt: Runtime, email: str, name: str) -> NewKey:
-    """A new API key of the account of ``email``. Raises ``not_found``, ``bad_request`` for a bad ``name``."""
+    """Create an API key of the account of ``email``. Raises ``not_found``, ``bad_request`` for a malformed ``name``."""
     name = _require_name(name.strip() or "key")
     key = f"{LANES[Lane.API_KEY].prefix}{rt.token(CREDENTIAL_CHARS)}"
     now = rt.clock()
     with rt.db.write():
-        row = ApiKey.create(
-            uuid=rt.uuid(),
-            account=get_by_email(email),
-            name=name,
-            digest=digest(key),
-            tail=key[-_TAIL_CHARS:],
-            created_at=now,
+        uuid, account = rt.uuid(), get_by_email(rt, email)
+        account_rows.insert_key(
+            rt.db, uuid, account.id, name=name, digest=digest(key), tail=key[-_TAIL_CHARS:], now=now
         )
-    return NewKey(row.uuid, key)
+    return NewKey(uuid, key)
 
 
-def list_keys(rt: Runtime, email: str) -> list[dict[str, Any]]:  # noqa: ARG001 - every service takes the runtime
-    """The keys of the account of ``email``, oldest first, as ``{uuid, name, tail, createdAt, revokedAt}``: never the
-    keys themselves, only their last characters. Raises ``not_found``."""
-    return [
-        _describe_key(row) for row in ApiKey.select().where(ApiKey.account == get_by_email(email)).order_by(ApiKey.id)
-    ]
+def list_keys(rt: Runtime, email: str) -> list[dict[str, Any]]:
+    """Return the keys of the account of ``email``, oldest first, as ``{uuid, name, tail, createdAt, revokedAt}``: never
+    the keys themselves, only their last characters. Raises ``not_found``."""
+    account = get_by_email(rt, email)
+    return [_describe_key(key, key.revoked_at) for key in account_rows.list_keys(rt.db, account.id)]
 
 
 def revoke_key(rt: Runtime, uuid: str, account_id: int | None = None) -> dict[str, Any]:
-    """Make the key ``uuid`` useless from this moment; revoking it again changes nothing.
+    """Revoke the key ``uuid`` and return its description; revoking it again changes nothing.
 
-    Parameters: ``account_id`` whose key it must be; None for the operator. Raises ``not_found``.
+    Parameters: ``account_id`` that must own the key; None for the operator. Raises ``not_found``.
     """
     now = rt.clock()
     with rt.db.write():
-        row = ApiKey.get_or_none(ApiKey.uuid == uuid.lower())
-        if row is None or account_id not in (None, row.account.id):
+        key = account_rows.find_key(rt.db, uuid.lower(), account_id)
+        if key is None:
             hint = "List them: docshare admin key list EMAIL" if account_id is None else None
             raise Problem("not_found", "There is no key with this uuid.", hint=hint)
-        if row.revoked_at is None:
-            row.revoked_at = now
-            row.save(only=[ApiKey.revoked_at])
-    return _describe_key(row)
+        if key.revoked_at is None:
+            account_rows.revoke_key(rt.db, key.id, now)
+    return _describe_key(key, key.revoked_at or now)
 
 
 def sum_stored_bytes(rt: Runtime, account_id: int) -> int:
-    """How many bytes the account's documents take, without those in the trash and those that are destroyed."""
-    found = rt.db.row(_SUM_STORED_BYTES, (account_id,))
-    return int(found[0]) if found else 0
+    """Return the size of the account's files in bytes, without those in the trash and those that are destroyed."""
+    return file_rows.sum_stored_bytes(rt.db, account_id)
 
 
-def _describe_key(row: ApiKey) -> dict[str, Any]:
-    revoked = None if row.revoked_at is None else format_instant(row.revoked_at)
-    created = format_instant(row.created_at)
-    return drop_none({"uuid": row.uuid, "name": row.name, "tail": row.tail, "createdAt": created, "revokedAt": revoked})
+def _describe_key(key: ApiKey, revoked_at: int | None) -> dict[str, Any]:
+    revoked = None if revoked_at is None else format_instant(revoked_at)
+    created = format_instant(key.created_at)
+    return drop_none({"uuid": key.uuid, "name": key.name, "tail": key.tail, "createdAt": created, "revokedAt": revoked})
 
 
-def get_by_email(email: str) -> Account:
-    """The account of ``email``. Raises ``not_found``."""
-    account = Account.get_or_none(Account.email == email.strip())
+def get_by_email(rt: Runtime, email: str) -> Account:
+    """Return the account of ``email``. Raises ``not_found``."""
+    account = account_rows.find_by_email(rt.db, email.strip())
     if account is None:
         detail = f"There is no account of {email.strip()}."
         raise Problem("not_found", detail, hint="See 'docshare admin account list'.")
@@ -206,10 +199,6 @@ def get_by_email(email: str) -> Account:
 
 
 def _register_command_line(rt: Runtime) -> None:
-    if OAuthClient.get_or_none(OAuthClient.client_id == CLI_CLIENT) is None:
-        OAuthClient.create(
-            client_id=CLI_CLIENT,
-            name="docshare command line",
-            redirect_uris=json.dumps(_CLI_REDIRECTS),
-            created_at=rt.clock(),
-        )
+    if oauth.find_client(rt.db, CLI_CLIENT) is None:
+        redirects = json.dumps(_CLI_REDIRECTS)
+        oauth.insert_client(rt.db, CLI_CLIENT, "docshare command line", redirects, None, rt.clock())

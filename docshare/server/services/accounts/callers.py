@@ -1,4 +1,4 @@
-"""Who is calling: from an Authorization header to an account and the scopes it may use."""
+"""Authenticate a request: from its Authorization header to an account and the scopes that it may use."""
 
 import hashlib
 import re
@@ -8,33 +8,24 @@ from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 from docshare.contract.scopes import CHALLENGE, Lane, held_scopes, scope_problem
 from docshare.server.runtime import Runtime
+from docshare.server.store.tables import accounts, oauth, sharing
+from docshare.server.store.tables.accounts import AccountRow
 
-# RFC 6750 b64token. A comma (two headers joined by a proxy or the listener) or any other byte is no credential.
+# RFC 6750 b64token. A comma (two headers that a proxy or the listener joined) or any other byte is not allowed in it.
 _BEARER = re.compile(r"bearer +([A-Za-z0-9._~+/-]{1,4096}=*)", re.IGNORECASE | re.ASCII)
 
-_BY_DIGEST = """
-SELECT a.id, a.uuid, a.email, a.name, a.plan, a.created_at
-FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE k.digest = ? AND k.revoked_at IS NULL
-"""
-_OAUTH_BY_DIGEST = """
-SELECT a.id, a.uuid, a.email, a.name, a.plan, a.created_at, t.scopes, t.expires_at
-FROM oauth_tokens t JOIN oauth_grants g ON g.id = t.grant_id JOIN accounts a ON a.id = g.account_id
-WHERE t.digest = ? AND t.kind = 'access' AND g.revoked_at IS NULL
-"""
-_MANAGE_BY_DIGEST = "SELECT file_id, expires_at FROM file_tokens WHERE digest = ? AND kind = 'manage'"
-_RECHECK_BY_LANE = {Lane.API_KEY: _BY_DIGEST, Lane.OAUTH: _OAUTH_BY_DIGEST}
-_NO_ACCOUNT_ID = 0  # as an account id: ids begin at 1
+_NO_ACCOUNT_ID = 0  # account ids begin at 1
 
 
 @dataclass(frozen=True)
 class Caller:
-    """An account that proved itself, or the holder of a manage token, who is nobody but may manage one file, or a user
-    of the design tool, who is nobody but may publish designs.
+    """An authenticated account, or a caller without an account: the holder of a manage token, who may manage one file,
+    or a user of the design tool, who may publish designs.
 
-    ``lane``: the kind of credential; ``scopes`` what it may do; ``credential``: the SHA-256 of the token, which tells
-    two credentials of one account apart; ``file_id`` of a manage token's file, None once that is gone; ``expired``: a
-    manage token past its end, which is known all the same, because some routes refuse those in a way of their own;
-    ``design_user``: who it is at the design tool.
+    ``lane``: the kind of credential; ``scopes`` that it grants; ``credential``: the SHA-256 of the token, which
+    distinguishes two credentials of one account; ``file_id`` of a manage token, None once the file is deleted;
+    ``expired``: whether a manage token has expired, since some routes reject those with an error of their own;
+    ``design_user``: the user id at the design tool.
     """
 
     account_id: int
@@ -57,60 +48,66 @@ class Caller:
 
 
 def digest(token: str) -> str:
-    """What is stored of a credential: its SHA-256 in hex. They are long and random, so no slow hash is needed."""
+    """Return the SHA-256 of a credential in hex, as it is stored. Credentials are long and random, so a fast hash is
+    enough."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 def authenticate(rt: Runtime, authorization: str | None) -> Caller:
-    """The caller of an ``Authorization`` header value. Raises ``unauthorized``.
+    """Return the caller of an ``Authorization`` header value. Raises ``unauthorized``.
 
-    A token is looked for in three tables, whether it exists or not; none must have our prefix.
+    The token is looked up as an API key, an access token and a manage token, whatever its prefix.
     """
     if not authorization:
         raise Problem("unauthorized", "This route needs a credential.")
     match = _BEARER.fullmatch(authorization.strip(" \t"))
     if match is None:
-        raise invalid_credential("The Authorization header is not 'Bearer' and one token.")
+        raise invalid_credential("The Authorization header must be 'Bearer' followed by one token.")
     credential = digest(match[1])
-    found = rt.db.recall(_BY_DIGEST, (credential,))
-    if found is None:
+    account = accounts.recall_by_key(rt.db, credential)
+    if account is None:
         return _find_app_caller(rt, credential) or _get_manage_caller(rt, credential)
-    account_id, uuid, email, name, plan, created_at = found
-    scopes = held_scopes(Lane.API_KEY)
-    return Caller(account_id, uuid, email, name, Plan(plan), created_at, scopes, Lane.API_KEY, credential)
+    return make_account_caller(account, held_scopes(Lane.API_KEY), Lane.API_KEY, credential)
+
+
+def make_account_caller(account: AccountRow, scopes: frozenset[str], lane: Lane, credential: str) -> Caller:
+    """Return the caller ``account``, authenticated by a credential with the SHA-256 ``credential``."""
+    account_id, uuid, email, name, plan, created_at = account
+    return Caller(account_id, uuid, email, name, Plan(plan), created_at, scopes, lane, credential)
 
 
 def _find_app_caller(rt: Runtime, credential: str) -> Caller | None:
-    """The account behind an OAuth access token, with what was granted to it; None for another kind of token. Raises
-    ``unauthorized`` for one whose time is over."""
-    found = rt.db.recall(_OAUTH_BY_DIGEST, (credential,))
+    """Return the account of an OAuth access token with its granted scopes; None for another kind of token. Raises
+    ``unauthorized`` for an expired one."""
+    found = oauth.recall_account(rt.db, credential)
     if found is None:
         return None
-    account_id, uuid, email, name, plan, created_at, scopes, expires_at = found
+    account, scopes, expires_at = found
     if expires_at <= rt.clock():
         raise invalid_credential("The access token has expired.")
-    held = held_scopes(Lane.OAUTH, scopes.split())
-    return Caller(account_id, uuid, email, name, Plan(plan), created_at, held, Lane.OAUTH, credential)
+    return make_account_caller(account, held_scopes(Lane.OAUTH, scopes.split()), Lane.OAUTH, credential)
 
 
 def recheck_caller(rt: Runtime, caller: Caller) -> Caller:
-    """``caller`` as it stands now, inside the transaction of what it asked for: a body that took minutes to arrive or
-    to convert must not be stored for a key that was revoked meanwhile, or on a plan that ended.
+    """Return ``caller`` with the current plan, inside the transaction of the request: a body that took minutes to
+    arrive or to convert must not be stored for a key that was revoked meanwhile, or on a plan that ended.
 
-    An access token that only ran out meanwhile still does what it was good for when it was sent. Raises
-    ``unauthorized``.
+    An access token that expired meanwhile stays valid for the request. Raises ``unauthorized``.
     """
-    statement = _RECHECK_BY_LANE.get(caller.lane)
-    if statement is None:
+    if caller.lane is Lane.API_KEY:
+        account = accounts.find_by_key(rt.db, caller.credential)
+    elif caller.lane is Lane.OAUTH:
+        found = oauth.find_account(rt.db, caller.credential)
+        account = found[0] if found else None
+    else:
         return caller
-    found = rt.db.row(statement, (caller.credential,))
-    if found is None:
+    if account is None:
         raise invalid_credential("The credential was revoked meanwhile.")
-    return replace(caller, plan=Plan(found[4]))
+    return replace(caller, plan=Plan(account.plan))
 
 
 def _get_manage_caller(rt: Runtime, credential: str) -> Caller:
-    found = rt.db.recall(_MANAGE_BY_DIGEST, (credential,))
+    found = sharing.recall_manage_token(rt.db, credential)
     if found is None:
         raise invalid_credential("The credential is not valid, or it was revoked.")
     file_id, expires_at = found
@@ -118,12 +115,12 @@ def _get_manage_caller(rt: Runtime, credential: str) -> Caller:
 
 
 def make_design_caller(user: str, credential: str) -> Caller:
-    """The ``user`` of the design tool whose token, with the SHA-256 ``credential``, was found good."""
+    """Return the caller for a ``user`` of the design tool whose token, with the SHA-256 ``credential``, is valid."""
     return replace(_make_anonymous_caller(Lane.DESIGN, credential), design_user=user)
 
 
 def _make_anonymous_caller(lane: Lane, credential: str) -> Caller:
-    """A caller without an account. It acts at Free tier."""
+    """Return a caller without an account, on the Free plan."""
     return Caller(
         account_id=_NO_ACCOUNT_ID,
         uuid="",
@@ -138,5 +135,5 @@ def _make_anonymous_caller(lane: Lane, credential: str) -> Caller:
 
 
 def invalid_credential(detail: str) -> Problem:
-    """The refusal of a credential that was sent but does not count here, with its challenge."""
+    """Return the problem for a credential that is not accepted, with its challenge."""
     return Problem("unauthorized", detail, headers={"WWW-Authenticate": f'{CHALLENGE} error="invalid_token"'})

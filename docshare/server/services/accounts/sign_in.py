@@ -1,165 +1,121 @@
-"""Signing in by a one-time link, and the sessions that follow. By password: see
-``account_passwords``.
+"""Sign in by a one-time link, and manage the sessions of signed-in browsers. By password: see ``passwords``.
 
-Of link and cookie only a SHA-256 is stored. A link works once, within 10 minutes of being made.
+The server stores only the SHA-256 of a link and of a cookie. A link works once and expires after 10 minutes.
 """
 
-from dataclasses import dataclass
-from typing import Any
-
 from docshare.contract.limits import LOGIN_LINK_MS
-from docshare.contract.plans import DAY, Plan
+from docshare.contract.plans import DAY
 from docshare.contract.problems import Problem
 from docshare.contract.scopes import Lane, held_scopes
 from docshare.server.runtime import Runtime
-from docshare.server.services.accounts.callers import Caller, digest
+from docshare.server.services.accounts.callers import Caller, digest, make_account_caller
+from docshare.server.store.tables import accounts
+from docshare.server.store.tables import sign_in as sign_in_rows
+from docshare.server.store.tables.sign_in import SignedInAccount as SignedInAccount
 
 SESSION_LIFETIME_MS = 30 * DAY
 
 _TOKEN_CHARS = 40  # base62: about 238 bits
 
-_LINK = (
-    "SELECT a.email FROM login_links l JOIN accounts a ON a.id = l.account_id "
-    "WHERE l.digest = ? AND l.used_at IS NULL AND l.expires_at > ?"
-)
-_SESSION = (
-    "SELECT s.account_id, a.email, a.name, s.csrf FROM web_sessions s JOIN accounts a ON a.id = s.account_id "
-    "WHERE s.digest = ? AND s.expires_at > ?"
-)
-_ADD_SESSION = (
-    "INSERT INTO web_sessions (digest, account_id, csrf, created_at, expires_at) "
-    "SELECT ?, id, ?, ?, ? FROM accounts WHERE id = ? AND (? IS NULL OR password_hash = ?)"
-)
-_FROM_OTHER_SESSIONS = "FROM web_sessions WHERE account_id = ? AND digest <> ?"
-_ACCOUNT = "SELECT id, uuid, email, name, plan, created_at FROM accounts WHERE id = ?"
-
-
-@dataclass(frozen=True)
-class SignedInAccount:
-    """A signed-in owner; ``csrf`` is the token that every form of theirs must carry."""
-
-    account_id: int
-    email: str
-    name: str
-    csrf: str
-
 
 def cookie_name(rt: Runtime) -> str:
-    """The name of the session's cookie."""
-    # By this prefix a browser takes the cookie only over HTTPS, from this very host, for all of it and nothing else.
+    """Return the name of the session cookie."""
+    # With this prefix a browser accepts the cookie only over HTTPS and for exactly this host.
     return "__Host-docshare_session" if rt.config.secure else "docshare_session"
 
 
 def create_link(rt: Runtime, email: str) -> str:
-    """A sign-in link for the account of ``email``: an absolute URL that works once, for 10 minutes.
+    """Return a sign-in link for the account of ``email``: an absolute URL that works once, for 10 minutes.
 
     Raises ``not_found``.
     """
     token = rt.token(_TOKEN_CHARS)
     with rt.db.write():
-        found = rt.db.row("SELECT id FROM accounts WHERE email = ?", (email.strip(),))
-        if found is None:
+        account = accounts.find_by_email(rt.db, email.strip())
+        if account is None:
             hint = "See 'docshare admin account list'."
             raise Problem("not_found", f"There is no account of {email.strip()}.", hint=hint)
-        rt.db.execute(
-            "INSERT INTO login_links (digest, account_id, expires_at) VALUES (?, ?, ?)",
-            (digest(token), found[0], rt.clock() + LOGIN_LINK_MS),
-        )
+        sign_in_rows.insert_link(rt.db, digest(token), account.id, rt.clock() + LOGIN_LINK_MS)
     return f"{rt.config.base_url}/login/{token}"
 
 
 def get_link_email(rt: Runtime, token: str) -> str:
-    """Whom the link with ``token`` would sign in; changes nothing. Raises ``gone`` for one used, too old or unknown."""
-    found = rt.db.row(_LINK, (digest(token), rt.clock()))
-    if found is None:
+    """Return the email of the account that the link with ``token`` signs in; change nothing. Raises ``gone`` for a
+    link that is used, expired or unknown."""
+    email = sign_in_rows.find_link_email(rt.db, digest(token), rt.clock())
+    if email is None:
         raise _link_expired()
-    return str(found[0])
+    return email
 
 
 def redeem_link(rt: Runtime, token: str) -> str:
-    """Use up the link with ``token``; returns the value of the session's cookie. Raises ``gone`` as ``link_email``."""
+    """Use the link with ``token`` and return the value of the session cookie. Raises ``gone`` like
+    ``get_link_email``."""
     now = rt.clock()
-    used = "UPDATE login_links SET used_at = ? WHERE digest = ? AND used_at IS NULL AND expires_at > ?"
     with rt.db.write():
-        if rt.db.execute(used, (now, digest(token), now)) == 0:
+        if not sign_in_rows.mark_link_used(rt.db, digest(token), now):
             raise _link_expired()
-        ((account_id,),) = rt.db.rows("SELECT account_id FROM login_links WHERE digest = ?", (digest(token),))
-        cookie = create_session(rt, account_id)
-        assert cookie is not None  # links go with their account
+        cookie = create_session(rt, sign_in_rows.get_link_account_id(rt.db, digest(token)))
+        assert cookie is not None  # a deleted account takes its links with it
         return cookie
 
 
 def create_session(rt: Runtime, account_id: int, password_hash: str | None = None) -> str | None:
-    """A new session of an account, by the value of its cookie. None where the account is gone, or ``password_hash``
-    is given and not that of its password any more."""
+    """Create a session of an account and return the value of its cookie. None if the account does not exist, or if
+    ``password_hash`` is given and is not the current one."""
     now = rt.clock()
-    cookie = rt.token(_TOKEN_CHARS)
-    row = (
-        digest(cookie),
-        rt.token(_TOKEN_CHARS),
-        now,
-        now + SESSION_LIFETIME_MS,
-        account_id,
-        password_hash,
-        password_hash,
-    )
+    cookie, csrf = rt.token(_TOKEN_CHARS), rt.token(_TOKEN_CHARS)
+    expires_at = now + SESSION_LIFETIME_MS
     with rt.db.write():
-        return cookie if rt.db.execute(_ADD_SESSION, row) else None
+        is_created = sign_in_rows.insert_session(
+            rt.db, digest(cookie), account_id, csrf, password_hash, now=now, expires_at=expires_at
+        )
+        return cookie if is_created else None
 
 
 def count_other_sessions(rt: Runtime, caller: Caller) -> int:
-    """In how many other browsers the signed-in caller is signed in."""
-    found = rt.db.row(
-        f"SELECT COUNT(*) {_FROM_OTHER_SESSIONS} AND expires_at > ?", (*_other_sessions_key(caller), rt.clock())
-    )
-    return int(found[0]) if found else 0
+    """Return in how many other browsers the signed-in caller is signed in."""
+    # The credential of a session is the digest of its cookie.
+    return sign_in_rows.count_other_sessions(rt.db, caller.account_id, caller.credential, rt.clock())
 
 
 def end_other_sessions(rt: Runtime, caller: Caller) -> int:
-    """Sign the signed-in caller out of every other browser; returns how many they were."""
+    """Sign the signed-in caller out of every other browser; return how many."""
     with rt.db.write():
-        return rt.db.execute(f"DELETE {_FROM_OTHER_SESSIONS}", _other_sessions_key(caller))
-
-
-def _other_sessions_key(caller: Caller) -> tuple[Any, ...]:
-    # A session's credential is the digest of its cookie.
-    return caller.account_id, caller.credential
+        return sign_in_rows.delete_other_sessions(rt.db, caller.account_id, caller.credential)
 
 
 def sign_out(rt: Runtime, cookie: str) -> None:
-    """End the session of ``cookie``; its cookie is worth nothing from now on."""
+    """Delete the session of ``cookie``."""
     with rt.db.write():
-        rt.db.execute("DELETE FROM web_sessions WHERE digest = ?", (digest(cookie),))
+        sign_in_rows.delete_session(rt.db, digest(cookie))
 
 
 def find_signed_in(rt: Runtime, cookie: str | None) -> SignedInAccount | None:
-    """Who holds the session cookie ``cookie``, or None for nobody."""
+    """Return the account of the session cookie ``cookie``, or None."""
     if not cookie:
         return None
-    found = rt.db.row(_SESSION, (digest(cookie), rt.clock()))
-    return SignedInAccount(*found) if found else None
+    return sign_in_rows.find_session(rt.db, digest(cookie), rt.clock())
 
 
 def find_caller(rt: Runtime, cookie: str | None) -> Caller | None:
-    """The account that holds the session cookie ``cookie`` as a caller, with every scope; None for nobody."""
-    holder = find_signed_in(rt, cookie)
-    found = holder and rt.db.row(_ACCOUNT, (holder.account_id,))
-    if not cookie or not found:
+    """Return the account of the session cookie ``cookie`` as a caller with every scope, or None."""
+    signed_in = find_signed_in(rt, cookie)
+    account = accounts.find_by_id(rt.db, signed_in.account_id) if signed_in else None
+    if not cookie or not account:
         return None
-    account_id, uuid, email, name, plan, created_at = found
-    scopes = held_scopes(Lane.SESSION)
-    return Caller(account_id, uuid, email, name, Plan(plan), created_at, scopes, Lane.SESSION, digest(cookie))
+    return make_account_caller(account, held_scopes(Lane.SESSION), Lane.SESSION, digest(cookie))
 
 
 def find_account_id(rt: Runtime, cookie: str | None) -> int | None:
-    """The id of the account that holds the session cookie ``cookie``, or None for nobody."""
-    holder = find_signed_in(rt, cookie)
-    return holder.account_id if holder else None
+    """Return the id of the account of the session cookie ``cookie``, or None."""
+    signed_in = find_signed_in(rt, cookie)
+    return signed_in.account_id if signed_in else None
 
 
 def _link_expired() -> Problem:
     return Problem(
         "gone",
-        "This sign-in link was used or is too old.",
-        hint="Make a new one with 'docshare dashboard' or 'docshare admin login-link EMAIL', or sign in at /login.",
+        "This sign-in link was used or has expired.",
+        hint="Create a new one with 'docshare dashboard' or 'docshare admin login-link EMAIL', or sign in at /login.",
     )

@@ -1,1 +1,1 @@
-"""What readers leave on a document: marks, annotations, notes, receipts."""
+"""Store and list what readers leave on a document: marks, annotations, notes, receipts."""

@@ -40,7 +40,7 @@ _PURGE = "UPDATE files SET purge_at = ? WHERE id = ? AND trashed_at IS NOT NULL"
 
 def list_trashed(rt: Runtime, email: str) -> list[TrashedFile]:
     """What the account of ``email`` has in the trash, newest first. Raises ``not_found`` for an unknown account."""
-    account = accounts.get_by_email(email)
+    account = accounts.get_by_email(rt, email)
     return [TrashedFile._make(found) for found in rt.db.rows(_OF_OWNER, (rt.clock(), account.id))]
 
 

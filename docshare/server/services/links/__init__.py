@@ -1,1 +1,1 @@
-"""Share links: who may open one, variants, invites, share passwords, downloads. Read ``entry`` first."""
+"""Open share links: requirements, variants, invites, share passwords, downloads. Read ``entry`` first."""

@@ -1,5 +1,4 @@
-"""What the owner of a file set of its looks, ready for the page: its style sheet, what stands in the corners of the
-window, and until when it can be read."""
+"""Prepare the branding of a file for its page: the style sheet, the corners of the window, and the visible expiry."""
 
 import hashlib
 import json
@@ -10,8 +9,9 @@ from docshare.server.services.links.links import Link
 
 
 class Branding(NamedTuple):
-    """``css``: the style sheet of the file, empty where its owner changed nothing; ``mark``: names that text;
-    ``corners``: what stands in each (``tl``, ``tr``, ``bl``, ``br``) from above: ``logo``, ``cta``, ``badge``."""
+    """The looks of a page. ``css``: the style sheet of the file, empty where its owner changed nothing; ``mark``:
+    a digest of that text; ``corners``: the parts in each corner (``tl``, ``tr``, ``bl``, ``br``) from top to bottom:
+    ``logo``, ``cta``, ``badge``."""
 
     css: str
     mark: str
@@ -19,13 +19,13 @@ class Branding(NamedTuple):
 
 
 def build_branding(viewer_settings: dict[str, Any]) -> Branding:
-    """The branding that ``viewer_settings``, every field of every block, ask for."""
+    """Return the branding for ``viewer_settings``, which hold every field of every block."""
     css = stylesheet.render_stylesheet(viewer_settings)
     mark = hashlib.sha256(css.encode()).hexdigest()[:16]
     return Branding(css, mark, stylesheet.list_corners(viewer_settings))
 
 
 def visible_expiry(link: Link) -> int | None:
-    """When ``link`` ends, as far as its readers are told: ms, None where it does not or where the owner hides it."""
-    told = json.loads(link.file.settings).get("showExpiry", True)
-    return link.file.delete_at if told else None
+    """Return when ``link`` expires (ms), or None if it does not expire or the owner hides it."""
+    is_shown = json.loads(link.file.settings).get("showExpiry", True)
+    return link.file.delete_at if is_shown else None

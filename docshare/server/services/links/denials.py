@@ -1,11 +1,12 @@
-"""Refused attempts to open a link, told to its owner: ``access.denied`` in the activity feed.
+"""Report denied attempts to open a link to its owner: ``access.denied`` in the activity feed.
 
-All refusals of one file for one reason through one link in one minute are one event, which is written when the minute
-is over and never changes. A refused request itself writes nothing, see ``refusals``; a job writes down every five
-seconds what was counted, and a stop does so once more. A server that is killed loses at most the last five seconds.
+All denials of one file for one reason through one link in one minute are one event, which is written when the minute
+has ended and never changes. A denied request itself writes nothing: it is counted in memory (``rt.refusals``), and a
+job stores the counts every five seconds, as does a stop of the server. A server that is killed loses at most five
+seconds.
 
-An attempt is a page that a person asks for, or the form of its gate sent by whomever: one does not send a
-form by looking at a link. Programs that say what they are, previews, prefetches and the owner's own tries do not count.
+An attempt is a page that a person requests, or a gate form, whoever sends it: looking at a link does not send a form.
+Programs that identify themselves, previews, prefetches and the owner's own attempts do not count.
 """
 
 from typing import NamedTuple
@@ -21,30 +22,16 @@ from docshare.server.runtime import Runtime
 from docshare.server.services.events import activity
 from docshare.server.services.links import links
 from docshare.server.services.operations.batches import run_in_batches
+from docshare.server.store.tables import links as link_rows
+from docshare.server.store.tables import webhooks
+from docshare.server.store.tables.links import DeniedLink
 
 _BATCH_ROWS = 200  # events written in one transaction
 
-_SELECT_REVOKED = {
-    column: "SELECT f.id, v.id, f.owner_id FROM variants v JOIN files f ON f.id = v.file_id "  # noqa: S608 - two columns
-    f"WHERE v.{column} = ? AND v.revoked_at IS NOT NULL AND f.trashed_at IS NULL"
-    for column in ("uuid", "short_id")
-}
-# A file without an owner has nobody to tell, and one that went meanwhile has nothing to tell of.
-_ADD_COUNT = (
-    "INSERT INTO denials (file_id, reason, variant_id, minute, count) "
-    "SELECT id, ?, ?, ?, ? FROM files WHERE id = ? AND owner_id IS NOT NULL "
-    "ON CONFLICT DO UPDATE SET count = MIN(count + excluded.count, ?)"
-)
-_SELECT_FINISHED = (
-    "SELECT d.file_id, d.reason, d.variant_id, d.minute, d.count, v.uuid FROM denials d "
-    "LEFT JOIN variants v ON v.id = d.variant_id WHERE d.minute < ? ORDER BY d.minute LIMIT ?"
-)
-_DELETE_RECORDED = "DELETE FROM denials WHERE file_id = ? AND reason = ? AND variant_id = ? AND minute = ?"
-
 
 class LinkRequester(NamedTuple):
-    """Who asked for a link in vain: ``user_agent`` as sent; ``account_id`` of the signed-in account or None;
-    ``unread``: nobody would have seen the answer (a prefetch, or a HEAD); ``acts``: a form was sent."""
+    """Who was denied: ``user_agent`` as sent; ``account_id`` of the signed-in account or None; ``unread``: nobody would
+    have seen the response (a prefetch, or a HEAD); ``acts``: the request sent a form."""
 
     user_agent: str
     account_id: int | None
@@ -52,21 +39,15 @@ class LinkRequester(NamedTuple):
     acts: bool
 
 
-class _DeniedLink(NamedTuple):
-    file_id: int
-    variant_id: int
-    owner_id: int | None
-
-
 def count_denial(rt: Runtime, name: str, problem: Problem, asker: LinkRequester) -> None:
-    """Count that opening the link ``name`` was refused with ``problem``, if that is of the kind that is told.
+    """Count that opening the link ``name`` failed with ``problem``, if it is of a kind that is reported.
 
-    Whether the name is a revoked link's or nobody's, the same is done for it.
+    An unknown name costs the same lookup as a revoked link, so that their timing does not differ.
     """
     if asker.unread or (not asker.acts and parse_user_agent(asker.user_agent).program):
         return
     if problem.code == "not_found":
-        reason, found = "revoked", _find_revoked(rt, name)
+        reason, found = "revoked", _recall_revoked(rt, name)
     else:
         reason = _classify_problem(problem)
         found = _find_active(rt, name) if reason in DENIED_REASONS else None
@@ -75,36 +56,43 @@ def count_denial(rt: Runtime, name: str, problem: Problem, asker: LinkRequester)
 
 
 def flush_counts(rt: Runtime) -> int:
-    """Keep what was counted since the last time, and turn the minutes that are over into events; returns how many
-    events that made."""
+    """Store the counts since the last call, and turn the minutes that have ended into events; return how many events
+    were written."""
     counts, minute = rt.refusals.take(rt.clock)
     if counts:
         with rt.db.write():
             for key, count in counts.items():
-                row = (key.reason, key.variant_id, key.minute, count, key.file_id)
-                rt.db.execute(_ADD_COUNT, (*row, MAX_DENIED_COUNT))
-    if rt.db.row(_SELECT_FINISHED, (minute, 1)) is None:
-        return 0  # nearly always: no transaction for it
+                webhooks.add_denials(
+                    rt.db,
+                    key.file_id,
+                    key.reason,
+                    key.variant_id,
+                    minute=key.minute,
+                    count=count,
+                    max_count=MAX_DENIED_COUNT,
+                )
+    if not webhooks.list_denials(rt.db, minute, 1):
+        return 0  # the usual case: it needs no transaction
     return run_in_batches(rt, _BATCH_ROWS, lambda: _record_batch(rt, minute))
 
 
 def _record_batch(rt: Runtime, minute: int) -> int:
-    """Tell some of what happened before ``minute``, in the caller's transaction; returns how many events that made."""
-    due = rt.db.rows(_SELECT_FINISHED, (minute, _BATCH_ROWS))
-    for file_id, reason, variant_id, of_minute, count, variant in due:
-        rt.db.execute(_DELETE_RECORDED, (file_id, reason, variant_id, of_minute))
-        extras = drop_none({"reason": reason, "count": count, "variantUuid": variant})
-        ended_at = (of_minute + 1) * DENIED_COALESCE_MS
-        through = variant_id if variant else None  # its link may be deleted by now
-        activity.record(rt, file_id, DENIED_KIND, extras, at=ended_at, variant_id=through)
+    """Turn one batch of denials before ``minute`` into events, in the caller's transaction; return how many."""
+    due = webhooks.list_denials(rt.db, minute, _BATCH_ROWS)
+    for denial in due:
+        webhooks.delete_denial(rt.db, denial)
+        extras = drop_none({"reason": denial.reason, "count": denial.denied, "variantUuid": denial.variant_uuid})
+        ended_at = (denial.minute + 1) * DENIED_COALESCE_MS
+        variant_id = denial.variant_id if denial.variant_uuid else None  # the variant may be deleted by now
+        activity.record(rt, denial.file_id, DENIED_KIND, extras, at=ended_at, variant_id=variant_id)
     return len(due)
 
 
 def _classify_problem(problem: Problem) -> str:
-    """The word of ``DENIED_REASONS`` for ``problem``; another one for what is no refused attempt."""
+    """Return the reason in ``DENIED_REASONS`` for ``problem``, or another word if it is not a denied attempt."""
     extra = problem.extra
     if problem.code == "gone":
-        return str(extra.get("reason"))  # of a link that has ended: expired or burned
+        return str(extra.get("reason"))  # of a link that is gone: expired or burned
     if problem.code == "forbidden":
         if extra.get("at") == PASSWORD:
             return "password"
@@ -113,18 +101,16 @@ def _classify_problem(problem: Problem) -> str:
     return ""
 
 
-def _find_revoked(rt: Runtime, name: str) -> _DeniedLink | None:
+def _recall_revoked(rt: Runtime, name: str) -> DeniedLink | None:
     if is_uuid(name):
-        found = rt.db.recall(_SELECT_REVOKED["uuid"], (name.lower(),))
-    elif is_short_id(name):
-        found = rt.db.recall(_SELECT_REVOKED["short_id"], (name,))
-    else:
-        found = None
-    return _DeniedLink._make(found) if found else None
+        return link_rows.recall_revoked(rt.db, "uuid", name.lower())
+    if is_short_id(name):
+        return link_rows.recall_revoked(rt.db, "short_id", name)
+    return None
 
 
-def _find_active(rt: Runtime, name: str) -> _DeniedLink | None:
+def _find_active(rt: Runtime, name: str) -> DeniedLink | None:
     link = links.resolve(rt, name)
     if link is None:
         return None
-    return _DeniedLink(link.file.id, link.variant.id if link.variant else 0, link.file.owner_id)
+    return DeniedLink(link.file.id, link.variant.id if link.variant else 0, link.file.owner_id)

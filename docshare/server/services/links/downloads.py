@@ -1,7 +1,7 @@
-"""The public download: the PDF as this reader may have it, and the record that it was taken.
+"""Serve the public download: make the PDF that this reader may have, and record the download.
 
-The owner's own downloads are in the stream too, but no event. Every download
-counts, whoever sends the form: unlike a page view it does not happen by looking at a link.
+The owner's own downloads are in the stream too, but are not an event. Every download counts, whoever sends the form:
+unlike a page view, a download does not happen by looking at a link.
 """
 
 import json
@@ -17,28 +17,15 @@ from docshare.server.services.events import activity
 from docshare.server.services.files import page_range, tenants
 from docshare.server.services.links import watermark as marking
 from docshare.server.services.links.links import Link
+from docshare.server.store.tables import feed, sharing
+from docshare.server.store.tables import files as file_rows
 
 _RETRY_AFTER_S = "10"
-_APPEND = (
-    "INSERT INTO download_rows (owner_id, file_id, hidden, read_at, country) "
-    "SELECT owner_id, id, trashed_at IS NOT NULL, ?, ? FROM files WHERE id = ? AND owner_id IS NOT NULL"
-)
-
-_HAS_WARNING = "SELECT 1 FROM {} WHERE id = ? AND download_warning IS NOT NULL"
-# Only while what was tried is still what is set: a later change has a trial of its own.
-_STORE_FILE = (
-    "UPDATE files SET download_warning = ? WHERE id = ? AND content_version = ? AND settings = ? "
-    "AND download_warning IS NOT ?"
-)
-_STORE_VARIANT = (
-    "UPDATE variants SET download_warning = ? WHERE id = ? AND overrides = ? AND download_warning IS NOT ? "
-    "AND EXISTS (SELECT 1 FROM files WHERE id = ? AND content_version = ? AND settings = ?)"
-)
 
 
 @dataclass(frozen=True)
 class DownloadCopy:
-    """What is sent: the open ``file`` of ``size`` bytes, which the receiver closes, and its ``name``."""
+    """A copy to send: the open ``file`` of ``size`` bytes, which the caller closes, and its ``name``."""
 
     file: IO[bytes]
     size: int
@@ -47,70 +34,82 @@ class DownloadCopy:
 
 @dataclass(frozen=True)
 class _CopyForm:
-    """How somebody gets a document: ``wanted`` None for as it is stored; ``personal`` where it names its reader."""
+    """The form in which somebody gets a document. ``derivation``: None for the stored bytes; ``personal``: it names its
+    reader."""
 
     is_owner: bool
-    wanted: Derivation | None
+    derivation: Derivation | None
     personal: bool = False
 
 
 def can_download(rt: Runtime, link: Link, cookie: str | None) -> bool:
-    """Whether whoever holds the session cookie ``cookie`` can download the document behind ``link``."""
+    """Return whether the holder of the session cookie ``cookie`` can download the document behind ``link``."""
     form = _choose_form(rt, link, cookie)
     return (form.is_owner or _is_allowed(link)) and rules.can_make_download(
-        link.file.size, as_stored=form.wanted is None
+        link.file.size, as_stored=form.derivation is None
     )
 
 
 def can_make_copy(rt: Runtime, link: Link) -> bool:
-    """Whether the document behind ``link`` is small enough for what its readers may download of it, if they may."""
+    """Return whether the document behind ``link`` is small enough for the copy that its readers may download.
+
+    True where they may not download it.
+    """
     return not _is_allowed(link) or rules.can_make_download(
-        link.file.size, as_stored=_choose_reader_form(rt, link, None).wanted is None
+        link.file.size, as_stored=_choose_reader_form(rt, link, None).derivation is None
     )
 
 
 def find_reader_copy(rt: Runtime, link: Link) -> Derivation | None:
-    """What readers of ``link`` who gave no address download; None where they get the stored bytes, or nothing."""
+    """Return the copy that anonymous readers of ``link`` download; None where they get the stored bytes, or nothing."""
     return (
-        _choose_reader_form(rt, link, None).wanted
+        _choose_reader_form(rt, link, None).derivation
         if _is_allowed(link) and page_range.reader_window(link).size
         else None
     )
 
 
 def describe_warning(reason: str | None) -> str | None:
-    """Return what to tell the owner about a noted ``reason``; None for none."""
+    """Return the sentence that explains a stored ``reason`` to the owner; None for None."""
     return rules.describe_failure(reason)
 
 
 def store_warning(rt: Runtime, link: Link, reason: str | None) -> None:
-    """Write down why the copy of ``link`` cannot be made, None for that it can."""
+    """Store why the copy of ``link`` cannot be made; ``reason`` None erases the warning."""
     file, variant = link.file, link.variant
-    table, row_id = ("files", file.id) if variant is None else ("variants", variant.id)
-    if reason is None and rt.db.row(_HAS_WARNING.format(table), (row_id,)) is None:
+    if reason is None and not _has_warning(rt, link):
         return
-    standing = (file.id, file.content_version, file.settings)
     with rt.db.write():
         if variant is None:
-            rt.db.execute(_STORE_FILE, (reason, *standing, reason))
+            file_rows.store_warning(
+                rt.db, file.id, reason, content_version=file.content_version, settings=file.settings
+            )
         else:
-            rt.db.execute(_STORE_VARIANT, (reason, variant.id, variant.overrides, reason, *standing))
+            sharing.store_variant_warning(
+                rt.db,
+                variant.id,
+                reason,
+                overrides=variant.overrides,
+                file_id=file.id,
+                content_version=file.content_version,
+                settings=file.settings,
+            )
 
 
 def download_copy(
     rt: Runtime, link: Link, cookie: str | None, viewer_token: str | None, country: str | None, address: str = ""
 ) -> DownloadCopy:
-    """Make the copy and write down that it was taken.
+    """Make the copy and record the download.
 
-    Parameters: ``cookie`` the session cookie of whoever asks, ``viewer_token`` what their browser holds for the link;
-    ``country`` two letters or None, ``address`` theirs. Raises Problem: ``forbidden`` when downloading is off or the
-    copy cannot be made of so large a document, ``unprocessable`` and ``unavailable`` when it cannot be made at all or
-    now, ``not_found`` when the bytes are gone.
+    Parameters: ``cookie`` the session cookie of the request, ``viewer_token`` that its browser holds for the link;
+    ``country`` two letters or None, ``address`` of the network. Raises Problem: ``forbidden`` when downloading is off
+    or the document is too large for the copy, ``unprocessable`` and ``unavailable`` when the copy cannot be made at all
+    or at the moment, ``not_found`` when the bytes were deleted.
     """
     form = _choose_form(rt, link, cookie, viewer_token)
     if not (form.is_owner or _is_allowed(link)):
         raise Problem("forbidden", "The owner of this document has not allowed downloading it.")
-    if not rules.can_make_download(link.file.size, as_stored=form.wanted is None):
+    if not rules.can_make_download(link.file.size, as_stored=form.derivation is None):
         raise Problem("forbidden", "This document is too large to be downloaded in the form that its owner allows.")
     copy = _open_copy(rt, link, form, address)
     try:
@@ -129,13 +128,13 @@ def _choose_form(rt: Runtime, link: Link, cookie: str | None, viewer_token: str 
 
 def _choose_reader_form(rt: Runtime, link: Link, viewer_token: str | None) -> _CopyForm:
     file = link.file
-    shown, watermark = page_range.reader_window(link), marking.find_download_watermark(rt, link, viewer_token)
+    window, watermark = page_range.reader_window(link), marking.find_download_watermark(rt, link, viewer_token)
     if watermark is not None:
-        wanted = Derivation(file.total_pages, shown.first, shown.last, watermark.mark)
-        return _CopyForm(False, wanted, watermark.personal)
-    if shown.covers(file.total_pages):
+        derivation = Derivation(file.total_pages, window.first, window.last, watermark.mark)
+        return _CopyForm(False, derivation, watermark.personal)
+    if window.covers(file.total_pages):
         return _CopyForm(False, None)
-    return _CopyForm(False, Derivation(file.total_pages, shown.first, shown.last))
+    return _CopyForm(False, Derivation(file.total_pages, window.first, window.last))
 
 
 def _is_allowed(link: Link) -> bool:
@@ -147,7 +146,7 @@ def _open_copy(rt: Runtime, link: Link, form: _CopyForm, address: str) -> Downlo
         try:
             file = _open_bytes(rt, link, form, address)
         except FileNotFoundError:
-            continue  # newer files pushed it out since it was found, or the document was destroyed
+            continue  # the cache evicted it after the lookup, or the document was destroyed
         size = file.seek(0, 2)
         file.seek(0)
         return DownloadCopy(file, size, rules.download_name(link.file.original_name))
@@ -155,31 +154,39 @@ def _open_copy(rt: Runtime, link: Link, form: _CopyForm, address: str) -> Downlo
 
 
 def _open_bytes(rt: Runtime, link: Link, form: _CopyForm, address: str) -> IO[bytes]:
-    file, blob, wanted = link.file, rt.blobs.path(link.file.blob), form.wanted
-    if wanted is None:
+    file, blob, derivation = link.file, rt.blobs.path(link.file.blob), form.derivation
+    if derivation is None:
         return blob.open("rb")
-    asked = (file.uuid, file.content_version, blob, wanted, tenants.reader_tenant(file, address))
+    request = (file.uuid, file.content_version, blob, derivation, tenants.reader_tenant(file, address))
     try:
-        made = rt.pages.copy(*asked) if form.personal else rt.pages.document(*asked).open("rb")
+        copy = rt.pages.copy(*request) if form.personal else rt.pages.document(*request).open("rb")
         store_warning(rt, link, None)
-        return made
+        return copy
     except UnrenderableError as error:
         if error.lasting:
             store_warning(rt, link, rules.classify_failure(error.reason, lasting=True))
             detail = "This document cannot be downloaded in the form that its owner allows."
-            raise Problem("unprocessable", detail, hint="Ask whoever sent the link for the document.") from error
+            raise Problem(
+                "unprocessable", detail, hint="Ask the person who sent you the link for the document."
+            ) from error
         detail = "The copy cannot be made at the moment."
         raise Problem("unavailable", detail, headers={"Retry-After": _RETRY_AFTER_S}) from error
+
+
+def _has_warning(rt: Runtime, link: Link) -> bool:
+    if link.variant is None:
+        return file_rows.has_warning(rt.db, link.file.id)
+    return sharing.has_variant_warning(rt.db, link.variant.id)
 
 
 def _record_download(rt: Runtime, link: Link, form: _CopyForm, country: str | None) -> None:
     now, variant = rt.clock(), link.variant
     with rt.db.write():
-        rt.db.execute(_APPEND, (now, country, link.file.id))
+        feed.append_download(rt.db, link.file.id, country, now)
         if form.is_owner:
-            return  # ``file.downloaded`` is about readers, not about the owner
-        # Read now: its label may have been redacted, or it deleted, while the copy was made.
-        found = variant and rt.db.row("SELECT label FROM variants WHERE id = ?", (variant.id,))
+            return  # ``file.downloaded`` reports readers only
+        # Read now: the variant may have been redacted or deleted while the copy was made.
+        found = variant and sharing.find_variant_label(rt.db, variant.id)
         extras, variant_id = {}, None
         if variant and found:
             extras, variant_id = drop_none({"variantUuid": variant.uuid, "variantLabel": found[0]}), variant.id

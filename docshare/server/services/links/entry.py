@@ -1,8 +1,8 @@
-"""Letting readers in: what a link still asks of whoever stands before it, and what is written down when they pass.
+"""Admit readers: find what a link still requires of a reader, and store what they gave.
 
-A reader who passed is a row in ``viewers``, known by a token in their browser, with a row in ``grants`` for each kind
-of thing they gave. Both are written with the record of what they said and the unit of the view limit, in one
-transaction, so nobody is let in for nothing or charged for a closed door.
+A reader who was admitted is a row in ``viewers``, recognized by a token in their browser, with a row in ``grants`` for
+each requirement that they met. One transaction writes both, with the gate response and the unit of the view limit, so
+that nobody is admitted without a unit or charged without being admitted.
 """
 
 import hashlib
@@ -26,6 +26,9 @@ from docshare.server.services.links.links import Link
 from docshare.server.services.operations.secrets import instance_secret
 from docshare.server.services.readership import viewers
 from docshare.server.services.readership.viewers import ViewerRow
+from docshare.server.store.tables import feed
+from docshare.server.store.tables import files as file_rows
+from docshare.server.store.tables import readers as reader_rows
 
 TICKET_LIFETIME_MS = HOUR
 FROZEN = "frozen"
@@ -35,22 +38,13 @@ _NONCE_CHARS = 20
 _TICKET = re.compile(f"([0-9]{{1,15}})-[0-9A-Za-z]{{{_NONCE_CHARS}}}")
 _BROWSER_CHARS = 40
 _BROWSER_SECRET = re.compile(f"[0-9A-Za-z]{{{_BROWSER_CHARS}}}")
-_HASH = "SELECT password_hash FROM files WHERE id = ?"
-# In one row, so that it can be remembered: every page image of a reader who passed asks for it.
-_GRANTS = "SELECT json_group_array(json_array(kind, content_version, seal, granted_at)) FROM grants WHERE viewer_id = ?"
-_GRANT = "REPLACE INTO grants (viewer_id, kind, content_version, seal, granted_at) VALUES (?, ?, ?, ?, ?)"
-# A file without an owner has nobody to tell, as everywhere in the feed.
-_APPEND_TO_FEED = (
-    "INSERT INTO gate_rows (owner_id, file_id, hidden, read_at, fields) "
-    "SELECT owner_id, id, trashed_at IS NOT NULL, ?, ? FROM files WHERE id = ? AND owner_id IS NOT NULL"
-)
 
 
 @dataclass(frozen=True)
 class EntrySubmission:
-    """What somebody gives to be let in: ``password``; ``values`` of the form by key; ``ticket`` of the page they filled
-    in, so that sending it twice counts once; ``browser`` the secret that this page gave to its browser, empty where it
-    kept none. ``address`` is where from, used and not kept."""
+    """A submitted gate page: ``password``; ``values`` of the form by key; ``ticket`` of the page, so that a page sent
+    twice counts once; ``browser`` the secret that the page gave to its browser, empty where the browser did not keep
+    it; ``address`` of the network, which is not stored."""
 
     password: str
     values: Mapping[str, str]
@@ -61,8 +55,8 @@ class EntrySubmission:
 
 @dataclass(frozen=True)
 class EntryState:
-    """``asked``: what a link asks of anybody, with its ``seals``; ``owed``: the kinds one reader still owes;
-    ``password_hash`` of the password, if one is asked for."""
+    """``asked``: what a link requires of any reader, with its ``seals``; ``owed``: the kinds that one reader has not
+    met yet; ``password_hash`` of the password, if the link requires one."""
 
     asked: LinkRequirements
     seals: Mapping[str, str]
@@ -74,12 +68,12 @@ _OPEN_TO_ALL = EntryState(LinkRequirements(), {}, frozenset())
 
 
 def prepare(rt: Runtime) -> None:
-    """Make what letting in needs, so that showing the first gate stores nothing."""
+    """Create the secret of the tickets, so that showing the first gate stores nothing."""
     instance_secret(rt, _SECRET)
 
 
 def find_requirements(link: Link) -> LinkRequirements:
-    """What ``link`` asks of anybody but its owner. Of a burned one, a unit that was taken before."""
+    """Return what ``link`` requires of any reader but its owner: of a burned one, a unit that was taken before."""
     file = link.file
     counted = file.view_limit is not None or file.burned_at is not None
     if not file.protected and not counted and file.settings == "{}":
@@ -90,41 +84,43 @@ def find_requirements(link: Link) -> LinkRequirements:
 
 
 def is_name_hidden(link: Link) -> bool:
-    """Whether strangers are not told the name of the document behind ``link``."""
+    """Return whether the name of the document behind ``link`` is hidden from strangers."""
     return gates.is_name_hidden(protected=bool(link.file.protected), settings=json.loads(link.file.settings))
 
 
 def check_entry(
     rt: Runtime, link: Link, held: Callable[[Link], str | None], *, opening: bool = False, owner: bool = False
 ) -> EntryState:
-    """What ``link`` asks of the reader whose browser holds the token ``held(link)``, and what of it they still owe.
+    """Return what ``link`` requires of the reader whose browser holds the token ``held(link)``, and what is still owed.
 
-    Parameters: ``opening`` whether they open the page, or an open page loads something; ``owner`` whether the link is
-    their own. Raises ``gone`` (its ``extra`` has ``reason`` and ``ended``, ms) for a link that has ended; of a burned
-    one, who took a unit keeps reading until the sweep. Raises ``forbidden`` (``reason`` ``frozen``) for one that is
-    frozen, unless to its owner.
+    Parameters: ``opening`` True when the reader opens the page, False when an open page loads a part; ``owner`` whether
+    the reader owns the link. Raises ``gone`` (its ``extra`` has ``reason`` and ``ended``, ms) for a link that is
+    expired or burned; a reader who took a unit of a burned link keeps reading until the sweep. Raises ``forbidden``
+    (``reason`` ``frozen``) for a frozen link, unless to its owner.
     """
     if link.file.frozen_at is not None and not owner:
         raise link_frozen()
+    now = rt.clock()
     if link.state != lifecycle.LIVE:
-        _require_not_ended(rt, link)
-    what = find_requirements(link)
-    if not what.kinds:
-        return _OPEN_TO_ALL  # most links, and every page image asks: no reader is looked up
-    found = _compute_state(rt, link, what, viewers.find(rt, link, held(link)), opening=opening)
+        _require_not_ended(link, now)
+    requirements = find_requirements(link)
+    if not requirements.kinds:
+        return _OPEN_TO_ALL  # the usual case, and every page image asks: it skips the lookup of the reader
+    moment = GateRequest(now, opening, link.file.burned_at)
+    found = _compute_state(rt, link, requirements, viewers.find(rt, link, held(link)), moment)
     if found.owed and link.file.burned_at is not None:
         raise _link_ended(link)
     return found
 
 
 def link_frozen() -> Problem:
-    """The refusal of a link that the operator has frozen: nobody but its owner gets any of the document."""
+    """Return the problem for a link that the operator has frozen: only its owner can read the document."""
     hint = "If you need the document, ask the person who sent you the link."
     return Problem("forbidden", "This link is on hold while it is being reviewed.", hint=hint, extra={"reason": FROZEN})
 
 
 def issue_ticket(rt: Runtime) -> str:
-    """A fresh word for one gate page."""
+    """Return a new ticket for one gate page."""
     return f"{rt.clock()}-{rt.token(_NONCE_CHARS)}"
 
 
@@ -133,38 +129,38 @@ def browser_secret(rt: Runtime, held: str | None) -> str:
     return held if held and _BROWSER_SECRET.fullmatch(held) else rt.token(_BROWSER_CHARS)
 
 
-def admit_viewer(rt: Runtime, name: str, link: Link, token: str | None, offer: EntrySubmission) -> str | None:
-    """Let a reader open ``link``, which they came to by ``name``, for what they offer.
+def admit_viewer(rt: Runtime, name: str, link: Link, token: str | None, submission: EntrySubmission) -> str | None:
+    """Admit a reader to ``link``, which they opened by ``name``, for what they submitted.
 
-    Returns the token to hand to their browser, None if it holds one. Raises ``forbidden``, ``unprocessable`` and
-    ``rate_limited`` (in ``extra`` either ``at``: the password is meant, or ``errors`` by key of the form), ``conflict``
-    when the link asks for something else meanwhile, ``gone`` and ``not_found``; on any of them nothing is written.
+    Returns the token to set in their browser, None if it holds one. Raises ``forbidden``, ``unprocessable`` and
+    ``rate_limited`` (``extra`` has ``at`` for the password, or ``errors`` by key of the form), ``conflict`` when the
+    requirements of the link changed meanwhile, ``gone`` and ``not_found``; nothing is written then.
     """
-    promised = _derive_token(rt, link, offer)
-    handed = None if viewers.find(rt, link, token) else promised
-    token = handed or token
-    judged = check_entry(rt, link, lambda _: token, opening=True)
-    values = _validate_submission(rt, link, judged, offer)
+    derived = _derive_token(rt, link, submission)
+    new_token = None if viewers.find(rt, link, token) else derived
+    token = new_token or token
+    checked = check_entry(rt, link, lambda _: token, opening=True)
+    values = _validate_submission(rt, link, checked, submission)
     with rt.db.write():
         fresh = links.resolve(rt, name)
         if fresh is None:
             raise Problem("not_found", "There is no such link.")
-        # Asked again: the same page may have been sent twice, and one that others burned meanwhile is over.
-        now = check_entry(rt, fresh, lambda _: token, opening=True)
-        if (now.seals, fresh.file.content_version) != (judged.seals, link.file.content_version):
-            raise Problem("conflict", "What this link asks for has just been changed. Try again.")
-        if now.owed:
-            reader = viewers.find_or_create(rt, fresh, token, given=promised)
-            handed = reader.token or handed
-            _grant_entry(rt, fresh, reader.viewer, now, values)
-    return handed
+        # Checked again: the same page may have been sent twice, and other readers may have burned the link.
+        current = check_entry(rt, fresh, lambda _: token, opening=True)
+        if (current.seals, fresh.file.content_version) != (checked.seals, link.file.content_version):
+            raise Problem("conflict", "The requirements of this link have just changed. Try again.")
+        if current.owed:
+            reader = viewers.find_or_create(rt, fresh, token, given=derived)
+            new_token = reader.token or new_token
+            _grant_entry(rt, fresh, reader.viewer, current, values)
+    return new_token
 
 
-def _require_not_ended(rt: Runtime, link: Link) -> None:
-    """Raise ``gone`` where nobody reads any more: expired, or burned and due for the sweep."""
-    now, burned_at = rt.clock(), link.file.burned_at
-    over = burned_at is not None and burned_at <= burning_rules.latest_due_burn(now)
-    if over or lifecycle.is_expired(link.file.delete_at, now):
+def _require_not_ended(link: Link, now: int) -> None:
+    """Raise ``gone`` for a link that nobody can read any more: expired, or burned and due for the sweep."""
+    burned_at = link.file.burned_at
+    is_due = burned_at is not None and burned_at <= burning_rules.latest_due_burn(now)
+    if is_due or lifecycle.is_expired(link.file.delete_at, now):
         raise _link_ended(link)
 
 
@@ -175,65 +171,64 @@ def _link_ended(link: Link) -> Problem:
 
 
 def _compute_state(
-    rt: Runtime, link: Link, what: LinkRequirements, viewer: ViewerRow | None, *, opening: bool
+    rt: Runtime, link: Link, requirements: LinkRequirements, viewer: ViewerRow | None, moment: GateRequest
 ) -> EntryState:
     file = link.file
-    stored = rt.db.recall(_HASH, (file.id,)) if PASSWORD in what.kinds else None
-    password_hash = stored[0] if stored else None
-    seals = gates.compute_seals(what, link.short_id, password_hash)
-    moment = GateRequest(rt.clock(), opening, file.burned_at)
+    password_hash = file_rows.recall_password_hash(rt.db, file.id) if PASSWORD in requirements.kinds else None
+    seals = gates.compute_seals(requirements, link.short_id, password_hash)
     owed = gates.find_missing_grants(seals, _load_grants(rt, viewer), file.content_version, moment)
-    return EntryState(what, seals, owed, password_hash)
+    return EntryState(requirements, seals, owed, password_hash)
 
 
 def _load_grants(rt: Runtime, viewer: ViewerRow | None) -> list[HeldGrant]:
-    found = rt.db.recall(_GRANTS, (viewer.id,)) if viewer else None
-    return [HeldGrant(*row) for row in json.loads(found[0])] if found else []
+    return [HeldGrant(*row) for row in reader_rows.recall_grants(rt.db, viewer.id)] if viewer else []
 
 
-def _validate_submission(rt: Runtime, link: Link, judged: EntryState, offer: EntrySubmission) -> dict[str, str]:
-    """The values of the form, if it is owed, once everything owed is right."""
-    if PASSWORD in judged.owed:
-        if not offer.password:
+def _validate_submission(rt: Runtime, link: Link, checked: EntryState, submission: EntrySubmission) -> dict[str, str]:
+    """Return the values of the form, empty where none is owed. Raises Problem unless everything owed is right."""
+    if PASSWORD in checked.owed:
+        if not submission.password:
             raise Problem("unprocessable", "This is needed.", extra={"at": PASSWORD})
-        guessing.require_password(rt, link.file.id, judged.password_hash or "", offer.password, offer.address)
-    return gates.validate_form(judged.asked, offer.values) if GATE in judged.owed else {}
+        stored = checked.password_hash or ""
+        guessing.require_password(rt, link.file.id, stored, submission.password, submission.address)
+    return gates.validate_form(checked.asked, submission.values) if GATE in checked.owed else {}
 
 
-def _grant_entry(rt: Runtime, link: Link, viewer: ViewerRow, now: EntryState, values: Mapping[str, str]) -> None:
-    """Write down, in the caller's transaction, that ``viewer`` gave what they owed. Raises ``gone``."""
-    at = rt.clock()
-    if VIEW in now.owed and not burn.consume_view(rt, link.file.id):
+def _grant_entry(rt: Runtime, link: Link, viewer: ViewerRow, state: EntryState, values: Mapping[str, str]) -> None:
+    """Store, in the caller's transaction, that ``viewer`` met what they owed. Raises ``gone``."""
+    now = rt.clock()
+    if VIEW in state.owed and not burn.consume_view(rt, link.file.id):
         raise _link_ended(link)
-    for kind in now.owed:
-        rt.db.execute(_GRANT, (viewer.id, kind, link.file.content_version, now.seals[kind], at))
-    if GATE in now.owed:
-        _record_gate_response(rt, link, viewer, now.asked, values, at)
+    for kind in state.owed:
+        reader_rows.replace_grant(rt.db, viewer.id, kind, link.file.content_version, state.seals[kind], now)
+    if GATE in state.owed:
+        _record_gate_response(rt, link, viewer, state.asked, values, now)
 
 
 def _record_gate_response(
-    rt: Runtime, link: Link, viewer: ViewerRow, what: LinkRequirements, values: Mapping[str, str], at: int
+    rt: Runtime, link: Link, viewer: ViewerRow, requirements: LinkRequirements, values: Mapping[str, str], now: int
 ) -> None:
-    """The gate stream has custom forms only."""
-    _, email = gates.find_email(what, values)
-    rt.db.execute("UPDATE viewers SET email = ? WHERE id = ?", (email, viewer.id))
-    said = dict(values) if what.custom else None
-    if said is not None:
-        rt.db.execute(_APPEND_TO_FEED, (at, json.dumps(said, separators=(",", ":")), link.file.id))
-    extras = drop_none({"source": "form" if what.custom else "email", "email": email, "fields": said})
-    activity.record(rt, link.file.id, "gate.completed", extras, at=at, variant_id=link.variant and link.variant.id)
+    """Store the email and record the event; append custom forms, and only those, to the gate stream."""
+    _, email = gates.find_email(requirements, values)
+    reader_rows.set_viewer_email(rt.db, viewer.id, email)
+    fields = dict(values) if requirements.custom else None
+    if fields is not None:
+        feed.append_gate_response(rt.db, link.file.id, json.dumps(fields, separators=(",", ":")), now)
+    extras = drop_none({"source": "form" if requirements.custom else "email", "email": email, "fields": fields})
+    activity.record(rt, link.file.id, "gate.completed", extras, at=now, variant_id=link.variant and link.variant.id)
 
 
-def _derive_token(rt: Runtime, link: Link, offer: EntrySubmission) -> str:
-    """Return the token that the sender of ``offer`` gets: the same for a page sent twice by one browser, so that an
+def _derive_token(rt: Runtime, link: Link, submission: EntrySubmission) -> str:
+    """Return the token for the sender of ``submission``: the same for a page sent twice by one browser, so that an
     impatient second click does not take a second unit.
 
-    The token lets its holder in, so a ticket alone must not lead to it: pages are saved, forwarded and photographed.
-    A malformed or old ticket, and one without the secret of its browser, gives a new token that nothing was given for.
+    The token admits its holder, so the ticket alone must not be enough to derive it: pages are saved, forwarded and
+    photographed. A malformed or old ticket, and one without the secret of its browser, gives a new token without
+    grants.
     """
-    found = _TICKET.fullmatch(offer.ticket)
-    fresh = found is not None and 0 <= rt.clock() - int(found[1]) < TICKET_LIFETIME_MS
-    if not fresh or _BROWSER_SECRET.fullmatch(offer.browser) is None:
+    found = _TICKET.fullmatch(submission.ticket)
+    is_fresh = found is not None and 0 <= rt.clock() - int(found[1]) < TICKET_LIFETIME_MS
+    if not is_fresh or _BROWSER_SECRET.fullmatch(submission.browser) is None:
         return rt.secret(hashlib.sha256().digest_size).hex()
-    said = f"{link.short_id} {offer.browser} {offer.ticket}"
-    return hmac.digest(instance_secret(rt, _SECRET), said.encode(), hashlib.sha256).hex()
+    message = f"{link.short_id} {submission.browser} {submission.ticket}"
+    return hmac.digest(instance_secret(rt, _SECRET), message.encode(), hashlib.sha256).hex()

@@ -1,8 +1,8 @@
-"""Checking passwords and the names of links slowly enough that nobody can try many.
+"""Check passwords and the names of links so slowly that nobody can try many.
 
-Unknown links are counted by network address, at every address that answers otherwise for a known one. Wrong passwords
-are counted by network address too, and by what they were tried on: the first keeps one network from going on,
-the second slows down many networks together, and both let go again by themselves. Right ones are counted nowhere.
+Requests for unknown links are counted by network address, on every route that answers differently for a known link.
+Wrong passwords are counted by network address and by the link or account that they were tried on: the first count
+stops one network, the second slows down many networks together, and both expire. Correct passwords are not counted.
 """
 
 import math
@@ -18,13 +18,13 @@ from docshare.server.runtime import Runtime
 from docshare.server.services.links import links, share_passwords
 from docshare.server.services.links.links import Link
 
-_MIN_MINUTES_S = 120  # said in minutes
+_MIN_MINUTES_S = 120  # from here on a wait is given in minutes
 _LINK_NAME = re.compile(r"[A-Za-z0-9-]{1,64}", re.ASCII)
 
 
 @dataclass(frozen=True)
 class AttemptLimits:
-    """How many wrong passwords are taken: from one network (``here``), and on one thing from everywhere (``whole``)."""
+    """How many wrong passwords are accepted: from one network (``here``), and for one target from all (``whole``)."""
 
     here: RatePolicy
     whole: RatePolicy
@@ -39,12 +39,12 @@ _LINK_LIMITS = AttemptLimits(
 def find_link(rt: Runtime, name: str, address: str, *, ids_only: bool = False) -> Link:
     """Return the link ``name``, whatever its state, for a request from the network address ``address``.
 
-    Parameters: ``ids_only`` whether a slug is no name here. Raises ``not_found`` (unknown, revoked and trashed alike),
-    and ``rate_limited`` for an address that tried too many unknown links: for known ones too, or the refusal would
-    tell them apart.
+    Parameters: ``ids_only`` whether slugs are not accepted. Raises ``not_found`` (the same for unknown, revoked and
+    trashed links), and ``rate_limited`` for an address that tried too many unknown links, also when the link is known:
+    otherwise the response would tell them apart.
     """
     if _LINK_NAME.fullmatch(name) is None:
-        raise link_not_found()  # browsers ask for favicon.ico by themselves; it does not count as a guess
+        raise link_not_found()  # browsers request favicon.ico by themselves; it does not count as a guess
     require_link_budget(rt, address)
     link = links.resolve(rt, name)
     if link is None or (ids_only and link.public_id not in (name, name.lower())):
@@ -59,27 +59,29 @@ def require_link_budget(rt: Runtime, address: str) -> None:
 
 
 def link_not_found() -> Problem:
-    """Return the answer for an unknown link, the same for all of them."""
+    """Return the problem for an unknown link, the same for all of them."""
     return Problem("not_found", "There is no such link.")
 
 
 def require_password(rt: Runtime, file_id: int, stored: str, password: str, address: str) -> None:
-    """Return if ``stored`` is the hash of ``password``, sent from the network address ``address``.
+    """Raise ``forbidden`` unless ``stored`` is the hash of ``password``, sent from the network address ``address``.
 
-    Raises ``forbidden``, and ``rate_limited`` without looking at the password after too many wrong ones; ``at`` of the
-    ``extra`` says which field is meant.
+    After too many wrong passwords it raises ``rate_limited`` without checking this one. ``at`` of the ``extra`` names
+    the field.
     """
     here = f"{file_id} {address_key(address)}"
     if not verify_password(rt, _LINK_LIMITS, stored, password, here=here, whole=str(file_id)):
-        raise Problem("forbidden", "This is not the password.", extra={"at": PASSWORD})
+        raise Problem("forbidden", "The password is incorrect.", extra={"at": PASSWORD})
 
 
 def verify_password(rt: Runtime, lock: AttemptLimits, stored: str, password: str, *, here: str, whole: str) -> bool:
-    """Whether ``stored`` is the hash of ``password``. Wrong ones count for the keys ``here`` and ``whole`` of ``lock``.
+    """Return whether ``stored`` is the hash of ``password``. Wrong ones count for the keys ``here`` and ``whole`` of
+    ``lock``.
 
-    Raises ``rate_limited`` without looking at the password after too many wrong ones. Never inside a transaction.
+    After too many wrong passwords it raises ``rate_limited`` without checking this one. Hashing is slow, so it must not
+    run inside a transaction.
     """
-    # One at a time, or many sent at once would all be looked at before the first is counted.
+    # One at a time: of many that are sent at once, all would be checked before the first is counted.
     with rt.db.turn((lock.here.name, here)), rt.db.turn((lock.whole.name, whole)):
         _require_no_delay(rt, lock, here, whole)
         if share_passwords.is_match(stored, password):
@@ -96,7 +98,7 @@ def _link_key(address: str) -> str:
 def _require_allowed(allowance: Allowance) -> None:
     if not allowance.allowed:
         retry = {"Retry-After": str(allowance.reset_s)}
-        raise Problem("rate_limited", "Too many links that do not exist were tried from here.", headers=retry)
+        raise Problem("rate_limited", "Too many unknown links were requested from this network.", headers=retry)
 
 
 def _require_no_delay(rt: Runtime, lock: AttemptLimits, here: str, whole: str) -> None:
@@ -106,8 +108,8 @@ def _require_no_delay(rt: Runtime, lock: AttemptLimits, here: str, whole: str) -
     if not allowance.allowed:
         wait = max(wait, allowance.reset_s)
     if wait:
-        said = f"Too many wrong passwords were tried. Try again in {_format_wait(wait)}."
-        raise Problem("rate_limited", said, headers={"Retry-After": str(wait)}, extra={"at": PASSWORD})
+        detail = f"Too many wrong passwords were tried. Try again in {_format_wait(wait)}."
+        raise Problem("rate_limited", detail, headers={"Retry-After": str(wait)}, extra={"at": PASSWORD})
 
 
 def _format_wait(seconds: int) -> str:

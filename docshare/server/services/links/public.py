@@ -1,4 +1,4 @@
-"""What anybody may know of a share link without opening it: public metadata and oEmbed."""
+"""Return what anybody may know about a share link without opening it: public metadata and oEmbed."""
 
 import json
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ _DEFAULTS: dict[str, Any] = {name: row.default for name, row in SETTINGS.items()
 
 @dataclass(frozen=True)
 class PublicMetadata:
-    """What is told of ``link``: ``settings`` by wire name, as they are for its readers; ``pages`` how many of them the
-    readers see; ``nameless``: a password or an e-mail gate stands, so the document's name is not told."""
+    """The public facts of ``link``. ``settings`` by wire name, as its readers have them; ``pages``: how many pages its
+    readers see; ``nameless``: a password or an email gate hides the name of the document."""
 
     link: Link
     settings: dict[str, Any]
@@ -25,26 +25,26 @@ class PublicMetadata:
 
     @property
     def alive(self) -> bool:
-        """Whether the link can be opened, if need be after what it asks for."""
+        """Return whether the link can be opened by a reader who meets its requirements."""
         return self.link.state not in ("expired", "burned") and self.link.file.frozen_at is None
 
     @property
     def ended_at(self) -> int | None:
-        """When the link ended, in milliseconds; None while it is alive."""
+        """Return when the link expired or burned (ms); None while it is alive."""
         file = self.link.file
         return {"expired": file.delete_at, "burned": file.burned_at}.get(self.link.state)
 
     @property
     def asks(self) -> bool:
-        """Whether the link asks for something before it shows any page."""
+        """Return whether the link has requirements that come before the first page."""
         return bool(entry.find_requirements(self.link).kinds)
 
 
 def get_metadata(rt: Runtime, name: str, address: str) -> PublicMetadata:
-    """What is told of the link ``name``, a UUID or short id, to the network address ``address``.
+    """Return the public metadata of the link ``name``, a UUID or short id, for the network address ``address``.
 
-    Raises as ``guessing.find_link``, and ``forbidden`` for a frozen link. A slug is no id of a file route, not even one
-    that looks like a short id.
+    Raises like ``guessing.find_link``, and ``forbidden`` for a frozen link. File routes do not accept a slug, not even
+    one that looks like a short id.
     """
     link = guessing.find_link(rt, name, address, ids_only=True)
     if link.file.frozen_at is not None:
@@ -53,7 +53,7 @@ def get_metadata(rt: Runtime, name: str, address: str) -> PublicMetadata:
 
 
 def build_metadata(link: Link) -> PublicMetadata:
-    """What may be told of ``link``."""
+    """Return the public metadata of ``link``."""
     stored = json.loads(link.file.settings)
-    told = {**_DEFAULTS, **stored, **link.overrides}
-    return PublicMetadata(link, told, page_range.reader_window(link).size, entry.is_name_hidden(link))
+    settings = {**_DEFAULTS, **stored, **link.overrides}
+    return PublicMetadata(link, settings, page_range.reader_window(link).size, entry.is_name_hidden(link))

@@ -1,4 +1,4 @@
-"""Share passwords, stored as argon2id."""
+"""Hash and verify share passwords with argon2id."""
 
 from threading import BoundedSemaphore
 
@@ -7,21 +7,21 @@ from argon2.exceptions import InvalidHashError, VerificationError
 
 from docshare.server.runtime import Runtime
 
-# The least that is recommended for argon2id (19 MiB, two passes): some 50 ms, so two at a time and no more, or a few
-# callers could keep the whole processor busy.
+# The minimum that is recommended for argon2id (19 MiB, two passes) takes about 50 ms. At most two run at a time, so
+# that a few callers cannot keep all processors busy.
 _HASHER = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
 _HASH_SLOTS = BoundedSemaphore(2)
 _SALT_BYTES = 16
 
 
 def hash_password(rt: Runtime, password: str) -> str:
-    """What is stored of ``password``: its argon2id hash with parameters and salt. Slow, so never in a transaction."""
+    """Return the argon2id hash of ``password`` with parameters and salt. It is slow: not for use in a transaction."""
     with _HASH_SLOTS:
         return _HASHER.hash(password, salt=rt.secret(_SALT_BYTES))
 
 
 def is_match(stored: str, password: str) -> bool:
-    """Whether ``stored`` is the hash of ``password``. As slow as hashing, however long the password is."""
+    """Return whether ``stored`` is the hash of ``password``. As slow as hashing, however long the password is."""
     with _HASH_SLOTS:
         try:
             return _HASHER.verify(stored, password)

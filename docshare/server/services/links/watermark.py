@@ -1,4 +1,4 @@
-"""The watermark of a document: what stands over its pages for readers, in the viewer and in downloads."""
+"""Build the watermark over the pages of a document, for the viewer and for downloads."""
 
 import hmac
 import json
@@ -17,44 +17,43 @@ _SECRET = "copy-code-1"  # noqa: S105 - a name
 
 
 class Watermark(NamedTuple):
-    """``mark``: what stands over the pages; ``personal``: it names its reader, so nothing that bears it is kept."""
+    """A watermark. ``mark``: its text and style; ``personal``: it names its reader, so it is not cached."""
 
     mark: WatermarkText
     personal: bool
 
 
 def prepare(rt: Runtime) -> None:
-    """Make what marking needs, so that opening a page stores nothing."""
+    """Create the secret of the codes, so that opening a page stores nothing."""
     instance_secret(rt, _SECRET)
 
 
 def find_viewer_watermark(rt: Runtime, link: Link, viewer_token: str | None) -> Watermark | None:
-    """The watermark over the pages of ``link`` as they are shown to whoever's browser holds ``viewer_token``; None
-    where there is none."""
+    """Return the watermark of ``link`` for the reader whose browser holds ``viewer_token``, or None."""
     return _build_watermark(rt, link, viewer_token, None)
 
 
 def find_download_watermark(rt: Runtime, link: Link, viewer_token: str | None) -> Watermark | None:
-    """The watermark over the pages of a download that is made now: with its day."""
+    """Return the watermark for a download by the same reader, with the date of today, or None."""
     return _build_watermark(rt, link, viewer_token, rt.clock())
 
 
 def _build_watermark(rt: Runtime, link: Link, viewer_token: str | None, now: int | None) -> Watermark | None:
     settings: dict[str, Any] = json.loads(link.file.settings)
     if not settings.get("watermark"):
-        return None  # most documents, and every page image asks
+        return None  # the usual case, and every page image asks
     plan = owner_plan(rt, link)
     if not rules.has_watermark(plan):
         return None
     style = viewer_settings.effective_settings(settings.get("viewerSettings", {}), plan)["watermarkStyle"]
     reader = _find_reader_email(rt, link, viewer_token)
     host = urlsplit(rt.config.base_url).hostname or ""
-    said = rules.watermark_text(host, _compute_code(rt, link), reader, now)
-    return Watermark(WatermarkText(said, style["opacity"], style["density"]), reader is not None)
+    text = rules.watermark_text(host, _compute_code(rt, link), reader, now)
+    return Watermark(WatermarkText(text, style["opacity"], style["density"]), reader is not None)
 
 
 def _find_reader_email(rt: Runtime, link: Link, viewer_token: str | None) -> str | None:
-    """The address that the reader gave, or else the one that their personal link was sent to."""
+    """Return the address that the reader gave, or else the one that their personal link was sent to."""
     viewer = viewers.find(rt, link, viewer_token)
     if viewer is not None and viewer.email is not None:
         return viewer.email

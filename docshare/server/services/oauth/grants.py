@@ -1,8 +1,8 @@
-"""What accounts grant to apps: codes, the tokens they are exchanged for, and the end of both.
+"""Issue authorization codes and exchange them for tokens; refresh and revoke the tokens.
 
-A grant is one approval. Its refresh token changes with every use; whoever shows one that was used before holds a copy,
-so the whole grant ends, unless two requests of one client met within seconds. Only digests of codes and tokens are
-kept.
+A grant is one approval of one client by one account. Its refresh token changes with every use. A refresh token that is
+sent a second time was copied, so the server revokes the whole grant, unless two requests of one client overlapped by
+seconds. The server stores only digests of codes and tokens.
 """
 
 from typing import Any, NamedTuple
@@ -14,76 +14,17 @@ from docshare.server.rules.oauth import RefreshTokenState, refresh_token_state
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import digest
 from docshare.server.services.oauth.clients import RegisteredClient
+from docshare.server.store.tables import oauth
+from docshare.server.store.tables.oauth import AppRow
+from docshare.server.store.tables.oauth import AuthorizationCode as AuthorizationCode
+from docshare.server.store.tables.oauth import GrantToken as GrantToken
 
 _CODE_CHARS = 43  # base62: 256 bits
-_ENDED_RETENTION_MS = (
-    7 * 24 * 3_600_000
-)  # a grant that has ended is remembered so long, for whoever looks for the reason
-
-_ADD_CODE = (
-    "INSERT INTO oauth_codes (digest, account_id, client_id, redirect_uri, scopes, challenge, expires_at) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?)"
-)
-_CODE = (
-    "SELECT digest, account_id, client_id, redirect_uri, scopes, challenge, expires_at, grant_id FROM oauth_codes "
-    "WHERE digest = ?"
-)
-_MARK_CODE_USED = "UPDATE oauth_codes SET grant_id = ? WHERE digest = ?"
-_ADD_GRANT = (
-    "INSERT INTO oauth_grants (uuid, account_id, client_id, scopes, created_at, expires_at, used_at) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?)"
-)
-_ADD_TOKEN = (
-    "INSERT INTO oauth_tokens (digest, kind, grant_id, scopes, created_at, expires_at) "  # noqa: S105 - a statement
-    "VALUES (?, ?, ?, ?, ?, ?)"
-)
-_TOKEN = (
-    "SELECT t.digest, t.kind, t.grant_id, g.client_id, g.scopes, g.expires_at, t.rotated_at "  # noqa: S105 - a statement
-    "FROM oauth_tokens t JOIN oauth_grants g ON g.id = t.grant_id "
-    "WHERE t.digest = ? AND t.expires_at > ? AND g.revoked_at IS NULL AND g.expires_at > ?"
-)
-_ROTATE = "UPDATE oauth_tokens SET rotated_at = ? WHERE digest = ? AND rotated_at IS NULL"
-_MARK_GRANT_USED = "UPDATE oauth_grants SET used_at = ? WHERE id = ? AND revoked_at IS NULL"
-_REVOKE = "UPDATE oauth_grants SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL"
-_DELETE_BY_DIGEST = "DELETE FROM oauth_tokens WHERE digest = ?"
-_APPS = (
-    "SELECT g.uuid, c.name, c.client_id, g.scopes, g.created_at, g.used_at, g.expires_at "
-    "FROM oauth_grants g JOIN oauth_clients c ON c.id = g.client_id "
-    "WHERE g.account_id = ? AND g.revoked_at IS NULL AND g.expires_at > ? ORDER BY g.id DESC"
-)
-_REVOKE_APP = "UPDATE oauth_grants SET revoked_at = ? WHERE uuid = ? AND account_id = ? AND revoked_at IS NULL"
-_DELETE_EXPIRED = (
-    "DELETE FROM oauth_codes WHERE expires_at <= ? AND grant_id IS NULL",
-    "DELETE FROM oauth_tokens WHERE kind = 'access' AND expires_at <= ?",
-    f"DELETE FROM oauth_grants WHERE MIN(expires_at, IFNULL(revoked_at, expires_at)) <= ? - {_ENDED_RETENTION_MS}",  # noqa: S608 - a number
-)
-
-
-class AuthorizationCode(NamedTuple):
-    """An authorization code that can be exchanged; ``scopes`` separated by spaces, ``challenge`` by S256."""
-
-    digest: str
-    account_id: int
-    client_id: int
-    redirect_uri: str
-    scopes: str
-    challenge: str
-
-
-class GrantToken(NamedTuple):
-    """A token that is known and has not ended; ``grant_scopes`` and ``grant_ends`` (ms) of what it stands for."""
-
-    digest: str
-    kind: str
-    grant_id: int
-    client_id: int
-    grant_scopes: str
-    grant_ends: int
-    rotated_at: int | None
+_ENDED_RETENTION_MS = 7 * 24 * 3_600_000  # so long a grant that has ended can still be inspected
 
 
 class TokenPair(NamedTuple):
-    """New tokens at the one moment they can be seen; ``expires_in`` seconds of the access token."""
+    """New tokens at the one moment they can be seen. ``expires_in`` is the lifetime of the access token in seconds."""
 
     access: str
     refresh: str
@@ -94,137 +35,149 @@ class TokenPair(NamedTuple):
 def issue_code(
     rt: Runtime, account_id: int, client: RegisteredClient, *, redirect_uri: str, scopes: str, challenge: str
 ) -> str:
-    """A code by which ``client`` gets what the account has just approved: good once, for a minute."""
+    """Return a code that ``client`` can exchange once, within a minute, for what the account has just approved."""
     code = rt.token(_CODE_CHARS)
     expires_at = rt.clock() + AUTHORIZATION_CODE_MS
     with rt.db.write():
-        rt.db.execute(_ADD_CODE, (digest(code), account_id, client.id, redirect_uri, scopes, challenge, expires_at))
+        oauth.insert_code(
+            rt.db,
+            digest(code),
+            account_id,
+            client.id,
+            redirect_uri=redirect_uri,
+            scopes=scopes,
+            challenge=challenge,
+            expires_at=expires_at,
+        )
     return code
 
 
 def find_code(rt: Runtime, code: str, client: RegisteredClient) -> AuthorizationCode | None:
-    """The code, if ``client`` can exchange it. One that was exchanged before is in two hands, so what it was exchanged
-    for ends."""
-    found = rt.db.row(_CODE, (digest(code),))
-    if found is None:
+    """Return the code if ``client`` can exchange it, or None.
+
+    A code that was exchanged before has leaked, so the grant it was exchanged for is revoked.
+    """
+    now = rt.clock()
+    known = oauth.find_code(rt.db, digest(code))
+    if known is None or known.client_id != client.id:
         return None
-    *facts, expires_at, grant_id = found
-    known = AuthorizationCode._make(facts)
-    if known.client_id != client.id:
+    if known.grant_id is not None:
+        _revoke_grant(rt, known.grant_id, now)
         return None
-    if grant_id is not None:
-        _revoke_grant(rt, grant_id)
-        return None
-    return known if expires_at > rt.clock() else None
+    return known if known.expires_at > now else None
 
 
 def exchange_code(rt: Runtime, code: AuthorizationCode) -> TokenPair | None:
-    """Tokens for ``code``, which is spent by it; None when somebody else was quicker, or its minute is over."""
+    """Exchange ``code`` for tokens; return None when it has expired or another request exchanged it first."""
     now = rt.clock()
     lifetime = LANES[Lane.REFRESH].lifetime_ms
     assert lifetime is not None
     ends = now + lifetime
     with rt.db.write():
-        # Asked again: two may hold the code, and whoever comes second ends what the first one got.
-        found = rt.db.row(_CODE, (code.digest,))
-        *_, expires_at, spent_on = found or (now, None)
-        if spent_on is not None:
-            rt.db.execute(_REVOKE, (now, spent_on))
-        if spent_on is not None or expires_at <= now:
+        # Read again: two clients may hold the code, and the second exchange revokes the grant of the first.
+        current = oauth.find_code(rt.db, code.digest)
+        if current is None:
             return None
-        rt.db.execute(_ADD_GRANT, (rt.uuid(), code.account_id, code.client_id, code.scopes, now, ends, now))
-        ((grant_id,),) = rt.db.rows("SELECT last_insert_rowid()")
-        rt.db.execute(_MARK_CODE_USED, (grant_id, code.digest))
+        if current.grant_id is not None:
+            oauth.revoke_grant(rt.db, current.grant_id, now)
+            return None
+        if current.expires_at <= now:
+            return None
+        grant_id = oauth.insert_grant(
+            rt.db, rt.uuid(), code.account_id, code.client_id, code.scopes, now=now, expires_at=ends
+        )
+        oauth.mark_code_exchanged(rt.db, code.digest, grant_id)
         return _create_token_pair(rt, grant_id, code.scopes, code.scopes, ends, now)
 
 
 def find_refresh_token(rt: Runtime, token: str, client: RegisteredClient) -> GrantToken | None:
-    """The refresh token, if ``client`` can exchange it. One that was exchanged more than ten seconds ago ends its
-    grant."""
-    known = find_token(rt, token)
+    """Return the refresh token if ``client`` can exchange it, or None.
+
+    A token that was exchanged more than ten seconds ago was copied, so its grant is revoked.
+    """
+    now = rt.clock()
+    known = oauth.find_token(rt.db, digest(token), now)
     if known is None or known.kind != "refresh" or known.client_id != client.id:
         return None
-    worth = refresh_token_state(known.rotated_at, rt.clock())
-    if worth is RefreshTokenState.STOLEN:
-        _revoke_grant(rt, known.grant_id)
-    return known if worth is RefreshTokenState.GOOD else None
+    state = refresh_token_state(known.rotated_at, now)
+    if state is RefreshTokenState.STOLEN:
+        _revoke_grant(rt, known.grant_id, now)
+    return known if state is RefreshTokenState.GOOD else None
 
 
 def refresh_tokens(rt: Runtime, token: GrantToken, scopes: str) -> TokenPair | None:
-    """New tokens for the refresh ``token``, which is spent by it; None when somebody else was quicker.
+    """Exchange the refresh ``token`` for new tokens; return None when another request exchanged it first.
 
-    Parameters: ``scopes`` of the access token, not more than the grant's; the new refresh token stands for all of them.
+    Parameters: ``scopes`` of the access token, not more than the grant's; the new refresh token keeps all of them.
     """
     now = rt.clock()
     with rt.db.write():
-        if not (rt.db.execute(_ROTATE, (now, token.digest)) and rt.db.execute(_MARK_GRANT_USED, (now, token.grant_id))):
+        is_rotated = oauth.mark_token_rotated(rt.db, token.digest, now)
+        if not (is_rotated and oauth.mark_grant_used(rt.db, token.grant_id, now)):
             return None
         return _create_token_pair(rt, token.grant_id, scopes, token.grant_scopes, token.grant_ends, now)
 
 
 def find_token(rt: Runtime, token: str) -> GrantToken | None:
-    """The access or refresh token of a grant that stands, or None."""
-    now = rt.clock()
-    found = rt.db.row(_TOKEN, (digest(token), now, now))
-    return GrantToken._make(found) if found else None
+    """Return the access or refresh token of an active grant, or None."""
+    return oauth.find_token(rt.db, digest(token), rt.clock())
 
 
 def revoke_token(rt: Runtime, token: GrantToken) -> None:
-    """End ``token`` (RFC 7009): an access token alone, with a refresh token everything it could still get."""
+    """Revoke ``token`` (RFC 7009): an access token alone, a refresh token with its whole grant."""
     if token.kind == "refresh":
-        _revoke_grant(rt, token.grant_id)
+        _revoke_grant(rt, token.grant_id, rt.clock())
         return
     with rt.db.write():
-        rt.db.execute(_DELETE_BY_DIGEST, (token.digest,))
+        oauth.delete_token(rt.db, token.digest)
 
 
 def list_apps(rt: Runtime, account_id: int) -> list[dict[str, Any]]:
-    """What the account has granted and not taken back, newest first."""
-    return [
-        {
-            "uuid": uuid,
-            "name": name,
-            "clientId": client_id,
-            "scopes": scopes.split(),
-            "createdAt": format_instant(created_at),
-            "lastUsedAt": format_instant(used_at),
-            "expiresAt": format_instant(expires_at),
-        }
-        for uuid, name, client_id, scopes, created_at, used_at, expires_at in rt.db.rows(
-            _APPS, (account_id, rt.clock())
-        )
-    ]
+    """Return the active grants of the account, newest first."""
+    return [_describe_app(app) for app in oauth.list_apps(rt.db, account_id, rt.clock())]
 
 
 def revoke_app(rt: Runtime, account_id: int, uuid: str) -> bool:
-    """Take back what the account granted as ``uuid``; whether there was such a grant."""
+    """Revoke the grant ``uuid`` of the account; return whether it was active."""
     with rt.db.write():
-        return rt.db.execute(_REVOKE_APP, (rt.clock(), uuid.lower(), account_id)) > 0
+        return oauth.revoke_grant_of_account(rt.db, account_id, uuid.lower(), rt.clock())
 
 
 def delete_expired(rt: Runtime) -> int:
-    """Remove codes and tokens that have ended, and grants a week after; returns how many."""
+    """Delete codes and tokens that have expired, and grants a week after their end; return how many."""
     now = rt.clock()
     with rt.db.write():
-        return sum(rt.db.execute(statement, (now,)) for statement in _DELETE_EXPIRED)
+        return oauth.delete_expired(rt.db, now, now - _ENDED_RETENTION_MS)
 
 
-def _revoke_grant(rt: Runtime, grant_id: int) -> None:
+def _describe_app(app: AppRow) -> dict[str, Any]:
+    return {
+        "uuid": app.uuid,
+        "name": app.name,
+        "clientId": app.client_id,
+        "scopes": app.scopes.split(),
+        "createdAt": format_instant(app.created_at),
+        "lastUsedAt": format_instant(app.used_at),
+        "expiresAt": format_instant(app.expires_at),
+    }
+
+
+def _revoke_grant(rt: Runtime, grant_id: int, now: int) -> None:
     with rt.db.write():
-        rt.db.execute(_REVOKE, (rt.clock(), grant_id))
+        oauth.revoke_grant(rt.db, grant_id, now)
 
 
 def _create_token_pair(
     rt: Runtime, grant_id: int, scopes: str, grant_scopes: str, grant_ends: int, now: int
 ) -> TokenPair:
-    """A new pair, in the caller's transaction. No token outlives its grant."""
+    """Create a new pair in the caller's transaction. No token outlives its grant."""
     row = LANES[Lane.OAUTH]
     assert row.lifetime_ms is not None
     access_ends = min(now + row.lifetime_ms, grant_ends)
-    access, fresh = _generate_token(rt, Lane.OAUTH), _generate_token(rt, Lane.REFRESH)
-    rt.db.execute(_ADD_TOKEN, (digest(access), "access", grant_id, scopes, now, access_ends))
-    rt.db.execute(_ADD_TOKEN, (digest(fresh), "refresh", grant_id, grant_scopes, now, grant_ends))
-    return TokenPair(access, fresh, (access_ends - now) // 1_000, scopes)
+    access, refresh = _generate_token(rt, Lane.OAUTH), _generate_token(rt, Lane.REFRESH)
+    oauth.insert_token(rt.db, digest(access), "access", grant_id, scopes, now=now, expires_at=access_ends)
+    oauth.insert_token(rt.db, digest(refresh), "refresh", grant_id, grant_scopes, now=now, expires_at=grant_ends)
+    return TokenPair(access, refresh, (access_ends - now) // 1_000, scopes)
 
 
 def _generate_token(rt: Runtime, lane: Lane) -> str:

@@ -1,4 +1,4 @@
-"""Work on very many rows, in transactions so short that nobody waits for one."""
+"""Process very many rows in transactions so short that no other request waits for one."""
 
 from collections.abc import Callable
 
@@ -6,8 +6,7 @@ from docshare.server.runtime import Runtime
 
 
 def run_in_batches(rt: Runtime, size: int, work: Callable[[], int]) -> int:
-    """Do ``work``, each time in a transaction of its own, until it has done less than ``size``; returns how much it did
-    altogether."""
+    """Call ``work``, each time in a separate transaction, until it returns less than ``size``; return the sum."""
     done = 0
     while True:
         with rt.db.write():

@@ -1,4 +1,4 @@
-"""Seats for requests that wait for somebody else's machine: each holds a thread of the server meanwhile."""
+"""Limit how many requests wait for another machine at once: each of them holds a thread of the server."""
 
 import threading
 from collections.abc import Hashable, Iterator
@@ -12,34 +12,35 @@ _RETRY_AFTER_S = 10
 
 
 @contextmanager
-def hold_slot(seats: threading.BoundedSemaphore, refusal: str, *, wait_s: float = 0.0) -> Iterator[None]:
-    """One of ``seats`` for the length of the block.
+def hold_slot(slots: threading.BoundedSemaphore, refusal: str, *, wait_s: float = 0.0) -> Iterator[None]:
+    """Hold one of ``slots`` for the length of the block.
 
-    Parameters: ``refusal`` one sentence for whoever gets none within ``wait_s`` seconds. Raises ``unavailable``.
+    Parameters: ``refusal`` the sentence of the problem when none is free within ``wait_s`` seconds. Raises
+    ``unavailable``.
     """
-    if not seats.acquire(timeout=wait_s):
+    if not slots.acquire(timeout=wait_s):
         raise _no_free_slot(refusal)
     try:
         yield
     finally:
-        seats.release()
+        slots.release()
 
 
 @contextmanager
-def hold_shared_slot(places: FairSlots, who: Hashable, refusal: str, *, wait_s: float) -> Iterator[None]:
-    """Hold one of ``places``, which are shared fairly, for the length of the block.
+def hold_shared_slot(slots: FairSlots, tenant: Hashable, refusal: str, *, wait_s: float) -> Iterator[None]:
+    """Hold one of ``slots``, which tenants share fairly, for the length of the block.
 
-    Parameters: ``who`` among whom they are shared; ``refusal`` one sentence for those who get none within ``wait_s``
-    seconds. Raises ``unavailable``, whose ``extra`` has ``reason`` ``FULL``.
+    Parameters: ``tenant`` that asks; ``refusal`` the sentence of the problem when none is free within ``wait_s``
+    seconds. Raises ``unavailable``, whose ``extra`` has the ``reason`` ``FULL_REASON``.
     """
-    with places.taken(who, wait_s) as held:
+    with slots.taken(tenant, wait_s) as held:
         if not held:
             raise _no_free_slot(refusal)
         yield
 
 
 def is_full(problem: Problem) -> bool:
-    """Return whether ``problem`` is the refusal for want of a place: nothing was begun."""
+    """Return whether ``problem`` says that no slot was free: nothing was begun."""
     return problem.extra.get("reason") == FULL_REASON
 
 

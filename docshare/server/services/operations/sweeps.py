@@ -1,63 +1,54 @@
-"""Work that becomes due by time, and the cleaning after a crash. Every function can run again at any moment."""
+"""Run the work that becomes due by time, and clean up after a crash. Every function can run again at any moment."""
 
 from docshare.contract.limits import UNCLAIMED_RETENTION_MS
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import burn, purge, tokens
 from docshare.server.services.webhooks import dispatch
 from docshare.server.store.blobs import SweepResult
-
-_KEPT_BLOBS = "SELECT blob FROM files WHERE destroyed_at IS NULL UNION ALL SELECT blob FROM assets"
-_KEPT_VERSIONS = "SELECT uuid, content_version FROM files WHERE destroyed_at IS NULL"
-
-_MARK_UNCLAIMED = """
-UPDATE files SET trashed_at = ?1, purge_at = ?1 WHERE owner_id IS NULL AND delete_at <= ?2 AND trashed_at IS NULL
-"""
+from docshare.server.store.tables import files as file_rows
+from docshare.server.store.tables import sign_in
 
 
 def clean_at_start(rt: Runtime) -> SweepResult:
-    """Before the server answers: remove partial uploads, bytes and derived pages without a row, finish deletions that a
-    crash cut short, and let go of deliveries that it kept from being booked."""
-    swept = rt.blobs.sweep(frozenset(blob for (blob,) in rt.db.stream(_KEPT_BLOBS)))
+    """Clean up before the server answers: delete partial uploads, and bytes and derived pages without a row; finish
+    deletions that a crash interrupted, and release the deliveries that it left claimed."""
+    swept = rt.blobs.sweep(frozenset(file_rows.stream_blobs(rt.db)))
     dispatch.release_claims(rt)
     purge_due(rt)
-    rt.pages.forget_others(dict(rt.db.stream(_KEPT_VERSIONS)))
-    for (file_id,) in rt.db.rows("SELECT id FROM files WHERE trashed_at IS NOT NULL"):
+    rt.pages.forget_others(dict(file_rows.stream_versions(rt.db)))
+    for file_id in file_rows.list_trashed_ids(rt.db):
         purge.hide_rows(rt, file_id)
     return swept
 
 
 def purge_due(rt: Runtime) -> int:
-    """Destroy the files whose ``purgeAt`` has come; returns how many."""
-    due = rt.db.rows("SELECT id FROM files WHERE purge_at <= ?", (rt.clock(),))
-    return purge.purge(rt, *(file_id for (file_id,) in due))
+    """Destroy the files whose ``purgeAt`` has passed; return how many."""
+    return purge.purge(rt, *file_rows.list_due_ids(rt.db, rt.clock()))
 
 
 def expire_unclaimed(rt: Runtime) -> int:
-    """Destroy the files that expired a week ago and that nobody has claimed; returns how many.
+    """Destroy the files that expired a week ago and that nobody has claimed; return how many.
 
-    An owner keeps an expired file with its readership; without one there is nobody to keep it for. Until then
-    its link says that it expired, and it can be claimed.
+    An owner keeps an expired file for its readership; a file without an owner is kept for nobody. During the week its
+    link reports that it expired, and the file can be claimed.
     """
     now = rt.clock()
     with rt.db.write():
-        # Marked as due for destruction, so that a claim comes before or after, and a crash cannot leave half of it.
-        rt.db.execute(_MARK_UNCLAIMED, (now, now - UNCLAIMED_RETENTION_MS))
-    due = rt.db.rows("SELECT id FROM files WHERE owner_id IS NULL AND purge_at <= ?", (now,))
-    return purge.purge(rt, *(file_id for (file_id,) in due))
+        # Marked first, so that a claim comes before or after the whole, and a crash cannot leave half of a file.
+        file_rows.mark_unclaimed_for_purge(rt.db, now - UNCLAIMED_RETENTION_MS, now)
+    return purge.purge(rt, *file_rows.list_unclaimed_due_ids(rt.db, now))
 
 
 def delete_expired_sign_ins(rt: Runtime) -> int:
-    """Remove sign-in links and signed-in sessions that are past their end; returns how many."""
+    """Delete expired sign-in links and sessions; return how many."""
     now = rt.clock()
     with rt.db.write():
-        return rt.db.execute("DELETE FROM login_links WHERE expires_at <= ?", (now,)) + rt.db.execute(
-            "DELETE FROM web_sessions WHERE expires_at <= ?", (now,)
-        )
+        return sign_in.delete_expired(rt.db, now)
 
 
 def run_all(rt: Runtime) -> dict[str, int]:
-    """Everything that is due now: files whose bytes were ``burned``, that were ``purged`` from the trash or had
-    ``expired`` unclaimed, and leftovers of sign-ins and tokens that were ``removed``."""
+    """Run everything that is due now; return how many files were ``burned``, ``purged`` from the trash and ``expired``
+    unclaimed, and how many sign-ins and tokens were ``removed``."""
     return {
         "burned": burn.destroy_due(rt),
         "purged": purge_due(rt),

@@ -1,6 +1,6 @@
-"""Switching notices off: the link at the end of each, good for one account and one kind of notice.
+"""Switch notices off, by the link at the end of each: it is valid for one account and one kind of notice.
 
-The link is the credential: mail programs follow it with a single POST, signed in nowhere. It can switch its notice off
+The link is the credential: mail programs follow it with a single POST, without a session. It can switch its notice off
 and on again, and nothing else.
 """
 
@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from docshare.contract.fields import is_uuid
 from docshare.server.runtime import Runtime
 from docshare.server.services.operations.secrets import instance_secret
+from docshare.server.store.tables import accounts
+from docshare.server.store.tables import mail as mail_rows
 
 VIEWS, COMMENTS, WEBHOOKS = "views", "comments", "webhooks"
 NOTICES = {
@@ -19,20 +21,15 @@ NOTICES = {
     COMMENTS: "mails about new notes on your documents",
     WEBHOOKS: "mails about webhooks that were disabled",
 }
-"""The kinds of notices, and what each is called."""
+"""The kinds of notices, and the name of each."""
 
 _SECRET = "notice-link-1"  # noqa: S105 - a name
 _TOKEN = re.compile(r"([a-z]+)\.([0-9a-f-]{36})\.([0-9a-f]{40})", re.ASCII)
-_IS_MUTED = "SELECT 1 FROM muted_notices WHERE account_id = ? AND notice = ?"
-_ALL_MUTED = "SELECT notice FROM muted_notices WHERE account_id = ? ORDER BY notice"
-_MUTE = "INSERT OR IGNORE INTO muted_notices (account_id, notice, muted_at) VALUES (?, ?, ?)"
-_UNMUTE = "DELETE FROM muted_notices WHERE account_id = ? AND notice = ?"
-_DELETE_QUEUED = "DELETE FROM mails WHERE account_id = ? AND notice = ? AND next_at IS NOT NULL"
 
 
 @dataclass(frozen=True)
 class Notice:
-    """One kind of notice to one account; ``muted``: it is switched off."""
+    """One kind of notice to one account; ``muted``: the account has switched it off."""
 
     account_id: int
     kind: str
@@ -40,54 +37,54 @@ class Notice:
 
     @property
     def words(self) -> str:
-        """What it is called."""
+        """Return the name of this kind."""
         return NOTICES[self.kind]
 
 
 def prepare(rt: Runtime) -> None:
-    """Make the secret of the links, so that looking at one stores nothing."""
+    """Create the secret of the links, so that opening one stores nothing."""
     instance_secret(rt, _SECRET)
 
 
 def build_link(rt: Runtime, account_id: int, kind: str) -> str:
     """Return the address that switches notices of ``kind`` to the account off."""
-    ((uuid,),) = rt.db.rows("SELECT uuid FROM accounts WHERE id = ?", (account_id,))
+    uuid = accounts.get_uuid(rt.db, account_id)
     return f"{rt.config.base_url}/notices/{kind}.{uuid}.{_compute_signature(rt, kind, uuid)}"
 
 
 def find(rt: Runtime, token: str) -> Notice | None:
-    """Return the notice that the last part of a link stands for, or None."""
+    """Return the notice of a link, given the last part of its address, or None."""
     found = _TOKEN.fullmatch(token)
     if found is None or found[1] not in NOTICES or not is_uuid(found[2]):
         return None
-    kind, uuid, seal = found.groups()
-    if not hmac.compare_digest(seal, _compute_signature(rt, kind, uuid)):
+    kind, uuid, signature = found.groups()
+    if not hmac.compare_digest(signature, _compute_signature(rt, kind, uuid)):
         return None
-    account = rt.db.row("SELECT id FROM accounts WHERE uuid = ?", (uuid,))
-    return Notice(account[0], kind, is_muted(rt, account[0], kind)) if account else None
+    account_id = accounts.find_id(rt.db, uuid)
+    return None if account_id is None else Notice(account_id, kind, is_muted(rt, account_id, kind))
 
 
 def is_muted(rt: Runtime, account_id: int, kind: str) -> bool:
     """Return whether notices of ``kind`` to the account are switched off."""
-    return rt.db.row(_IS_MUTED, (account_id, kind)) is not None
+    return mail_rows.is_muted(rt.db, account_id, kind)
 
 
 def list_muted(rt: Runtime, account_id: int) -> list[str]:
     """Return the kinds of notices that the account has switched off."""
-    return [kind for (kind,) in rt.db.rows(_ALL_MUTED, (account_id,))]
+    return mail_rows.list_muted(rt.db, account_id)
 
 
 def mute(rt: Runtime, notice: Notice) -> None:
-    """Switch ``notice`` off, also what waits to be sent. Doing it again changes nothing."""
+    """Switch ``notice`` off and delete the pending mails of that kind. Muting again changes nothing."""
     with rt.db.write():
-        rt.db.execute(_MUTE, (notice.account_id, notice.kind, rt.clock()))
-        rt.db.execute(_DELETE_QUEUED, (notice.account_id, notice.kind))
+        mail_rows.mute(rt.db, notice.account_id, notice.kind, rt.clock())
+        mail_rows.delete_pending(rt.db, notice.account_id, notice.kind)
 
 
 def unmute(rt: Runtime, notice: Notice) -> None:
     """Switch ``notice`` on again."""
     with rt.db.write():
-        rt.db.execute(_UNMUTE, (notice.account_id, notice.kind))
+        mail_rows.unmute(rt.db, notice.account_id, notice.kind)
 
 
 def _compute_signature(rt: Runtime, kind: str, uuid: str) -> str:

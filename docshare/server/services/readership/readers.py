@@ -19,12 +19,6 @@ from docshare.server.services.links.links import Link, owner_plan
 from docshare.server.services.readership import viewers
 from docshare.server.services.readership.viewers import KnownViewer, ViewerRow
 
-# Who said it, for the owner: ``viewers.identity`` in SQL, for rows that have a ``viewer_id``.
-IDENTITY = "COALESCE(i.email, v.pseudonym)"
-# Of a kept anchor: whether the document has its page now.
-ON_EXISTING_PAGE = "r.page <= (SELECT total_pages FROM files WHERE id = r.file_id)"
-JOIN_VIEWER = "LEFT JOIN viewers v ON v.id = r.viewer_id LEFT JOIN invites i ON i.id = v.invite_id"
-
 _IS_CURRENT_VERSION = "SELECT 1 FROM files WHERE id = ? AND content_version = ? AND trashed_at IS NULL"
 _IS_VARIANT_ACTIVE = "SELECT 1 FROM variants WHERE id = ? AND revoked_at IS NULL"
 _COUNT = "SELECT COUNT(*) FILTER (WHERE viewer_id = ?), COUNT(*) FROM {} WHERE file_id = ?"

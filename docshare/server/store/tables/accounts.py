@@ -1,7 +1,10 @@
 """Accounts and their API keys."""
 
+from typing import NamedTuple
+
 from peewee import ForeignKeyField, IntegerField, TextField
 
+from docshare.server.store.database import Store
 from docshare.server.store.tables.base import Row
 
 
@@ -28,3 +31,144 @@ class ApiKey(Row):
 
     class Meta:
         table_name = "api_keys"
+
+
+class AccountRow(NamedTuple):
+    """The columns of an account that a request of its owner needs. ``created_at`` in milliseconds."""
+
+    id: int
+    uuid: str
+    email: str
+    name: str
+    plan: int
+    created_at: int
+
+
+_ACCOUNT_OF_KEY = """
+SELECT a.id, a.uuid, a.email, a.name, a.plan, a.created_at
+FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE k.digest = ? AND k.revoked_at IS NULL
+"""
+_ACCOUNT = "SELECT id, uuid, email, name, plan, created_at FROM accounts WHERE id = ?"
+
+
+def find_by_id(store: Store, account_id: int) -> AccountRow | None:
+    """Return an account, or None."""
+    found = store.row(_ACCOUNT, (account_id,))
+    return AccountRow._make(found) if found else None
+
+
+def find_by_key(store: Store, digest: str) -> AccountRow | None:
+    """Return the account of the API key with this digest, or None if the key is unknown or revoked."""
+    found = store.row(_ACCOUNT_OF_KEY, (digest,))
+    return AccountRow._make(found) if found else None
+
+
+def recall_by_key(store: Store, digest: str) -> AccountRow | None:
+    """Return what ``find_by_key`` returns, from the cache of the store."""
+    found = store.recall(_ACCOUNT_OF_KEY, (digest,))
+    return AccountRow._make(found) if found else None
+
+
+def recall_plan(store: Store, account_id: int | None) -> int | None:
+    """Return the plan of an account, or None if the account does not exist."""
+    found = store.recall("SELECT plan FROM accounts WHERE id = ?", (account_id,))
+    return int(found[0]) if found else None
+
+
+def find_by_email(store: Store, email: str) -> Account | None:
+    """Return the account of ``email``, in either case, or None."""
+    account: Account | None = Account.select().where(Account.email == email).first(store.sqlite)
+    return account
+
+
+def find_first(store: Store) -> Account | None:
+    """Return the oldest account, or None."""
+    account: Account | None = Account.select().order_by(Account.id).first(store.sqlite)
+    return account
+
+
+def list_all(store: Store) -> list[Account]:
+    """Return all accounts, oldest first."""
+    return list(Account.select().order_by(Account.id).execute(store.sqlite))
+
+
+def insert(store: Store, uuid: str, email: str, name: str, plan: int, now: int) -> Account:
+    """Insert an account and return it."""
+    columns = {"uuid": uuid, "email": email, "name": name, "plan": plan, "created_at": now}
+    return Account(id=Account.insert(**columns).execute(store.sqlite), **columns)
+
+
+def set_name(store: Store, account_id: int, name: str) -> None:
+    """Change the name of an account."""
+    Account.update(name=name).where(Account.id == account_id).execute(store.sqlite)
+
+
+def set_plan(store: Store, account_id: int, plan: int) -> None:
+    """Change the plan of an account."""
+    Account.update(plan=plan).where(Account.id == account_id).execute(store.sqlite)
+
+
+def delete(store: Store, account_id: int) -> None:
+    """Delete an account; every row that belongs to it goes with it."""
+    Account.delete().where(Account.id == account_id).execute(store.sqlite)
+
+
+def find_password(store: Store, email: str) -> tuple[int, str | None] | None:
+    """Return the id of the account of ``email`` and the hash of its password, or None."""
+    found = store.row("SELECT id, password_hash FROM accounts WHERE email = ?", (email,))
+    return (found[0], found[1]) if found else None
+
+
+def has_password(store: Store, account_id: int) -> bool:
+    """Return whether an account has a password."""
+    found = store.row("SELECT password_hash IS NOT NULL FROM accounts WHERE id = ?", (account_id,))
+    return bool(found and found[0])
+
+
+def set_password_hash(store: Store, account_id: int, password_hash: str | None) -> None:
+    """Replace the password of an account, or remove it with None."""
+    Account.update(password_hash=password_hash).where(Account.id == account_id).execute(store.sqlite)
+
+
+def insert_key(store: Store, uuid: str, account_id: int, *, name: str, digest: str, tail: str, now: int) -> None:
+    """Insert an API key. ``tail`` is the end of the key, by which its owner recognizes it."""
+    ApiKey.insert(uuid=uuid, account=account_id, name=name, digest=digest, tail=tail, created_at=now).execute(
+        store.sqlite
+    )
+
+
+def list_keys(store: Store, account_id: int) -> list[ApiKey]:
+    """Return the API keys of an account, oldest first, revoked ones too."""
+    keys = ApiKey.select().where(ApiKey.account == account_id).order_by(ApiKey.id)
+    return list(keys.execute(store.sqlite))
+
+
+def find_key(store: Store, uuid: str, account_id: int | None) -> ApiKey | None:
+    """Return the API key ``uuid``, or None; with ``account_id`` only if that account owns it."""
+    matching = ApiKey.select().where(ApiKey.uuid == uuid)
+    if account_id is not None:
+        matching = matching.where(ApiKey.account == account_id)
+    key: ApiKey | None = matching.first(store.sqlite)
+    return key
+
+
+def revoke_key(store: Store, key_id: int, now: int) -> None:
+    """Revoke an API key."""
+    ApiKey.update(revoked_at=now).where(ApiKey.id == key_id).execute(store.sqlite)
+
+
+def delete_keys(store: Store, account_id: int) -> None:
+    """Delete all API keys of an account."""
+    ApiKey.delete().where(ApiKey.account == account_id).execute(store.sqlite)
+
+
+def get_uuid(store: Store, account_id: int) -> str:
+    """Return the UUID of an existing account."""
+    ((uuid,),) = store.rows("SELECT uuid FROM accounts WHERE id = ?", (account_id,))
+    return str(uuid)
+
+
+def find_id(store: Store, uuid: str) -> int | None:
+    """Return the id of the account ``uuid``, or None."""
+    found = store.row("SELECT id FROM accounts WHERE uuid = ?", (uuid,))
+    return int(found[0]) if found else None

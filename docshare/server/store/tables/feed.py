@@ -2,6 +2,7 @@
 
 from peewee import ForeignKeyField, IntegerField, TextField
 
+from docshare.server.store.database import Store
 from docshare.server.store.tables.base import Row
 from docshare.server.store.tables.files import File
 from docshare.server.store.tables.sharing import Variant
@@ -53,3 +54,31 @@ class ActivityRow(Row):
 
     class Meta:
         table_name = "activity_rows"
+
+
+# A file without an owner has nobody to report to, so nothing is appended for it.
+_APPEND_DOWNLOAD = (
+    "INSERT INTO download_rows (owner_id, file_id, hidden, read_at, country) "
+    "SELECT owner_id, id, trashed_at IS NOT NULL, ?, ? FROM files WHERE id = ? AND owner_id IS NOT NULL"
+)
+_APPEND_GATE_RESPONSE = (
+    "INSERT INTO gate_rows (owner_id, file_id, hidden, read_at, fields) "
+    "SELECT owner_id, id, trashed_at IS NOT NULL, ?, ? FROM files WHERE id = ? AND owner_id IS NOT NULL"
+)
+
+
+def append_download(store: Store, file_id: int, country: str | None, now: int) -> None:
+    """Append a download to the stream of the file's owner."""
+    store.execute(_APPEND_DOWNLOAD, (now, country, file_id))
+
+
+def append_gate_response(store: Store, file_id: int, fields: str, now: int) -> None:
+    """Append a gate response to the stream of the file's owner. ``fields`` is JSON."""
+    store.execute(_APPEND_GATE_RESPONSE, (now, fields, file_id))
+
+
+def erase_variant_label(store: Store, variant_id: int) -> None:
+    """Erase the label of a variant from the record of events."""
+    store.execute(
+        "UPDATE activity_rows SET data = json_remove(data, '$.variantLabel') WHERE variant_id = ?", (variant_id,)
+    )

@@ -2,6 +2,7 @@
 
 from peewee import BlobField, TextField
 
+from docshare.server.store.database import Store
 from docshare.server.store.tables.base import Row
 
 
@@ -11,3 +12,14 @@ class InstanceSecret(Row):
 
     class Meta:
         table_name = "instance_secrets"
+
+
+def find_secret(store: Store, name: str) -> bytes | None:
+    """Return the secret called ``name``, or None."""
+    found = store.row("SELECT value FROM instance_secrets WHERE name = ?", (name,))
+    return bytes(found[0]) if found else None
+
+
+def insert_secret(store: Store, name: str, value: bytes) -> None:
+    """Insert a secret, unless one of that name exists."""
+    InstanceSecret.insert(name=name, value=value).on_conflict_ignore().execute(store.sqlite)

@@ -1,7 +1,10 @@
 """The mails this instance writes: waiting, sent, or given up."""
 
+from typing import NamedTuple
+
 from peewee import CompositeKey, ForeignKeyField, IntegerField, TextField
 
+from docshare.server.store.database import Store
 from docshare.server.store.tables.accounts import Account
 from docshare.server.store.tables.base import Row
 from docshare.server.store.tables.files import File
@@ -37,3 +40,135 @@ class Mail(Row):
 
     class Meta:
         table_name = "mails"
+
+
+class MailRow(NamedTuple):
+    """A mail of the outbox. Times in milliseconds; ``next_at`` is None once it needs no further attempt; ``notice`` is
+    the kind of notice to the account ``account_id``, both None for other mails."""
+
+    id: int
+    uuid: str
+    recipient: str
+    subject: str
+    body: str
+    created_at: int
+    attempts: int
+    next_at: int | None
+    sent_at: int | None
+    failed_at: int | None
+    error: str | None
+    account_id: int | None
+    notice: str | None
+
+
+_SELECT = f"SELECT {', '.join(MailRow._fields)} FROM mails"  # noqa: S608 - columns from the row
+_IS_RETAINED = "(created_at > ? OR next_at IS NOT NULL)"  # the job that deletes the others runs once an hour
+_INSERT = (
+    "INSERT INTO mails "
+    "(uuid, file_id, recipient, subject, body, created_at, next_at, gathers_until, account_id, notice) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_SELECT_GATHERING = "SELECT id, created_at FROM mails WHERE file_id = ? AND recipient = ? AND gathers_until > ?"
+# A mail about a file in the trash waits there with it: a restore releases it, a purge destroys it.
+_FILE_NOT_TRASHED = "NOT EXISTS (SELECT 1 FROM files f WHERE f.id = mails.file_id AND f.trashed_at IS NOT NULL)"
+_CLAIM = (
+    "UPDATE mails SET attempts = attempts + 1, next_at = ? "  # noqa: S608 - words from above
+    f"WHERE id = ? AND attempts = ? AND next_at IS NOT NULL AND {_FILE_NOT_TRASHED}"
+)
+
+
+def insert(
+    store: Store,
+    uuid: str,
+    recipient: str,
+    subject: str,
+    body: str,
+    *,
+    file_id: int | None,
+    notice: tuple[int, str] | None,
+    now: int,
+    next_at: int | None,
+    gathers_until: int | None,
+) -> None:
+    """Insert a mail. ``notice`` is the id of the account and the kind of notice."""
+    row = (uuid, file_id, recipient, subject, body, now, next_at, gathers_until, *(notice or (None, None)))
+    store.execute(_INSERT, row)
+
+
+def find_gathering(store: Store, file_id: int, recipient: str, now: int) -> tuple[int, int] | None:
+    """Return the id and the creation time (ms) of the mail about a file that still gathers news, or None."""
+    found = store.row(_SELECT_GATHERING, (file_id, recipient, now))
+    return (found[0], found[1]) if found else None
+
+
+def rewrite(store: Store, mail_id: int, subject: str, body: str) -> None:
+    """Replace the subject and the body of a mail."""
+    store.execute("UPDATE mails SET subject = ?, body = ? WHERE id = ?", (subject, body, mail_id))
+
+
+def list_due(store: Store, now: int, limit: int) -> list[MailRow]:
+    """Return up to ``limit`` mails that are due, without those about files in the trash."""
+    due = store.rows(f"{_SELECT} WHERE next_at <= ? AND {_FILE_NOT_TRASHED} ORDER BY next_at LIMIT ?", (now, limit))
+    return [MailRow._make(found) for found in due]
+
+
+def claim(store: Store, row: MailRow, next_at: int | None) -> bool:
+    """Count an attempt and store when the next one is due; return False if the mail was changed meanwhile."""
+    return store.execute(_CLAIM, (next_at, row.id, row.attempts)) > 0
+
+
+def mark_sent(store: Store, mail_id: int, now: int) -> None:
+    """Store when a mail was sent."""
+    store.execute("UPDATE mails SET sent_at = ?, next_at = NULL, error = NULL WHERE id = ?", (now, mail_id))
+
+
+def mark_failed(store: Store, mail_id: int, error: str, *, next_at: int | None, failed_at: int | None) -> None:
+    """Store the error of an attempt, and either when the next one is due or when the mail failed for good."""
+    store.execute(
+        "UPDATE mails SET next_at = ?, failed_at = ?, error = ? WHERE id = ?", (next_at, failed_at, error, mail_id)
+    )
+
+
+def delete_expired(store: Store, created_by: int) -> int:
+    """Delete the mails created by ``created_by`` (ms) that need no further attempt; return how many."""
+    return store.execute("DELETE FROM mails WHERE created_at <= ? AND next_at IS NULL", (created_by,))
+
+
+def list_newest(store: Store, created_after: int, limit: int) -> list[MailRow]:
+    """Return the newest mails, newest first: those created after ``created_after`` (ms) and those still pending."""
+    rows = store.rows(f"{_SELECT} WHERE {_IS_RETAINED} ORDER BY id DESC LIMIT ?", (created_after, limit))
+    return [MailRow._make(found) for found in rows]
+
+
+def find(store: Store, uuid: str, created_after: int) -> MailRow | None:
+    """Return the mail ``uuid``, or None; of the mails created by ``created_after`` (ms) only pending ones."""
+    found = store.row(f"{_SELECT} WHERE {_IS_RETAINED} AND uuid = ?", (created_after, uuid))
+    return MailRow._make(found) if found else None
+
+
+def delete_pending(store: Store, account_id: int, notice: str) -> None:
+    """Delete the pending notices of one kind to an account."""
+    store.execute("DELETE FROM mails WHERE account_id = ? AND notice = ? AND next_at IS NOT NULL", (account_id, notice))
+
+
+def is_muted(store: Store, account_id: int, notice: str) -> bool:
+    """Return whether an account has switched off one kind of notice."""
+    found = store.row("SELECT 1 FROM muted_notices WHERE account_id = ? AND notice = ?", (account_id, notice))
+    return found is not None
+
+
+def list_muted(store: Store, account_id: int) -> list[str]:
+    """Return the kinds of notices that an account has switched off."""
+    found = store.rows("SELECT notice FROM muted_notices WHERE account_id = ? ORDER BY notice", (account_id,))
+    return [notice for (notice,) in found]
+
+
+def mute(store: Store, account_id: int, notice: str, now: int) -> None:
+    """Store that an account switched off one kind of notice; doing it again keeps the first date."""
+    MutedNotice.insert(account=account_id, notice=notice, muted_at=now).on_conflict_ignore().execute(store.sqlite)
+
+
+def unmute(store: Store, account_id: int, notice: str) -> None:
+    """Delete that an account switched off one kind of notice."""
+    is_this = (MutedNotice.account == account_id) & (MutedNotice.notice == notice)
+    MutedNotice.delete().where(is_this).execute(store.sqlite)

@@ -1,8 +1,11 @@
 """Registered OAuth clients, what accounts have granted to them, and the tokens that stand for it."""
 
+from typing import Any, NamedTuple
+
 from peewee import ForeignKeyField, IntegerField, TextField
 
-from docshare.server.store.tables.accounts import Account
+from docshare.server.store.database import Store
+from docshare.server.store.tables.accounts import Account, AccountRow
 from docshare.server.store.tables.base import Row
 
 
@@ -56,3 +59,226 @@ class OAuthToken(Row):
 
     class Meta:
         table_name = "oauth_tokens"
+
+
+class ClientRow(NamedTuple):
+    """A registered app. ``redirect_uris`` is JSON as stored; ``secret_digest`` is None for a public client."""
+
+    id: int
+    client_id: str
+    name: str
+    redirect_uris: str
+    secret_digest: str | None
+    created_at: int
+
+
+class AuthorizationCode(NamedTuple):
+    """An authorization code. ``scopes`` are separated by spaces; ``challenge`` is S256; ``grant_id`` is None until the
+    code is exchanged."""
+
+    digest: str
+    account_id: int
+    client_id: int
+    redirect_uri: str
+    scopes: str
+    challenge: str
+    expires_at: int
+    grant_id: int | None
+
+
+class GrantToken(NamedTuple):
+    """A valid token. ``grant_scopes`` and ``grant_ends`` (ms) are those of its grant."""
+
+    digest: str
+    kind: str
+    grant_id: int
+    client_id: int
+    grant_scopes: str
+    grant_ends: int
+    rotated_at: int | None
+
+
+class AppRow(NamedTuple):
+    """A grant as its account sees it: what it allows which client. Times in milliseconds."""
+
+    uuid: str
+    name: str
+    client_id: str
+    scopes: str
+    created_at: int
+    used_at: int
+    expires_at: int
+
+
+_SELECT_CLIENT = f"SELECT {', '.join(ClientRow._fields)} FROM oauth_clients"  # noqa: S608 - columns from the row
+_SELECT_CODE = f"SELECT {', '.join(AuthorizationCode._fields)} FROM oauth_codes WHERE digest = ?"  # noqa: S608 - as above
+_SELECT_TOKEN = (
+    "SELECT t.digest, t.kind, t.grant_id, g.client_id, g.scopes, g.expires_at, t.rotated_at "  # noqa: S105 - a statement
+    "FROM oauth_tokens t JOIN oauth_grants g ON g.id = t.grant_id "
+    "WHERE t.digest = ? AND t.expires_at > ? AND g.revoked_at IS NULL AND g.expires_at > ?"
+)
+_SELECT_APPS = (
+    "SELECT g.uuid, c.name, c.client_id, g.scopes, g.created_at, g.used_at, g.expires_at "
+    "FROM oauth_grants g JOIN oauth_clients c ON c.id = g.client_id "
+    "WHERE g.account_id = ? AND g.revoked_at IS NULL AND g.expires_at > ? ORDER BY g.id DESC"
+)
+_SELECT_ACCOUNT = """
+SELECT a.id, a.uuid, a.email, a.name, a.plan, a.created_at, t.scopes, t.expires_at
+FROM oauth_tokens t JOIN oauth_grants g ON g.id = t.grant_id JOIN accounts a ON a.id = g.account_id
+WHERE t.digest = ? AND t.kind = 'access' AND g.revoked_at IS NULL
+"""
+
+
+def find_client(store: Store, client_id: str) -> ClientRow | None:
+    """Return the client ``client_id``, or None."""
+    found = store.row(f"{_SELECT_CLIENT} WHERE client_id = ?", (client_id,))
+    return ClientRow._make(found) if found else None
+
+
+def list_clients(store: Store) -> list[ClientRow]:
+    """Return all clients, oldest first."""
+    return [ClientRow._make(found) for found in store.rows(f"{_SELECT_CLIENT} ORDER BY id")]
+
+
+def insert_client(
+    store: Store, client_id: str, name: str, redirect_uris: str, secret_digest: str | None, now: int
+) -> None:
+    """Insert a client. ``redirect_uris`` is a JSON list."""
+    OAuthClient.insert(
+        client_id=client_id, name=name, redirect_uris=redirect_uris, secret_digest=secret_digest, created_at=now
+    ).execute(store.sqlite)
+
+
+def delete_client(store: Store, row_id: int) -> None:
+    """Delete a client; its grants, codes and tokens go with it."""
+    OAuthClient.delete().where(OAuthClient.id == row_id).execute(store.sqlite)
+
+
+def insert_code(
+    store: Store,
+    digest: str,
+    account_id: int,
+    client_id: int,
+    *,
+    redirect_uri: str,
+    scopes: str,
+    challenge: str,
+    expires_at: int,
+) -> None:
+    """Insert an authorization code."""
+    OAuthCode.insert(
+        digest=digest,
+        account=account_id,
+        client=client_id,
+        redirect_uri=redirect_uri,
+        scopes=scopes,
+        challenge=challenge,
+        expires_at=expires_at,
+    ).execute(store.sqlite)
+
+
+def find_code(store: Store, digest: str) -> AuthorizationCode | None:
+    """Return the authorization code with this digest, expired and exchanged ones too, or None."""
+    found = store.row(_SELECT_CODE, (digest,))
+    return AuthorizationCode._make(found) if found else None
+
+
+def mark_code_exchanged(store: Store, digest: str, grant_id: int) -> None:
+    """Store which grant the code was exchanged for."""
+    OAuthCode.update(grant=grant_id).where(OAuthCode.digest == digest).execute(store.sqlite)
+
+
+def insert_grant(
+    store: Store, uuid: str, account_id: int, client_id: int, scopes: str, *, now: int, expires_at: int
+) -> int:
+    """Insert a grant that was used ``now``; return its id."""
+    return int(
+        OAuthGrant.insert(
+            uuid=uuid,
+            account=account_id,
+            client=client_id,
+            scopes=scopes,
+            created_at=now,
+            expires_at=expires_at,
+            used_at=now,
+        ).execute(store.sqlite)
+    )
+
+
+def mark_grant_used(store: Store, grant_id: int, now: int) -> bool:
+    """Store when tokens of the grant were last issued; return False if it was revoked."""
+    changed = OAuthGrant.update(used_at=now).where(OAuthGrant.id == grant_id, OAuthGrant.revoked_at.is_null())
+    return bool(changed.execute(store.sqlite))
+
+
+def revoke_grant(store: Store, grant_id: int, now: int) -> None:
+    """Revoke a grant; revoking it again keeps the first date."""
+    changed = OAuthGrant.update(revoked_at=now).where(OAuthGrant.id == grant_id, OAuthGrant.revoked_at.is_null())
+    changed.execute(store.sqlite)
+
+
+def revoke_grant_of_account(store: Store, account_id: int, uuid: str, now: int) -> bool:
+    """Revoke the grant ``uuid`` of an account; return whether it was active."""
+    is_active = (OAuthGrant.uuid == uuid) & (OAuthGrant.account == account_id) & OAuthGrant.revoked_at.is_null()
+    return bool(OAuthGrant.update(revoked_at=now).where(is_active).execute(store.sqlite))
+
+
+def list_apps(store: Store, account_id: int, now: int) -> list[AppRow]:
+    """Return the active grants of an account, newest first."""
+    return [AppRow._make(found) for found in store.rows(_SELECT_APPS, (account_id, now))]
+
+
+def insert_token(
+    store: Store, digest: str, kind: str, grant_id: int, scopes: str, *, now: int, expires_at: int
+) -> None:
+    """Insert a token. ``kind`` is ``access`` or ``refresh``."""
+    OAuthToken.insert(
+        digest=digest, kind=kind, grant=grant_id, scopes=scopes, created_at=now, expires_at=expires_at
+    ).execute(store.sqlite)
+
+
+def find_token(store: Store, digest: str, now: int) -> GrantToken | None:
+    """Return the token with this digest if neither it nor its grant has ended, or None."""
+    found = store.row(_SELECT_TOKEN, (digest, now, now))
+    return GrantToken._make(found) if found else None
+
+
+def recall_account(store: Store, digest: str) -> tuple[AccountRow, str, int] | None:
+    """Return the account of an access token, its scopes and when it expires, or None. Expired tokens are found, those
+    of a revoked grant are not."""
+    return _split_account(store.recall(_SELECT_ACCOUNT, (digest,)))
+
+
+def find_account(store: Store, digest: str) -> tuple[AccountRow, str, int] | None:
+    """Return what ``recall_account`` returns, past the cache of the store."""
+    return _split_account(store.row(_SELECT_ACCOUNT, (digest,)))
+
+
+def _split_account(found: tuple[Any, ...] | None) -> tuple[AccountRow, str, int] | None:
+    if found is None:
+        return None
+    *account, scopes, expires_at = found
+    return AccountRow._make(account), scopes, expires_at
+
+
+def mark_token_rotated(store: Store, digest: str, now: int) -> bool:
+    """Store when a refresh token was exchanged; return False if another request exchanged it before."""
+    changed = OAuthToken.update(rotated_at=now).where(OAuthToken.digest == digest, OAuthToken.rotated_at.is_null())
+    return bool(changed.execute(store.sqlite))
+
+
+def delete_token(store: Store, digest: str) -> None:
+    """Delete a token."""
+    OAuthToken.delete().where(OAuthToken.digest == digest).execute(store.sqlite)
+
+
+def delete_expired(store: Store, now: int, grants_ended_by: int) -> int:
+    """Delete expired codes and access tokens, and the grants that ended by ``grants_ended_by`` (ms); return how many
+    rows were deleted."""
+    return (
+        store.execute("DELETE FROM oauth_codes WHERE expires_at <= ? AND grant_id IS NULL", (now,))
+        + store.execute("DELETE FROM oauth_tokens WHERE kind = 'access' AND expires_at <= ?", (now,))
+        + store.execute(
+            "DELETE FROM oauth_grants WHERE MIN(expires_at, IFNULL(revoked_at, expires_at)) <= ?", (grants_ended_by,)
+        )
+    )

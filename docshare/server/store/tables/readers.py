@@ -1,7 +1,10 @@
 """People who read a file and left something of themselves: what they may do, and what they said."""
 
+import json
+
 from peewee import CompositeKey, ForeignKeyField, IntegerField, TextField
 
+from docshare.server.store.database import Store
 from docshare.server.store.tables.base import Row
 from docshare.server.store.tables.files import File
 from docshare.server.store.tables.sharing import Hotspot, Invite, Variant
@@ -94,3 +97,26 @@ class Tap(Row):
 
     class Meta:
         table_name = "taps"
+
+
+# In one row, so that it can be cached: every page image of a reader who passed the gate asks for it.
+_SELECT_GRANTS = (
+    "SELECT json_group_array(json_array(kind, content_version, seal, granted_at)) FROM grants WHERE viewer_id = ?"
+)
+_REPLACE_GRANT = "REPLACE INTO grants (viewer_id, kind, content_version, seal, granted_at) VALUES (?, ?, ?, ?, ?)"
+
+
+def recall_grants(store: Store, viewer_id: int) -> list[tuple[str, int, str, int]]:
+    """Return the grants of a viewer as ``(kind, content_version, seal, granted_at)``."""
+    found = store.recall(_SELECT_GRANTS, (viewer_id,))
+    return [tuple(row) for row in json.loads(found[0])] if found else []
+
+
+def replace_grant(store: Store, viewer_id: int, kind: str, content_version: int, seal: str, now: int) -> None:
+    """Insert or replace the grant of one kind that a viewer holds."""
+    store.execute(_REPLACE_GRANT, (viewer_id, kind, content_version, seal, now))
+
+
+def set_viewer_email(store: Store, viewer_id: int, email: str | None) -> None:
+    """Store the email that a viewer gave."""
+    Viewer.update(email=email).where(Viewer.id == viewer_id).execute(store.sqlite)

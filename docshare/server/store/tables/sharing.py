@@ -1,7 +1,10 @@
 """Variants and invites of a link, assets of a file, its hotspots, and the tokens of files without an owner."""
 
+from typing import NamedTuple
+
 from peewee import ForeignKeyField, IntegerField, TextField
 
+from docshare.server.store.database import Store
 from docshare.server.store.tables.base import Row
 from docshare.server.store.tables.files import File
 
@@ -76,3 +79,164 @@ class FileToken(Row):
 
     class Meta:
         table_name = "file_tokens"
+
+
+class VariantRow(NamedTuple):
+    """A variant with the page count of its file. Times in milliseconds; ``overrides`` is JSON as stored."""
+
+    id: int
+    uuid: str
+    short_id: str
+    label: str | None
+    overrides: str
+    created_at: int
+    revoked_at: int | None
+    redacted_at: int | None
+    download_warning: str | None
+    total_pages: int  # of the file
+
+
+class InviteRow(NamedTuple):
+    """An invite. Times in milliseconds; ``viewed_at`` is that of the first counted view or None."""
+
+    uuid: str
+    short_id: str
+    email: str
+    name: str | None
+    created_at: int
+    viewed_at: int | None
+
+
+_VARIANT_COLUMNS = ", ".join(f"v.{name}" for name in VariantRow._fields[:-1])
+_SELECT_VARIANT = (
+    f"SELECT {_VARIANT_COLUMNS}, f.total_pages FROM variants v JOIN files f ON f.id = v.file_id "  # noqa: S608 - columns from the row
+    "WHERE v.file_id = ?"
+)
+_SELECT_INVITE = f"SELECT {', '.join(InviteRow._fields)} FROM invites WHERE file_id = ?"  # noqa: S608 - as above
+_STORE_VARIANT_WARNING = (
+    "UPDATE variants SET download_warning = ? WHERE id = ? AND overrides = ? AND download_warning IS NOT ? "
+    "AND EXISTS (SELECT 1 FROM files WHERE id = ? AND content_version = ? AND settings = ?)"
+)
+
+
+def list_variants(store: Store, file_id: int) -> list[VariantRow]:
+    """Return the variants of a file, newest first, revoked and redacted ones too."""
+    return [VariantRow._make(found) for found in store.rows(f"{_SELECT_VARIANT} ORDER BY v.id DESC", (file_id,))]
+
+
+def find_variant(store: Store, file_id: int, uuid: str) -> VariantRow | None:
+    """Return the variant ``uuid`` of a file, or None."""
+    found = store.row(f"{_SELECT_VARIANT} AND v.uuid = ?", (file_id, uuid))
+    return VariantRow._make(found) if found else None
+
+
+def find_variant_label(store: Store, variant_id: int) -> tuple[str | None] | None:
+    """Return the label of a variant as a tuple of one, or None if the variant was deleted."""
+    return store.row("SELECT label FROM variants WHERE id = ?", (variant_id,))
+
+
+def count_variants(store: Store, file_id: int) -> int:
+    """Return how many variants a file has, revoked ones too."""
+    ((count,),) = store.rows("SELECT COUNT(*) FROM variants WHERE file_id = ?", (file_id,))
+    return int(count)
+
+
+def insert_variant(
+    store: Store, uuid: str, short_id: str, file_id: int, *, label: str | None, overrides: str, now: int
+) -> None:
+    """Insert a variant. ``overrides`` is JSON."""
+    Variant.insert(
+        uuid=uuid, short_id=short_id, file=file_id, label=label, overrides=overrides, created_at=now
+    ).execute(store.sqlite)
+
+
+def update_variant(store: Store, variant_id: int, *, label: str | None, overrides: str, revoked_at: int | None) -> None:
+    """Replace the label, the overrides (JSON) and the revocation of a variant."""
+    Variant.update(label=label, overrides=overrides, revoked_at=revoked_at).where(Variant.id == variant_id).execute(
+        store.sqlite
+    )
+
+
+def erase_variant_label(store: Store, variant_id: int) -> None:
+    """Erase the label of a variant."""
+    Variant.update(label=None).where(Variant.id == variant_id).execute(store.sqlite)
+
+
+def mark_variant_redacted(store: Store, variant_id: int, now: int) -> None:
+    """Store when the label of a variant was redacted."""
+    Variant.update(redacted_at=now).where(Variant.id == variant_id).execute(store.sqlite)
+
+
+def delete_variant(store: Store, variant_id: int) -> None:
+    """Delete a variant."""
+    store.execute("DELETE FROM variants WHERE id = ?", (variant_id,))
+
+
+def has_variant_warning(store: Store, variant_id: int) -> bool:
+    """Return whether a download warning is stored for a variant."""
+    return store.row("SELECT 1 FROM variants WHERE id = ? AND download_warning IS NOT NULL", (variant_id,)) is not None
+
+
+def store_variant_warning(
+    store: Store,
+    variant_id: int,
+    reason: str | None,
+    *,
+    overrides: str,
+    file_id: int,
+    content_version: int,
+    settings: str,
+) -> None:
+    """Store the download warning of a variant, or erase it with None.
+
+    Nothing is stored once the variant or its file differ from what was tried: a later change is tried by itself.
+    """
+    tried = (overrides, reason, file_id, content_version, settings)
+    store.execute(_STORE_VARIANT_WARNING, (reason, variant_id, *tried))
+
+
+def list_invites(store: Store, file_id: int) -> list[InviteRow]:
+    """Return the invites of a file, newest first."""
+    return [InviteRow._make(found) for found in store.rows(f"{_SELECT_INVITE} ORDER BY id DESC", (file_id,))]
+
+
+def find_invite(store: Store, file_id: int, email: str) -> InviteRow | None:
+    """Return the invite of ``email``, in either case, to a file, or None."""
+    found = store.row(f"{_SELECT_INVITE} AND email = ?", (file_id, email))
+    return InviteRow._make(found) if found else None
+
+
+def find_invitee(store: Store, invite_id: int) -> tuple[int, str, str | None] | None:
+    """Return the file id, the email and the name of an invite, or None."""
+    found = store.row("SELECT file_id, email, name FROM invites WHERE id = ?", (invite_id,))
+    return (found[0], found[1], found[2]) if found else None
+
+
+def count_invites(store: Store, file_id: int) -> int:
+    """Return how many invites a file has."""
+    ((count,),) = store.rows("SELECT COUNT(*) FROM invites WHERE file_id = ?", (file_id,))
+    return int(count)
+
+
+def insert_invite(store: Store, file_id: int, row: InviteRow) -> None:
+    """Insert an invite that was not viewed yet."""
+    Invite.insert(
+        uuid=row.uuid,
+        short_id=row.short_id,
+        file=file_id,
+        email=row.email,
+        name=row.name,
+        created_at=row.created_at,
+    ).execute(store.sqlite)
+
+
+def mark_invite_viewed(store: Store, invite_id: int, now: int) -> bool:
+    """Store when the invitee was first counted as a reader; return False if that is stored already."""
+    return store.execute("UPDATE invites SET viewed_at = ? WHERE id = ? AND viewed_at IS NULL", (now, invite_id)) > 0
+
+
+def recall_manage_token(store: Store, digest: str) -> tuple[int | None, int] | None:
+    """Return the file id of a manage token, None if the file was deleted, and when the token expires; or None for an
+    unknown token."""
+    found = store.recall("SELECT file_id, expires_at FROM file_tokens WHERE digest = ? AND kind = 'manage'", (digest,))
+    return (found[0], found[1]) if found else None

@@ -2,6 +2,7 @@
 
 from peewee import BlobField, CompositeKey, ForeignKeyField, IntegerField, TextField
 
+from docshare.server.store.database import Store
 from docshare.server.store.tables.base import Row
 from docshare.server.store.tables.files import File
 from docshare.server.store.tables.readers import Viewer
@@ -85,3 +86,9 @@ class ReaderSalt(Row):
 
     class Meta:
         table_name = "reader_salts"
+
+
+def find_session_reader(store: Store, session_id: int) -> tuple[bool, str | None, str | None] | None:
+    """Return whether a session came through a variant, its country and the email of its reader; or None."""
+    found = store.row("SELECT variant_id IS NOT NULL, country, email FROM view_sessions WHERE id = ?", (session_id,))
+    return (bool(found[0]), found[1], found[2]) if found else None

@@ -1,7 +1,10 @@
 """Webhooks, what is sent to them and how that went, and refused attempts that wait to be told."""
 
+from typing import NamedTuple
+
 from peewee import BlobField, CompositeKey, ForeignKeyField, IntegerField, TextField
 
+from docshare.server.store.database import Store
 from docshare.server.store.tables.accounts import Account
 from docshare.server.store.tables.base import Row
 from docshare.server.store.tables.files import File
@@ -69,3 +72,54 @@ class Denial(Row):
     class Meta:
         table_name = "denials"
         primary_key = CompositeKey("file", "reason", "variant_id", "minute")
+
+
+class DenialRow(NamedTuple):
+    """Denials of one minute that are not an event yet. ``variant_uuid`` is None where the variant was deleted."""
+
+    file_id: int
+    reason: str
+    variant_id: int
+    minute: int
+    denied: int
+    variant_uuid: str | None
+
+
+# A file without an owner has nobody to report to, and one that was deleted meanwhile has no denials.
+_ADD_DENIALS = (
+    "INSERT INTO denials (file_id, reason, variant_id, minute, count) "
+    "SELECT id, ?, ?, ?, ? FROM files WHERE id = ? AND owner_id IS NOT NULL "
+    "ON CONFLICT DO UPDATE SET count = MIN(count + excluded.count, ?)"
+)
+_SELECT_DENIALS = (
+    "SELECT d.file_id, d.reason, d.variant_id, d.minute, d.count, v.uuid FROM denials d "
+    "LEFT JOIN variants v ON v.id = d.variant_id WHERE d.minute < ? ORDER BY d.minute LIMIT ?"
+)
+_DELETE_DENIAL = "DELETE FROM denials WHERE file_id = ? AND reason = ? AND variant_id = ? AND minute = ?"
+
+
+def erase_variant_label(store: Store, variant_id: int) -> None:
+    """Erase the label of a variant from the stored and pending payloads.
+
+    A redacted body differs from that of the first attempt; every attempt signs the body that it sends.
+    """
+    store.execute(
+        "UPDATE deliveries SET body = json_remove(body, '$.data.variantLabel') WHERE variant_id = ?", (variant_id,)
+    )
+
+
+def add_denials(
+    store: Store, file_id: int, reason: str, variant_id: int, *, minute: int, count: int, max_count: int
+) -> None:
+    """Add ``count`` denials to those of one minute, up to ``max_count``. ``variant_id`` is 0 without a variant."""
+    store.execute(_ADD_DENIALS, (reason, variant_id, minute, count, file_id, max_count))
+
+
+def list_denials(store: Store, before_minute: int, limit: int) -> list[DenialRow]:
+    """Return up to ``limit`` denials of minutes before ``before_minute``, oldest first."""
+    return [DenialRow._make(found) for found in store.rows(_SELECT_DENIALS, (before_minute, limit))]
+
+
+def delete_denial(store: Store, row: DenialRow) -> None:
+    """Delete denials that have become an event."""
+    store.execute(_DELETE_DENIAL, (row.file_id, row.reason, row.variant_id, row.minute))

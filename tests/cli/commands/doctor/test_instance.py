@@ -83,7 +83,7 @@ def test_background_work_that_stands_still_is_named(doctor: Doctor, make: Callab
     world = make()
     world.rt.pulses.update(jobs=world.clock(), mail=world.clock() - 10 * MINUTE)
     row = doctor(world)["jobs"]
-    assert (row["ok"], row["detail"]) == (False, "background work stands still: mail for 600 s")
+    assert (row["ok"], row["detail"]) == (False, "background jobs have stalled: mail for 600 s")
 
 
 def test_a_damaged_database_is_named_and_hides_no_other_finding(doctor: Doctor, make: Callable[..., World]) -> None:
@@ -107,7 +107,7 @@ def test_mails_that_are_late_are_counted(doctor: Doctor, make: Callable[..., Wor
         mail.enqueue(world.rt, "ann@example.com", "Hello", "Hello")
     world.clock.advance(minutes=10)
     rows = doctor(world)
-    assert (rows["outbox"]["ok"], rows["outbox"]["detail"]) == (False, "mails late: 1, given up in 24 hours: 0")
+    assert (rows["outbox"]["ok"], rows["outbox"]["detail"]) == (False, "mails late: 1, failed in 24 hours: 0")
     assert (rows["smtp"]["ok"], rows["smtp"]["level"]) == (False, "error")
     assert "refused" in rows["smtp"]["detail"]
 
@@ -129,7 +129,7 @@ def test_deliveries_given_up_and_webhooks_disabled_are_counted(doctor: Doctor, m
         )
     world.clock.advance(hours=1)
     row = doctor(world)["deliveries"]
-    assert (row["ok"], row["detail"]) == (False, "deliveries late: 0, given up in 24 hours: 1; webhooks disabled: 1")
+    assert (row["ok"], row["detail"]) == (False, "deliveries late: 0, abandoned in 24 hours: 1; webhooks disabled: 1")
 
 
 def test_a_mail_server_is_tried_without_a_mail_and_with_one_when_asked(
@@ -137,7 +137,7 @@ def test_a_mail_server_is_tried_without_a_mail_and_with_one_when_asked(
 ) -> None:
     with FakeMailServer() as box:
         world = make(smtp_url=box.url)
-        assert doctor(world)["smtp"]["detail"] == "the mail server lets this server in"
+        assert doctor(world)["smtp"]["detail"] == "the mail server accepts connections from this server"
         assert box.taken == []
         assert doctor(world, "--mail", "you@example.com")["smtp"]["ok"] is True
     (message,) = box.taken

@@ -119,9 +119,7 @@ def delete(owner: SignedInOwner, name: str, variant: str) -> AnyResponse:
 def _set_revoked(owner: SignedInOwner, name: str, variant: str, *, revoked: bool) -> AnyResponse:
     paper = find_owned_file(owner, name)
     variants.update(current_runtime(), owner.caller, paper.row.uuid, variant, {"revoked": revoked})
-    return redirect_with_message(
-        _links_path(paper), "The link is revoked." if revoked else "The link works again."
-    )
+    return redirect_with_message(_links_path(paper), "The link is revoked." if revoked else "The link works again.")
 
 
 def _parse_overrides(form: Mapping[str, str]) -> dict[str, Any]:
