@@ -208,7 +208,7 @@ def test_a_first_page_that_cannot_be_drawn_is_422(world: World) -> None:
     answer = post_upload(
         world.pia, simple_pdf(1).replace(b"/Kids [", b"/Kids [99 0 R ").replace(b"/Count 1 ", b"/Count 2 ")
     )
-    assert (answer.status_code, answer.get_json()["detail"]) == (422, "Page 1 of the PDF cannot be drawn.")
+    assert (answer.status_code, answer.get_json()["detail"]) == (422, "Page 1 of the PDF cannot be rendered.")
     assert list_stored_contents(world) == []
 
 

@@ -1,4 +1,4 @@
-"""A converter with the real LibreOffice, documents only it can make, and a way to count how often it is started."""
+"""Fixtures: a converter with the real LibreOffice, legacy documents, and a record of LibreOffice's starts."""
 
 import contextlib
 import os
@@ -28,27 +28,27 @@ def program() -> Path:
 
 @pytest.fixture(scope="session")
 def old(program: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """A .doc and a .ppt, which nothing but an office program can write."""
-    room = tmp_path_factory.mktemp("old")
+    """Return a .doc and a .ppt, written by LibreOffice."""
+    folder = tmp_path_factory.mktemp("old")
     for name, data, target in (
         ("word.docx", office.make_docx(), "doc"),
         ("slides.pptx", office.make_pptx("Old slides"), "ppt"),
     ):
-        (room / name).write_bytes(data)
+        (folder / name).write_bytes(data)
         command = [
             program,
-            f"-env:UserInstallation={(room / 'profile').as_uri()}",
+            f"-env:UserInstallation={(folder / 'profile').as_uri()}",
             "--headless",
             "--convert-to",
             target,
         ]
-        subprocess.run([*command, "--outdir", room, room / name], check=True, capture_output=True, timeout=120)
-    return {"doc": (room / "word.doc").read_bytes(), "ppt": (room / "slides.ppt").read_bytes()}
+        subprocess.run([*command, "--outdir", folder, folder / name], check=True, capture_output=True, timeout=120)
+    return {"doc": (folder / "word.doc").read_bytes(), "ppt": (folder / "slides.ppt").read_bytes()}
 
 
 @pytest.fixture
-def put(tmp_path: Path) -> Put:
-    """Writes bytes to a file of the given name and gives its path."""
+def write_file(tmp_path: Path) -> Put:
+    """Return a function that writes bytes to a file with the given name and returns its path."""
     numbers = count()
 
     def write(data: bytes, name: str) -> Path:
@@ -62,7 +62,7 @@ def put(tmp_path: Path) -> Put:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """The directory for temporary files, beneath a data directory."""
+    """Return the directory for temporary files below a data directory."""
     path = tmp_path / "data" / "tmp"
     path.mkdir(parents=True)
     return path
@@ -70,35 +70,35 @@ def data(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def build(data: Path) -> Iterator[Callable[..., OfficeConverter]]:
-    """A function that makes a converter, closed afterwards."""
-    made: list[OfficeConverter] = []
+    """Return a function that creates a converter and closes it afterwards."""
+    created: list[OfficeConverter] = []
 
     def make(program: Path | None, **settings: float) -> OfficeConverter:
-        made.append(OfficeConverter(data, program, **settings))  # type: ignore[arg-type]
-        return made[-1]
+        created.append(OfficeConverter(data, program, **settings))  # type: ignore[arg-type]
+        return created[-1]
 
     yield make
-    for converter in made:
+    for converter in created:
         converter.close()
 
 
 @pytest.fixture
 def converter(build: Callable[..., OfficeConverter], program: Path) -> OfficeConverter:
-    """A converter with the usual settings."""
+    """Return a converter with default settings."""
     return build(program)
 
 
 @pytest.fixture
 def part(tmp_path: Path) -> Iterator[PartialFile]:
-    """Where a PDF goes."""
-    made = PartialFile(tmp_path / "made.part")
-    yield made
-    made.discard()
+    """Return an empty partial file for a PDF."""
+    created = PartialFile(tmp_path / "made.part")
+    yield created
+    created.discard()
 
 
 @pytest.fixture
-def starts(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """The commands that LibreOffice is started with."""
+def soffice_starts(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Return the list of commands with which LibreOffice is started."""
     commands: list[list[str]] = []
 
     class Counted(JailedCommand):
@@ -111,8 +111,8 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 
 @pytest.fixture
-def fake(tmp_path: Path) -> Callable[[str], Path]:
-    """A function that puts a program in the place of LibreOffice; it runs as that would, in the conversion's room."""
+def fake_soffice(tmp_path: Path) -> Callable[[str], Path]:
+    """Return a function that replaces LibreOffice with a script, which runs in the directory of the conversion."""
 
     def make(script: str) -> Path:
         path = tmp_path / "fake" / "soffice"
@@ -126,7 +126,7 @@ def fake(tmp_path: Path) -> Callable[[str], Path]:
 
 
 def list_processes(data: Path) -> dict[int, str]:
-    """Number and command line of each process that works in ``data`` or was told about it."""
+    """Return the ID and command line of each process that works in ``data`` or has it in its arguments."""
     found = {}
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -137,7 +137,7 @@ def list_processes(data: Path) -> dict[int, str]:
 
 
 def catch_problem(call: Callable[[], object]) -> Problem:
-    """The refusal that ``call`` ends in."""
+    """Return the Problem that ``call`` raises."""
     with pytest.raises(Problem) as caught:
         call()
     return caught.value

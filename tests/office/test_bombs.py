@@ -1,4 +1,4 @@
-"""Containers that would cost too much, or that two readers read differently, are refused before LibreOffice starts."""
+"""Zip bombs and ambiguous containers are rejected before LibreOffice starts."""
 
 import io
 import struct
@@ -21,7 +21,7 @@ WORD = office.read_parts(office.make_docx())
 
 
 def pack_docx(*added: tuple[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """A Word document with more parts, also of equal names and of names that are forbidden."""
+    """Return a Word document with further parts, whose names can be duplicate or invalid."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", method) as file:
         for name, data in [*WORD.items(), *added]:
@@ -32,7 +32,7 @@ def pack_docx(*added: tuple[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> 
 
 
 def inflate_docx(size: int, *, noise: int = 0) -> bytes:
-    """A Word document whose text is ``size`` bytes long, and which carries ``noise`` bytes that cannot be packed."""
+    """Return a Word document with a text of ``size`` bytes and ``noise`` incompressible bytes."""
     text = b"<w:document>" + b" " * size + b"</w:document>"
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as file:
@@ -42,7 +42,7 @@ def inflate_docx(size: int, *, noise: int = 0) -> bytes:
 
 
 def patch_directory(document: bytes, field: int, *values: int, width: str = "<L") -> bytes:
-    """``document`` with one field of the first directory entries replaced, one by each of ``values``."""
+    """Replace one field of the first directory entries of ``document`` with ``values``."""
     new, at = bytearray(document), 0
     for value in values:
         at = new.index(b"PK\x01\x02", at + 1)
@@ -51,21 +51,21 @@ def patch_directory(document: bytes, field: int, *values: int, width: str = "<L"
 
 
 def make_claiming_docx(*sizes: int, noise: int) -> bytes:
-    """A Word document with parts of ``noise`` bytes that say they unpack to ``sizes``."""
+    """Return a Word document with parts of ``noise`` bytes that declare the unpacked ``sizes``."""
     parts = {f"word/media/{number}.bin": b"\x07" * noise for number in range(len(sizes))}
     return patch_directory(office.make_zip(parts, zipfile.ZIP_STORED), SIZE, *sizes)
 
 
 def add_zip64_locator(document: bytes) -> bytes:
-    """``document`` with the locator of a second, larger end record, which some readers follow and others do not."""
+    """Add the locator of a zip64 end record to ``document``; some parsers follow it and others do not."""
     at = document.rindex(b"PK\x05\x06")
     return document[:at] + struct.pack("<4sLQL", b"PK\x06\x07", 0, 0, 1) + document[at:]
 
 
-SIZE, METHOD, FLAGS = 24, 10, 8  # places in a directory entry
-BOMB, TOO_MANY_PARTS = "The document unpacks to more than is accepted.", "The document holds too many parts."
-NAME, LOCKED = "The document holds a part with a forbidden name.", "The document is encrypted."
-DAMAGED = "The document is damaged or cut off."
+SIZE, METHOD, FLAGS = 24, 10, 8  # offsets in a directory entry
+BOMB, TOO_MANY_PARTS = "The document is too large when unpacked.", "The document contains too many parts."
+NAME, LOCKED = "The document contains a part with an invalid name.", "The document is encrypted."
+DAMAGED = "The document is damaged or incomplete."
 
 CONTAINERS: dict[str, tuple[Callable[[], bytes], str]] = {
     "ratio over 100": (lambda: inflate_docx(40 * MB), BOMB),
@@ -98,43 +98,43 @@ CONTAINERS: dict[str, tuple[Callable[[], bytes], str]] = {
 
 
 @pytest.mark.parametrize("name", CONTAINERS)
-def test_a_dangerous_container_is_refused_by_its_directory(put: Put, name: str) -> None:
+def test_a_dangerous_container_is_refused_by_its_directory(write_file: Put, name: str) -> None:
     make, detail = CONTAINERS[name]
-    path = put(make(), "bomb.docx")
+    path = write_file(make(), "bomb.docx")
     start = time.monotonic()
     problem = catch_problem(lambda: detect_kind(path))
     assert (problem.status, problem.detail) == (422, detail)
     assert time.monotonic() - start < 1
 
 
-def test_many_parts_and_dense_small_ones_are_taken(put: Put) -> None:
+def test_many_parts_and_dense_small_parts_are_accepted(write_file: Put) -> None:
     parts = [(f"word/media/{number}.bin", bytes([number % 251]) * 20_000) for number in range(380)]
-    assert detect_kind(put(pack_docx(*parts, ("word/folder/", b"")), "dense.docx")) == "docx"
+    assert detect_kind(write_file(pack_docx(*parts, ("word/folder/", b"")), "dense.docx")) == "docx"
 
 
 @pytest.mark.parametrize("name", ["ratio over 100", "10,001 entries", "an entry above", "an encrypted entry"])
 def test_a_bomb_is_refused_without_starting_libreoffice(
-    converter: OfficeConverter, put: Put, part: PartialFile, starts: list[list[str]], name: str
+    converter: OfficeConverter, write_file: Put, part: PartialFile, soffice_starts: list[list[str]], name: str
 ) -> None:
-    path = put(CONTAINERS[name][0](), "bomb.docx")
+    path = write_file(CONTAINERS[name][0](), "bomb.docx")
     start = time.monotonic()
     assert catch_problem(lambda: converter.convert(path, "docx", part)).status == 422
     assert time.monotonic() - start < 1
-    assert starts == []
+    assert soffice_starts == []
 
 
 @pytest.mark.parametrize("size", [0, 100, 50_000_000])
 def test_a_part_whose_size_is_a_lie_is_refused(
-    converter: OfficeConverter, put: Put, part: PartialFile, starts: list[list[str]], size: int
+    converter: OfficeConverter, write_file: Put, part: PartialFile, soffice_starts: list[list[str]], size: int
 ) -> None:
     noise = office.make_zip({"word/media/noise.bin": b"\x07" * 2_000_000} | WORD, zipfile.ZIP_STORED)
     lying = patch_directory(noise, SIZE, size)
-    assert catch_problem(lambda: converter.convert(put(lying, "lie.docx"), "docx", part)).status == 422
-    assert starts == []
+    assert catch_problem(lambda: converter.convert(write_file(lying, "lie.docx"), "docx", part)).status == 422
+    assert soffice_starts == []
 
 
 def test_an_honest_document_does_start_libreoffice(
-    converter: OfficeConverter, put: Put, part: PartialFile, starts: list[list[str]]
+    converter: OfficeConverter, write_file: Put, part: PartialFile, soffice_starts: list[list[str]]
 ) -> None:
-    converter.convert(put(office.make_docx(), "honest.docx"), "docx", part)
-    assert any("--convert-to" in command for command in starts)
+    converter.convert(write_file(office.make_docx(), "honest.docx"), "docx", part)
+    assert any("--convert-to" in command for command in soffice_starts)

@@ -1,4 +1,4 @@
-"""Conversion with the real LibreOffice: what comes out, what is refused, and what is left behind."""
+"""Conversion with the real LibreOffice: results, rejected documents and cleanup."""
 
 import os
 import signal
@@ -30,39 +30,43 @@ from docshare.server.office.convert import OfficeConverter
 data, program, source, made = map(Path, sys.argv[1:])
 OfficeConverter(data, program).convert(source, "docx", PartialFile(made))
 """
-NO_PDF_DETAIL = "The document cannot be converted: it is damaged or uses what is not known here."
+NO_PDF_DETAIL = "The document cannot be converted: it is damaged or uses unsupported features."
 
 
 def page_texts(part: PartialFile) -> list[str]:
-    """The letters of each page of the PDF in ``part``; where the gaps are depends on the fonts of the host."""
+    """Return the letters of each page of the PDF in ``part``, without spaces, which depend on the fonts of the host."""
     part.close()
     with pypdfium2.PdfDocument(part.path) as document:
         return ["".join(page.get_textpage().get_text_bounded().split()) for page in document]
 
 
-def test_a_word_document_becomes_a_pdf(converter: OfficeConverter, put: Put, part: PartialFile, data: Path) -> None:
-    converter.convert(put(office.make_docx("Grüße aus Word", pages=3), "letter.docx"), "docx", part)
+def test_a_word_document_becomes_a_pdf(
+    converter: OfficeConverter, write_file: Put, part: PartialFile, data: Path
+) -> None:
+    converter.convert(write_file(office.make_docx("Grüße aus Word", pages=3), "letter.docx"), "docx", part)
     assert page_texts(part) == ["GrüßeausWord"] * 3
     assert part.head.startswith(b"%PDF-")
     assert part.size == part.path.stat().st_size
     assert list(data.iterdir()) == []
 
 
-def test_a_presentation_becomes_a_pdf(converter: OfficeConverter, put: Put, part: PartialFile) -> None:
-    converter.convert(put(office.make_pptx("One idea", pages=2), "show.pptx"), "pptx", part)
+def test_a_presentation_becomes_a_pdf(converter: OfficeConverter, write_file: Put, part: PartialFile) -> None:
+    converter.convert(write_file(office.make_pptx("One idea", pages=2), "show.pptx"), "pptx", part)
     assert page_texts(part) == ["Oneidea"] * 2
 
 
 def test_an_old_presentation_becomes_a_pdf(
-    converter: OfficeConverter, put: Put, part: PartialFile, old: dict[str, bytes]
+    converter: OfficeConverter, write_file: Put, part: PartialFile, old: dict[str, bytes]
 ) -> None:
-    converter.convert(put(old["ppt"], "show.ppt"), "ppt", part)
+    converter.convert(write_file(old["ppt"], "show.ppt"), "ppt", part)
     assert page_texts(part) == ["Oldslides"]
 
 
-def test_two_documents_are_converted_at_once(converter: OfficeConverter, put: Put, tmp_path: Path, data: Path) -> None:
+def test_two_documents_are_converted_at_once(
+    converter: OfficeConverter, write_file: Put, tmp_path: Path, data: Path
+) -> None:
     parts = [PartialFile(tmp_path / f"{name}.part") for name in ("first", "second")]
-    sources = [put(office.make_docx(f"Text {number}"), "same.docx") for number in (0, 1)]
+    sources = [write_file(office.make_docx(f"Text {number}"), "same.docx") for number in (0, 1)]
     threads = [
         threading.Thread(target=converter.convert, args=(source, "docx", part))
         for source, part in zip(sources, parts, strict=True)
@@ -82,67 +86,70 @@ def test_two_documents_are_converted_at_once(converter: OfficeConverter, put: Pu
         ("docx", office.remove_part(office.make_docx(), "_rels/.rels")),
     ],
 )
-def test_what_libreoffice_cannot_read_is_refused_though_it_says_nothing(
-    converter: OfficeConverter, put: Put, part: PartialFile, data: Path, kind: str, document: bytes
+def test_a_document_that_libreoffice_silently_skips_is_rejected(
+    converter: OfficeConverter, write_file: Put, part: PartialFile, data: Path, kind: str, document: bytes
 ) -> None:
-    problem = catch_problem(lambda: converter.convert(put(document, "broken"), kind, part))
+    problem = catch_problem(lambda: converter.convert(write_file(document, "broken"), kind, part))
     assert (problem.status, problem.detail) == (422, NO_PDF_DETAIL)
     assert (part.size, list(data.iterdir())) == (0, [])
 
 
 def test_a_document_that_is_cut_off_is_refused(
-    converter: OfficeConverter, put: Put, part: PartialFile, starts: list[list[str]]
+    converter: OfficeConverter, write_file: Put, part: PartialFile, soffice_starts: list[list[str]]
 ) -> None:
     assert (
-        catch_problem(lambda: converter.convert(put(office.make_docx()[:-99], "cut.docx"), "docx", part)).status == 422
+        catch_problem(lambda: converter.convert(write_file(office.make_docx()[:-99], "cut.docx"), "docx", part)).status
+        == 422
     )
-    assert starts == []
+    assert soffice_starts == []
 
 
 def test_a_hostile_document_is_refused_without_starting_libreoffice(
-    converter: OfficeConverter, put: Put, part: PartialFile, starts: list[list[str]]
+    converter: OfficeConverter, write_file: Put, part: PartialFile, soffice_starts: list[list[str]]
 ) -> None:
     hostile = office.link_object(office.make_pptx(), "file:///etc/passwd")
-    problem = catch_problem(lambda: converter.convert(put(hostile, "bad.pptx"), "pptx", part))
+    problem = catch_problem(lambda: converter.convert(write_file(hostile, "bad.pptx"), "pptx", part))
     assert problem.status == 422
-    assert starts == []
+    assert soffice_starts == []
 
 
 @pytest.mark.parametrize(("kind", "megabytes"), [("docx", 25), ("pptx", 50), ("ppt", 50)])
 def test_a_document_over_the_cap_of_its_kind_is_refused(
-    converter: OfficeConverter, put: Put, part: PartialFile, kind: str, megabytes: int
+    converter: OfficeConverter, write_file: Put, part: PartialFile, kind: str, megabytes: int
 ) -> None:
-    path = put(b"PK", "big")
+    path = write_file(b"PK", "big")
     with path.open("r+b") as file:
         file.truncate((megabytes << 20) + 1)
     problem = catch_problem(lambda: converter.convert(path, kind, part))
     assert (problem.status, problem.detail) == (
         413,
-        f"The file is larger than {megabytes} MB, the limit of .{kind} documents.",
+        f"The file is larger than {megabytes} MB, the limit for .{kind} files.",
     )
 
 
-def test_without_libreoffice_the_operator_is_told_what_to_install(build: Build, put: Put, part: PartialFile) -> None:
+def test_without_libreoffice_the_hint_names_the_package(build: Build, write_file: Put, part: PartialFile) -> None:
     without = build(None)
-    problem = catch_problem(lambda: without.convert(put(office.make_docx(), "letter.docx"), "docx", part))
+    problem = catch_problem(lambda: without.convert(write_file(office.make_docx(), "letter.docx"), "docx", part))
     assert not without.available
     assert (problem.status, problem.headers) == (503, {"Retry-After": "3600"})
     assert "apt install libreoffice-writer-nogui libreoffice-impress-nogui" in problem.hint
 
 
 def test_libreoffice_is_found_on_the_search_path(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fake: Callable[[str], Path]
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fake_soffice: Callable[[str], Path]
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert converting.find_program() is None
-    program = fake("exit 0")
+    program = fake_soffice("exit 0")
     monkeypatch.setenv("PATH", str(program.parent))
     assert converting.find_program() == program
 
 
-def test_a_program_that_does_not_start_means_later(build: Build, put: Put, part: PartialFile, tmp_path: Path) -> None:
+def test_a_program_that_does_not_start_means_later(
+    build: Build, write_file: Put, part: PartialFile, tmp_path: Path
+) -> None:
     broken = build(tmp_path / "soffice")
-    problem = catch_problem(lambda: broken.convert(put(office.make_docx(), "letter.docx"), "docx", part))
+    problem = catch_problem(lambda: broken.convert(write_file(office.make_docx(), "letter.docx"), "docx", part))
     assert (problem.status, problem.headers) == (503, {"Retry-After": "60"})
 
 
@@ -161,62 +168,71 @@ def test_a_program_that_does_not_start_means_later(build: Build, put: Put, part:
     ids=["nothing", "HTML", "empty", "symbolic link", "hard link", "pipe", "directory", "other name"],
 )
 def test_success_is_a_plain_pdf_file_and_nothing_else(
-    build: Build, fake: Callable[[str], Path], put: Put, part: PartialFile, data: Path, behavior: str
+    build: Build, fake_soffice: Callable[[str], Path], write_file: Put, part: PartialFile, data: Path, behavior: str
 ) -> None:
-    converter = build(fake(behavior))
-    assert catch_problem(lambda: converter.convert(put(office.make_docx(), "letter.docx"), "docx", part)).status == 422
+    converter = build(fake_soffice(behavior))
+    assert (
+        catch_problem(lambda: converter.convert(write_file(office.make_docx(), "letter.docx"), "docx", part)).status
+        == 422
+    )
     assert (part.size, list(data.iterdir())) == (0, [])
 
 
 def test_a_sparse_pdf_over_the_limit_is_not_read(
-    build: Build, fake: Callable[[str], Path], put: Put, part: PartialFile, data: Path
+    build: Build, fake_soffice: Callable[[str], Path], write_file: Put, part: PartialFile, data: Path
 ) -> None:
-    converter = build(fake("echo %PDF-1.7 > document.pdf; truncate -s 500M document.pdf"))
-    problem = catch_problem(lambda: converter.convert(put(office.make_docx(), "letter.docx"), "docx", part, 20 << 20))
+    converter = build(fake_soffice("echo %PDF-1.7 > document.pdf; truncate -s 500M document.pdf"))
+    problem = catch_problem(
+        lambda: converter.convert(write_file(office.make_docx(), "letter.docx"), "docx", part, 20 << 20)
+    )
     assert (problem.status, problem.code) == (413, "payload_too_large")
-    assert problem.detail == "The PDF made of the document is larger than the limit of 20 MB."
+    assert problem.detail == "The converted PDF is larger than the limit of 20 MB."
     assert (part.size, list(data.iterdir())) == (0, [])
 
 
-def test_a_pdf_of_exactly_the_limit_is_taken(
-    build: Build, fake: Callable[[str], Path], put: Put, part: PartialFile
+def test_a_pdf_of_exactly_the_limit_is_accepted(
+    build: Build, fake_soffice: Callable[[str], Path], write_file: Put, part: PartialFile
 ) -> None:
-    converter = build(fake("echo %PDF-1.7 > document.pdf; truncate -s 20M document.pdf"))
-    converter.convert(put(office.make_docx(), "letter.docx"), "docx", part, 20 << 20)
+    converter = build(fake_soffice("echo %PDF-1.7 > document.pdf; truncate -s 20M document.pdf"))
+    converter.convert(write_file(office.make_docx(), "letter.docx"), "docx", part, 20 << 20)
     assert part.size == 20 << 20
 
 
 def test_a_failing_program_that_wrote_its_pdf_has_succeeded(
-    build: Build, fake: Callable[[str], Path], put: Put, part: PartialFile
+    build: Build, fake_soffice: Callable[[str], Path], write_file: Put, part: PartialFile
 ) -> None:
-    build(fake("echo %PDF-1.7 > document.pdf; exit 1")).convert(put(office.make_docx(), "letter.docx"), "docx", part)
+    build(fake_soffice("echo %PDF-1.7 > document.pdf; exit 1")).convert(
+        write_file(office.make_docx(), "letter.docx"), "docx", part
+    )
     assert part.path.read_bytes() == b"%PDF-1.7\n"
 
 
 def test_a_conversion_that_takes_too_long_leaves_no_process_and_no_file(
-    build: Build, fake: Callable[[str], Path], put: Put, part: PartialFile, data: Path
+    build: Build, fake_soffice: Callable[[str], Path], write_file: Put, part: PartialFile, data: Path
 ) -> None:
-    slow = build(fake("sleep 1000 & trap '' TERM; sleep 1000; sleep 1000"), timeout_s=1.0)
-    assert slow.level  # found out before the clock runs
+    slow = build(fake_soffice("sleep 1000 & trap '' TERM; sleep 1000; sleep 1000"), timeout_s=1.0)
+    assert slow.level  # measured before the timing starts
     start = time.monotonic()
-    problem = catch_problem(lambda: slow.convert(put(office.make_docx(), "slow.docx"), "docx", part))
+    problem = catch_problem(lambda: slow.convert(write_file(office.make_docx(), "slow.docx"), "docx", part))
     assert (problem.status, problem.detail) == (422, "Converting the document takes too long.")
     assert time.monotonic() - start < 5
     assert list_processes(data) == {}
     assert (part.size, list(data.iterdir())) == (0, [])
 
 
-def test_what_a_conversion_starts_ends_with_it(
-    build: Build, fake: Callable[[str], Path], put: Put, part: PartialFile, data: Path
+def test_processes_of_a_conversion_end_with_it(
+    build: Build, fake_soffice: Callable[[str], Path], write_file: Put, part: PartialFile, data: Path
 ) -> None:
-    build(fake("sleep 1000 & echo %PDF-1.7 > document.pdf")).convert(put(office.make_docx(), "left.docx"), "docx", part)
+    build(fake_soffice("sleep 1000 & echo %PDF-1.7 > document.pdf")).convert(
+        write_file(office.make_docx(), "left.docx"), "docx", part
+    )
     assert list_processes(data) == {}
 
 
 def test_a_conversion_ends_with_the_server_however_that_ends(
-    fake: Callable[[str], Path], put: Put, data: Path, tmp_path: Path
+    fake_soffice: Callable[[str], Path], write_file: Put, data: Path, tmp_path: Path
 ) -> None:
-    source, program = put(office.make_docx(), "letter.docx"), fake("sleep 1000")
+    source, program = write_file(office.make_docx(), "letter.docx"), fake_soffice("sleep 1000")
     server = subprocess.Popen(
         [sys.executable, "-c", SERVER, str(data), str(program), str(source), str(tmp_path / "made.part")],
         env={"PYTHONPATH": os.pathsep.join(sys.path)},
@@ -228,34 +244,38 @@ def test_a_conversion_ends_with_the_server_however_that_ends(
 
 
 def test_a_conversion_ends_with_its_launcher(
-    build: Build, fake: Callable[[str], Path], put: Put, part: PartialFile, data: Path
+    build: Build, fake_soffice: Callable[[str], Path], write_file: Put, part: PartialFile, data: Path
 ) -> None:
-    converter, outcomes = build(fake("sleep 1000")), []
-    source = put(office.make_docx(), "letter.docx")
+    converter, outcomes = build(fake_soffice("sleep 1000")), []
+    source = write_file(office.make_docx(), "letter.docx")
     thread = threading.Thread(
         target=lambda: outcomes.append(catch_problem(lambda: converter.convert(source, "docx", part)).status)
     )
     thread.start()
     wait_until(lambda: [line for line in list_processes(data).values() if line.startswith("sleep 1000")])
     launcher = next(number for number, line in list_processes(data).items() if "docshare.server.office.jail" in line)
-    os.kill(launcher, signal.SIGKILL)  # as the kernel does when memory runs out
+    os.kill(launcher, signal.SIGKILL)  # like the OOM killer
     thread.join()
     assert outcomes == [503]
     wait_until(lambda: not list_processes(data))
 
 
-def test_a_slot_is_given_back(build: Build, fake: Callable[[str], Path], put: Put, part: PartialFile) -> None:
-    converter = build(fake("exit 0"), slots=1, max_waiting=0)
-    source = put(office.make_docx(), "letter.docx")
+def test_a_slot_is_given_back(
+    build: Build, fake_soffice: Callable[[str], Path], write_file: Put, part: PartialFile
+) -> None:
+    converter = build(fake_soffice("exit 0"), slots=1, max_waiting=0)
+    source = write_file(office.make_docx(), "letter.docx")
     for _ in range(3):
         assert catch_problem(lambda: converter.convert(source, "docx", part)).status == 422
 
 
-def test_who_waits_too_long_for_a_slot_is_sent_away(
-    build: Build, fake: Callable[[str], Path], put: Put, part: PartialFile, tmp_path: Path, data: Path
+def test_a_caller_that_waits_too_long_for_a_slot_is_rejected(
+    build: Build, fake_soffice: Callable[[str], Path], write_file: Put, part: PartialFile, tmp_path: Path, data: Path
 ) -> None:
-    busy = build(fake("until [ -e go ]; do sleep 0.05; done; echo %PDF-1.7 > document.pdf"), slots=1, patience_s=0.2)
-    source, other = put(office.make_docx(), "letter.docx"), PartialFile(tmp_path / "other.part")
+    busy = build(
+        fake_soffice("until [ -e go ]; do sleep 0.05; done; echo %PDF-1.7 > document.pdf"), slots=1, patience_s=0.2
+    )
+    source, other = write_file(office.make_docx(), "letter.docx"), PartialFile(tmp_path / "other.part")
     thread = threading.Thread(target=busy.convert, args=(source, "docx", part))
     thread.start()
     wait_until(lambda: list(data.glob("office-*/document.docx")))
@@ -267,11 +287,11 @@ def test_who_waits_too_long_for_a_slot_is_sent_away(
     other.discard()
 
 
-def test_who_comes_when_enough_wait_is_sent_away_at_once(
-    build: Build, fake: Callable[[str], Path], put: Put, part: PartialFile, data: Path
+def test_a_caller_is_rejected_at_once_if_enough_others_wait(
+    build: Build, fake_soffice: Callable[[str], Path], write_file: Put, part: PartialFile, data: Path
 ) -> None:
-    busy = build(fake("sleep 1000"), slots=1, max_waiting=0, patience_s=1000)
-    source, outcomes = put(office.make_docx(), "letter.docx"), []
+    busy = build(fake_soffice("sleep 1000"), slots=1, max_waiting=0, patience_s=1000)
+    source, outcomes = write_file(office.make_docx(), "letter.docx"), []
     thread = threading.Thread(
         target=lambda: outcomes.append(catch_problem(lambda: busy.convert(source, "docx", part)).detail)
     )
@@ -284,10 +304,10 @@ def test_who_comes_when_enough_wait_is_sent_away_at_once(
 
 
 def test_a_stop_ends_running_conversions_and_sends_the_waiting_away(
-    build: Build, fake: Callable[[str], Path], put: Put, part: PartialFile, data: Path
+    build: Build, fake_soffice: Callable[[str], Path], write_file: Put, part: PartialFile, data: Path
 ) -> None:
-    stopping = build(fake("sleep 1000"), slots=1, patience_s=1000)
-    source, outcomes = put(office.make_docx(), "letter.docx"), []
+    stopping = build(fake_soffice("sleep 1000"), slots=1, patience_s=1000)
+    source, outcomes = write_file(office.make_docx(), "letter.docx"), []
     threads = [
         threading.Thread(
             target=lambda: outcomes.append(catch_problem(lambda: stopping.convert(source, "docx", part)).detail)

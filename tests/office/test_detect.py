@@ -1,4 +1,4 @@
-"""What a document is stands in the directory of its container; name and first bytes are only a hint."""
+"""The directory of the container determines the type of a document, not its name or its first bytes."""
 
 import time
 from collections.abc import Callable
@@ -15,7 +15,7 @@ Put = Callable[[bytes, str], Path]
 
 
 def judge_file(path: Path) -> str:
-    """The kind, or the code of the refusal, within a second."""
+    """Return the kind or the code of the Problem, and check that it took less than a second."""
     start = time.monotonic()
     try:
         found = detect_kind(path)
@@ -67,54 +67,56 @@ REFUSED: list[tuple[str, bytes, str]] = [
 
 
 @pytest.mark.parametrize(("document", "kind"), [row[1:] for row in ZIPS], ids=[row[0] for row in ZIPS])
-def test_a_zip_container_is_known_by_its_folders(put: Put, document: bytes, kind: str) -> None:
-    assert detect_kind(put(document, "wrong.ppt")) == kind
+def test_a_zip_container_is_known_by_its_folders(write_file: Put, document: bytes, kind: str) -> None:
+    assert detect_kind(write_file(document, "wrong.ppt")) == kind
 
 
 @pytest.mark.parametrize(("document", "kind"), [row[1:] for row in OLES], ids=[row[0] for row in OLES])
-def test_an_ole_container_is_known_by_its_root(put: Put, document: bytes, kind: str) -> None:
-    assert detect_kind(put(document, "wrong.docx")) == kind
+def test_an_ole_container_is_known_by_its_root(write_file: Put, document: bytes, kind: str) -> None:
+    assert detect_kind(write_file(document, "wrong.docx")) == kind
 
 
 @pytest.mark.parametrize(("document", "code"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
-def test_what_is_not_taken_is_refused_by_its_content(put: Put, document: bytes, code: str) -> None:
-    assert catch_problem(lambda: detect_kind(put(document, "right.docx"))).code == code
+def test_unsupported_documents_are_rejected_by_content(write_file: Put, document: bytes, code: str) -> None:
+    assert catch_problem(lambda: detect_kind(write_file(document, "right.docx"))).code == code
 
 
 @pytest.mark.parametrize("name", ["letter.doc", "letter.docx", "letter.ppt", "letter.pdf"])
-def test_a_real_old_word_document_is_refused_whatever_its_name(put: Put, old: dict[str, bytes], name: str) -> None:
-    problem = catch_problem(lambda: detect_kind(put(old["doc"], name)))
-    assert (problem.status, problem.detail) == (400, "Old Word documents (.doc) are not accepted.")
+def test_a_real_old_word_document_is_refused_whatever_its_name(
+    write_file: Put, old: dict[str, bytes], name: str
+) -> None:
+    problem = catch_problem(lambda: detect_kind(write_file(old["doc"], name)))
+    assert (problem.status, problem.detail) == (400, "Legacy Word documents (.doc) are not supported.")
 
 
-def test_a_real_old_presentation_is_taken(put: Put, old: dict[str, bytes]) -> None:
-    assert detect_kind(put(old["ppt"], "show.ppt")) == "ppt"
+def test_a_real_legacy_presentation_is_accepted(write_file: Put, old: dict[str, bytes]) -> None:
+    assert detect_kind(write_file(old["ppt"], "show.ppt")) == "ppt"
 
 
-def test_a_directory_of_64_sectors_in_any_order_is_read(put: Put) -> None:
+def test_a_directory_of_64_sectors_in_any_order_is_read(write_file: Put) -> None:
     streams = [f"Stream {number}" for number in range(250)]
-    assert detect_kind(put(office.make_ole_container(*streams, "PowerPoint Document"), "big.ppt")) == "ppt"
+    assert detect_kind(write_file(office.make_ole_container(*streams, "PowerPoint Document"), "big.ppt")) == "ppt"
 
 
 @pytest.mark.parametrize("place", [48, 68, 76, 512 + 4])
-def test_a_container_whose_chains_lead_astray_is_refused(put: Put, place: int) -> None:
-    # The places of: the directory, the table of tables, the allocation table, the sector after the directory's first.
+def test_a_container_with_invalid_chains_is_rejected(write_file: Put, place: int) -> None:
+    # Offsets of the directory, the table of tables, the allocation table, and the sector after the directory's first.
     for number in (0, 1, 2, 0x7FFFFFFF, 0xFFFFFFFD):
         document = bytearray(office.make_ole_container(*[f"S{number}" for number in range(9)], "PowerPoint Document"))
         document[place : place + 4] = number.to_bytes(4, "little")
-        assert judge_file(put(bytes(document), "astray.ppt")) in ("ppt", "unprocessable", "bad_request")
+        assert judge_file(write_file(bytes(document), "astray.ppt")) in ("ppt", "unprocessable", "bad_request")
 
 
-def test_a_directory_that_bites_its_tail_is_refused(put: Put) -> None:
+def test_a_circular_directory_is_rejected(write_file: Put) -> None:
     document = bytearray(office.make_ole_container(*[f"S{number}" for number in range(9)], "PowerPoint Document"))
-    document[512 + 4 : 512 + 8] = (1).to_bytes(4, "little")  # after sector 1 comes sector 1
-    assert catch_problem(lambda: detect_kind(put(bytes(document), "loop.ppt"))).code == "unprocessable"
+    document[512 + 4 : 512 + 8] = (1).to_bytes(4, "little")  # sector 1 is followed by itself
+    assert catch_problem(lambda: detect_kind(write_file(bytes(document), "loop.ppt"))).code == "unprocessable"
 
 
-def test_a_huge_file_costs_nothing_to_judge(put: Put) -> None:
-    path = put(office.make_docx(), "huge.docx")
+def test_a_huge_file_costs_nothing_to_judge(write_file: Put) -> None:
+    path = write_file(office.make_docx(), "huge.docx")
     with path.open("r+b") as file:
-        file.truncate(2 << 30)  # sparse: takes no room
+        file.truncate(2 << 30)  # sparse, uses no disk space
     start = time.monotonic()
     assert catch_problem(lambda: detect_kind(path)).code == "unprocessable"
     assert time.monotonic() - start < 0.5

@@ -1,7 +1,7 @@
-"""LibreOffice reaches nothing of the host, whatever a document makes it do: the layer behind the scan.
+"""A compromised LibreOffice cannot access the host: the layer of defense behind the scan.
 
-The first half looks around from inside with a program in LibreOffice's place; the second lets LibreOffice open hostile
-documents that the scan has been made to pass.
+The first half runs scripts in place of LibreOffice. In the second half, LibreOffice opens hostile documents with the
+scan disabled.
 """
 
 import os
@@ -26,52 +26,60 @@ from tests.support import office
 Put = Callable[[bytes, str], Path]
 Build = Callable[..., OfficeConverter]
 
-CANARY_SIZE = (61, 67)  # pixels: no other picture here has this form
+CANARY_SIZE = (61, 67)  # pixels; no other picture here has this aspect ratio
 CANARY_TEXT = "canary-5f0c1e"
 
 
 @pytest.fixture
-def able(build: Build, fake: Callable[[str], Path]) -> None:
-    if build(fake("exit 0")).level != "jail":
+def able(build: Build, fake_soffice: Callable[[str], Path]) -> None:
+    if build(fake_soffice("exit 0")).level != "jail":
         pytest.skip("this host allows no user namespaces")
 
 
 @pytest.fixture
-def look(able: None, build: Build, fake: Callable[[str], Path], put: Put, part: PartialFile) -> Callable[[str], str]:
-    """A function that runs a shell script in LibreOffice's place and gives what it writes."""
+def run_in_jail(
+    able: None, build: Build, fake_soffice: Callable[[str], Path], write_file: Put, part: PartialFile
+) -> Callable[[str], str]:
+    """Return a function that runs a shell script in place of LibreOffice and returns its output."""
 
     def run(script: str) -> str:
-        converter = build(fake(f"(echo %PDF-; {script}) > document.pdf 2>&1"))
-        converter.convert(put(office.make_docx(), "letter.docx"), "docx", part)
+        converter = build(fake_soffice(f"(echo %PDF-; {script}) > document.pdf 2>&1"))
+        converter.convert(write_file(office.make_docx(), "letter.docx"), "docx", part)
         return part.path.read_text(encoding="utf-8").removeprefix("%PDF-\n")
 
     return run
 
 
-def test_it_sees_no_file_of_the_host_but_programs(look: Callable[[str], str], tmp_path: Path, data: Path) -> None:
+def test_it_sees_no_file_of_the_host_but_programs(
+    run_in_jail: Callable[[str], str], tmp_path: Path, data: Path
+) -> None:
     secrets = [tmp_path / "canary.txt", data.parent / "docshare.db", data / "other.part"]
     for secret in secrets:
         secret.write_text(CANARY_TEXT, encoding="ascii")
     private = [*map(str, secrets), "/etc/passwd", "/etc/shadow", str(Path.home()), "/root", "/home", "/var/lib", "/run"]
-    seen = look(f"cat {' '.join(private)}; for x in {' '.join(private)}; do [ -e $x ] && echo $x is there; done; ls /")
+    seen = run_in_jail(
+        f"cat {' '.join(private)}; for x in {' '.join(private)}; do [ -e $x ] && echo $x is there; done; ls /"
+    )
     assert CANARY_TEXT not in seen
     assert "is there" not in seen
     assert not {"root", "home", "run", "srv", "mnt", "media", "boot", "sys"} & set(seen.split())
 
 
-def test_it_writes_to_its_own_directory_only(look: Callable[[str], str]) -> None:
-    # Asked, not tried: where this fails, nothing must be written either.
-    seen = look("for x in / /usr /usr/lib /etc /dev /var /proc/sys/kernel .; do [ -w $x ] && echo may write $x; done")
+def test_it_writes_to_its_own_directory_only(run_in_jail: Callable[[str], str]) -> None:
+    # Tested without writing, so that a failure does not damage the host.
+    seen = run_in_jail(
+        "for x in / /usr /usr/lib /etc /dev /var /proc/sys/kernel .; do [ -w $x ] && echo may write $x; done"
+    )
     assert seen == "may write .\n"
 
 
-def test_what_it_writes_cannot_be_run(look: Callable[[str], str]) -> None:
-    assert "ran" not in look("cp /bin/echo x; chmod 755 x; ./x ran")
+def test_files_that_it_writes_cannot_be_executed(run_in_jail: Callable[[str], str]) -> None:
+    assert "ran" not in run_in_jail("cp /bin/echo x; chmod 755 x; ./x ran")
 
 
-def test_it_has_no_network(look: Callable[[str], str]) -> None:
-    # A new network has the loopback device (down) and what the kernel adds to every one; it has no way to anywhere.
-    seen = look(
+def test_it_has_no_network(run_in_jail: Callable[[str], str]) -> None:
+    # A new network namespace has the loopback device (down), default devices of the kernel, and no routes.
+    seen = run_in_jail(
         "cat /proc/net/dev; echo; cat /proc/net/route /proc/net/ipv6_route; echo; grep . /sys/class/net/*/address"
     )
     assert " lo:" in seen
@@ -79,15 +87,15 @@ def test_it_has_no_network(look: Callable[[str], str]) -> None:
     assert len(re.findall(r"^\w+\t[0-9A-F]{8}\t", seen, flags=re.M)) == 0
 
 
-def test_it_sees_no_process_but_its_own(look: Callable[[str], str]) -> None:
-    numbers = [int(name) for name in look("ls /proc").split() if name.isdigit()]
+def test_it_sees_no_process_but_its_own(run_in_jail: Callable[[str], str]) -> None:
+    numbers = [int(name) for name in run_in_jail("ls /proc").split() if name.isdigit()]
     assert numbers
     assert max(numbers) < 20
     assert os.getpid() not in numbers
 
 
-def test_it_has_no_rights_and_gets_none(look: Callable[[str], str]) -> None:
-    seen = look("grep -E 'CapEff|CapPrm|NoNewPrivs' /proc/self/status; unshare -r id && echo new namespace")
+def test_it_has_no_rights_and_gets_none(run_in_jail: Callable[[str], str]) -> None:
+    seen = run_in_jail("grep -E 'CapEff|CapPrm|NoNewPrivs' /proc/self/status; unshare -r id && echo new namespace")
     assert "new namespace" not in seen
     assert re.findall(r"(\w+):\s+(\w+)", seen)[:3] == [
         ("CapPrm", "0" * 16),
@@ -97,16 +105,16 @@ def test_it_has_no_rights_and_gets_none(look: Callable[[str], str]) -> None:
 
 
 def test_it_knows_nothing_of_the_servers_environment(
-    look: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+    run_in_jail: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOCSHARE_SECRET", CANARY_TEXT)
-    seen = look("env; cat /proc/*/environ /proc/*/cmdline")
+    seen = run_in_jail("env; cat /proc/*/environ /proc/*/cmdline")
     assert CANARY_TEXT not in seen
     assert "DOCSHARE" not in seen
 
 
-def test_it_is_limited(look: Callable[[str], str]) -> None:
-    seen = dict(re.findall(r"^(Max \w+(?: \w+){0,2}) +(\w+)", look("cat /proc/self/limits"), flags=re.M))
+def test_it_is_limited(run_in_jail: Callable[[str], str]) -> None:
+    seen = dict(re.findall(r"^(Max \w+(?: \w+){0,2}) +(\w+)", run_in_jail("cat /proc/self/limits"), flags=re.M))
     assert seen["Max address space"] == str(2 << 30)
     assert seen["Max file size"] == str(512 << 20)
     assert seen["Max cpu time"] == "90"
@@ -116,17 +124,17 @@ def test_it_is_limited(look: Callable[[str], str]) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give each command a user id of its own")
-def test_a_fork_bomb_does_not_fill_the_process_table(look: Callable[[str], str]) -> None:
+def test_a_fork_bomb_does_not_fill_the_process_table(run_in_jail: Callable[[str], str]) -> None:
     bomb = "for n in $(seq 600); do (sleep 1000 > /dev/null &) ; done 2> /dev/null; ls -d /proc/[0-9]*"
-    assert 100 < len(re.findall(r"^/proc/\d+$", look(bomb), flags=re.M)) <= 330
+    assert 100 < len(re.findall(r"^/proc/\d+$", run_in_jail(bomb), flags=re.M)) <= 330
 
 
 def test_it_does_not_see_the_working_directory_of_the_server(
-    look: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run_in_jail: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / CANARY_TEXT).mkdir()
     monkeypatch.chdir(tmp_path / CANARY_TEXT)
-    seen = look("pwd; readlink /proc/[0-9]*/cwd; cat /proc/[0-9]*/environ; ls -d ../*")
+    seen = run_in_jail("pwd; readlink /proc/[0-9]*/cwd; cat /proc/[0-9]*/environ; ls -d ../*")
     assert "/office-" in seen
     assert CANARY_TEXT not in seen
 
@@ -142,8 +150,8 @@ def test_the_launcher_runs_in_the_root_directory(tmp_path: Path, monkeypatch: py
     assert launched.missing == {"directory": "/"}
 
 
-def test_it_starts_with_a_profile_that_trusts_nobody(look: Callable[[str], str]) -> None:
-    settings = look("cat profile/user/registrymodifications.xcu")
+def test_it_starts_with_a_profile_without_trusted_sources(run_in_jail: Callable[[str], str]) -> None:
+    settings = run_in_jail("cat profile/user/registrymodifications.xcu")
     values = dict(re.findall(r"oor:name=\"(\w+)\" oor:op='fuse'><value>(\w+)<", settings))
     assert values["BlockUntrustedRefererLinks"] == "true"
     assert values["DisableMacrosExecution"] == "true"
@@ -151,16 +159,18 @@ def test_it_starts_with_a_profile_that_trusts_nobody(look: Callable[[str], str])
     assert values["Link"] in "01"
 
 
-def test_a_process_that_hides_from_its_group_ends_with_the_others(look: Callable[[str], str], data: Path) -> None:
-    look("setsid sleep 1000 > /dev/null &")
+def test_a_process_that_hides_from_its_group_ends_with_the_others(
+    run_in_jail: Callable[[str], str], data: Path
+) -> None:
+    run_in_jail("setsid sleep 1000 > /dev/null &")
     assert list_processes(data) == {}
 
 
 @pytest.mark.parametrize("level", ["network", "bare"])
 def test_a_process_that_hides_from_its_group_ends_without_a_process_namespace_too(
     build: Build,
-    fake: Callable[[str], Path],
-    put: Put,
+    fake_soffice: Callable[[str], Path],
+    write_file: Put,
     part: PartialFile,
     data: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -168,13 +178,13 @@ def test_a_process_that_hides_from_its_group_ends_without_a_process_namespace_to
 ) -> None:
     monkeypatch.setattr(converting, "ISOLATION_LEVELS", (level,))
     hiding = "(setsid sh -c 'sleep 1000 & sleep 1000' > /dev/null 2>&1 &); sleep 0.3; echo %PDF-1.7 > document.pdf"
-    build(fake(hiding)).convert(put(office.make_docx(), "letter.docx"), "docx", part)
+    build(fake_soffice(hiding)).convert(write_file(office.make_docx(), "letter.docx"), "docx", part)
     assert list_processes(data) == {}
 
 
 @pytest.fixture
 def canary(tmp_path: Path) -> Path:
-    """A directory with a picture and a document that must not get into any PDF."""
+    """Return a directory with a picture and a document that must not appear in any PDF."""
     (tmp_path / "canary.png").write_bytes(office.make_picture(CANARY_SIZE))
     (tmp_path / "canary.docx").write_bytes(office.make_docx(CANARY_TEXT))
     return tmp_path
@@ -182,13 +192,13 @@ def canary(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def listener() -> Iterator[socket.socket]:
-    """A socket on the loopback address that takes connections and remembers them."""
+    """Yield a loopback socket that accepts and records connections."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.setblocking(False)
         yield server
 
 
-# LibreOffice 7.4 follows the first three with its own settings, and the others with any.
+# LibreOffice 7.4 follows the first three with default settings, and the others with any settings.
 BAITS: dict[str, Callable[[str, str], bytes]] = {
     "linked picture.docx": lambda file, web: office.link_picture(office.make_docx(), f"{file}.png"),
     "picture in the web.docx": lambda file, web: office.link_picture(office.make_docx(), f"{web}.png", "hyperlink"),
@@ -201,21 +211,21 @@ BAITS: dict[str, Callable[[str, str], bytes]] = {
 
 
 @pytest.fixture
-def bite(
+def convert_bait(
     converter: OfficeConverter,
-    put: Put,
+    write_file: Put,
     part: PartialFile,
     canary: Path,
     listener: socket.socket,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[[str], None]:
-    """A function that converts a bait the scan is made to pass, and looks for the canaries."""
+    """Return a function that converts a bait without the scan and checks that no canary is in the result."""
 
     def convert(name: str) -> None:
         monkeypatch.setattr(converting, "scan_document", lambda *_, **__: LinkedPictures([], {}))
         web = f"http://127.0.0.1:{listener.getsockname()[1]}/canary"
         document = BAITS[name]((canary / "canary").as_uri(), web)
-        converter.convert(put(document, name), name.rpartition(".")[2], part)
+        converter.convert(write_file(document, name), name.rpartition(".")[2], part)
         part.close()
         with pikepdf.open(part.path) as pdf:
             streams = [entry for entry in pdf.objects if isinstance(entry, pikepdf.Stream)]
@@ -231,15 +241,15 @@ def bite(
 
 @pytest.mark.parametrize("name", list(BAITS)[3:])
 def test_a_hostile_document_that_gets_past_scan_and_profile_finds_nothing(
-    able: None, bite: Callable[[str], None], name: str
+    able: None, convert_bait: Callable[[str], None], name: str
 ) -> None:
-    bite(name)
+    convert_bait(name)
 
 
 @pytest.mark.parametrize("name", list(BAITS)[:3])
-def test_where_no_jail_is_allowed_the_profile_still_follows_no_picture(
-    bite: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, name: str
+def test_without_a_jail_the_profile_still_blocks_linked_pictures(
+    convert_bait: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, name: str
 ) -> None:
     monkeypatch.setattr(converting, "ISOLATION_LEVELS", ("not allowed here", "bare"))
-    bite(name)
-    assert "LibreOffice is confined without: namespaces, root" in caplog.text
+    convert_bait(name)
+    assert "LibreOffice runs without namespaces, root" in caplog.text

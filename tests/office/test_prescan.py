@@ -1,4 +1,4 @@
-"""What the scan finds inside a package, and what it leaves alone."""
+"""Content that the prescan rejects, and content that it accepts."""
 
 import base64
 import gzip
@@ -47,7 +47,7 @@ def docx_with_svg(address: str) -> bytes:
 
 
 def gzip_with_comment(data: bytes) -> bytes:
-    """Gzip whose first 100,000 bytes are a comment."""
+    """Return gzip data whose first 100,000 bytes are a comment."""
     packed = gzip.compress(data)
     return packed[:3] + b"\x10" + packed[4:10] + b"c" * 100_000 + b"\0" + packed[10:]
 
@@ -57,29 +57,29 @@ def svg_data_url(head: bytes) -> str:
 
 
 def docx_with_hyperlink(use: str) -> bytes:
-    """A Word document with a hyperlink to a file, and ``use`` made of it in its text."""
+    """Return a Word document with a hyperlink to a file that its text references with the XML ``use``."""
     linked = office.replace_in_part(WORD, DOCUMENT, "<w:body>", f"<w:body><w:p>{use}</w:p>")
     return office.add_relationships(linked, DOCUMENT_RELS, make_relationship("away", "hyperlink", "file:///etc/passwd"))
 
 
-OUTSIDE = "The document takes {} from outside of it."
-TEMPLATE = OUTSIDE.format("a template on another machine")
+OUTSIDE = "The document links to {}."
+TEMPLATE = OUTSIDE.format("a template on another computer")
 MISUSE = "The document uses a hyperlink as a picture or an object."
-MACROS, DDE = "The document holds macros.", "The document holds a DDE field."
-TYPE = "The document holds XML with a document type declaration."
+MACROS, DDE = "The document contains macros.", "The document contains a DDE field."
+TYPE = "The document contains XML with a document type declaration."
 PICTURE = "A picture in the document refers to another file."
-DAMAGED = "The document is damaged or cut off."
-INNER = "The document takes a part of its text from another document inside it."
+DAMAGED = "The document is damaged or incomplete."
+INNER = "The document contains text from an embedded document."
 
 HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
-    "a linked object": (lambda: office.link_object(SLIDES, "file:///etc/passwd"), OUTSIDE.format("a linked object")),
+    "a linked object": (lambda: office.link_object(SLIDES, "file:///etc/passwd"), OUTSIDE.format("an external object")),
     "a linked object as a hyperlink": (
         lambda: office.link_object(SLIDES, "http://127.0.0.1:9/x.docx", "hyperlink"),
         MISUSE,
     ),
     "a film": (
         lambda: office.add_relationships(SLIDES, SLIDE_RELS, make_relationship("v", "video", "http://a/")),
-        OUTSIDE.format("a film"),
+        OUTSIDE.format("a video"),
     ),
     "a sub-document": (
         lambda: add_document_rels(make_relationship("s", "subDocument", "x.docx")),
@@ -91,7 +91,7 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     ),
     "an unknown kind": (
         lambda: add_document_rels(make_relationship("s", "thing", "http://a/")),
-        OUTSIDE.format("something"),
+        OUTSIDE.format("external content"),
     ),
     "a template in the web": (lambda: add_template("https://example.com/t.dotm"), TEMPLATE),
     "a template on a share": (lambda: add_template("file:///\\\\host\\t.dotm"), TEMPLATE),
@@ -173,7 +173,7 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     ),
     "a packed bomb": (
         lambda: office.embed_svg(WORD, gzip.compress(bytes(65 << 20))),
-        "The document unpacks to more than is accepted.",
+        "The document is too large when unpacked.",
     ),
     "no main part": (
         lambda: office.change_parts(office.make_zip({}), {"[Content_Types].xml": "<Types/>", DOCUMENT: "<a/>"}),
@@ -264,21 +264,21 @@ def test_a_hyperlink_that_is_used_as_a_picture_is_refused(package: bytes, place:
 
 
 def rewrite_package(package: bytes) -> tuple[list[str], bytes]:
-    """The linked pictures of ``package``, and what it is without them."""
+    """Return the linked pictures of ``package``, and the package without them."""
     linked = prescan(io.BytesIO(package), package_kind(package))
-    made = io.BytesIO()
-    rewrite_parts(io.BytesIO(package), made, linked.parts)
-    return linked.pictures, made.getvalue()
+    rewritten = io.BytesIO()
+    rewrite_parts(io.BytesIO(package), rewritten, linked.parts)
+    return linked.pictures, rewritten.getvalue()
 
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("package", [WORD, SLIDES], ids=["docx", "pptx"])
 def test_a_linked_picture_is_left_out_and_nothing_else(package: bytes, place: str) -> None:
-    pictures, made = rewrite_package(office.link_picture(package, place))
+    pictures, rewritten = rewrite_package(office.link_picture(package, place))
     assert pictures == [place]
-    assert prescan(io.BytesIO(made), package_kind(package)).pictures == []
-    assert not [name for name, data in office.read_parts(made).items() if place.encode() in data]
-    before, after = office.read_parts(office.link_picture(package, place)), office.read_parts(made)
+    assert prescan(io.BytesIO(rewritten), package_kind(package)).pictures == []
+    assert not [name for name, data in office.read_parts(rewritten).items() if place.encode() in data]
+    before, after = office.read_parts(office.link_picture(package, place)), office.read_parts(rewritten)
     assert before.keys() == after.keys()
     assert [name for name in before if before[name] != after[name]] == [
         DOCUMENT_RELS if package is WORD else SLIDE_RELS
@@ -290,9 +290,9 @@ def test_a_linked_picture_is_left_out_and_nothing_else(package: bytes, place: st
 
 @pytest.mark.parametrize("name", LINKED)
 def test_a_linked_picture_is_left_out_however_it_is_written(name: str) -> None:
-    pictures, made = rewrite_package(LINKED[name]())
+    pictures, rewritten = rewrite_package(LINKED[name]())
     assert len(pictures) == 1
-    assert prescan(io.BytesIO(made), "docx").pictures == []
+    assert prescan(io.BytesIO(rewritten), "docx").pictures == []
 
 
 @pytest.mark.parametrize("name", HARMLESS)
@@ -301,7 +301,7 @@ def test_a_harmless_package_passes(name: str) -> None:
     prescan(io.BytesIO(package), package_kind(package))
 
 
-def test_the_confined_scan_says_what_the_scan_says(tmp_path: Path) -> None:
+def test_the_confined_scan_returns_the_result_of_the_prescan(tmp_path: Path) -> None:
     bad, good = tmp_path / "bad.docx", tmp_path / "good.docx"
     bad.write_bytes(HOSTILE["a DDE field"][0]())
     good.write_bytes(WORD)
@@ -310,7 +310,7 @@ def test_the_confined_scan_says_what_the_scan_says(tmp_path: Path) -> None:
     linked = scan_document(good, "docx")
     assert (linked.pictures, list(linked.parts)) == (["http://a/b.png"], [DOCUMENT_RELS])
     problem = catch_problem(lambda: scan_document(bad, "docx"))
-    assert (problem.detail, problem.hint) == (DDE, "Replace the field by its text, and send it again.")
+    assert (problem.detail, problem.hint) == (DDE, "Replace the field with its text and upload the document again.")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Removing what a conversion left: a part that cannot be removed keeps nothing else."""
+"""Cleanup after a conversion: an entry that cannot be removed does not stop the rest."""
 
 import os
 from pathlib import Path
@@ -15,7 +15,7 @@ def left_in(folder: Path) -> list[str]:
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A directory with files in directories of several depths; some are named ``held`` and ``mounted``."""
+    """Return a directory with files at several depths; some are named ``held`` and ``mounted``."""
     top = tmp_path / "office-x"
     for folder in ("a", "b/c/d", "e/mounted/f", "g"):
         (top / folder).mkdir(parents=True)
@@ -24,7 +24,7 @@ def tree(tmp_path: Path) -> Path:
     return top
 
 
-def test_what_cannot_be_removed_keeps_nothing_else(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_entry_that_cannot_be_removed_does_not_keep_others(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     unlink = os.unlink
 
     def refuse(name: str, **where: int) -> None:
@@ -52,7 +52,7 @@ def test_a_directory_that_cannot_be_moved_is_emptied_in_place(
     assert not tree.exists()
 
 
-def test_what_is_mounted_in_a_directory_is_left_alone(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mounted_directory_is_not_emptied(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rename = os.rename
 
     def refuse(name: str, new: str, **where: int) -> None:

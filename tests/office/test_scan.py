@@ -1,4 +1,4 @@
-"""The process of the scan: where it runs, and how many linked pictures it lets pass."""
+"""The scan process: its working directory, and the limit on linked pictures."""
 
 import sys
 from pathlib import Path
@@ -25,13 +25,13 @@ def test_a_document_links_to_a_thousand_pictures_at_most(tmp_path: Path) -> None
     problem = catch_problem(lambda: scan_document(path, "docx"))
     assert (problem.status, problem.detail, problem.hint) == (
         422,
-        "The document links to more than 1,000 pictures outside of it.",
-        "Embed linked pictures, and send it again.",
+        "The document links to more than 1,000 external pictures.",
+        "Embed linked pictures and upload the document again.",
     )
 
 
 def test_the_scan_runs_in_the_root_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A document must not see the working directory of the server."""
+    """A compromised scan must not see the working directory of the server."""
     monkeypatch.chdir(tmp_path)
     answer = "import json, os; print(json.dumps({'parts': {}, 'pictures': [os.getcwd()]}))"
     monkeypatch.setattr(scanning, "python_command", lambda *_: ([sys.executable, "-c", answer], {}))

@@ -1,4 +1,4 @@
-"""The process that scans a document."""
+"""The output and the limits of the scan process."""
 
 import json
 import os
@@ -23,15 +23,15 @@ def test_no_process_for_the_scan_means_later(tmp_path: Path, monkeypatch: pytest
 
 
 def test_an_endless_answer_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The memory of the server is not that of whoever took the process over."""
+    """A compromised process must not fill the memory of the server."""
     talk = "import os\nwhile True: os.write(1, b'x' * 65536)"
     monkeypatch.setattr(scanning, "python_command", lambda *_: ([sys.executable, "-c", talk], {}))
-    taken = []
+    sizes = []
     read = os.read
-    monkeypatch.setattr(scanning.os, "read", lambda *asked: taken.append(len(block := read(*asked))) or block)
+    monkeypatch.setattr(scanning.os, "read", lambda *asked: sizes.append(len(block := read(*asked))) or block)
     (tmp_path / "any.docx").touch()
     catch_problem(lambda: scan_document(tmp_path / "any.docx", "docx"))
-    assert sum(taken) <= (4 << 20) + (1 << 16)
+    assert sum(sizes) <= (4 << 20) + (1 << 16)
 
 
 def test_a_forged_line_does_not_reach_the_log(
@@ -45,14 +45,14 @@ def test_a_forged_line_does_not_reach_the_log(
 
 
 def test_a_server_with_many_open_files_can_have_a_document_scanned(tmp_path: Path) -> None:
-    """Descriptors beyond 1,023 are too much for select."""
+    """``select`` does not support descriptors above 1,023."""
     (tmp_path / "good.docx").write_bytes(WORD)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
-    held = [os.open(os.devnull, os.O_RDONLY) for _ in range(1_100)]
+    handles = [os.open(os.devnull, os.O_RDONLY) for _ in range(1_100)]
     try:
         assert scan_document(tmp_path / "good.docx", "docx").pictures == []
     finally:
-        for handle in held:
+        for handle in handles:
             os.close(handle)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

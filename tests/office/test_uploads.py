@@ -1,4 +1,4 @@
-"""Office documents through the door: sent as an upload, stored as the PDF made of them."""
+"""Uploads of office documents over HTTP, which the server converts and stores as PDF."""
 
 import hashlib
 import io
@@ -32,26 +32,26 @@ def upload_office(person: Person, content: bytes, name: str = "letter.docx") -> 
 
 
 def upload_large(person: Person, content: bytes) -> TestResponse:
-    """As ``send``, past the test client's own form, which spools large bodies and leaves the spool open."""
+    """Upload like ``send``, with a prepared body: the form of the test client leaves its temporary file open."""
     start = b'--edge\r\nContent-Disposition: form-data; name="file"; filename="letter.docx"\r\n\r\n'
     body = start + content + b"\r\n--edge--\r\n"
     return person.post("/api/v1/files", data=body, content_type="multipart/form-data; boundary=edge")
 
 
 def list_remaining_files(world: World) -> list[Path]:
-    """What lies in the store and beside it."""
+    """Return all files in the store and next to it."""
     return [path for root in (world.rt.blobs.root, world.rt.blobs.tmp) for path in root.rglob("*") if path.is_file()]
 
 
 def make_heavy_docx(size: int) -> bytes:
-    """A sound Word document of a little more than ``size`` bytes."""
+    """Return a valid Word document of a little more than ``size`` bytes."""
     return office.make_zip(
         office.read_parts(office.make_docx()) | {"word/media/heavy.bin": b"\x07" * size}, zipfile.ZIP_STORED
     )
 
 
 def use_converter(world: World, program: Path | None) -> OfficeConverter:
-    """Let ``world`` convert with ``program``."""
+    """Make ``world`` convert documents with ``program``."""
     converter = OfficeConverter(world.rt.blobs.tmp, program)
     views.attach_runtime(world.app, replace(world.rt, converter=converter))
     return converter
@@ -72,53 +72,53 @@ def documents(old: dict[str, bytes]) -> dict[str, bytes]:
 def test_an_office_document_is_shared_as_the_pdf_made_of_it(
     world: World, documents: dict[str, bytes], kind: str, pages: int, words: str
 ) -> None:
-    """``size`` and ``mimeType`` describe the stored PDF; the name stays the one that was sent."""
+    """``size`` and ``mimeType`` describe the stored PDF; the original name is kept."""
     with serve_world(world) as base, Client(base, world.pia.key) as client:
-        made = client.files.upload(io.BytesIO(documents[kind]), f"news.{kind}")
-    stored = world.pia.get(f"/api/v1/files/{made['uuid']}/content", buffered=True)
+        uploaded = client.files.upload(io.BytesIO(documents[kind]), f"news.{kind}")
+    stored = world.pia.get(f"/api/v1/files/{uploaded['uuid']}/content", buffered=True)
     assert stored.data.startswith(b"%PDF-")
-    file = world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()
+    file = world.pia.get(f"/api/v1/files/{uploaded['uuid']}").get_json()
     assert (file["originalName"], file["mimeType"], file["totalPages"]) == (f"news.{kind}", "application/pdf", pages)
     assert (file["size"], file["sha256"]) == (len(stored.data), hashlib.sha256(stored.data).hexdigest())
     assert file["revisions"][0]["sha256"] == file["sha256"]
-    text = world.http.get(f"/{made['shortId']}/text/1.json?v=1", buffered=True).get_json()
+    text = world.http.get(f"/{uploaded['shortId']}/text/1.json?v=1", buffered=True).get_json()
     assert words in "".join("".join(box[4] for box in text["boxes"]).split())
     assert [path.read_bytes() for path in list_remaining_files(world)] == [stored.data]
 
 
-def test_a_linked_picture_is_left_out_and_the_sender_is_told(world: World, tmp_path: Path) -> None:
-    """Of a picture elsewhere not even the address comes near LibreOffice."""
+def test_a_linked_picture_is_removed_and_reported(world: World, tmp_path: Path) -> None:
+    """LibreOffice does not even receive the URL of an external picture."""
     secret = tmp_path / "secret.png"
     secret.write_bytes(office.make_picture((33, 33)))
     linked = office.link_picture(office.make_docx("Good news"), secret.as_uri())
     with serve_world(world) as base, Client(base, world.pia.key) as client:
-        made = client.files.upload(io.BytesIO(linked), "news.docx")
-        assert made["leftOut"] == [secret.as_uri()]
-        assert made["message"] == "The file is shared. Linked pictures were left out: secret.png."
-        again = client.files.replace(made["uuid"], io.BytesIO(linked), "news.docx")
+        uploaded = client.files.upload(io.BytesIO(linked), "news.docx")
+        assert uploaded["leftOut"] == [secret.as_uri()]
+        assert uploaded["message"] == "The file is shared. Linked pictures were left out: secret.png."
+        again = client.files.replace(uploaded["uuid"], io.BytesIO(linked), "news.docx")
         assert again["leftOut"] == [secret.as_uri()]
-    stored = world.pia.get(f"/api/v1/files/{made['uuid']}/content", buffered=True).data
+    stored = world.pia.get(f"/api/v1/files/{uploaded['uuid']}/content", buffered=True).data
     assert secret.read_bytes() not in stored
     with pikepdf.open(io.BytesIO(stored)) as pdf:
         assert not [value for value in pdf.objects if isinstance(value, pikepdf.Stream) and "/Width" in value]
 
 
-def test_what_a_document_is_is_decided_by_its_bytes(world: World, documents: dict[str, bytes]) -> None:
-    made = upload_office(world.pia, documents["docx"], "report.pdf").get_json()
-    assert world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()["totalPages"] == 2
-    made = upload_office(world.pia, simple_pdf(pages=3), "report.docx").get_json()
-    assert world.pia.get(f"/api/v1/files/{made['uuid']}/content", buffered=True).data == simple_pdf(pages=3)
+def test_the_bytes_decide_the_type_of_a_document(world: World, documents: dict[str, bytes]) -> None:
+    uploaded = upload_office(world.pia, documents["docx"], "report.pdf").get_json()
+    assert world.pia.get(f"/api/v1/files/{uploaded['uuid']}").get_json()["totalPages"] == 2
+    uploaded = upload_office(world.pia, simple_pdf(pages=3), "report.docx").get_json()
+    assert world.pia.get(f"/api/v1/files/{uploaded['uuid']}/content", buffered=True).data == simple_pdf(pages=3)
 
 
 @pytest.mark.parametrize("name", ["letter.doc", "letter.docx", "letter.pdf", "letter.ppt"])
 def test_an_old_word_document_is_400_whatever_it_is_called(
-    world: World, old: dict[str, bytes], starts: list[list[str]], name: str
+    world: World, old: dict[str, bytes], soffice_starts: list[list[str]], name: str
 ) -> None:
-    """``.doc`` is 400 even when renamed; ``.ppt``, also OLE, is accepted: decide by content."""
+    """A renamed .doc is rejected and a .ppt, which is OLE too, is accepted: the content decides."""
     answer = upload_office(world.pia, old["doc"], name)
     assert (answer.status_code, answer.get_json()["code"]) == (400, "bad_request")
     assert ".doc" in answer.get_json()["detail"]
-    assert (list_remaining_files(world), starts) == ([], [])
+    assert (list_remaining_files(world), soffice_starts) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -132,39 +132,39 @@ def test_an_old_word_document_is_400_whatever_it_is_called(
     ],
     ids=["spreadsheet", "old spreadsheet", "locked", "bomb", "cut off"],
 )
-def test_what_is_no_document_or_a_bomb_is_refused_before_libreoffice_starts(
-    world: World, starts: list[list[str]], content: bytes, status: int
+def test_bombs_and_other_files_are_rejected_before_libreoffice_starts(
+    world: World, soffice_starts: list[list[str]], content: bytes, status: int
 ) -> None:
     assert upload_office(world.pia, content).status_code == status
-    assert (list_remaining_files(world), starts) == ([], [])
+    assert (list_remaining_files(world), soffice_starts) == ([], [])
 
 
 def test_a_document_that_cannot_be_read_is_422_and_leaves_nothing(world: World) -> None:
-    """LibreOffice exits 0 without a PDF: success is judged by what comes out."""
+    """LibreOffice exits with 0 without a PDF, so only the resulting file counts."""
     answer = upload_office(world.pia, BROKEN)
     assert (answer.status_code, answer.get_json()["code"]) == (422, "unprocessable")
     assert list_remaining_files(world) == []
 
 
-def test_a_word_document_above_25_mb_is_413_on_every_plan(world: World, starts: list[list[str]]) -> None:
-    """Caps apply to the Office input (25 MB)."""
+def test_a_word_document_above_25_mb_is_413_on_every_plan(world: World, soffice_starts: list[list[str]]) -> None:
+    """The limit of 25 MB applies to the office document, not to the PDF."""
     for person in (world.fay, world.pia):
         answer = upload_large(person, make_heavy_docx(25 * MB))
         assert answer.status_code == 413
         assert "25 MB" in answer.get_json()["detail"]
-    assert (list_remaining_files(world), starts) == ([], [])
+    assert (list_remaining_files(world), soffice_starts) == ([], [])
 
 
 def test_a_word_document_may_be_larger_than_the_pdfs_of_the_plan(world: World) -> None:
-    """An office file of 24 MB is taken on Free, which stores PDFs of 20 MB."""
-    made = upload_large(world.fay, make_heavy_docx(24 * MB))
-    assert made.status_code == 200, made.get_data(as_text=True)
-    assert world.fay.get(f"/api/v1/files/{made.get_json()['uuid']}").get_json()["size"] < MB
+    """The Free plan accepts an office document of 24 MB, although it stores PDFs of at most 20 MB."""
+    uploaded = upload_large(world.fay, make_heavy_docx(24 * MB))
+    assert uploaded.status_code == 200, uploaded.get_data(as_text=True)
+    assert world.fay.get(f"/api/v1/files/{uploaded.get_json()['uuid']}").get_json()["size"] < MB
 
 
-def test_the_pdf_made_of_it_must_fit_the_plan(world: World, fake: Callable[[str], Path]) -> None:
-    """The stored PDF must fit the plan cap, whatever the input was."""
-    converter = use_converter(world, fake("(echo %PDF-1.7; head -c 20971520 /dev/zero) > document.pdf"))
+def test_the_pdf_made_of_it_must_fit_the_plan(world: World, fake_soffice: Callable[[str], Path]) -> None:
+    """The limit of the plan applies to the converted PDF."""
+    converter = use_converter(world, fake_soffice("(echo %PDF-1.7; head -c 20971520 /dev/zero) > document.pdf"))
     answer = upload_office(world.fay, office.make_docx())
     assert (answer.status_code, answer.get_json()["code"]) == (413, "payload_too_large")
     assert "20 MB" in answer.get_json()["detail"]
@@ -172,15 +172,15 @@ def test_the_pdf_made_of_it_must_fit_the_plan(world: World, fake: Callable[[str]
     converter.close()
 
 
-def test_a_pdf_that_the_engine_cannot_open_is_422(world: World, fake: Callable[[str], Path]) -> None:
-    converter = use_converter(world, fake("echo %PDF-1.7 > document.pdf"))
+def test_a_pdf_that_the_engine_cannot_open_is_422(world: World, fake_soffice: Callable[[str], Path]) -> None:
+    converter = use_converter(world, fake_soffice("echo %PDF-1.7 > document.pdf"))
     assert upload_office(world.pia, office.make_docx()).status_code == 422
     assert list_remaining_files(world) == []
     converter.close()
 
 
 def test_without_libreoffice_it_is_503_with_a_hint_that_names_the_package(world: World) -> None:
-    """Conversion needs LibreOffice on the host; without it 503 with ``Retry-After``. PDFs are taken all the same."""
+    """Without LibreOffice, office documents get 503 with Retry-After; PDFs are still accepted."""
     use_converter(world, None)
     answer = upload_office(world.pia, office.make_docx())
     assert (answer.status_code, answer.get_json()["code"]) == (503, "unavailable")
@@ -202,11 +202,11 @@ def test_a_full_disk_in_the_middle_of_a_conversion_is_503(world: World, monkeypa
 
 
 def test_a_server_that_has_stopped_converts_nothing_more(tmp_path: Path) -> None:
-    made = runtime.build_runtime(Config(data_dir=tmp_path, base_url="http://127.0.0.1:8787"))
-    made.close()
+    uploaded = runtime.build_runtime(Config(data_dir=tmp_path, base_url="http://127.0.0.1:8787"))
+    uploaded.close()
     source = tmp_path / "letter.docx"
     source.write_bytes(office.make_docx())
-    part = made.blobs.part()
-    problem = catch_problem(lambda: made.converter.convert(source, "docx", part))
+    part = uploaded.blobs.part()
+    problem = catch_problem(lambda: uploaded.converter.convert(source, "docx", part))
     part.discard()
     assert (problem.status, problem.detail) == (503, "The server is stopping.")

@@ -1,4 +1,4 @@
-"""What a conversion may take from the host. A program in the place of LibreOffice takes memory, space and processes."""
+"""Resource limits of conversions, tested with scripts in place of LibreOffice."""
 
 import contextlib
 import os
@@ -30,17 +30,17 @@ Run = Callable[[str], None]
 @pytest.fixture
 def run(
     build: Callable[..., OfficeConverter],
-    fake: Callable[[str], Path],
-    put: Callable[[bytes, str], Path],
+    fake_soffice: Callable[[str], Path],
+    write_file: Callable[[bytes, str], Path],
     part: PartialFile,
 ) -> Run:
-    """A function that converts a document by a shell script."""
-    source = put(office.make_docx(), "letter.docx")
-    return lambda script: build(fake(script)).convert(source, "docx", part) and None
+    """Return a function that runs a conversion with a shell script in place of LibreOffice."""
+    source = write_file(office.make_docx(), "letter.docx")
+    return lambda script: build(fake_soffice(script)).convert(source, "docx", part) and None
 
 
 def ended(run: Run, script: str) -> Problem:
-    """The refusal of a document whose conversion takes what ``script`` takes, and does not end by itself."""
+    """Return the Problem of a conversion that runs ``script`` and does not end by itself."""
     start = time.monotonic()
     problem = catch_problem(lambda: run(f"{script}; sleep 1000"))
     assert time.monotonic() - start < 30  # the time limit is 60 seconds
@@ -82,7 +82,7 @@ def test_the_holes_of_a_sparse_file_take_no_disk_space(
     assert part.size == 9
 
 
-HOLDING = "(head -c 30M /dev/zero; sleep 1000) | tail -c 30M > /dev/null"  # tail keeps all of it in memory
+HOLDING = "(head -c 30M /dev/zero; sleep 1000) | tail -c 30M > /dev/null"  # tail keeps all of its input in memory
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_conversion_that_takes_too_much_memory_is_ended(
 
 @pytest.fixture
 def python(tmp_path: Path) -> Iterator[Callable[[str], int]]:
-    """A function that starts a Python script and returns its process id once it has printed a line."""
+    """Return a function that starts a Python script and returns its process ID once it has printed a line."""
     with contextlib.ExitStack() as stack:
 
         def start(script: str) -> int:

@@ -1,4 +1,4 @@
-"""A shared engine with real worker processes, and a way to put sample documents on disk."""
+"""Fixtures: an engine with real worker processes, sample documents on disk, and impostor workers."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -8,8 +8,8 @@ import pytest
 
 from docshare.server.pdf.engine import PdfEngine
 
-# Stands for a worker that foreign code has taken over: to its Nth job it answers with the Nth of the given bytes (the
-# last of them from then on), computes for some seconds, and writes what else it is given a moment later.
+# A worker that an attacker has taken over. It answers its Nth job with the Nth of the given byte strings (the last one
+# from then on), computes for some seconds, and writes further bytes a moment later.
 IMPOSTOR = """
 import os, socket, sys, time
 answers, later, burn = {answers!r}, {later!r}, {burn!r}
@@ -35,15 +35,15 @@ while True:
 
 @pytest.fixture(scope="module")
 def engine() -> Iterator[PdfEngine]:
-    """An engine with default settings for the tests of one module."""
+    """Return an engine with default settings, shared by the tests of one module."""
     shared = PdfEngine()
     yield shared
     shared.close()
 
 
 @pytest.fixture
-def put(tmp_path: Path) -> Callable[..., Path]:
-    """Writes bytes to a file of its own and gives its path."""
+def write_file(tmp_path: Path) -> Callable[..., Path]:
+    """Return a function that writes bytes to a new file and returns its path."""
 
     def write(data: bytes, name: str = "document.pdf") -> Path:
         path = tmp_path / name
@@ -54,8 +54,8 @@ def put(tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture
-def pose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Lets all workers started from now on be impostors that give the answers it is called with."""
+def start_impostors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return a function that makes all later workers impostors with the given answers."""
 
     def put_in_place(*answers: bytes, later: bytes = b"", burn: float = 0.0) -> None:
         code, program = tmp_path / "impostor.py", tmp_path / "python"

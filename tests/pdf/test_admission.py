@@ -1,4 +1,4 @@
-"""Documents that stall an inspection hold neither all threads of the server nor a worker twice."""
+"""Documents that stall an inspection do not occupy all threads of the server, or a worker twice."""
 
 import hashlib
 import itertools
@@ -16,12 +16,12 @@ from docshare.server.pdf.engine import PdfEngine
 from tests.support.pdfs import PdfWriter, simple_pdf
 
 Put = Callable[..., Path]
-THREADS = 8  # as many as a server has
+THREADS = 8  # the number of a server's threads
 
 
 @pytest.fixture(scope="module")
 def stalling() -> bytes:
-    """45,000 pages whose size is looked for in vain, 900 page tree nodes upwards: that takes many seconds."""
+    """Return 45,000 pages without a size: the engine searches 900 ancestors for each, which takes many seconds."""
     writer = PdfWriter()
     root, count = writer.reserve(), 45_000
     nodes = [writer.reserve() for _ in range(900)]
@@ -43,30 +43,32 @@ def inspect_status(engine: PdfEngine, path: Path) -> int:
     return 200
 
 
-def test_stalling_documents_leave_half_of_the_threads_to_others(put: Put, stalling: bytes) -> None:
-    paths = [put(stalling + b"%" * extra, f"{extra}.pdf") for extra in range(THREADS)]
+def test_stalling_documents_leave_half_of_the_threads_to_others(write_file: Put, stalling: bytes) -> None:
+    paths = [write_file(stalling + b"%" * extra, f"{extra}.pdf") for extra in range(THREADS)]
     with closing(PdfEngine(timeout_s=20.0)) as engine, ThreadPoolExecutor(THREADS) as pool:
-        engine.inspect(put(simple_pdf()))
-        asked = [pool.submit(inspect_status, engine, path) for path in paths]
-        first = [job.result() for job in itertools.islice(as_completed(asked), THREADS - 4)]
+        engine.inspect(write_file(simple_pdf()))
+        jobs = [pool.submit(inspect_status, engine, path) for path in paths]
+        first = [job.result() for job in itertools.islice(as_completed(jobs), THREADS - 4)]
         assert first == [503] * (THREADS - 4)
-        # The others stall for as long as a job may take, and meanwhile nobody waits behind them.
+        # The others stall until the time limit of a job, and nobody waits behind them.
         assert [pool.submit(inspect_status, engine, path).result() for path in paths[:3]] == [503] * 3
-        assert sum(job.done() for job in asked) == THREADS - 4
+        assert sum(job.done() for job in jobs) == THREADS - 4
         engine.close()
 
 
-def test_bytes_that_stalled_are_refused_at_once_and_others_are_not(put: Put, stalling: bytes) -> None:
+def test_bytes_that_stalled_are_refused_at_once_and_others_are_not(write_file: Put, stalling: bytes) -> None:
     with closing(PdfEngine(workers=1, timeout_s=4.0)) as engine:
-        assert inspect_status(engine, put(stalling, "first.pdf")) == 422
+        assert inspect_status(engine, write_file(stalling, "first.pdf")) == 422
         start = time.monotonic()
-        assert inspect_status(engine, put(stalling, "second.pdf")) == 422
+        assert inspect_status(engine, write_file(stalling, "second.pdf")) == 422
         assert time.monotonic() - start < 3.0
         ordinary = simple_pdf()
-        assert inspect_status(engine, put(ordinary + b"%" * (len(stalling) - len(ordinary)), "as-long.pdf")) == 200
+        assert (
+            inspect_status(engine, write_file(ordinary + b"%" * (len(stalling) - len(ordinary)), "as-long.pdf")) == 200
+        )
 
 
-def test_a_burst_of_ordinary_documents_is_taken(put: Put) -> None:
-    path = put(simple_pdf())
+def test_a_burst_of_ordinary_documents_is_accepted(write_file: Put) -> None:
+    path = write_file(simple_pdf())
     with closing(PdfEngine()) as engine, ThreadPoolExecutor(THREADS) as pool:
         assert list(pool.map(lambda _: inspect_status(engine, path), range(64))) == [200] * 64

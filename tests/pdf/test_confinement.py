@@ -1,4 +1,4 @@
-"""How workers are confined where a host does not allow everything, and what the operator learns of it."""
+"""How workers are confined on hosts that lack some layers, and what is reported to the operator."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from tests.support.server_process import make_env, start_server
 Put = Callable[..., Path]
 Pose = Callable[..., None]
 
-# Stands before a program: the system calls that the first argument names fail, or kill with "kill:" before their names.
+# Runs a program under a filter: the system calls in the first argument fail, or kill the process if prefixed "kill:".
 UNDER_FILTER = """
 import errno, os, sys
 from docshare.server.confinement import kernel, seccomp
@@ -48,7 +48,7 @@ STRICT_LAYERS = {"processes", "namespaces", "root", "landlock", "seccomp"}
 
 
 def run_under_filter(calls: str, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run ``command`` where the system calls ``calls`` are not allowed."""
+    """Run ``command`` under a filter that blocks the system calls ``calls``."""
     return subprocess.run(
         [sys.executable, "-c", UNDER_FILTER, calls, *command],
         env={**os.environ, **environment},
@@ -61,11 +61,11 @@ def run_under_filter(calls: str, *command: str, **environment: str) -> subproces
 
 @pytest.fixture(scope="module")
 def absent() -> set[str]:
-    """The layers that the host of these tests does not allow, which is none on most."""
+    """Return the layers that this host lacks; none on most hosts."""
     return set(ConfinementProbe().measure().reasons())
 
 
-def test_what_a_worker_says_of_its_layers_is_what_the_host_sees(absent: set[str]) -> None:
+def test_the_layers_that_a_worker_reports_match_the_host(absent: set[str]) -> None:
     child = WorkerProcess(memory_bytes=1 << 30, timeout_s=20.0)
     try:
         lines = Path(f"/proc/{child.pid}/status").read_text(encoding="ascii").splitlines()
@@ -101,7 +101,7 @@ def test_health_details_name_the_layers(tmp_path: Path, absent: set[str]) -> Non
     [
         ("unshare", {"processes", "namespaces", "root"}),
         ("mount", {"root"}),
-        ("kill:mount", {"root"}),  # as the filter of a systemd unit does
+        ("kill:mount", {"root"}),  # like the filter of a systemd unit
         ("kill:unshare", {"processes", "namespaces", "root"}),
         ("kill:landlock_create_ruleset", {"landlock"}),
         ("kill:unshare,mount,landlock_create_ruleset,seccomp", STRICT_LAYERS),
@@ -109,7 +109,7 @@ def test_health_details_name_the_layers(tmp_path: Path, absent: set[str]) -> Non
         ("unshare,seccomp", {"processes", "namespaces", "root", "seccomp"}),
     ],
 )
-def test_a_worker_does_without_what_the_host_does_not_allow(
+def test_a_worker_starts_without_layers_that_the_host_lacks(
     tmp_path: Path, calls: str, missing: set[str], absent: set[str]
 ) -> None:
     document = tmp_path / "document.pdf"
@@ -122,8 +122,8 @@ def test_a_worker_does_without_what_the_host_does_not_allow(
     assert all(name in found["refusal"] for name in missing)
 
 
-def test_a_worker_comes_up_even_without_the_call_that_tells_of_filters(put: Put) -> None:
-    done = run_under_filter("prctl", sys.executable, "-c", RENDER_AND_REPORT, str(put(simple_pdf(1))))
+def test_a_worker_starts_without_the_call_that_reports_filters(write_file: Put) -> None:
+    done = run_under_filter("prctl", sys.executable, "-c", RENDER_AND_REPORT, str(write_file(simple_pdf(1))))
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert {"processes", "capabilities"} <= set(found["missing"])
@@ -170,11 +170,13 @@ def test_a_worker_keeps_nothing_open_but_the_document_and_the_protocol(tmp_path:
         b"\xff\xfe\n",
     ],
 )
-def test_an_answer_that_is_none_costs_the_worker_and_nothing_else(answer: bytes, put: Put, pose: Pose) -> None:
-    pose(answer)
+def test_an_answer_that_is_none_costs_the_worker_and_nothing_else(
+    answer: bytes, write_file: Put, start_impostors: Pose
+) -> None:
+    start_impostors(answer)
     child = WorkerProcess(memory_bytes=1 << 30, timeout_s=20.0)
     try:
         with pytest.raises(BrokenWorkerError):
-            child.ask({"do": "inspect", "path": str(put(simple_pdf(1))), "max_pages": 10})
+            child.ask({"do": "inspect", "path": str(write_file(simple_pdf(1))), "max_pages": 10})
     finally:
         child.kill()

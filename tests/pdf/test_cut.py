@@ -1,4 +1,4 @@
-"""Some pages of a document as a document of their own: nothing of the others comes along, nothing of them is lost."""
+"""Page ranges of a document: the copy contains nothing of the other pages, and the kept pages are complete."""
 
 import io
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from tests.support.leaky_pdf import WINDOW, leaky_pdf
 
 Put = Callable[..., Path]
 DOCUMENT, WORDS = leaky_pdf()
-PLAIN: dict[str, Any] = {  # as stored, so that the check has only the content to complain about
+PLAIN: dict[str, Any] = {  # uncompressed, so that the check can fail only because of the content
     "compress_streams": False,
     "stream_decode_level": pikepdf.StreamDecodeLevel.none,
     "object_stream_mode": pikepdf.ObjectStreamMode.disable,
@@ -28,7 +28,7 @@ MARK = WatermarkText("Copy (7F3A)", 0.3, "dense")
 
 @pytest.fixture(scope="module")
 def kept(engine: PdfEngine, tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """Pages 2 and 3 of the leaky document."""
+    """Return a copy with pages 2 and 3 of the leaky document."""
     path = tmp_path_factory.mktemp("leaky") / "leaky.pdf"
     path.write_bytes(DOCUMENT)
     return derive_bytes(engine, path, Derivation(5, *WINDOW))
@@ -41,7 +41,7 @@ def derive_bytes(engine: PdfEngine, path: Path, wanted: Derivation) -> bytes:
 
 
 def unpack_document(document: bytes) -> bytes:
-    """Everything in ``document``: its bytes as they are, its trailer and objects, and its streams taken apart."""
+    """Return everything in ``document``: its raw bytes, its trailer and objects, and its decoded streams."""
     parts = [document]
     with pikepdf.open(io.BytesIO(document)) as pdf:
         parts.append(pdf.trailer.unparse())
@@ -53,7 +53,7 @@ def unpack_document(document: bytes) -> bytes:
 
 
 def word_spellings(word: str) -> list[bytes]:
-    """``word`` as a PDF may spell it."""
+    """Return the encodings in which a PDF can contain ``word``."""
     raw, wide = word.encode(), word.encode("utf-16-be")
     return [raw, wide, raw.hex().encode(), wide.hex().encode()]
 
@@ -76,8 +76,8 @@ def document_keys(document: bytes) -> set[str]:
 
 
 @pytest.mark.parametrize("word", WORDS)
-def test_no_word_of_hidden_pages_comes_along(kept: bytes, word: str) -> None:
-    """Hardening F13 and G18. The document itself holds each of these words, so that a miss would show."""
+def test_the_copy_contains_no_word_of_hidden_pages(kept: bytes, word: str) -> None:
+    """The source contains each of these words, so the search is known to find them."""
     everything = unpack_document(kept)
     assert any(spelling in unpack_document(DOCUMENT) for spelling in word_spellings(word))
     assert [spelling for spelling in word_spellings(word) if spelling in everything] == []
@@ -87,7 +87,7 @@ def test_no_word_of_hidden_pages_comes_along(kept: bytes, word: str) -> None:
     "word",
     ["Page2 words", "Page3 words", "Image", "Glyph", "Look", "Layer", "Off", "Ink", "Link", "Remark"],
 )
-def test_what_kept_pages_need_stays(kept: bytes, word: str) -> None:
+def test_resources_of_kept_pages_stay(kept: bytes, word: str) -> None:
     assert f"KEPT{word}".encode() in unpack_document(kept)
 
 
@@ -120,10 +120,10 @@ def test_links_lead_to_kept_pages_and_to_the_web(kept: bytes) -> None:
     "make", [pdfs.mixed_sizes_pdf, pdfs.linked_pdf, pdfs.rotated_text_pdf, pdfs.ligatures_pdf, pdfs.filled_form_pdf]
 )
 def test_each_page_alone_looks_and_reads_as_in_its_document(
-    engine: PdfEngine, put: Put, make: Callable[[], bytes]
+    engine: PdfEngine, write_file: Put, make: Callable[[], bytes]
 ) -> None:
     document = make() if len(pypdfium2.PdfDocument(make())) > 1 else append_blank_page(make())
-    path, total = put(document), len(pypdfium2.PdfDocument(document))
+    path, total = write_file(document), len(pypdfium2.PdfDocument(document))
     for page in range(1, total + 1):
         alone = derive_bytes(engine, path, Derivation(total, page, page))
         assert ImageChops.difference(render_page(document, page), render_page(alone, 1)).getbbox() is None
@@ -131,7 +131,7 @@ def test_each_page_alone_looks_and_reads_as_in_its_document(
 
 
 def append_blank_page(document: bytes) -> bytes:
-    """A document of one page with a second, empty one."""
+    """Append an empty page to a document of one page."""
     out = io.BytesIO()
     with pikepdf.open(io.BytesIO(document)) as pdf:
         pdf.add_blank_page()
@@ -146,22 +146,24 @@ def remove_others(pdf: pikepdf.Pdf) -> pikepdf.Pdf:
 
 
 def append_to_new(pdf: pikepdf.Pdf) -> pikepdf.Pdf:
-    made = pikepdf.new()
+    result = pikepdf.new()
     for number in (1, 2):
-        made.pages.append(pdf.pages[number])
-    return made
+        result.pages.append(pdf.pages[number])
+    return result
 
 
 def append_and_tidy(pdf: pikepdf.Pdf) -> pikepdf.Pdf:
-    made = append_to_new(pdf)
-    made.remove_unreferenced_resources()
-    return made
+    result = append_to_new(pdf)
+    result.remove_unreferenced_resources()
+    return result
 
 
 @pytest.mark.filterwarnings("ignore::pikepdf.exceptions.PageCopyWarning")
 @pytest.mark.parametrize("recipe", [remove_others, append_to_new, append_and_tidy])
-def test_the_check_refuses_what_other_recipes_leave(put: Put, recipe: Callable[[pikepdf.Pdf], pikepdf.Pdf]) -> None:
-    path = put(DOCUMENT)
+def test_the_check_rejects_the_leaks_of_other_methods(
+    write_file: Put, recipe: Callable[[pikepdf.Pdf], pikepdf.Pdf]
+) -> None:
+    path = write_file(DOCUMENT)
     out = io.BytesIO()
     with pikepdf.open(path) as pdf:
         recipe(pdf).save(out, **PLAIN)
@@ -171,7 +173,7 @@ def test_the_check_refuses_what_other_recipes_leave(put: Put, recipe: Callable[[
 
 def add_image(pdf: pikepdf.Pdf, hidden: pikepdf.Pdf) -> None:
     image = hidden.pages[0].resources.XObject.ImHidden
-    pdf.pages[0].obj.Resources.XObject.FmKept = pdf.copy_foreign(image)  # under a name that its page uses
+    pdf.pages[0].obj.Resources.XObject.FmKept = pdf.copy_foreign(image)  # under a name that the page uses
 
 
 def add_page(pdf: pikepdf.Pdf, hidden: pikepdf.Pdf) -> None:
@@ -211,8 +213,10 @@ def add_outline(pdf: pikepdf.Pdf, hidden: pikepdf.Pdf) -> None:
     "spoil",
     [add_image, add_page, add_lost_page, add_title, add_string, add_name, add_script, add_structure, add_outline],
 )
-def test_the_check_refuses_a_cut_with_one_thing_too_many(put: Put, kept: bytes, spoil: Callable[..., Any]) -> None:
-    path = put(DOCUMENT)
+def test_the_check_refuses_a_cut_with_one_thing_too_many(
+    write_file: Put, kept: bytes, spoil: Callable[..., Any]
+) -> None:
+    path = write_file(DOCUMENT)
     whole, spoilt = io.BytesIO(), io.BytesIO()
     with pikepdf.open(path) as hidden, pikepdf.open(io.BytesIO(kept)) as pdf:
         pdf.save(whole, **PLAIN)
@@ -223,8 +227,8 @@ def test_the_check_refuses_a_cut_with_one_thing_too_many(put: Put, kept: bytes, 
         leaks.require_no_leak(lambda: pikepdf.open(path), *WINDOW, spoilt.getvalue(), leaks.DocumentContents())
 
 
-def test_a_marked_cut_is_checked_too_and_shows_its_mark(engine: PdfEngine, put: Put, kept: bytes) -> None:
-    marked = derive_bytes(engine, put(DOCUMENT), Derivation(5, *WINDOW, MARK))
+def test_a_marked_cut_is_checked_too_and_shows_its_mark(engine: PdfEngine, write_file: Put, kept: bytes) -> None:
+    marked = derive_bytes(engine, write_file(DOCUMENT), Derivation(5, *WINDOW, MARK))
     assert [word for word in WORDS if word.encode() in unpack_document(marked)] == []
     assert page_words(marked, 1).count(MARK.text) > 3
     assert ImageChops.difference(render_page(kept, 1), render_page(marked, 1)).getbbox() is not None
@@ -232,10 +236,12 @@ def test_a_marked_cut_is_checked_too_and_shows_its_mark(engine: PdfEngine, put: 
 
 
 @pytest.mark.parametrize("make", [pdfs.simple_pdf, pdfs.mixed_sizes_pdf, pdfs.linked_pdf])
-def test_a_mark_is_on_every_page_and_takes_nothing_away(engine: PdfEngine, put: Put, make: Callable[[], bytes]) -> None:
+def test_a_mark_is_on_every_page_and_takes_nothing_away(
+    engine: PdfEngine, write_file: Put, make: Callable[[], bytes]
+) -> None:
     document = make()
     total = len(pypdfium2.PdfDocument(document))
-    marked = derive_bytes(engine, put(document), Derivation(total, 1, total, MARK))
+    marked = derive_bytes(engine, write_file(document), Derivation(total, 1, total, MARK))
     for page in range(1, total + 1):
         assert MARK.text in page_words(marked, page)
         assert page_words(document, page).split()[0] in page_words(marked, page)
@@ -243,13 +249,15 @@ def test_a_mark_is_on_every_page_and_takes_nothing_away(engine: PdfEngine, put: 
 
 
 @pytest.mark.parametrize(("density", "least", "most"), [("sparse", 3, 9), ("normal", 12, 35), ("dense", 45, 90)])
-def test_a_dense_mark_is_drawn_more_often(engine: PdfEngine, put: Put, density: str, least: int, most: int) -> None:
+def test_a_dense_mark_is_drawn_more_often(
+    engine: PdfEngine, write_file: Put, density: str, least: int, most: int
+) -> None:
     wanted = Derivation(3, 1, 1, WatermarkText("Copy", 0.5, density))
-    assert least <= page_words(derive_bytes(engine, put(pdfs.simple_pdf(3)), wanted), 1).count("Copy") <= most
+    assert least <= page_words(derive_bytes(engine, write_file(pdfs.simple_pdf(3)), wanted), 1).count("Copy") <= most
 
 
-def test_a_stronger_mark_is_darker(engine: PdfEngine, put: Put) -> None:
-    path = put(pdfs.simple_pdf(3))
+def test_a_stronger_mark_is_darker(engine: PdfEngine, write_file: Put) -> None:
+    path = write_file(pdfs.simple_pdf(3))
     darkest = [
         min(
             render_page(derive_bytes(engine, path, Derivation(3, 2, 2, WatermarkText("Copy", opacity, "dense"))), 1)
@@ -263,8 +271,8 @@ def test_a_stronger_mark_is_darker(engine: PdfEngine, put: Put) -> None:
     assert 150 < darkest[1] < 200
 
 
-def test_a_document_that_only_its_owner_may_change_is_cut_all_the_same(engine: PdfEngine, put: Put) -> None:
-    alone = derive_bytes(engine, put(pdfs.encrypted_pdf(pages=3)), Derivation(3, 2, 2))
+def test_a_document_that_only_its_owner_may_change_is_cut_all_the_same(engine: PdfEngine, write_file: Put) -> None:
+    alone = derive_bytes(engine, write_file(pdfs.encrypted_pdf(pages=3)), Derivation(3, 2, 2))
     assert page_words(alone, 1).strip() == "Page 2 of 3"
 
 
@@ -279,22 +287,22 @@ def test_a_document_that_only_its_owner_may_change_is_cut_all_the_same(engine: P
     ],
     ids=["another count", "past the end", "before the start", "locked", "no PDF"],
 )
-def test_what_cannot_be_cut_is_refused_and_nothing_is_written(
-    engine: PdfEngine, put: Put, document: bytes, wanted: Derivation
+def test_a_document_that_cannot_be_cut_is_rejected_and_nothing_is_written(
+    engine: PdfEngine, write_file: Put, document: bytes, wanted: Derivation
 ) -> None:
     out = io.BytesIO()
     with pytest.raises(UnrenderableError):
-        engine.derive(put(document), wanted, out)
+        engine.derive(write_file(document), wanted, out)
     assert out.getvalue() == b""
 
 
-def test_a_long_document_is_cut_within_seconds(engine: PdfEngine, put: Put) -> None:
-    alone = derive_bytes(engine, put(pdfs.many_pages_pdf(2000)), Derivation(2000, 2, 2000))
+def test_a_long_document_is_cut_within_seconds(engine: PdfEngine, write_file: Put) -> None:
+    alone = derive_bytes(engine, write_file(pdfs.many_pages_pdf(2000)), Derivation(2000, 2, 2000))
     assert len(pypdfium2.PdfDocument(alone)) == 1999
 
 
 def set_page_entry(entry: str, value: Any) -> bytes:
-    """Five pages that all have ``entry``."""
+    """Return five pages that all have ``entry``."""
     with pikepdf.open(io.BytesIO(pdfs.simple_pdf(pages=5))) as pdf:
         for page in pdf.pages:
             page.obj[entry] = value
@@ -311,14 +319,14 @@ def set_page_entry(entry: str, value: Any) -> bytes:
         ("/Group", pikepdf.Dictionary(S=pikepdf.Name.Transparency)),
     ],
 )  # fmt: skip
-def test_what_a_page_says_of_itself_comes_along(engine: PdfEngine, put: Put, entry: str, value: Any) -> None:
-    path = put(set_page_entry(entry, value))
-    with pikepdf.open(io.BytesIO(derive_bytes(engine, path, Derivation(5, 2, 3)))) as made:
-        assert [page.obj.get(entry) == value for page in made.pages] == [True, True]
+def test_page_entries_are_kept(engine: PdfEngine, write_file: Put, entry: str, value: Any) -> None:
+    path = write_file(set_page_entry(entry, value))
+    with pikepdf.open(io.BytesIO(derive_bytes(engine, path, Derivation(5, 2, 3)))) as result:
+        assert [page.obj.get(entry) == value for page in result.pages] == [True, True]
 
 
 def make_fields_pdf() -> bytes:
-    """Three pages with a text field each, whose looks are left to the reader's program."""
+    """Return three pages with a text field each, whose appearance the viewer must generate."""
     with pikepdf.open(io.BytesIO(pdfs.simple_pdf(pages=3))) as pdf:
         font = pikepdf.Dictionary(Type=pikepdf.Name.Font, Subtype=pikepdf.Name.Type1, BaseFont=pikepdf.Name.Helvetica)
         fields = []
@@ -339,8 +347,8 @@ def make_fields_pdf() -> bytes:
         return out.getvalue()
 
 
-def test_a_field_without_looks_is_drawn_on_the_kept_page_and_nowhere_else(engine: PdfEngine, put: Put) -> None:
-    made = derive_bytes(engine, put(make_fields_pdf()), Derivation(3, 2, 2))
-    assert b"VALUE2" in unpack_document(made)
+def test_a_field_without_looks_is_drawn_on_the_kept_page_and_nowhere_else(engine: PdfEngine, write_file: Put) -> None:
+    result = derive_bytes(engine, write_file(make_fields_pdf()), Derivation(3, 2, 2))
+    assert b"VALUE2" in unpack_document(result)
     for word in ("VALUE1", "VALUE3", "field1", "field2", "field3"):
-        assert not [spelling for spelling in word_spellings(word) if spelling in unpack_document(made)]
+        assert not [spelling for spelling in word_spellings(word) if spelling in unpack_document(result)]

@@ -1,5 +1,5 @@
-"""A copy looks like its document: fonts and forms that take resources from their page, damaged documents, and the
-comparison that refuses what looks different."""
+"""Copies look like their source: fonts and forms that inherit resources, damaged documents, and the comparison that
+rejects copies that look different."""
 
 import io
 from collections.abc import Callable
@@ -58,31 +58,33 @@ def page_form(page: Any) -> Any:
         inherited_resources.stamp_pdf,
     ],
 )
-def test_what_inherits_from_its_page_looks_as_before(engine: PdfEngine, put: Put, make: Callable[[], bytes]) -> None:
+def test_content_with_inherited_resources_looks_the_same(
+    engine: PdfEngine, write_file: Put, make: Callable[[], bytes]
+) -> None:
     document = make()
     for page in (1, 2):
-        alone = derive_bytes(engine, put(document), Derivation(2, page, page))
+        alone = derive_bytes(engine, write_file(document), Derivation(2, page, page))
         assert ImageChops.difference(render_page(document, page), render_page(alone, 1)).getbbox() is None
         assert len(render_page(alone, 1).getcolors(100_000) or []) > 1
 
 
-def test_a_drawn_font_gets_what_its_shown_glyphs_take_from_the_page(engine: PdfEngine, put: Put) -> None:
-    """Not every reader looks at the page for it: one that does not shows an empty page."""
-    alone = derive_bytes(engine, put(inherited_resources.type3_font_pdf()), Derivation(2, 2, 2))
+def test_a_type3_font_gets_the_resources_of_its_visible_glyphs(engine: PdfEngine, write_file: Put) -> None:
+    """Some viewers do not inherit the resources of the page and would show an empty page."""
+    alone = derive_bytes(engine, write_file(inherited_resources.type3_font_pdf()), Derivation(2, 2, 2))
     assert read_resources(alone, page_font) == {"/XObject": {"/ImB"}}
     assert b"KEPTImage" in alone
     assert b"HIDDENImage" not in alone
 
 
-def test_a_form_gets_what_it_takes_from_the_page(engine: PdfEngine, put: Put) -> None:
-    alone = derive_bytes(engine, put(inherited_resources.form_pdf()), Derivation(2, 2, 2))
+def test_a_form_gets_the_resources_of_its_page(engine: PdfEngine, write_file: Put) -> None:
+    alone = derive_bytes(engine, write_file(inherited_resources.form_pdf()), Derivation(2, 2, 2))
     assert read_resources(alone, page_form) == {"/Font": {"/F3"}}
     assert b"HIDDEN" not in alone
 
 
-def test_a_form_that_looks_different_on_two_pages_goes_on_inheriting(engine: PdfEngine, put: Put) -> None:
+def test_a_form_that_looks_different_on_two_pages_still_inherits(engine: PdfEngine, write_file: Put) -> None:
     document = inherited_resources.shared_form_pdf()
-    both = derive_bytes(engine, put(document), Derivation(3, 2, 3))
+    both = derive_bytes(engine, write_file(document), Derivation(3, 2, 3))
     assert read_resources(both, page_form) == {}
     for page in (1, 2):
         assert ImageChops.difference(render_page(document, page + 1), render_page(both, page)).getbbox() is None
@@ -92,9 +94,11 @@ def test_a_form_that_looks_different_on_two_pages_goes_on_inheriting(engine: Pdf
 @pytest.mark.parametrize(
     "make", [pdfs.miscounted_pdf, pdfs.pdf_without_page_tree, pdfs.unfinished_contents_pdf, pdfs.undecodable_form_pdf]
 )
-def test_a_damaged_document_is_repaired_for_its_copies(engine: PdfEngine, put: Put, make: Callable[[], bytes]) -> None:
+def test_a_damaged_document_is_repaired_for_its_copies(
+    engine: PdfEngine, write_file: Put, make: Callable[[], bytes]
+) -> None:
     document = make()
-    path, total = put(document), len(pypdfium2.PdfDocument(document))
+    path, total = write_file(document), len(pypdfium2.PdfDocument(document))
     marked = derive_bytes(engine, path, Derivation(total, 1, total, MARK))
     with pypdfium2.PdfDocument(marked) as pdf:
         assert len(pdf) == total
@@ -126,39 +130,37 @@ def add_word(pdf: pikepdf.Pdf) -> None:
 
 
 @pytest.mark.parametrize("change", [remove_word, rotate_page, add_word])
-def test_a_copy_that_looks_different_is_refused(put: Put, change: Callable[[pikepdf.Pdf], object]) -> None:
-    before = OpenPdfDocument(put(pdfs.simple_pdf(pages=3)).open("rb"))
+def test_a_copy_that_looks_different_is_refused(write_file: Put, change: Callable[[pikepdf.Pdf], object]) -> None:
+    before = OpenPdfDocument(write_file(pdfs.simple_pdf(pages=3)).open("rb"))
     comparison.require_same_looks(before, spoil_document(lambda _: None), 1, stamped=False)
     with pytest.raises(PdfRefused, match="looks"):
         comparison.require_same_looks(before, spoil_document(change), 1, stamped=False)
     before.close()
 
 
-def test_a_stamped_copy_without_its_mark_is_refused(put: Put) -> None:
-    before = OpenPdfDocument(put(pdfs.simple_pdf(pages=3)).open("rb"))
+def test_a_stamped_copy_without_its_mark_is_refused(write_file: Put) -> None:
+    before = OpenPdfDocument(write_file(pdfs.simple_pdf(pages=3)).open("rb"))
     with pytest.raises(PdfRefused, match="looks"):
         comparison.require_same_looks(before, spoil_document(lambda _: None), 1, stamped=True)
     before.close()
 
 
-def test_a_field_that_the_copy_cannot_show_is_no_copy(engine: PdfEngine, put: Put) -> None:
-    """The engine draws a check mark for a box that has a value and no state; nothing in the copy would."""
+def test_a_copy_that_lacks_a_field_appearance_is_rejected(engine: PdfEngine, write_file: Put) -> None:
+    """pdfium draws a check mark for a box with a value but no state; the copy would lack it."""
     with pytest.raises(UnrenderableError) as caught:
-        derive_bytes(engine, put(inherited_resources.checkbox_without_state_pdf()), Derivation(3, 2, 2))
+        derive_bytes(engine, write_file(inherited_resources.checkbox_without_state_pdf()), Derivation(3, 2, 2))
     assert caught.value.reason == "looks"
 
 
-def test_a_field_that_only_the_engine_can_draw_is_in_the_copy(engine: PdfEngine, put: Put) -> None:
+def test_a_field_that_only_the_engine_can_draw_is_in_the_copy(engine: PdfEngine, write_file: Put) -> None:
     document = inherited_resources.field_without_appearance_pdf()
-    alone = derive_bytes(engine, put(document), Derivation(3, 2, 2))
+    alone = derive_bytes(engine, write_file(document), Derivation(3, 2, 2))
     assert len(render_page(alone, 1).crop((100, 650, 400, 700)).getcolors(100_000) or []) > 5
 
 
-def test_when_there_is_no_time_pages_from_all_over_the_document_are_compared(
-    put: Put, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Sixty-four pages, and time for six of them."""
-    before = OpenPdfDocument(put(pdfs.simple_pdf(pages=64)).open("rb"))
+def test_without_enough_time_a_sample_of_pages_is_compared(write_file: Put, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The document has 64 pages, and there is time for six."""
+    before = OpenPdfDocument(write_file(pdfs.simple_pdf(pages=64)).open("rb"))
     looked: list[int] = []
     clock = iter(range(1_000))
 

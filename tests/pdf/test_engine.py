@@ -1,4 +1,4 @@
-"""The engine and its worker processes: when they start, what they may do, how they end."""
+"""The engine and its worker processes: start, confinement, limits and end."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ Put = Callable[..., Path]
 
 
 def is_running(pid: int) -> bool:
-    """Whether the process exists and is not a zombie."""
+    """Return whether the process exists and is not a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except FileNotFoundError:
@@ -31,19 +31,19 @@ def is_running(pid: int) -> bool:
 
 
 def read_cpu_ticks(pid: int) -> int:
-    """Processor time of a process so far, in clock ticks (hundredths of a second)."""
+    """Return the processor time of a process in clock ticks (hundredths of a second)."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return int(fields[11]) + int(fields[12])
 
 
 def read_soft_limit(pid: int, name: str) -> str:
-    """The soft limit of a process as /proc shows it."""
+    """Return the soft limit of a process from /proc."""
     line = next(line for line in Path(f"/proc/{pid}/limits").read_text().splitlines() if line.startswith(name))
     return line[len(name) :].split()[0]
 
 
 def make_busy_check(engine: PdfEngine) -> Callable[[], bool]:
-    """A check that says whether the engine's first worker has worked since now."""
+    """Return a function that returns whether the engine's first worker has used processor time since this call."""
     (pid,) = engine.pids()
     before = read_cpu_ticks(pid)
     return lambda: read_cpu_ticks(pid) > before + 10
@@ -54,36 +54,36 @@ def test_no_worker_runs_before_the_first_question() -> None:
         assert engine.pids() == []
 
 
-def test_one_reader_needs_one_worker(put: Put) -> None:
-    path = put(simple_pdf(3))
+def test_one_reader_needs_one_worker(write_file: Put) -> None:
+    path = write_file(simple_pdf(3))
     with closing(PdfEngine(workers=2)) as engine:
         for page in (1, 2, 3):
             engine.render(path, page, 800)
         assert len(engine.pids()) == 1
 
 
-def test_a_worker_is_replaced_after_its_share_of_jobs(put: Put) -> None:
-    path = put(simple_pdf(1))
-    seen = set()
+def test_a_worker_is_replaced_after_its_share_of_jobs(write_file: Put) -> None:
+    path = write_file(simple_pdf(1))
+    all_pids = set()
     with closing(PdfEngine(workers=1, recycle_after=3)) as engine:
         for _ in range(9):
             engine.render(path, 1, 800)
-            seen.update(engine.pids())
-    assert len(seen) == 3
-    assert not any(map(is_running, seen))
+            all_pids.update(engine.pids())
+    assert len(all_pids) == 3
+    assert not any(map(is_running, all_pids))
 
 
-def test_closing_ends_the_workers(put: Put) -> None:
+def test_closing_ends_the_workers(write_file: Put) -> None:
     engine = PdfEngine()
-    engine.inspect(put(simple_pdf(1)))
+    engine.inspect(write_file(simple_pdf(1)))
     pids = engine.pids()
     engine.close()
     assert len(pids) == 1
     assert not is_running(pids[0])
 
 
-def test_workers_end_when_the_server_is_killed(put: Put) -> None:
-    path = put(simple_pdf(1))
+def test_workers_end_when_the_server_is_killed(write_file: Put) -> None:
+    path = write_file(simple_pdf(1))
     code = (
         "import sys, time; from pathlib import Path; from docshare.server.pdf.engine import PdfEngine; "
         "engine = PdfEngine(); "
@@ -97,30 +97,30 @@ def test_workers_end_when_the_server_is_killed(put: Put) -> None:
     wait_until(lambda: not is_running(worker))
 
 
-def test_a_closed_engine_is_unavailable(put: Put) -> None:
+def test_a_closed_engine_is_unavailable(write_file: Put) -> None:
     engine = PdfEngine()
     engine.close()
     with pytest.raises(Problem) as caught:
-        engine.inspect(put(simple_pdf(1)))
+        engine.inspect(write_file(simple_pdf(1)))
     assert caught.value.status == 503
 
 
-def test_closing_sends_away_who_waits(put: Put) -> None:
-    path = put(paced_pages("fs"))
+def test_closing_rejects_waiting_callers(write_file: Put) -> None:
+    path = write_file(paced_pages("fs"))
     engine = PdfEngine(workers=1)
     engine.inspect(path)
     working = make_busy_check(engine)
     with ThreadPoolExecutor(2) as pool:
-        asked = [pool.submit(engine.render, path, 2, 800) for _ in range(2)]
+        jobs = [pool.submit(engine.render, path, 2, 800) for _ in range(2)]
         wait_until(working)
         engine.close()
-        assert [type(job.exception(5)) for job in asked] == [Problem, Problem]
+        assert [type(job.exception(5)) for job in jobs] == [Problem, Problem]
 
 
-def test_a_page_that_takes_too_long_is_given_up_in_time(put: Put) -> None:
-    path = put(paced_pages("sf"))
+def test_a_slow_page_is_stopped_in_time(write_file: Put) -> None:
+    path = write_file(paced_pages("sf"))
     with closing(PdfEngine(timeout_s=1.0)) as engine:
-        engine.inspect(path)  # so that the time does not hold the start of the worker
+        engine.inspect(path)  # excludes the start of the worker from the measurement
         start = time.monotonic()
         with pytest.raises(UnrenderableError) as caught:
             engine.render(path, 1, 800)
@@ -129,18 +129,18 @@ def test_a_page_that_takes_too_long_is_given_up_in_time(put: Put) -> None:
         assert engine.render(path, 2, 800)
 
 
-def test_a_crash_is_lasting_and_the_next_page_is_drawn(put: Put) -> None:
-    path = put(memory_bomb())
+def test_a_crash_is_lasting_and_the_next_page_is_drawn(write_file: Put) -> None:
+    path = write_file(memory_bomb())
     with closing(PdfEngine(workers=1, memory_bytes=256 << 20)) as engine:
         with pytest.raises(UnrenderableError) as caught:
             engine.render(path, 1, 800)
         assert caught.value.lasting
-        assert engine.render(put(simple_pdf(1), "good.pdf"), 1, 800)
+        assert engine.render(write_file(simple_pdf(1), "good.pdf"), 1, 800)
 
 
 @pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGXCPU])
-def test_a_worker_that_died_while_idle_is_replaced(put: Put, blow: signal.Signals) -> None:
-    path = put(simple_pdf(1))
+def test_a_worker_that_died_while_idle_is_replaced(write_file: Put, blow: signal.Signals) -> None:
+    path = write_file(simple_pdf(1))
     with closing(PdfEngine(workers=1)) as engine:
         engine.inspect(path)
         (first,) = engine.pids()
@@ -150,8 +150,8 @@ def test_a_worker_that_died_while_idle_is_replaced(put: Put, blow: signal.Signal
         assert engine.pids() != [first]
 
 
-def test_a_worker_killed_during_a_job_costs_nobody_the_page(put: Put) -> None:
-    path = put(paced_pages("m"))
+def test_a_job_of_a_killed_worker_is_retried(write_file: Put) -> None:
+    path = write_file(paced_pages("m"))
     with closing(PdfEngine(workers=1)) as engine, ThreadPoolExecutor(1) as pool:
         page = pool.submit(engine.render, path, 1, 800)
         wait_until(engine.pids)
@@ -162,8 +162,8 @@ def test_a_worker_killed_during_a_job_costs_nobody_the_page(put: Put) -> None:
         assert engine.pids() != [first]
 
 
-def test_many_threads_share_two_workers(put: Put) -> None:
-    path = put(many_pages_pdf(40, lines=20))
+def test_many_threads_share_two_workers(write_file: Put) -> None:
+    path = write_file(many_pages_pdf(40, lines=20))
     with closing(PdfEngine(workers=2)) as engine, ThreadPoolExecutor(16) as pool:
         alone = [engine.render(path, page, 800) for page in (1, 20, 40)]
         together = list(pool.map(lambda page: engine.render(path, page, 800), range(1, 41)))
@@ -171,46 +171,48 @@ def test_many_threads_share_two_workers(put: Put) -> None:
         assert len(engine.pids()) <= 2
 
 
-def test_a_stuck_engine_sends_readers_away_and_keeps_a_few(put: Put) -> None:
-    path = put(paced_pages("s" * 8))
+def test_a_stuck_engine_sends_readers_away_and_keeps_a_few(write_file: Put) -> None:
+    path = write_file(paced_pages("s" * 8))
     with closing(PdfEngine(workers=1, timeout_s=4.0, max_waiting=2)) as engine, ThreadPoolExecutor(8) as pool:
         start = time.monotonic()
-        asked = [pool.submit(engine.render, path, page, 800) for page in range(1, 9)]
-        wait_until(lambda: sum(job.done() for job in asked) >= 5)
+        jobs = [pool.submit(engine.render, path, page, 800) for page in range(1, 9)]
+        wait_until(lambda: sum(job.done() for job in jobs) >= 5)
         assert time.monotonic() - start < 3.9
-        problems = [job.exception() for job in asked if job.done()]
+        problems = [job.exception() for job in jobs if job.done()]
         assert [type(problem) for problem in problems] == [Problem] * 5
         assert all(problem.headers["Retry-After"] == "2" for problem in problems)  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("program", ["/nonexistent/python", "/bin/false"])
-def test_an_engine_that_does_not_start_is_unavailable(put: Put, monkeypatch: pytest.MonkeyPatch, program: str) -> None:
+def test_an_engine_that_does_not_start_is_unavailable(
+    write_file: Put, monkeypatch: pytest.MonkeyPatch, program: str
+) -> None:
     monkeypatch.setattr(sys, "executable", program)
     with closing(PdfEngine()) as engine:
         for _ in range(2):
             with pytest.raises(Problem) as caught:
-                engine.inspect(put(simple_pdf(1)))
+                engine.inspect(write_file(simple_pdf(1)))
             assert (caught.value.status, caught.value.headers) == (503, {"Retry-After": "10"})
 
 
 def test_a_failed_start_is_not_tried_again_for_every_request(
-    put: Put, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    write_file: Put, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    program, starts = tmp_path / "python", tmp_path / "starts"
-    program.write_text(f"#!/bin/sh\necho started >> {starts}\n")
+    program, log = tmp_path / "python", tmp_path / "starts"
+    program.write_text(f"#!/bin/sh\necho started >> {log}\n")
     program.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(program))
     with closing(PdfEngine()) as engine:
         for _ in range(5):
             with pytest.raises(Problem):
-                engine.inspect(put(simple_pdf(1)))
-    assert starts.read_text() == "started\n"
+                engine.inspect(write_file(simple_pdf(1)))
+    assert log.read_text() == "started\n"
 
 
-def test_a_worker_is_confined(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_is_confined(write_file: Put, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCSHARE_SMTP_URL", "smtp://user:secret@mail")
     with closing(PdfEngine(workers=1, memory_bytes=700 << 20)) as engine:
-        engine.inspect(put(simple_pdf(1)))
+        engine.inspect(write_file(simple_pdf(1)))
         (pid,) = engine.pids()
         assert read_soft_limit(pid, "Max address space") == str(700 << 20)
         assert read_soft_limit(pid, "Max file size") == "0"
@@ -220,24 +222,24 @@ def test_a_worker_is_confined(put: Put, monkeypatch: pytest.MonkeyPatch) -> None
         assert b"DOCSHARE" not in Path(f"/proc/{pid}/environ").read_bytes()
         assert os.getsid(pid) != os.getsid(0)
         status = dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
-        assert int(status["CapEff"], 16) & ~0b110 == 0  # at most: open files of other users
+        assert int(status["CapEff"], 16) & ~0b110 == 0  # an upper bound: other users have open files too
         assert status["NoNewPrivs"] == "1"
 
 
-def test_a_worker_of_root_has_no_network(put: Put) -> None:
+def test_a_worker_of_root_has_no_network(write_file: Put) -> None:
     if os.geteuid() != 0:
         pytest.skip("leaving the network is best effort without root")
     with closing(PdfEngine(workers=1)) as engine:
-        engine.inspect(put(simple_pdf(1)))
+        engine.inspect(write_file(simple_pdf(1)))
         (pid,) = engine.pids()
         interfaces = Path(f"/proc/{pid}/net/dev").read_text().splitlines()[2:]
         assert [line.split(":")[0].strip() for line in interfaces] == ["lo"]
 
 
-def test_a_worker_of_root_reads_files_of_other_users(put: Put, tmp_path: Path) -> None:
+def test_a_worker_of_root_reads_files_of_other_users(write_file: Put, tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("needs root")
-    path = put(simple_pdf(2))
+    path = write_file(simple_pdf(2))
     path.chmod(0o600)
     os.chown(path, 65534, 65534)
     tmp_path.chmod(0o700)
@@ -246,20 +248,20 @@ def test_a_worker_of_root_reads_files_of_other_users(put: Put, tmp_path: Path) -
         assert engine.inspect(path).total_pages == 2
 
 
-def test_a_deleted_file_is_not_kept_open(put: Put) -> None:
-    gone, other = put(simple_pdf(1), "gone.pdf"), put(simple_pdf(1), "other.pdf")
+def test_a_deleted_file_is_not_kept_open(write_file: Put) -> None:
+    deleted, other = write_file(simple_pdf(1), "gone.pdf"), write_file(simple_pdf(1), "other.pdf")
     with closing(PdfEngine(workers=1)) as engine:
-        engine.inspect(gone)
+        engine.inspect(deleted)
         (pid,) = engine.pids()
-        gone.unlink()
+        deleted.unlink()
         engine.inspect(other)
         opened = {os.readlink(handle) for handle in Path(f"/proc/{pid}/fd").iterdir()}
         assert str(other) in opened
         assert not any("gone.pdf" in name for name in opened)
 
 
-def test_waiting_for_a_spare_worker_ends_when_one_is_free(put: Put) -> None:
-    path = put(paced_pages("fm"))
+def test_waiting_for_a_spare_worker_ends_when_one_is_free(write_file: Put) -> None:
+    path = write_file(paced_pages("fm"))
     with closing(PdfEngine(workers=1)) as engine, ThreadPoolExecutor(1) as pool:
         engine.inspect(path)
         working = make_busy_check(engine)
@@ -272,8 +274,8 @@ def test_waiting_for_a_spare_worker_ends_when_one_is_free(put: Put) -> None:
         assert engine.render_if_spare(path, 1, 800)
 
 
-def test_with_two_workers_one_stays_free_for_readers(put: Put) -> None:
-    path = put(paced_pages("fsf"))
+def test_with_two_workers_one_stays_free_for_readers(write_file: Put) -> None:
+    path = write_file(paced_pages("fsf"))
     with closing(PdfEngine(workers=2, timeout_s=4.0)) as engine, ThreadPoolExecutor(1) as pool:
         engine.inspect(path)
         working = make_busy_check(engine)
@@ -286,28 +288,28 @@ def test_with_two_workers_one_stays_free_for_readers(put: Put) -> None:
 
 
 @pytest.mark.parametrize("how", ["absolute", "relative", "empty"])
-def test_workers_start_although_the_directory_of_the_server_is_gone(put: Put, tmp_path: Path, how: str) -> None:
+def test_workers_start_although_the_directory_of_the_server_is_gone(write_file: Put, tmp_path: Path, how: str) -> None:
     package = Path(docshare.__file__).parent
-    place = tmp_path / "place"
-    place.mkdir()
+    folder = tmp_path / "place"
+    folder.mkdir()
     paths = {"absolute": str(package.parent), "relative": f"other{os.pathsep}sources", "empty": ""}[how]
     if how != "absolute":
-        sources = place if how == "empty" else place / "sources"
+        sources = folder if how == "empty" else folder / "sources"
         sources.mkdir(exist_ok=True)
         (sources / "docshare").symlink_to(package)
     code = (
         "import os, shutil, sys; from pathlib import Path; from docshare.server.pdf.engine import PdfEngine; "
-        f"shutil.rmtree({str(place)!r}); "
-        f"print(PdfEngine().inspect(Path({str(put(simple_pdf(3)))!r})).total_pages, flush=True); os._exit(0)"
+        f"shutil.rmtree({str(folder)!r}); "
+        f"print(PdfEngine().inspect(Path({str(write_file(simple_pdf(3)))!r})).total_pages, flush=True); os._exit(0)"
     )
     environment = {**os.environ, "PYTHONPATH": paths}
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=place, env=environment, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True, timeout=60
     )
     assert (done.stdout, done.returncode) == ("3\n", 0), done.stderr
 
 
-def test_workers_find_what_is_named_from_the_directory_of_the_server(tmp_path: Path) -> None:
+def test_workers_resolve_relative_paths_of_the_environment(tmp_path: Path) -> None:
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); from docshare.server.pdf import environment; "
         "print(environment.of_worker()['PYTHONPATH'], environment.of_worker().get('LD_LIBRARY_PATH'))"

@@ -1,4 +1,4 @@
-"""Documents that attack the engine end in a refusal or an answer, soon, and the engine lives on (F12, M23)."""
+"""Hostile documents lead to a result or an error in time, and the engine survives."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -13,19 +13,19 @@ from tests.support.pdfs import simple_pdf
 
 Put = Callable[..., Path]
 TIMEOUT_S = 2.0
-HANG_LIMIT_S = 30.0  # a question that takes longer was not ended by the engine
+HANG_LIMIT_S = 30.0  # the engine did not stop a job that takes longer
 
 
 @pytest.fixture(scope="module")
 def strict() -> Iterator[PdfEngine]:
-    """Tight limits, so that bombs go off quickly."""
+    """Return an engine with tight limits, which bombs exceed quickly."""
     engine = PdfEngine(workers=1, memory_bytes=320 << 20, timeout_s=TIMEOUT_S)
     yield engine
     engine.close()
 
 
 def measure_outcome(question: Callable[[], object]) -> str:
-    """How the question ended, and that it ended in time (a worn worker may be replaced once on the way)."""
+    """Return the outcome of the job and check that it ended in time, even if a worker was replaced once."""
     start = time.monotonic()
     try:
         question()
@@ -39,12 +39,12 @@ def measure_outcome(question: Callable[[], object]) -> str:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_document_ends_soon_and_the_engine_lives(strict: PdfEngine, put: Put, name: str) -> None:
-    path = put(HOSTILE[name]())
+def test_a_hostile_document_ends_in_time_and_the_engine_survives(strict: PdfEngine, write_file: Put, name: str) -> None:
+    path = write_file(HOSTILE[name]())
     assert measure_outcome(lambda: strict.inspect(path)) in ("answered", "unprocessable")
     assert measure_outcome(lambda: strict.render(path, 1, 800)) in ("answered", "unrenderable")
     assert measure_outcome(lambda: strict.text(path, 1)) in ("answered", "unrenderable")
-    assert strict.render(put(simple_pdf(1), "good.pdf"), 1, 800)
+    assert strict.render(write_file(simple_pdf(1), "good.pdf"), 1, 800)
 
 
 @pytest.mark.parametrize(
@@ -58,16 +58,16 @@ def test_a_hostile_document_ends_soon_and_the_engine_lives(strict: PdfEngine, pu
         ("nested_arrays", "answered"),
     ],
 )
-def test_what_becomes_of_the_page(strict: PdfEngine, put: Put, name: str, expected: str) -> None:
-    path = put(HOSTILE[name]())
+def test_a_hostile_page_has_the_expected_outcome(strict: PdfEngine, write_file: Put, name: str, expected: str) -> None:
+    path = write_file(HOSTILE[name]())
     assert measure_outcome(lambda: strict.render(path, 1, 800)) == expected
 
 
 @pytest.mark.parametrize("name", ["looping_page_tree", "boasting_count"])
-def test_a_lying_page_tree_is_unprocessable(strict: PdfEngine, put: Put, name: str) -> None:
-    path = put(HOSTILE[name]())
+def test_a_lying_page_tree_is_unprocessable(strict: PdfEngine, write_file: Put, name: str) -> None:
+    path = write_file(HOSTILE[name]())
     assert measure_outcome(lambda: strict.inspect(path)) == "unprocessable"
 
 
-def test_a_page_with_thirty_thousand_links_offers_two_thousand(strict: PdfEngine, put: Put) -> None:
-    assert len(strict.text(put(HOSTILE["many_links"]()), 1).links) == 2000
+def test_a_page_with_thirty_thousand_links_offers_two_thousand(strict: PdfEngine, write_file: Put) -> None:
+    assert len(strict.text(write_file(HOSTILE["many_links"]()), 1).links) == 2000

@@ -1,4 +1,4 @@
-"""Workers that foreign code has taken over: what they say instead of an answer reaches nobody."""
+"""Output of workers that an attacker has taken over does not reach anyone."""
 
 import json
 import logging
@@ -26,46 +26,46 @@ Pose = Callable[..., None]
 
 
 def build_worker_answer(body: bytes, **header: object) -> bytes:
-    """``body`` as a worker sends it."""
+    """Return ``body`` in the protocol of a worker."""
     return json.dumps({**header, "size": len(body)}).encode("ascii") + b"\n" + body
 
 
 @pytest.fixture
-def forged(put: Put) -> bytes:
-    """The image of a page that a worker could want somebody else to see."""
+def forged(write_file: Put) -> bytes:
+    """Return a page image that a compromised worker could send to another reader."""
     with closing(PdfEngine(workers=1)) as engine:
-        return engine.render(put(simple_pdf(1), "forged.pdf"), 1, 80)
+        return engine.render(write_file(simple_pdf(1), "forged.pdf"), 1, 80)
 
 
-def test_a_second_answer_right_behind_the_first_is_given_to_nobody(put: Put, pose: Pose, forged: bytes) -> None:
-    path = put(simple_pdf(1))
-    pose(build_worker_answer(forged) + build_worker_answer(forged))
+def test_a_second_reply_after_the_first_is_discarded(write_file: Put, start_impostors: Pose, forged: bytes) -> None:
+    path = write_file(simple_pdf(1))
+    start_impostors(build_worker_answer(forged) + build_worker_answer(forged))
     with closing(PdfEngine(workers=1)) as engine:
         with pytest.raises(UnrenderableError):
             engine.render(path, 1, 80)
         assert engine.pids() == []
 
 
-def test_an_answer_that_nobody_asked_for_is_not_taken_for_the_next_one(put: Put, pose: Pose, forged: bytes) -> None:
-    job = {"do": "render", "path": str(put(simple_pdf(1))), "page": 1, "width": 80}
-    pose(build_worker_answer(forged), later=build_worker_answer(b"of the first owner"))
+def test_unexpected_data_is_not_taken_for_the_next_reply(write_file: Put, start_impostors: Pose, forged: bytes) -> None:
+    job = {"do": "render", "path": str(write_file(simple_pdf(1))), "page": 1, "width": 80}
+    start_impostors(build_worker_answer(forged), later=build_worker_answer(b"of the first owner"))
     child = WorkerProcess(memory_bytes=1 << 30, timeout_s=20.0)
     try:
         assert child.ask(job).body == forged
         time.sleep(0.5)
-        with pytest.raises(BrokenWorkerError, match="more than it was asked"):
+        with pytest.raises(BrokenWorkerError, match="unexpected data"):
             child.ask(job)
     finally:
         child.kill()
 
 
-def test_who_comes_after_such_a_worker_gets_a_new_one(put: Put, pose: Pose, forged: bytes) -> None:
-    path = put(simple_pdf(1))
+def test_the_next_caller_gets_a_new_worker(write_file: Put, start_impostors: Pose, forged: bytes) -> None:
+    path = write_file(simple_pdf(1))
     with closing(PdfEngine(workers=1)) as engine:
-        pose(build_worker_answer(forged), later=build_worker_answer(b"\xff\xd8\xff of the first owner"))
+        start_impostors(build_worker_answer(forged), later=build_worker_answer(b"\xff\xd8\xff of the first owner"))
         assert engine.render(path, 1, 80) == forged
         (first,) = engine.pids()
-        pose(build_worker_answer(forged))
+        start_impostors(build_worker_answer(forged))
         time.sleep(0.5)
         assert engine.render(path, 1, 80) == forged
         assert engine.pids() != [first]
@@ -73,40 +73,40 @@ def test_who_comes_after_such_a_worker_gets_a_new_one(put: Put, pose: Pose, forg
 
 @pytest.mark.parametrize(("burn", "kept"), [(0.8, False), (0.1, True)])
 def test_a_worker_that_computes_without_a_job_gets_no_other_one(
-    put: Put, pose: Pose, forged: bytes, burn: float, kept: bool
+    write_file: Put, start_impostors: Pose, forged: bytes, burn: float, kept: bool
 ) -> None:
-    """Nobody accounts for that time; a little of it is for tidying up."""
-    path = put(simple_pdf(1))
+    """That time is not charged to anyone; a little of it is allowed for cleanup."""
+    path = write_file(simple_pdf(1))
     with closing(PdfEngine(workers=1)) as engine:
-        pose(build_worker_answer(forged), burn=burn)
+        start_impostors(build_worker_answer(forged), burn=burn)
         engine.render(path, 1, 80)
         (first,) = engine.pids()
         clock = ~first << 3 | 2
         used, until = time.clock_gettime(clock), time.monotonic() + 60
         while time.clock_gettime(clock) < used + burn * 0.9 and time.monotonic() < until:
             time.sleep(0.05)
-        pose(build_worker_answer(forged))
+        start_impostors(build_worker_answer(forged))
         assert engine.render(path, 1, 80) == forged
         assert (engine.pids() == [first]) is kept
 
 
 def test_a_reason_that_no_worker_has_does_not_reach_the_log(
-    put: Put, pose: Pose, caplog: pytest.LogCaptureFixture
+    write_file: Put, start_impostors: Pose, caplog: pytest.LogCaptureFixture
 ) -> None:
-    pose(build_worker_answer(b"", error="page\n2026-11-22 ERROR \x1b[31mforged"))
+    start_impostors(build_worker_answer(b"", error="page\n2026-11-22 ERROR \x1b[31mforged"))
     with (
         closing(PdfEngine(workers=1)) as engine,
         caplog.at_level(logging.DEBUG),
         pytest.raises(UnrenderableError) as caught,
     ):
-        engine.render(put(simple_pdf(1)), 1, 80)
+        engine.render(write_file(simple_pdf(1)), 1, 80)
     assert "crashes" in str(caught.value)
     assert caplog.messages
     assert "forged" not in caplog.text
 
 
 @pytest.mark.parametrize("reason", [True, 1, ["page"], {"page": 1}, "PAGE", "", "page "])
-def test_a_refusal_for_no_known_reason_is_no_answer(reason: object) -> None:
+def test_a_refusal_for_an_unknown_reason_is_rejected(reason: object) -> None:
     with pytest.raises(BrokenWorkerError, match="known reason"):
         answers.parse_reply(WorkerReply({"error": reason}, b""), answers.parse_jpeg)
 
@@ -114,15 +114,17 @@ def test_a_refusal_for_no_known_reason_is_no_answer(reason: object) -> None:
 def test_every_reason_that_workers_have_is_known() -> None:
     sources = [path.read_text(encoding="utf-8") for path in Path(pdf.__file__).parent.rglob("*.py")]
     found = {reason for source in sources for reason in re.findall(r'Refused\("(\w+)"\)', source)}
-    assert found | {"password", "protection", "broken"} == answers.REASONS  # the latter come from ``repair``
+    assert found | {"password", "protection", "broken"} == answers.REASONS  # these reasons come from ``repair``
 
 
 @pytest.mark.parametrize(
     ("kind", "most"), [("text", 4 << 20), ("lint", 4 << 20), ("palette", 4096), ("inspect", 1 << 20)]
 )
-def test_an_answer_longer_than_an_honest_one_is_not_even_received(put: Put, pose: Pose, kind: str, most: int) -> None:
-    job = {"do": kind, "path": str(put(simple_pdf(1)))}
-    pose(build_worker_answer(b" " * most), b'{"size": %d}\n' % (most + 1))
+def test_an_answer_longer_than_an_honest_one_is_not_even_received(
+    write_file: Put, start_impostors: Pose, kind: str, most: int
+) -> None:
+    job = {"do": kind, "path": str(write_file(simple_pdf(1)))}
+    start_impostors(build_worker_answer(b" " * most), b'{"size": %d}\n' % (most + 1))
     child = WorkerProcess(memory_bytes=1 << 30, timeout_s=20.0, edits=True)
     try:
         assert len(child.ask(job).body) == most
@@ -136,12 +138,12 @@ BOX = [0, 0, 0.5, 0.5, "text", 0]
 
 
 def make_text_reply(**changed: object) -> WorkerReply:
-    """A page of text with something changed."""
+    """Return the reply for a page of text with some values changed."""
     page = {"width": 612, "height": 792, "boxes": [BOX], "links": [[0, 0, 1, 1, {"page": 2}]], **changed}
     return WorkerReply({}, json.dumps(page).encode("ascii"))
 
 
-def test_a_page_of_text_is_taken() -> None:
+def test_a_valid_page_of_text_is_accepted() -> None:
     page = answers.parse_reply(
         make_text_reply(links=[[0, 0, 1, 1, {"url": "HTTPS://example.com/?a=[1]"}]]), answers.parse_page_text
     )
@@ -177,7 +179,7 @@ def test_a_worker_shortens_a_page_that_says_more_than_an_answer_holds() -> None:
         {},
     ],
 )
-def test_a_link_that_a_worker_never_makes_is_no_answer(target: object) -> None:
+def test_an_invalid_link_is_rejected(target: object) -> None:
     with pytest.raises(BrokenWorkerError):
         answers.parse_reply(make_text_reply(links=[[0, 0, 1, 1, target]]), answers.parse_page_text)
 
@@ -196,7 +198,7 @@ def test_a_link_that_a_worker_never_makes_is_no_answer(target: object) -> None:
         {"height": -1},
     ],
 )
-def test_text_that_no_page_has_is_no_answer(changed: dict[str, object]) -> None:
+def test_invalid_page_text_is_rejected(changed: dict[str, object]) -> None:
     with pytest.raises(BrokenWorkerError):
         answers.parse_reply(make_text_reply(**changed), answers.parse_page_text)
 
@@ -224,15 +226,15 @@ def test_the_sides_of_a_page_are_never_beyond_all_measure() -> None:
         lambda image: b"\xff\xd8\xff\xd9",
     ],
 )
-def test_what_only_begins_like_an_image_is_no_answer(forged: bytes, mend: Callable[[bytes], bytes]) -> None:
+def test_an_image_with_only_a_valid_start_is_rejected(forged: bytes, mend: Callable[[bytes], bytes]) -> None:
     assert answers.parse_reply(WorkerReply({}, forged), answers.parse_jpeg) == forged
     with pytest.raises(BrokenWorkerError):
         answers.parse_reply(WorkerReply({}, mend(forged)), answers.parse_jpeg)
 
 
-def test_an_image_of_another_size_is_no_answer(put: Put, pose: Pose, forged: bytes) -> None:
-    pose(build_worker_answer(forged))
-    path = put(simple_pdf(1))
+def test_an_image_of_another_size_is_rejected(write_file: Put, start_impostors: Pose, forged: bytes) -> None:
+    start_impostors(build_worker_answer(forged))
+    path = write_file(simple_pdf(1))
     with closing(PdfEngine(workers=1)) as engine:
         assert engine.render(path, 1, 80) == forged
         for width in (79, 81, 800):
@@ -255,7 +257,7 @@ def test_an_image_is_less_wide_only_where_it_is_tall(forged: bytes, wide: int, t
 
 
 def test_a_worker_that_hangs_at_its_start_is_started_once_more(
-    put: Put, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    write_file: Put, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program, started = tmp_path / "python", tmp_path / "started"
     program.write_text(
@@ -265,6 +267,6 @@ def test_a_worker_that_hangs_at_its_start_is_started_once_more(
     monkeypatch.setattr(sys, "executable", str(program))
     monkeypatch.setattr(child_module, "START_TIMEOUT_S", 5.0)
     with closing(PdfEngine(workers=1)) as engine:
-        engine.text(put(simple_pdf(1)), 1)
+        engine.text(write_file(simple_pdf(1)), 1)
         assert len(engine.pids()) == 1
     assert started.exists()

@@ -1,4 +1,4 @@
-"""A worker that foreign code has taken over answers ``docshare lint``: only findings of an honest one are taken."""
+"""A compromised worker answers ``docshare lint``: findings that an honest worker would not send are rejected."""
 
 import io
 import json
@@ -16,16 +16,16 @@ from tests.support.pdfs import simple_pdf
 Put = Callable[..., Path]
 Pose = Callable[..., None]
 
-ROW = ["comments", "warning", 2, "1 note or mark."]
+ROW = ["comments", "warning", 2, "1 comment."]
 
 
-def told(*rows: object, **changed: object) -> bytes:
-    """Findings about a document of three pages with something changed."""
+def make_findings_reply(*rows: object, **changed: object) -> bytes:
+    """Return the reply for a document of three pages with some values changed."""
     return json.dumps({"pages": 3, "findings": list(rows), **changed}).encode("ascii")
 
 
 def answer(body: bytes, **header: object) -> bytes:
-    """``body`` as a worker sends it."""
+    """Return ``body`` in the protocol of a worker."""
     return json.dumps({"size": len(body), **header}).encode("ascii") + b"\n" + body
 
 
@@ -33,10 +33,10 @@ def read(body: bytes) -> list[tuple[str, str, int | None, str]]:
     return [tuple(each) for each in answers.parse_reply(WorkerReply({}, body), answers.lint_findings)]
 
 
-def test_findings_of_a_worker_are_taken() -> None:
-    assert read(told(ROW, [*ROW[:2], None, "x" * 1000])) == [tuple(ROW), (*ROW[:2], None, "x" * 1000)]
-    assert len(read(told(*[ROW] * 26))) == 26
-    assert read(told(pages=0)) == []
+def test_valid_findings_are_accepted() -> None:
+    assert read(make_findings_reply(ROW, [*ROW[:2], None, "x" * 1000])) == [tuple(ROW), (*ROW[:2], None, "x" * 1000)]
+    assert len(read(make_findings_reply(*[ROW] * 26))) == 26
+    assert read(make_findings_reply(pages=0)) == []
 
 
 @pytest.mark.parametrize("row", [
@@ -53,17 +53,17 @@ def test_findings_of_a_worker_are_taken() -> None:
     None,
     7,
 ])  # fmt: skip
-def test_a_finding_that_no_worker_reports_is_no_answer(row: object) -> None:
+def test_an_invalid_finding_is_rejected(row: object) -> None:
     with pytest.raises(BrokenWorkerError):
-        read(told(ROW, row))
+        read(make_findings_reply(ROW, row))
 
 
 @pytest.mark.parametrize("body", [
-    *(told(ROW, pages=pages) for pages in (True, -1, 2.0, "3", None, (1 << 20) + 1, 1)),
-    told(findings={}),
-    told(findings="abcd"),
-    told(*[ROW] * 27),
-    told([*ROW[:3], "[" * 300_000]),
+    *(make_findings_reply(ROW, pages=pages) for pages in (True, -1, 2.0, "3", None, (1 << 20) + 1, 1)),
+    make_findings_reply(findings={}),
+    make_findings_reply(findings="abcd"),
+    make_findings_reply(*[ROW] * 27),
+    make_findings_reply([*ROW[:3], "[" * 300_000]),
     json.dumps([ROW]).encode("ascii"),
     b"{}",
     b"[" * 100_000,
@@ -71,34 +71,34 @@ def test_a_finding_that_no_worker_reports_is_no_answer(row: object) -> None:
     b"",
     b"\xff",
 ])  # fmt: skip
-def test_what_is_not_a_list_of_findings_is_no_answer(body: bytes) -> None:
+def test_a_reply_without_a_list_of_findings_is_rejected(body: bytes) -> None:
     with pytest.raises(BrokenWorkerError):
         read(body)
 
 
 @pytest.mark.parametrize("bad", [
-    answer(told([*ROW[:2], True, ROW[3]])),
-    answer(told([*ROW[:2], 4, ROW[3]])),
+    answer(make_findings_reply([*ROW[:2], True, ROW[3]])),
+    answer(make_findings_reply([*ROW[:2], 4, ROW[3]])),
     answer(b"", error="forged"),
     answer(b"", error=["password"]),
     answer(b"x", size=True),
 ])  # fmt: skip
-def test_a_worker_with_another_answer_is_ended(put: Put, pose: Pose, bad: bytes) -> None:
-    path = put(simple_pdf(3))
-    pose(bad, answer(told(ROW)))
+def test_a_worker_with_another_answer_is_ended(write_file: Put, start_impostors: Pose, bad: bytes) -> None:
+    path = write_file(simple_pdf(3))
+    start_impostors(bad, answer(make_findings_reply(ROW)))
     with PdfLinter() as linter:
         with pytest.raises(Problem, match="too much time or memory"):
             linter.findings(path)
-        pose(answer(told([*ROW[:2], 1, ROW[3]])))  # the next worker
+        start_impostors(answer(make_findings_reply([*ROW[:2], 1, ROW[3]])))  # the next worker
         assert [each.page for each in linter.findings(path)] == [1]
 
 
-def test_a_worker_whose_clean_copy_is_not_a_pdf_is_ended(put: Put, pose: Pose) -> None:
-    path, sink = put(simple_pdf(1)), io.BytesIO()
-    pose(answer(b"<script>"), answer(b"%PDF-first"))
+def test_a_worker_whose_clean_copy_is_not_a_pdf_is_ended(write_file: Put, start_impostors: Pose) -> None:
+    path, sink = write_file(simple_pdf(1)), io.BytesIO()
+    start_impostors(answer(b"<script>"), answer(b"%PDF-first"))
     with PdfLinter() as linter:
         with pytest.raises(Problem, match="too much time or memory"):
             linter.clean(path, sink, keep_title=True)
-        pose(answer(b"%PDF-next"))
+        start_impostors(answer(b"%PDF-next"))
         linter.clean(path, sink, keep_title=True)
     assert sink.getvalue() == b"%PDF-next"

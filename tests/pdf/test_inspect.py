@@ -1,4 +1,4 @@
-"""What the engine says about a whole document: pages, sizes, and which files it refuses."""
+"""Inspection of documents: number of pages, page sizes, and rejected files."""
 
 import io
 from collections.abc import Callable
@@ -21,27 +21,27 @@ def inspect_problem(engine: PdfEngine, path: Path) -> Problem:
     return caught.value
 
 
-def test_pages_are_counted_and_measured_as_shown(engine: PdfEngine, put: Put) -> None:
-    inspection = engine.inspect(put(pdfs.mixed_sizes_pdf()))
+def test_pages_are_counted_and_measured_as_shown(engine: PdfEngine, write_file: Put) -> None:
+    inspection = engine.inspect(write_file(pdfs.mixed_sizes_pdf()))
     assert inspection.total_pages == 5
     assert inspection.sizes == [(612, 792), (842, 595), (240, 144), (792, 612), (400, 280)]
 
 
-def test_two_thousand_pages_are_counted(engine: PdfEngine, put: Put) -> None:
-    inspection = engine.inspect(put(pdfs.many_pages_pdf(2000)))
+def test_two_thousand_pages_are_counted(engine: PdfEngine, write_file: Put) -> None:
+    inspection = engine.inspect(write_file(pdfs.many_pages_pdf(2000)))
     assert (inspection.total_pages, len(inspection.sizes)) == (2000, 2000)
 
 
-def test_junk_before_the_header_does_no_harm(engine: PdfEngine, put: Put) -> None:
-    assert engine.inspect(put(pdfs.prefixed_pdf(1000))).total_pages == 2
+def test_junk_before_the_header_is_ignored(engine: PdfEngine, write_file: Put) -> None:
+    assert engine.inspect(write_file(pdfs.prefixed_pdf(1000))).total_pages == 2
 
 
-def test_an_owner_password_alone_does_not_lock_a_document(engine: PdfEngine, put: Put) -> None:
-    assert engine.inspect(put(pdfs.encrypted_pdf(owner="secret", pages=4))).total_pages == 4
+def test_an_owner_password_alone_does_not_lock_a_document(engine: PdfEngine, write_file: Put) -> None:
+    assert engine.inspect(write_file(pdfs.encrypted_pdf(owner="secret", pages=4))).total_pages == 4
 
 
-def test_a_user_password_is_refused_with_the_way_out(engine: PdfEngine, put: Put) -> None:
-    problem = inspect_problem(engine, put(pdfs.encrypted_pdf(user="open sesame")))
+def test_a_user_password_is_refused_with_the_way_out(engine: PdfEngine, write_file: Put) -> None:
+    problem = inspect_problem(engine, write_file(pdfs.encrypted_pdf(user="open sesame")))
     assert (problem.status, problem.code) == (422, "unprocessable")
     assert "password" in problem.detail
     assert "qpdf --decrypt" in problem.hint
@@ -52,16 +52,21 @@ def test_a_user_password_is_refused_with_the_way_out(engine: PdfEngine, put: Put
     [pdfs.truncated_pdf, pdfs.html_page, pdfs.header_only_pdf, pdfs.empty_pdf, bytes],
     ids=lambda make: make.__name__,
 )
-def test_what_cannot_be_opened_is_unprocessable(engine: PdfEngine, put: Put, make: Callable[[], bytes]) -> None:
-    problem = inspect_problem(engine, put(make()))
+def test_a_file_that_cannot_be_opened_is_unprocessable(
+    engine: PdfEngine, write_file: Put, make: Callable[[], bytes]
+) -> None:
+    problem = inspect_problem(engine, write_file(make()))
     assert (problem.status, problem.detail) == (422, "The file cannot be read as a PDF.")
 
 
 @pytest.mark.parametrize("locked_first", [True, False])
-def test_a_broken_file_needs_no_password_whatever_was_opened_before(put: Put, locked_first: bool) -> None:
-    """The library keeps the error of the file before; it must not tell one account about a file of another."""
-    order = [put(pdfs.encrypted_pdf(user="open sesame"), "locked.pdf"), put(pdfs.empty_pdf(), "empty.pdf")]
-    expected = ["The PDF needs a password to be opened.", "The file cannot be read as a PDF."]
+def test_a_broken_file_needs_no_password_whatever_was_opened_before(write_file: Put, locked_first: bool) -> None:
+    """pdfium keeps the error of the previous file, which must not be disclosed to another account."""
+    order = [
+        write_file(pdfs.encrypted_pdf(user="open sesame"), "locked.pdf"),
+        write_file(pdfs.empty_pdf(), "empty.pdf"),
+    ]
+    expected = ["The PDF is password-protected.", "The file cannot be read as a PDF."]
     step = 1 if locked_first else -1
     with closing(PdfEngine(workers=1)) as engine:
         assert [inspect_problem(engine, path).detail for path in order[::step]] == expected[::step]
@@ -73,61 +78,63 @@ def test_a_broken_file_needs_no_password_whatever_was_opened_before(put: Put, lo
     [(b" >>\nstartxref", b"\nstartxref"), (b"/Type /Page /Parent", b"/Type /Font /Parent")],
     ids=["trailer is not closed", "page is called a font"],
 )
-def test_a_damaged_file_that_can_be_repaired_is_shown_and_stays_as_sent(
-    engine: PdfEngine, put: Put, whole: bytes, broken: bytes
+def test_a_repairable_file_is_accepted_and_stored_unchanged(
+    engine: PdfEngine, write_file: Put, whole: bytes, broken: bytes
 ) -> None:
     data = pdfs.simple_pdf(1).replace(whole, broken)
-    path = put(data)
+    path = write_file(data)
     assert engine.inspect(path).total_pages == 1
     assert [box.text for box in engine.text(path, 1).boxes] == ["Page 1 of 1"]
-    assert engine.render(path, 1, 800) == engine.render(put(pdfs.simple_pdf(1), "whole.pdf"), 1, 800)
+    assert engine.render(path, 1, 800) == engine.render(write_file(pdfs.simple_pdf(1), "whole.pdf"), 1, 800)
     assert path.read_bytes() == data
 
 
-def test_a_first_page_that_cannot_be_drawn_is_refused_and_a_slow_one_is_noted(put: Put) -> None:
+def test_a_first_page_that_cannot_be_drawn_is_refused_and_a_slow_one_is_noted(write_file: Put) -> None:
     with closing(PdfEngine(workers=1, memory_bytes=256 << 20)) as engine:
         problem = inspect_problem(
             engine,
-            put(
+            write_file(
                 pdfs.simple_pdf(1).replace(b"/Kids [", b"/Kids [99 0 R ").replace(b"/Count 1 ", b"/Count 2 "),
                 "nothing.pdf",
             ),
         )
-        assert (problem.status, problem.detail) == (422, "Page 1 of the PDF cannot be drawn.")
-        assert inspect_problem(engine, put(hostile_pdfs.memory_bomb(), "bomb.pdf")).status == 422
-        assert engine.inspect(put(hostile_pdfs.slow_page(), "slow.pdf")).is_slow
-        assert not engine.inspect(put(hostile_pdfs.paced_pages("fs"), "quick.pdf")).is_slow
+        assert (problem.status, problem.detail) == (422, "Page 1 of the PDF cannot be rendered.")
+        assert inspect_problem(engine, write_file(hostile_pdfs.memory_bomb(), "bomb.pdf")).status == 422
+        assert engine.inspect(write_file(hostile_pdfs.slow_page(), "slow.pdf")).is_slow
+        assert not engine.inspect(write_file(hostile_pdfs.paced_pages("fs"), "quick.pdf")).is_slow
 
 
-def test_more_than_fifty_thousand_pages_are_refused(engine: PdfEngine, put: Put) -> None:
-    assert inspect_problem(engine, put(pdfs.many_pages_pdf(50_001))).detail == "The PDF has more than 50,000 pages."
+def test_more_than_fifty_thousand_pages_are_refused(engine: PdfEngine, write_file: Put) -> None:
+    assert (
+        inspect_problem(engine, write_file(pdfs.many_pages_pdf(50_001))).detail == "The PDF has more than 50,000 pages."
+    )
 
 
-def test_fifty_thousand_pages_are_allowed(engine: PdfEngine, put: Put) -> None:
-    assert engine.inspect(put(pdfs.many_pages_pdf(50_000))).total_pages == 50_000
+def test_fifty_thousand_pages_are_allowed(engine: PdfEngine, write_file: Put) -> None:
+    assert engine.inspect(write_file(pdfs.many_pages_pdf(50_000))).total_pages == 50_000
 
 
-def test_a_damaged_page_keeps_the_others_in_their_place(engine: PdfEngine, put: Put) -> None:
+def test_a_damaged_page_keeps_the_others_in_their_place(engine: PdfEngine, write_file: Put) -> None:
     broken = pdfs.sheets_pdf([pdfs.Sheet(size=(300, 300)), pdfs.Sheet(), pdfs.Sheet(size=(300, 300))])
     start = broken.index(b"/MediaBox [0 0 612 792]")
     broken = broken[:start] + b"/MediaBox (xxxxxxxxxxx)" + broken[start + 23 :]
-    assert engine.inspect(put(broken)).sizes == [(300, 300), (612, 792), (300, 300)]
+    assert engine.inspect(write_file(broken)).sizes == [(300, 300), (612, 792), (300, 300)]
 
 
-def test_a_missing_page_keeps_the_others_in_their_place(engine: PdfEngine, put: Put) -> None:
+def test_a_missing_page_keeps_the_others_in_their_place(engine: PdfEngine, write_file: Put) -> None:
     whole = pdfs.sheets_pdf([pdfs.Sheet(size=(300, 300))] * 3)
     start = whole.index(b"/Kids [4 0 R 5 0 R 6 0 R]")
     broken = whole[:start] + b"/Kids [4 0 R null  6 0 R]" + whole[start + 25 :]
-    assert engine.inspect(put(broken)).sizes == [(300, 300), (612, 792), (300, 300)]
+    assert engine.inspect(write_file(broken)).sizes == [(300, 300), (612, 792), (300, 300)]
 
 
-def test_a_file_replaced_on_disk_is_not_answered_from_memory(engine: PdfEngine, put: Put) -> None:
-    assert engine.inspect(put(pdfs.simple_pdf(2))).total_pages == 2
-    assert engine.inspect(put(pdfs.simple_pdf(5))).total_pages == 5
+def test_a_file_replaced_on_disk_is_not_answered_from_memory(engine: PdfEngine, write_file: Put) -> None:
+    assert engine.inspect(write_file(pdfs.simple_pdf(2))).total_pages == 2
+    assert engine.inspect(write_file(pdfs.simple_pdf(5))).total_pages == 5
 
 
-def test_compressed_object_streams_are_read(engine: PdfEngine, put: Put) -> None:
+def test_compressed_object_streams_are_read(engine: PdfEngine, write_file: Put) -> None:
     out = io.BytesIO()
     with pikepdf.open(io.BytesIO(pdfs.simple_pdf(7))) as document:
         document.save(out, object_stream_mode=pikepdf.ObjectStreamMode.generate)
-    assert engine.inspect(put(out.getvalue())).total_pages == 7
+    assert engine.inspect(write_file(out.getvalue())).total_pages == 7

@@ -1,4 +1,4 @@
-"""What lint finds in a document: one change to a spotless one makes exactly one finding, and its harmless twin none."""
+"""Lint findings: one change to a clean document causes exactly one finding, and a harmless variant causes none."""
 
 import hashlib
 from collections.abc import Callable, Iterator
@@ -36,7 +36,9 @@ from tests.support.lint_pdfs import (  # fmt: skip
 
 Put = Callable[..., Path]
 
-NOISE = b"".join(hashlib.sha256(bytes([number])).digest() for number in range(250))  # 8,000 bytes, hard to compress
+NOISE = b"".join(
+    hashlib.sha256(bytes([number])).digest() for number in range(250)
+)  # 8,000 bytes that do not compress well
 
 
 @pytest.fixture(scope="module")
@@ -49,15 +51,15 @@ def list_findings(linter: PdfLinter, path: Path) -> list[tuple[str, str, int | N
     return [(each.check, each.level, each.page) for each in linter.findings(path)]
 
 
-def test_a_spotless_document_has_no_finding(linter: PdfLinter, put: Put) -> None:
-    assert list_findings(linter, put(make_lint_pdf())) == []
+def test_a_spotless_document_has_no_finding(linter: PdfLinter, write_file: Put) -> None:
+    assert list_findings(linter, write_file(make_lint_pdf())) == []
 
 
 def _keep_removed_page(pdf: pikepdf.Pdf) -> None:
     pdf.pages.append(pdf.pages[0])
-    gone = pdf.pages[1].obj
+    removed_page = pdf.pages[1].obj
     del pdf.pages[1]
-    pdf.Root.Kept = gone  # saved with it, so that the test can take the way to it away afterwards
+    pdf.Root.Kept = removed_page  # saved as an object first, so that the test can then remove the reference to it
 
 
 SECRET = [
@@ -113,11 +115,11 @@ SECRET = [
 
 @pytest.mark.parametrize(("check", "level", "number", "change"), SECRET)
 def test_one_secret_makes_one_finding(
-    linter: PdfLinter, put: Put, check: str, level: str, number: int | None, change: Change
+    linter: PdfLinter, write_file: Put, check: str, level: str, number: int | None, change: Change
 ) -> None:
-    assert list_findings(linter, put(make_lint_pdf(change, object_stream_mode=pikepdf.ObjectStreamMode.disable))) == [
-        (check, level, number)
-    ]
+    assert list_findings(
+        linter, write_file(make_lint_pdf(change, object_stream_mode=pikepdf.ObjectStreamMode.disable))
+    ) == [(check, level, number)]
 
 
 HARMLESS = [
@@ -138,34 +140,34 @@ HARMLESS = [
 
 
 @pytest.mark.parametrize("change", [pytest.param(change, id=name) for name, change in HARMLESS])
-def test_what_is_harmless_makes_no_finding(linter: PdfLinter, put: Put, change: Change) -> None:
-    assert list_findings(linter, put(make_lint_pdf(change))) == []
+def test_harmless_changes_cause_no_finding(linter: PdfLinter, write_file: Put, change: Change) -> None:
+    assert list_findings(linter, write_file(make_lint_pdf(change))) == []
 
 
-def test_messages_name_who_and_what(linter: PdfLinter, put: Put) -> None:
+def test_messages_name_people_and_files(linter: PdfLinter, write_file: Put) -> None:
     changes = (
         set_info(Author="Ada Lovelace", Subject=r"C:\Users\ada\offer.docx"),
         set_catalog_entries(Names=make_attachment_names),
         add_annotation("Text", T=String("Bob"), Contents=String("Too cheap?")), add_form_field("Tx",
             V=String("SECRET-VALUE")),
     )  # fmt: skip
-    assert [each.message for each in linter.findings(put(make_lint_pdf(*changes)))] == [
-        '1 file attached: "plan.xlsx".',
-        '1 field of a form filled in: "colour".',
-        '1 note or mark by "Bob".',
-        r'It names "C:\Users\ada\offer.docx".',
+    assert [each.message for each in linter.findings(write_file(make_lint_pdf(*changes)))] == [
+        '1 embedded file: "plan.xlsx".',
+        '1 filled-in form field: "colour".',
+        '1 comment by "Bob".',
+        r'Contains the path "C:\Users\ada\offer.docx".',
         'The metadata names "Ada Lovelace".',
     ]
 
 
-# --- how it was saved ------------------------------------------------------------------------------------------------
+# --- earlier revisions ------------------------------------------------------------------------------------------------
 
 
-def test_what_was_added_to_the_end_leaves_an_earlier_state(linter: PdfLinter, put: Put) -> None:
+def test_an_appended_change_leaves_an_earlier_revision(linter: PdfLinter, write_file: Put) -> None:
     once = append_update(make_lint_pdf())
-    assert list_findings(linter, put(once)) == [("revisions", "warning", None)]
-    assert "1 earlier state " in linter.findings(put(once))[0].message
-    assert "2 earlier states " in linter.findings(put(append_update(once)))[0].message
+    assert list_findings(linter, write_file(once)) == [("revisions", "warning", None)]
+    assert "1 earlier revision," in linter.findings(write_file(once))[0].message
+    assert "2 earlier revisions," in linter.findings(write_file(append_update(once)))[0].message
 
 
 @pytest.mark.parametrize("how", [
@@ -173,56 +175,60 @@ def test_what_was_added_to_the_end_leaves_an_earlier_state(linter: PdfLinter, pu
     {"object_stream_mode": pikepdf.ObjectStreamMode.generate},
     {"linearize": True, "object_stream_mode": pikepdf.ObjectStreamMode.generate},
 ])  # fmt: skip
-def test_a_document_saved_in_one_go_has_no_earlier_state(linter: PdfLinter, put: Put, how: dict[str, Any]) -> None:
-    assert list_findings(linter, put(make_lint_pdf(**how))) == []
+def test_a_document_saved_in_one_go_has_no_earlier_state(
+    linter: PdfLinter, write_file: Put, how: dict[str, Any]
+) -> None:
+    assert list_findings(linter, write_file(make_lint_pdf(**how))) == []
 
 
-def test_an_earlier_state_behind_a_compressed_table_is_found(linter: PdfLinter, put: Put) -> None:
+def test_an_earlier_state_behind_a_compressed_table_is_found(linter: PdfLinter, write_file: Put) -> None:
     document = append_update(make_lint_pdf(object_stream_mode=pikepdf.ObjectStreamMode.generate))
-    assert list_findings(linter, put(document)) == [("revisions", "warning", None)]
+    assert list_findings(linter, write_file(document)) == [("revisions", "warning", None)]
 
 
-def test_a_page_that_was_removed_and_is_still_there_is_found(linter: PdfLinter, put: Put) -> None:
+def test_a_page_that_was_removed_and_is_still_there_is_found(linter: PdfLinter, write_file: Put) -> None:
     with_way = make_lint_pdf(_keep_removed_page, object_stream_mode=pikepdf.ObjectStreamMode.disable)
     assert with_way.count(b"/Kept ") == 1
-    assert list_findings(linter, put(with_way)) == []
+    assert list_findings(linter, write_file(with_way)) == []
     at = with_way.index(b"/Kept ")
     end = with_way.index(b"R", at) + 1
     torn = with_way[:at] + b" " * (end - at) + with_way[end:]
-    assert list_findings(linter, put(torn)) == [("leftovers", "warning", None)]
+    assert list_findings(linter, write_file(torn)) == [("leftovers", "warning", None)]
 
 
-def test_a_document_with_an_owner_password_is_read_and_told_of(linter: PdfLinter, put: Put) -> None:
-    path = put(make_lint_pdf(encryption=pikepdf.Encryption(owner="secret", user="", R=6)))
+def test_a_document_with_an_owner_password_is_reported(linter: PdfLinter, write_file: Put) -> None:
+    path = write_file(make_lint_pdf(encryption=pikepdf.Encryption(owner="secret", user="", R=6)))
     assert list_findings(linter, path) == [("encryption", "note", None)]
 
 
-def test_hundreds_of_places_are_counted_and_not_all_told(linter: PdfLinter, put: Put) -> None:
+def test_hundreds_of_findings_are_counted_but_not_all_listed(linter: PdfLinter, write_file: Put) -> None:
     sheets = [pdfs.Sheet(annots=["<< /Type /Annot /Subtype /Text /Rect [0 0 9 9] >>"])] * 40
-    comments = [each for each in linter.findings(put(make_lint_pdf(sheets=sheets))) if each.check == "comments"]
+    comments = [each for each in linter.findings(write_file(make_lint_pdf(sheets=sheets))) if each.check == "comments"]
     assert [each.page for each in comments] == [None, *range(1, 26)]
     assert comments[0].message == "And in 15 more places."
 
 
-# --- what cannot be read ---------------------------------------------------------------------------------------------
+# --- unreadable files -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("data", "words"), [
     (pdfs.html_page(), "cannot be read as a PDF"),
     (pdfs.truncated_pdf(), "cannot be read as a PDF"),
-    (pdfs.encrypted_pdf(user="secret"), "needs a password"),
+    (pdfs.encrypted_pdf(user="secret"), "password-protected"),
 ])  # fmt: skip
-def test_what_cannot_be_read_is_refused_in_one_sentence(linter: PdfLinter, put: Put, data: bytes, words: str) -> None:
+def test_an_unreadable_file_is_rejected_with_one_sentence(
+    linter: PdfLinter, write_file: Put, data: bytes, words: str
+) -> None:
     with pytest.raises(Problem, match=words):
-        linter.findings(put(data))
+        linter.findings(write_file(data))
 
 
 @pytest.mark.parametrize("name", ["memory_bomb", "slow_page", "looping_page_tree", "nested_arrays"])
-def test_a_hostile_document_ends_soon_and_the_next_one_is_read(put: Put, name: str) -> None:
+def test_a_hostile_document_ends_soon_and_the_next_one_is_read(write_file: Put, name: str) -> None:
     with PdfLinter(memory_bytes=512 << 20, timeout_s=3.0) as strict:
         with suppress(Problem):
-            strict.findings(put(hostile_pdfs.HOSTILE[name]()))
-        assert list_findings(strict, put(make_lint_pdf())) == []
+            strict.findings(write_file(hostile_pdfs.HOSTILE[name]()))
+        assert list_findings(strict, write_file(make_lint_pdf())) == []
 
 
 def test_a_file_that_is_not_there_is_refused(linter: PdfLinter, tmp_path: Path) -> None:
@@ -230,22 +236,24 @@ def test_a_file_that_is_not_there_is_refused(linter: PdfLinter, tmp_path: Path) 
         linter.findings(tmp_path / "none.pdf")
 
 
-def test_looks_of_fields_do_not_make_findings(linter: PdfLinter, put: Put) -> None:
+def test_looks_of_fields_do_not_make_findings(linter: PdfLinter, write_file: Put) -> None:
     assert (
-        list_findings(linter, put(make_lint_pdf(add_form_field("Tx", AP=make_appearance("0.9 g 0 0 200 40 re f")))))
+        list_findings(
+            linter, write_file(make_lint_pdf(add_form_field("Tx", AP=make_appearance("0.9 g 0 0 200 40 re f"))))
+        )
         == []
     )
 
 
-# --- what other programs make ----------------------------------------------------------------------------------------
+# --- files of other programs -----------------------------------------------------------------------------------------
 
 
-def test_an_export_of_libreoffice_tells_author_and_program_and_hides_nothing(linter: PdfLinter) -> None:
-    """The file is a Word document of two pages as LibreOffice 7.4 exports it."""
+def test_an_export_of_libreoffice_names_author_and_program_only(linter: PdfLinter) -> None:
+    """The file is a Word document of two pages, exported by LibreOffice 7.4."""
     exported = linter.findings(Path(__file__).with_name("exported.pdf"))
     assert [(each.check, each.message) for each in exported if each.check in ("author", "producer")] == [
         ("author", 'The metadata names "python-docx".'),
-        ("producer", 'Made with "Writer", "LibreOffice 7.4".'),
+        ("producer", 'Created with "Writer", "LibreOffice 7.4".'),
     ]
     assert [each.check for each in exported] == ["author", "producer", "title", "tags"]
 
@@ -263,9 +271,9 @@ def test_a_table_of_reportlab_hides_nothing(linter: PdfLinter, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("make", [pdfs.pdf_without_page_tree])
-def test_of_a_damaged_document_what_its_pages_show_is_looked_at(
-    linter: PdfLinter, put: Callable[..., Path], make: Callable[[], bytes]
+def test_visible_pages_of_a_damaged_document_are_checked(
+    linter: PdfLinter, write_file: Callable[..., Path], make: Callable[[], bytes]
 ) -> None:
-    """The server takes it, so it must not be shared unseen."""
-    levels = [(each.check, each.level) for each in linter.findings(put(make()))]
+    """The server accepts such a document, so it must be checked before it is shared."""
+    levels = [(each.check, each.level) for each in linter.findings(write_file(make()))]
     assert levels == [("unchecked", "warning")]

@@ -1,4 +1,4 @@
-"""The clean copy: what must be gone is gone from its bytes, and what readers see looks as before."""
+"""Clean copies: removed content is gone from the bytes, and visible content is unchanged."""
 
 import io
 from collections.abc import Callable, Iterator
@@ -46,19 +46,19 @@ def linter() -> Iterator[PdfLinter]:
 
 
 @pytest.fixture
-def cleaned(linter: PdfLinter, put: Put, tmp_path: Path) -> Callable[..., bytes]:
-    """The bytes of the clean copy of a document, with every stream uncompressed so that words in it can be found."""
+def cleaned(linter: PdfLinter, write_file: Put, tmp_path: Path) -> Callable[..., bytes]:
+    """Return a function that returns the clean copy of a document with uncompressed, searchable streams."""
 
     def clean(document: bytes, *, keep_title: bool = True) -> bytes:
         with (tmp_path / "clean.pdf").open("w+b") as sink:
-            linter.clean(put(document), sink, keep_title=keep_title)
+            linter.clean(write_file(document), sink, keep_title=keep_title)
         return (tmp_path / "clean.pdf").read_bytes()
 
     return clean
 
 
 def decompress_document(document: bytes) -> bytes:
-    """The document with every stream and object written out."""
+    """Return the document with uncompressed streams and objects."""
     out = io.BytesIO()
     with pikepdf.open(io.BytesIO(document)) as pdf:
         pdf.save(
@@ -69,7 +69,7 @@ def decompress_document(document: bytes) -> bytes:
 
 
 def render_first_page(document: bytes) -> PIL.Image.Image:
-    """How the first page looks."""
+    """Return a rendering of the first page."""
     with pypdfium2.PdfDocument(document) as pdf:
         pdf.init_forms()
         image: PIL.Image.Image = pdf[0].render(scale=1).to_pil().convert("RGB")
@@ -106,37 +106,37 @@ CHANGES: list[tuple[str, Change]] = [
 
 
 @pytest.mark.parametrize("change", [pytest.param(change, id=name) for name, change in CHANGES])
-def test_a_clean_copy_is_without_it_and_has_no_finding(
-    linter: PdfLinter, put: Put, cleaned: Callable[..., bytes], change: Change
+def test_a_clean_copy_lacks_it_and_has_no_findings(
+    linter: PdfLinter, write_file: Put, cleaned: Callable[..., bytes], change: Change
 ) -> None:
     before = make_lint_pdf(change)
     assert b"SECRET" in decompress_document(before)
     after = cleaned(before)
     assert b"SECRET" not in decompress_document(after)
-    assert linter.findings(put(after)) == []
+    assert linter.findings(write_file(after)) == []
 
 
-def test_everything_at_once_can_be_cleaned(linter: PdfLinter, put: Put, cleaned: Callable[..., bytes]) -> None:
+def test_everything_at_once_can_be_cleaned(linter: PdfLinter, write_file: Put, cleaned: Callable[..., bytes]) -> None:
     after = cleaned(make_lint_pdf(*(change for _, change in CHANGES)))
     assert b"SECRET" not in decompress_document(after)
-    assert linter.findings(put(after)) == []
+    assert linter.findings(write_file(after)) == []
 
 
 def test_a_document_that_leaks_everywhere_keeps_nothing_but_its_pages(cleaned: Callable[..., bytes]) -> None:
     document, words = leaky_pdf()
     after = decompress_document(cleaned(document)).decode("latin-1")
-    gone = [
+    removed_words = [
         "Attachment", "Script", "Xmp", "OpenAction", "Piece", "Private", "Associated", "Keywords", "RemarkAuthor",
         "NoteFile", "Xfa", "OtherValue", "FieldValue", "FieldScript", "Program", "OtherFile", "ScriptLink", "Popup",
         "Page2Thumb", "Page2Metadata", "Page2Piece", "Page2Action", "ImageMetadata", "FormMetadata", "OldRevision",
         "AfterTheEnd", "LinkRemarkX",
     ]  # fmt: skip
-    assert [word for word in gone if f"HIDDEN{word}" in after] == []
-    assert {f"HIDDEN{word}" for word in gone[:-1]} <= set(words)
+    assert [word for word in removed_words if f"HIDDEN{word}" in after] == []
+    assert {f"HIDDEN{word}" for word in removed_words[:-1]} <= set(words)
     assert "HIDDENPage1" in after
 
 
-# --- what stays ------------------------------------------------------------------------------------------------------
+# --- kept content ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("change", [
@@ -167,12 +167,10 @@ def test_the_title_can_go_too_and_one_with_a_path_does(cleaned: Callable[..., by
     assert b"Users" not in decompress_document(cleaned(make_lint_pdf(set_info(Title=r"C:\Users\ada\offer.docx"))))
 
 
-def test_a_title_that_stands_in_the_metadata_alone_stays(
-    linter: PdfLinter, put: Put, cleaned: Callable[..., bytes]
-) -> None:
-    told = set_xmp("<dc:title><rdf:Alt><rdf:li xml:lang='x-default'>Offer</rdf:li></rdf:Alt></dc:title>")
-    after = cleaned(make_lint_pdf(set_info(Title=""), told))
-    assert linter.findings(put(after)) == []
+def test_a_title_that_is_only_in_xmp_is_kept(linter: PdfLinter, write_file: Put, cleaned: Callable[..., bytes]) -> None:
+    change = set_xmp("<dc:title><rdf:Alt><rdf:li xml:lang='x-default'>Offer</rdf:li></rdf:Alt></dc:title>")
+    after = cleaned(make_lint_pdf(set_info(Title=""), change))
+    assert linter.findings(write_file(after)) == []
     assert b"xmpmeta" not in decompress_document(after)
 
 
@@ -190,13 +188,15 @@ def test_a_photo_keeps_its_picture_to_the_bit(cleaned: Callable[..., bytes], pac
     assert pictures[0] == pictures[1]
 
 
-def test_earlier_states_and_permissions_are_gone(linter: PdfLinter, put: Put, cleaned: Callable[..., bytes]) -> None:
-    assert linter.findings(put(cleaned(append_update(make_lint_pdf())))) == []
+def test_earlier_states_and_permissions_are_gone(
+    linter: PdfLinter, write_file: Put, cleaned: Callable[..., bytes]
+) -> None:
+    assert linter.findings(write_file(cleaned(append_update(make_lint_pdf())))) == []
     locked = make_lint_pdf(encryption=pikepdf.Encryption(owner="secret", user="", R=6))
-    assert linter.findings(put(cleaned(locked))) == []
+    assert linter.findings(write_file(cleaned(locked))) == []
 
 
-def test_what_the_structure_tree_points_to_is_emptied(cleaned: Callable[..., bytes]) -> None:
+def test_annotations_in_the_structure_tree_are_emptied(cleaned: Callable[..., bytes]) -> None:
     def referred(pdf: pikepdf.Pdf) -> None:
         part = Dictionary(Type=Name.OBJR, Obj=pdf.pages[0].obj.Annots[0])
         pdf.Root.StructTreeRoot.K = Dictionary(Type=Name.StructElem, S=Name.Annot, K=part)
@@ -208,18 +208,18 @@ def test_what_the_structure_tree_points_to_is_emptied(cleaned: Callable[..., byt
     assert b"SECRET" not in after
 
 
-def test_text_under_a_box_stays_and_is_still_told_of(
-    linter: PdfLinter, put: Put, cleaned: Callable[..., bytes]
+def test_text_under_a_box_stays_and_is_still_reported(
+    linter: PdfLinter, write_file: Put, cleaned: Callable[..., bytes]
 ) -> None:
     boxed = make_lint_pdf(sheets=[Sheet(lines_content("Secret") + " 0 g 60 700 300 50 re f")])
-    assert [each.check for each in linter.findings(put(cleaned(boxed)))] == ["covered-text"]
+    assert [each.check for each in linter.findings(write_file(cleaned(boxed)))] == ["covered-text"]
 
 
-def test_a_mark_to_be_blacked_out_stays_since_nothing_was_taken_away(
-    linter: PdfLinter, put: Put, cleaned: Callable[..., bytes]
+def test_a_pending_redaction_stays_in_the_clean_copy(
+    linter: PdfLinter, write_file: Put, cleaned: Callable[..., bytes]
 ) -> None:
     after = cleaned(make_lint_pdf(add_annotation("Redact", T=String("SECRET"), QuadPoints=Array([72, 740, 300, 740]))))
-    assert [each.check for each in linter.findings(put(after))] == ["covered-text"]
+    assert [each.check for each in linter.findings(write_file(after))] == ["covered-text"]
     assert b"SECRET" not in decompress_document(after)
 
 
@@ -233,7 +233,7 @@ def test_a_layer_that_is_shown_stays(cleaned: Callable[..., bytes]) -> None:
     assert render_first_page(after).tobytes() == render_first_page(before).tobytes()
 
 
-def test_what_stands_after_a_hidden_drawing_keeps_its_colour_and_place(cleaned: Callable[..., bytes]) -> None:
+def test_content_after_a_hidden_drawing_keeps_its_color_and_position(cleaned: Callable[..., bytes]) -> None:
     states = "1 0 0 rg 2 w 1 0 0 1 20 20 cm 0 0 40 40 re f"
     before = make_lint_pdf(add_layer("Draft", states, states=layer_off, around="q {} 100 100 50 50 re f Q"))
     after = cleaned(before)
@@ -241,20 +241,20 @@ def test_what_stands_after_a_hidden_drawing_keeps_its_colour_and_place(cleaned: 
     assert b"0 0 40 40 re\nn" in decompress_document(after)
 
 
-def test_a_hidden_word_that_others_are_placed_by_stays_hidden_and_is_told_of(
-    linter: PdfLinter, put: Put, cleaned: Callable[..., bytes]
+def test_a_hidden_word_that_positions_others_stays_hidden_and_is_reported(
+    linter: PdfLinter, write_file: Put, cleaned: Callable[..., bytes]
 ) -> None:
     line = "BT /F1 18 Tf 72 400 Td {} (after) Tj ET"
     before = make_lint_pdf(add_layer("Draft", "(hidden) Tj", states=layer_off, around=line))
     after = cleaned(before)
-    assert [each.check for each in linter.findings(put(after))] == ["hidden-layers"]
+    assert [each.check for each in linter.findings(write_file(after))] == ["hidden-layers"]
     assert render_first_page(after).tobytes() == render_first_page(before).tobytes()
 
 
 @pytest.mark.parametrize(("data", "words"), [
     (pdfs.html_page(), "cannot be read as a PDF"),
-    (pdfs.encrypted_pdf(user="secret"), "needs a password"),
+    (pdfs.encrypted_pdf(user="secret"), "password-protected"),
 ])  # fmt: skip
-def test_what_cannot_be_read_is_refused(cleaned: Callable[..., bytes], data: bytes, words: str) -> None:
+def test_an_unreadable_file_is_rejected(cleaned: Callable[..., bytes], data: bytes, words: str) -> None:
     with pytest.raises(Problem, match=words):
         cleaned(data)

@@ -1,4 +1,4 @@
-"""Text that is on a page and cannot be seen: under boxes, white on white, beside the page. Judged by how it looks."""
+"""Text on a page that readers cannot see: under boxes, white on white, outside the visible area."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.support.pdfs import LETTER, Sheet, lines_content
 
 Put = Callable[..., Path]
 
-SECRET = lines_content("Secret name: John Doe")  # 17 letters, at 72, 720 in 18 points
+SECRET = lines_content("Secret name: John Doe")  # 17 letters, at (72, 720), in 18 points
 COVERING_RECT = "60 700 300 50 re f"
 COVERED = [("covered-text", "error", 1)]
 INVISIBLE = [("invisible-text", "warning", 1)]
@@ -27,36 +27,36 @@ def linter() -> Iterator[PdfLinter]:
 
 
 @pytest.fixture
-def found(linter: PdfLinter, put: Put) -> Callable[..., list[tuple[str, str, int | None]]]:
-    """What is found on a page with the given content after the given changes."""
+def found(linter: PdfLinter, write_file: Put) -> Callable[..., list[tuple[str, str, int | None]]]:
+    """Return a function that returns the findings for a page with the given contents and changes."""
 
     def ask(content: str, *changes: Change, extra: str = "") -> list[tuple[str, str, int | None]]:
-        path = put(make_lint_pdf(*changes, sheets=[Sheet(content, LETTER, extra)]))
+        path = write_file(make_lint_pdf(*changes, sheets=[Sheet(content, LETTER, extra)]))
         return [(each.check, each.level, each.page) for each in linter.findings(path)]
 
     return ask
 
 
 def add_graphics_state(**entries: object) -> Change:
-    """With a graphics state called G."""
+    """Add a graphics state named G."""
     return lambda pdf: pdf.pages[0].obj.Resources.__setitem__("/ExtGState", Dictionary(G=Dictionary(**entries)))
 
 
 def add_form(instructions: str, matrix: list[float]) -> Change:
-    """With a form of ``instructions`` drawn last."""
+    """Draw a form with ``instructions`` last."""
 
     def change(pdf: pikepdf.Pdf) -> None:
         box, sheet = Array([0, 0, 700, 800]), pdf.pages[0]
-        made = Stream(pdf, instructions.encode(), Type=Name.XObject, Subtype=Name.Form, BBox=box, Matrix=Array(matrix))
-        made.Resources = Dictionary(Font=sheet.obj.Resources.Font)
-        name = sheet.add_resource(made, Name.XObject)
+        form = Stream(pdf, instructions.encode(), Type=Name.XObject, Subtype=Name.Form, BBox=box, Matrix=Array(matrix))
+        form.Resources = Dictionary(Font=sheet.obj.Resources.Font)
+        name = sheet.add_resource(form, Name.XObject)
         sheet.contents_add(Stream(pdf, f"\n{name} Do\n".encode()))
 
     return change
 
 
 BLACK = draw_image(bytes(3 * 16), "300 0 0 50 60 700", Width=4, Height=4)
-PAPER = bytes(255 * (at // 3 % 7 > 2) for at in range(3 * 300 * 400))  # as full of marks as a written page
+PAPER = bytes(255 * (at // 3 % 7 > 2) for at in range(3 * 300 * 400))  # as many marks as a handwritten page
 SCAN = draw_image(PAPER, "612 0 0 792 0 0", Width=300, Height=400)
 SQUARE = add_annotation(
     "Square", Rect=Array([60, 700, 360, 750]), AP=make_appearance("0 g 0 0 300 50 re f", 300, 50), F=4
@@ -92,10 +92,10 @@ def test_pages_may_be_turned(found: Callable[..., object], turn: int) -> None:
     assert found(f"1 1 0 rg {COVERING_RECT} 0 g {SECRET}", extra=f"/Rotate {turn}") == []
 
 
-def test_only_covered_letters_are_counted(linter: PdfLinter, put: Put) -> None:
-    half = f"{SECRET} 0 g 185 700 300 50 re f"  # from "John" on
-    (finding,) = linter.findings(put(make_lint_pdf(sheets=[Sheet(half)])))
-    assert finding.message == "7 letters under a box or picture can be selected, copied and found."
+def test_only_covered_letters_are_counted(linter: PdfLinter, write_file: Put) -> None:
+    half = f"{SECRET} 0 g 185 700 300 50 re f"  # starting at "John"
+    (finding,) = linter.findings(write_file(make_lint_pdf(sheets=[Sheet(half)])))
+    assert finding.message == "7 letters under a box or image can be selected, searched and copied."
 
 
 @pytest.mark.parametrize(("content", "changes"), [
@@ -118,7 +118,7 @@ def test_text_that_can_be_seen_is_no_finding(
     assert found(content, *changes) == []
 
 
-# --- without a colour to be seen by ----------------------------------------------------------------------------------
+# --- text without a visible color ------------------------------------------------------------------------------------
 
 
 def test_white_text_on_white_is_found(found: Callable[..., object]) -> None:
@@ -129,16 +129,16 @@ def test_white_text_on_a_picture_is_no_finding(found: Callable[..., object]) -> 
     assert found("", SCAN, add_form(f"1 g {SECRET}", [1, 0, 0, 1, 0, 0])) == []
 
 
-def test_recognised_text_on_a_scanned_page_is_no_finding(found: Callable[..., object]) -> None:
+def test_recognized_text_on_a_scanned_page_is_no_finding(found: Callable[..., object]) -> None:
     assert found(f"3 Tr {SECRET}", SCAN) == []
     assert found("", SCAN, add_form(f"3 Tr {SECRET}", [1, 0, 0, 1, 0, 0])) == []
 
 
-def test_recognised_text_behind_the_scan_is_no_finding(found: Callable[..., object]) -> None:
+def test_recognized_text_behind_the_scan_is_no_finding(found: Callable[..., object]) -> None:
     assert found(SECRET, SCAN) == []
 
 
-def test_recognised_text_under_a_box_on_a_scanned_page_is_found(found: Callable[..., object]) -> None:
+def test_recognized_text_under_a_box_on_a_scanned_page_is_found(found: Callable[..., object]) -> None:
     assert found("", SCAN, add_form(f"3 Tr {SECRET} 0 g {COVERING_RECT}", [1, 0, 0, 1, 0, 0])) == COVERED
 
 
@@ -146,7 +146,7 @@ def test_text_drawn_as_nothing_where_no_picture_is_is_found(found: Callable[...,
     assert found(f"3 Tr {SECRET}") == INVISIBLE
 
 
-# --- beside the page -------------------------------------------------------------------------------------------------
+# --- outside the page ------------------------------------------------------------------------------------------------
 
 
 def test_text_that_was_cropped_away_is_found(found: Callable[..., object]) -> None:
@@ -167,7 +167,7 @@ def test_text_in_the_visible_part_of_a_cropped_page_is_no_finding(found: Callabl
 
 
 def test_the_marks_of_a_printer_beside_a_cropped_page_are_but_a_note(found: Callable[..., object]) -> None:
-    """The name of the file and the day, between what is trimmed and the edge of the sheet."""
+    """The text is the file name and the date, between the trim box and the edge of the sheet."""
     sheet = set_page_entries(
         MediaBox=Array([0, 0, 700, 880]), CropBox=Array([44, 44, 656, 836]), TrimBox=Array([44, 44, 656, 836])
     )
@@ -178,7 +178,7 @@ def test_the_marks_of_a_printer_beside_a_cropped_page_are_but_a_note(found: Call
 
 @pytest.mark.parametrize("turn", [0, 90, 180, 270])
 def test_a_turned_page_hides_nothing_by_that(found: Callable[..., object], turn: int) -> None:
-    """Wide pages are often tall ones that are turned."""
+    """Landscape pages are often rotated portrait pages."""
     words = lines_content("Words at the edge", left=4, top=780) + " " + lines_content("and below", left=4, top=4)
     assert found(words, set_page_entries(Rotate=turn)) == []
 

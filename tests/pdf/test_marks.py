@@ -1,4 +1,4 @@
-"""The watermark over page images."""
+"""Watermarks on page images."""
 
 import io
 from collections.abc import Callable
@@ -22,28 +22,28 @@ def render_image(engine: PdfEngine, path: Path, page: int, mark: WatermarkText |
 
 
 def ink_share(image: Image.Image) -> float:
-    """How much of the image is not white, 0 to 1."""
+    """Return the fraction of the image that is not white, 0 to 1."""
     return sum(image.convert("L").histogram()[:251]) / (image.width * image.height)
 
 
 @pytest.mark.parametrize("page", [1, 2, 3, 4, 5])
-def test_a_page_of_any_shape_is_marked(engine: PdfEngine, put: Put, page: int) -> None:
-    path = put(pdfs.mixed_sizes_pdf())
+def test_a_page_of_any_shape_is_marked(engine: PdfEngine, write_file: Put, page: int) -> None:
+    path = write_file(pdfs.mixed_sizes_pdf())
     plain, marked = render_image(engine, path, page, None), render_image(engine, path, page, MARK)
     assert plain.size == marked.size
     assert ink_share(marked) > ink_share(plain) + 0.005
 
 
 @pytest.mark.parametrize("quarter", range(4))
-def test_every_quarter_of_a_page_is_marked(engine: PdfEngine, put: Put, quarter: int) -> None:
-    image = render_image(engine, put(pdfs.simple_pdf(texts=[" "])), 1, MARK)
+def test_every_quarter_of_a_page_is_marked(engine: PdfEngine, write_file: Put, quarter: int) -> None:
+    image = render_image(engine, write_file(pdfs.simple_pdf(texts=[" "])), 1, MARK)
     wide, tall = image.width // 2, image.height // 2
     left, top = quarter % 2 * wide, quarter // 2 * tall
     assert ink_share(image.crop((left, top, left + wide, top + tall))) > 0.005
 
 
-def test_density_is_how_often_and_opacity_how_dark(engine: PdfEngine, put: Put) -> None:
-    path = put(pdfs.simple_pdf(texts=[" "]))
+def test_density_is_how_often_and_opacity_how_dark(engine: PdfEngine, write_file: Put) -> None:
+    path = write_file(pdfs.simple_pdf(texts=[" "]))
     darkest = [
         render_image(engine, path, 1, WatermarkText("Copy", opacity, "normal")).convert("L").getextrema()[0]
         for opacity in (0.05, 0.5)
@@ -58,23 +58,25 @@ def test_density_is_how_often_and_opacity_how_dark(engine: PdfEngine, put: Put) 
 
 
 def count_ink_fields(image: Image.Image) -> int:
-    """In how many of 20 x 20 fields of the image there is ink."""
+    """Divide the image into 20 x 20 fields and count those that are not blank."""
     fields = image.convert("L").resize((20, 20), Image.Resampling.BOX)
     return sum(level < 254 for level in fields.tobytes())
 
 
-def test_what_is_under_the_mark_can_still_be_read(engine: PdfEngine, put: Put) -> None:
-    image = render_image(engine, put(pdfs.simple_pdf(texts=["Page one"])), 1, WatermarkText("X" * 120, 0.5, "dense"))
+def test_text_under_the_watermark_is_readable(engine: PdfEngine, write_file: Put) -> None:
+    image = render_image(
+        engine, write_file(pdfs.simple_pdf(texts=["Page one"])), 1, WatermarkText("X" * 120, 0.5, "dense")
+    )
     assert image.convert("L").getextrema()[0] < 30
 
 
 @pytest.mark.parametrize("make", [pdfs.huge_page_pdf, pdfs.text_heavy_pdf])
-def test_extreme_pages_are_marked_in_time(engine: PdfEngine, put: Put, make: Callable[[], bytes]) -> None:
-    assert render_image(engine, put(make()), 1, WatermarkText("X" * 500, 0.1, "dense"), width=1600).size[1] > 100
+def test_extreme_pages_are_marked_in_time(engine: PdfEngine, write_file: Put, make: Callable[[], bytes]) -> None:
+    assert render_image(engine, write_file(make()), 1, WatermarkText("X" * 500, 0.1, "dense"), width=1600).size[1] > 100
 
 
-def test_marked_and_plain_images_are_kept_apart(engine: PdfEngine, put: Put, tmp_path: Path) -> None:
-    path = put(pdfs.simple_pdf(3))
+def test_marked_and_plain_images_are_kept_apart(engine: PdfEngine, write_file: Put, tmp_path: Path) -> None:
+    path = write_file(pdfs.simple_pdf(3))
     with closing(PageStore(engine, tmp_path / "cache")) as store:
         kept = [store.image(FILE, 1, path, 1, 800, mark) for mark in (None, MARK, MARK._replace(opacity=0.5), MARK)]
         assert kept[1] == kept[3]

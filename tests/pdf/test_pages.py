@@ -1,4 +1,4 @@
-"""The store of page images and texts: made once, kept below a size, never kept for a forgotten file."""
+"""The store of page images and texts: files are created once, limited in size, and not kept for removed documents."""
 
 import json
 import threading
@@ -26,11 +26,11 @@ FILE, OTHER = "5e1f6a52-5d55-4f0f-9c8f-0d2f7f0c1a11", "77777777-5d55-4f0f-9c8f-0
 
 
 class CountingEngine(PdfEngine):
-    """A real engine that notes which pages it was asked for. ``gate``, when closed, holds jobs before they start."""
+    """A real engine that records the requested pages. A closed ``gate`` holds jobs before they start."""
 
     def __init__(self, *, workers: int = 2, timeout_s: float = 10.0) -> None:
         super().__init__(workers=workers, timeout_s=timeout_s)
-        self.asked: list[int] = []
+        self.requested: list[int] = []
         self.ahead: list[int] = []
         self.gate = threading.Event()
         self.gate.set()
@@ -38,7 +38,7 @@ class CountingEngine(PdfEngine):
     def render(
         self, path: Path, page: int, width: int, mark: WatermarkText | None = None, tenant: Tenant | None = None
     ) -> bytes:
-        self.asked.append(page)
+        self.requested.append(page)
         self.gate.wait(10)
         return super().render(path, page, width, mark, tenant)
 
@@ -52,7 +52,7 @@ class CountingEngine(PdfEngine):
         return data
 
     def text(self, path: Path, page: int, tenant: Tenant | None = None) -> PageText:
-        self.asked.append(page)
+        self.requested.append(page)
         return super().text(path, page, tenant)
 
 
@@ -64,7 +64,7 @@ def shared() -> Iterator[CountingEngine]:
 
 @pytest.fixture
 def counting(shared: CountingEngine) -> CountingEngine:
-    shared.asked.clear()
+    shared.requested.clear()
     shared.ahead.clear()
     return shared
 
@@ -80,10 +80,10 @@ def list_files(root: Path) -> list[str]:
 
 
 def test_a_page_is_drawn_once_for_twenty_readers_at_the_same_moment(
-    store: PageStore, counting: CountingEngine, put: Put, monkeypatch: pytest.MonkeyPatch
+    store: PageStore, counting: CountingEngine, write_file: Put, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pages, "_SLOW_BUILD_S", 60.0)  # a busy machine is not a page that takes long
-    blob = put(pdfs.simple_pdf(1))
+    monkeypatch.setattr(pages, "_SLOW_BUILD_S", 60.0)  # so that a busy machine does not make pages count as slow
+    blob = write_file(pdfs.simple_pdf(1))
     together = threading.Barrier(20)
 
     def read() -> bytes:
@@ -92,77 +92,79 @@ def test_a_page_is_drawn_once_for_twenty_readers_at_the_same_moment(
 
     with ThreadPoolExecutor(20) as pool:
         images = {job.result() for job in [pool.submit(read) for _ in range(20)]}
-    assert counting.asked == [1]
+    assert counting.requested == [1]
     assert len(images) == 1
     assert images.pop().startswith(b"\xff\xd8")
 
 
-def test_a_second_look_draws_nothing(store: PageStore, counting: CountingEngine, put: Put) -> None:
-    blob = put(pdfs.simple_pdf(1))
+def test_a_second_look_draws_nothing(store: PageStore, counting: CountingEngine, write_file: Put) -> None:
+    blob = write_file(pdfs.simple_pdf(1))
     assert store.image(FILE, 1, blob, 1, 800) == store.image(FILE, 1, blob, 1, 800)
-    assert counting.asked == [1]
+    assert counting.requested == [1]
 
 
-def test_width_version_page_and_file_are_told_apart(store: PageStore, counting: CountingEngine, put: Put) -> None:
-    blob = put(pdfs.simple_pdf(3))
-    wanted = [(FILE, 1, 3, 800), (FILE, 1, 3, 1600), (FILE, 2, 3, 800), (OTHER, 1, 3, 800), (FILE, 1, 1, 800)]
-    assert len({store.image(file, version, blob, page, width) for file, version, page, width in wanted}) == 5
-    assert len(counting.asked) == 5
+def test_images_differ_by_width_version_page_and_file(
+    store: PageStore, counting: CountingEngine, write_file: Put
+) -> None:
+    blob = write_file(pdfs.simple_pdf(3))
+    keys = [(FILE, 1, 3, 800), (FILE, 1, 3, 1600), (FILE, 2, 3, 800), (OTHER, 1, 3, 800), (FILE, 1, 1, 800)]
+    assert len({store.image(file, version, blob, page, width) for file, version, page, width in keys}) == 5
+    assert len(counting.requested) == 5
 
 
-def test_text_comes_as_json_and_only_once(store: PageStore, counting: CountingEngine, put: Put) -> None:
-    blob = put(pdfs.linked_pdf())
+def test_text_is_extracted_once_as_json(store: PageStore, counting: CountingEngine, write_file: Put) -> None:
+    blob = write_file(pdfs.linked_pdf())
     document = json.loads(store.text(FILE, 1, blob, 1).read_bytes())
     store.text(FILE, 1, blob, 1)
-    assert counting.asked == [1]
+    assert counting.requested == [1]
     assert (document["width"], document["height"]) == (612, 792)
     assert document["boxes"][1][4:] == ["or mail team@example.org"]
     assert document["links"][1][4] == {"page": 3}
 
 
-def test_only_the_two_widths_are_served(store: PageStore, put: Put) -> None:
+def test_only_the_two_widths_are_served(store: PageStore, write_file: Put) -> None:
     with pytest.raises(ValueError, match="800 or 1600"):
-        store.image(FILE, 1, put(pdfs.simple_pdf(1)), 1, 801)
+        store.image(FILE, 1, write_file(pdfs.simple_pdf(1)), 1, 801)
 
 
-def test_a_file_id_cannot_leave_the_folder(store: PageStore, put: Put) -> None:
+def test_a_file_id_cannot_leave_the_folder(store: PageStore, write_file: Put) -> None:
     for name in ("..", "../x", "a/b", "", ".", "a\n"):
         with pytest.raises(ValueError, match="file id"):
-            store.image(name, 1, put(pdfs.simple_pdf(1)), 1, 800)
+            store.image(name, 1, write_file(pdfs.simple_pdf(1)), 1, 800)
         with pytest.raises(ValueError, match="file id"):
             store.forget(name)
 
 
-def test_the_next_page_is_drawn_ahead(store: PageStore, counting: CountingEngine, put: Put) -> None:
-    blob = put(pdfs.simple_pdf(3))
+def test_the_next_page_is_drawn_ahead(store: PageStore, counting: CountingEngine, write_file: Put) -> None:
+    blob = write_file(pdfs.simple_pdf(3))
     store.image(FILE, 1, blob, 1, 800)
     wait_until(lambda: counting.ahead == [2])
     store.image(FILE, 1, blob, 2, 800)
     wait_until(lambda: counting.ahead == [2, 3])
-    assert counting.asked == [1]
+    assert counting.requested == [1]
 
 
-def test_drawing_ahead_ends_with_the_document(store: PageStore, counting: CountingEngine, put: Put) -> None:
-    blob = put(pdfs.simple_pdf(2))
+def test_drawing_ahead_ends_with_the_document(store: PageStore, counting: CountingEngine, write_file: Put) -> None:
+    blob = write_file(pdfs.simple_pdf(2))
     store.image(FILE, 1, blob, 2, 800)
     store.image(OTHER, 1, blob, 1, 800)
     wait_until(lambda: counting.ahead == [2])
 
 
-def test_a_reader_does_not_wait_for_pages_drawn_ahead(put: Put, tmp_path: Path) -> None:
-    blob = put(paced_pages("fsfff"))
+def test_a_reader_does_not_wait_for_pages_drawn_ahead(write_file: Put, tmp_path: Path) -> None:
+    blob = write_file(paced_pages("fsfff"))
     with closing(CountingEngine(timeout_s=5.0)) as engine, closing(PageStore(engine, tmp_path / "cache")) as store:
         store.image(FILE, 1, blob, 1, 800)
-        wait_until(lambda: not engine.wait_for_spare(0))  # page 2 stalls one worker
+        wait_until(lambda: not engine.wait_for_spare(0))  # page 2 stalls a worker
         start = time.monotonic()
         for page in (3, 4, 5):
             store.image(FILE, 1, blob, page, 800)
         assert time.monotonic() - start < 4.0
-        assert engine.asked == [1, 3, 4, 5]
+        assert engine.requested == [1, 3, 4, 5]
 
 
-def test_what_was_used_longest_ago_makes_room(counting: CountingEngine, put: Put, tmp_path: Path) -> None:
-    blob = put(pdfs.many_pages_pdf(12, lines=20))
+def test_the_least_recently_used_file_is_evicted(counting: CountingEngine, write_file: Put, tmp_path: Path) -> None:
+    blob = write_file(pdfs.many_pages_pdf(12, lines=20))
     root = tmp_path / "cache"
     with closing(PageStore(counting, root)) as store:
         size = store.image(FILE, 1, blob, 12, 800).stat().st_size
@@ -180,28 +182,32 @@ def test_what_was_used_longest_ago_makes_room(counting: CountingEngine, put: Put
             assert sum((root / name).stat().st_size for name in list_files(root)) <= limit
 
 
-def test_one_file_larger_than_the_limit_is_still_served(counting: CountingEngine, put: Put, tmp_path: Path) -> None:
-    blob = put(pdfs.simple_pdf(1))
+def test_one_file_larger_than_the_limit_is_still_served(
+    counting: CountingEngine, write_file: Put, tmp_path: Path
+) -> None:
+    blob = write_file(pdfs.simple_pdf(1))
     with closing(PageStore(counting, tmp_path / "cache", 10)) as store:
         assert store.image(FILE, 1, blob, 1, 800).is_file()
         assert store.image(OTHER, 1, blob, 1, 800).is_file()
     assert list_files(tmp_path / "cache") == [f"{OTHER}/1/1-800.jpg"]
 
 
-def test_pages_outlive_a_restart_and_leftovers_do_not(counting: CountingEngine, put: Put, tmp_path: Path) -> None:
-    blob, root = put(pdfs.simple_pdf(1)), tmp_path / "cache"
+def test_pages_outlive_a_restart_and_leftovers_do_not(
+    counting: CountingEngine, write_file: Put, tmp_path: Path
+) -> None:
+    blob, root = write_file(pdfs.simple_pdf(1)), tmp_path / "cache"
     with closing(PageStore(counting, root)) as store:
         first = store.image(FILE, 1, blob, 1, 800)
     (root / "leftover.part").write_bytes(b"half an image")
     (first.parent / "2-800.jpg").touch()
     with closing(PageStore(counting, root)) as store:
         assert store.image(FILE, 1, blob, 1, 800) == first
-    assert counting.asked == [1]
+    assert counting.requested == [1]
     assert list_files(root) == [f"{FILE}/1/1-800.jpg"]
 
 
-def test_a_restart_with_a_smaller_limit_tidies_up(counting: CountingEngine, put: Put, tmp_path: Path) -> None:
-    blob, root = put(pdfs.simple_pdf(1)), tmp_path / "cache"
+def test_a_restart_with_a_smaller_limit_evicts_files(counting: CountingEngine, write_file: Put, tmp_path: Path) -> None:
+    blob, root = write_file(pdfs.simple_pdf(1)), tmp_path / "cache"
     with closing(PageStore(counting, root)) as store:
         for file in ("a", "b", "c"):
             store.image(file, 1, blob, 1, 800)
@@ -210,21 +216,21 @@ def test_a_restart_with_a_smaller_limit_tidies_up(counting: CountingEngine, put:
     assert list_files(root) == ["d/1/1-800.jpg"]
 
 
-def test_a_page_removed_by_hand_is_drawn_again(store: PageStore, counting: CountingEngine, put: Put) -> None:
-    blob = put(pdfs.simple_pdf(1))
+def test_a_page_removed_by_hand_is_drawn_again(store: PageStore, counting: CountingEngine, write_file: Put) -> None:
+    blob = write_file(pdfs.simple_pdf(1))
     store.image(FILE, 1, blob, 1, 800).unlink()
     assert store.image(FILE, 1, blob, 1, 800).is_file()
-    assert counting.asked == [1, 1]
+    assert counting.requested == [1, 1]
 
 
-def test_files_and_folders_are_private(store: PageStore, put: Put) -> None:
-    path = store.image(FILE, 1, put(pdfs.simple_pdf(1)), 1, 800)
+def test_files_and_folders_are_private(store: PageStore, write_file: Put) -> None:
+    path = store.image(FILE, 1, write_file(pdfs.simple_pdf(1)), 1, 800)
     assert path.stat().st_mode & 0o777 == 0o600
     assert {folder.stat().st_mode & 0o777 for folder in (path.parent, path.parent.parent)} == {0o700}
 
 
-def test_forgetting_a_file_removes_all_its_pages_and_no_others(store: PageStore, put: Put, tmp_path: Path) -> None:
-    blob = put(pdfs.simple_pdf(1))
+def test_removing_a_file_removes_all_its_pages_and_no_others(store: PageStore, write_file: Put, tmp_path: Path) -> None:
+    blob = write_file(pdfs.simple_pdf(1))
     for version in (1, 2):
         store.image(FILE, version, blob, 1, 800)
         store.text(FILE, version, blob, 1)
@@ -235,60 +241,60 @@ def test_forgetting_a_file_removes_all_its_pages_and_no_others(store: PageStore,
 
 
 def test_a_page_being_drawn_while_its_file_is_forgotten_is_not_kept(
-    store: PageStore, counting: CountingEngine, put: Put, tmp_path: Path
+    store: PageStore, counting: CountingEngine, write_file: Put, tmp_path: Path
 ) -> None:
-    blob = put(pdfs.simple_pdf(1))
+    blob = write_file(pdfs.simple_pdf(1))
     counting.gate.clear()
     with ThreadPoolExecutor(1) as pool:
         page = pool.submit(store.image, FILE, 1, blob, 1, 800)
-        wait_until(lambda: counting.asked == [1])
+        wait_until(lambda: counting.requested == [1])
         store.forget(FILE)
         counting.gate.set()
         assert isinstance(page.exception(), UnrenderableError)
     assert list_files(tmp_path / "cache") == []
 
 
-def test_a_page_that_cannot_be_drawn_bothers_the_engine_once(
-    store: PageStore, counting: CountingEngine, put: Put
+def test_a_page_that_cannot_be_rendered_is_tried_once(
+    store: PageStore, counting: CountingEngine, write_file: Put
 ) -> None:
-    blob = put(pdfs.simple_pdf(1))
+    blob = write_file(pdfs.simple_pdf(1))
     for _ in range(3):
         with pytest.raises(UnrenderableError):
             store.image(FILE, 1, blob, 2, 800)
-    assert counting.asked == [2]
+    assert counting.requested == [2]
 
 
-def test_readers_of_a_stalling_page_all_hear_that_it_cannot_be_drawn(put: Put, tmp_path: Path) -> None:
-    blob = put(paced_pages("s"))
+def test_all_readers_of_a_stalling_page_get_an_error(write_file: Put, tmp_path: Path) -> None:
+    blob = write_file(paced_pages("s"))
     with (
         closing(CountingEngine(timeout_s=1.0)) as engine,
         closing(PageStore(engine, tmp_path / "cache")) as store,
         ThreadPoolExecutor(3) as pool,
     ):
-        asked = [pool.submit(store.image, FILE, 1, blob, 1, 800) for _ in range(3)]
-        assert {type(job.exception()) for job in asked} == {UnrenderableError}
-        assert engine.asked == [1]
+        jobs = [pool.submit(store.image, FILE, 1, blob, 1, 800) for _ in range(3)]
+        assert {type(job.exception()) for job in jobs} == {UnrenderableError}
+        assert engine.requested == [1]
 
 
-def test_only_a_few_readers_may_wait_for_a_stalling_page(put: Put, tmp_path: Path) -> None:
-    blob = put(paced_pages("s"))
+def test_only_a_few_readers_may_wait_for_a_stalling_page(write_file: Put, tmp_path: Path) -> None:
+    blob = write_file(paced_pages("s"))
     with (
         closing(CountingEngine(timeout_s=4.0)) as engine,
         closing(PageStore(engine, tmp_path / "cache")) as store,
         ThreadPoolExecutor(10) as pool,
     ):
-        asked = [pool.submit(store.image, FILE, 1, blob, 1, 800) for _ in range(10)]
-        kinds = sorted(type(job.exception()).__name__ for job in asked)
+        jobs = [pool.submit(store.image, FILE, 1, blob, 1, 800) for _ in range(10)]
+        kinds = sorted(type(job.exception()).__name__ for job in jobs)
         assert kinds == ["Problem"] * 7 + ["UnrenderableError"] * 3
-        assert engine.asked == [1]
+        assert engine.requested == [1]
 
 
-def test_a_store_that_cannot_write_says_so(counting: CountingEngine, put: Put, tmp_path: Path) -> None:
+def test_a_store_that_cannot_write_is_unavailable(counting: CountingEngine, write_file: Put, tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file where the folder should be")
     with closing(PageStore(counting, tmp_path / "cache")) as store:
         for _ in range(2):
             with pytest.raises(Problem) as caught:
-                store.image(FILE, 1, put(pdfs.simple_pdf(1)), 1, 800)
+                store.image(FILE, 1, write_file(pdfs.simple_pdf(1)), 1, 800)
             assert (caught.value.status, caught.value.headers) == (503, {"Retry-After": "30"})
 
 
@@ -338,16 +344,16 @@ def test_another_upload_of_the_same_bytes_brings_its_failures_along() -> None:
         failures.check("bytes", page_key(1, OTHER), 1001)
 
 
-def test_what_was_derived_from_unknown_files_is_removed(store: PageStore, put: Put, tmp_path: Path) -> None:
-    blob = put(pdfs.simple_pdf(1))
+def test_files_derived_from_unknown_documents_are_removed(store: PageStore, write_file: Put, tmp_path: Path) -> None:
+    blob = write_file(pdfs.simple_pdf(1))
     store.text(FILE, 1, blob, 1)
     store.text(OTHER, 1, blob, 1)
     store.forget_others({FILE: 1})
     assert list_files(tmp_path / "cache") == [f"{FILE}/1/1.json"]
 
 
-def test_what_was_derived_from_a_replaced_version_is_removed(store: PageStore, put: Put, tmp_path: Path) -> None:
-    blob = put(pdfs.simple_pdf(1))
+def test_files_derived_from_a_replaced_version_are_removed(store: PageStore, write_file: Put, tmp_path: Path) -> None:
+    blob = write_file(pdfs.simple_pdf(1))
     for version in (1, 2, 12):
         store.text(FILE, version, blob, 1)
     store.forget(FILE, 1)

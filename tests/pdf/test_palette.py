@@ -1,4 +1,4 @@
-"""The dominant colours of the images on the first page, told by a real worker process."""
+"""The dominant colors of the images on the first page, found by a real worker process."""
 
 import time
 from collections.abc import Callable
@@ -17,7 +17,7 @@ NAMES = {RED: "#c81e28", BLUE: "#143cdc", GREEN: "#0aa03c", WHITE: "#ffffff"}
 
 
 def inspect_palette(engine: PdfEngine, path: Path) -> list[str] | None:
-    """As an import asks: after the document was inspected."""
+    """Inspect the document and return its palette, like an import does."""
     engine.inspect(path)
     return engine.palette(path)
 
@@ -25,32 +25,32 @@ def inspect_palette(engine: PdfEngine, path: Path) -> list[str] | None:
 @pytest.mark.parametrize(
     "shares", [((RED, 70), (BLUE, 30)), ((RED, 30), (BLUE, 70)), ((RED, 20), (BLUE, 30), (GREEN, 40), (WHITE, 10))]
 )
-def test_colours_are_told_by_how_much_of_the_image_they_fill(
-    engine: PdfEngine, put: Put, shares: tuple[tuple[Colour, int], ...]
+def test_colors_are_sorted_by_their_share_of_the_image(
+    engine: PdfEngine, write_file: Put, shares: tuple[tuple[Colour, int], ...]
 ) -> None:
-    """Most dominant first."""
-    expected = [NAMES[colour] for colour, _ in sorted(shares, key=lambda share: -share[1])]
-    assert inspect_palette(engine, put(picture_pdf([make_stripes(*shares)], [300]))) == expected
+    """The most dominant color comes first."""
+    expected = [NAMES[color] for color, _ in sorted(shares, key=lambda share: -share[1])]
+    assert inspect_palette(engine, write_file(picture_pdf([make_stripes(*shares)], [300]))) == expected
 
 
-def test_six_colours_are_the_most(engine: PdfEngine, put: Put) -> None:
+def test_six_colors_are_the_most(engine: PdfEngine, write_file: Put) -> None:
     many = [((red, green, blue), 10) for red in (0, 120, 250) for green in (0, 120, 250) for blue in (0, 250)]
-    found = inspect_palette(engine, put(picture_pdf([make_stripes(*many)], [300])))
+    found = inspect_palette(engine, write_file(picture_pdf([make_stripes(*many)], [300])))
     assert found is not None
     assert len(found) == 6
 
 
-def test_a_larger_image_on_the_page_counts_more_whatever_its_pixels(engine: PdfEngine, put: Put) -> None:
+def test_a_larger_image_on_the_page_counts_more_whatever_its_pixels(engine: PdfEngine, write_file: Put) -> None:
     page = picture_pdf(
         [make_stripes((RED, 400), height=400), make_stripes((BLUE, 5), (GREEN, 3), height=4)], [150, 300]
     )
-    assert inspect_palette(engine, put(page)) == ["#143cdc", "#0aa03c", "#c81e28"]
+    assert inspect_palette(engine, write_file(page)) == ["#143cdc", "#0aa03c", "#c81e28"]
 
 
-def test_what_a_mask_hides_is_no_colour_of_the_page(engine: PdfEngine, put: Put) -> None:
-    """The red half of the image lies under a colour key mask."""
+def test_a_masked_color_is_not_in_the_palette(engine: PdfEngine, write_file: Put) -> None:
+    """A color key mask hides the red half of the image."""
     masked = picture_pdf([make_stripes((RED, 60), (BLUE, 40))], [300], entries="/Mask [200 200 30 30 40 40]")
-    assert inspect_palette(engine, put(masked)) == ["#143cdc"]
+    assert inspect_palette(engine, write_file(masked)) == ["#143cdc"]
 
 
 @pytest.mark.parametrize(
@@ -58,9 +58,9 @@ def test_what_a_mask_hides_is_no_colour_of_the_page(engine: PdfEngine, put: Put)
     [simple_pdf(pages=2), picture_pdf([make_stripes((RED, 60))], [300], on_page=2), picture_pdf([], [])],
     ids=["text", "second page", "drawing"],
 )
-def test_a_first_page_without_images_has_no_palette(engine: PdfEngine, put: Put, document: bytes) -> None:
-    """Vector-only files omit it."""
-    assert inspect_palette(engine, put(document)) is None
+def test_a_first_page_without_images_has_no_palette(engine: PdfEngine, write_file: Put, document: bytes) -> None:
+    """Documents with only vector graphics have no palette."""
+    assert inspect_palette(engine, write_file(document)) is None
 
 
 @pytest.mark.parametrize(
@@ -74,27 +74,27 @@ def test_a_first_page_without_images_has_no_palette(engine: PdfEngine, put: Put,
     ids=["no area", "pixel flood", "overflow", "no width"],
 )
 def test_an_image_that_cannot_be_read_leaves_the_palette_out(
-    engine: PdfEngine, put: Put, image: tuple[int, int, bytes], side: float
+    engine: PdfEngine, write_file: Put, image: tuple[int, int, bytes], side: float
 ) -> None:
-    path = put(picture_pdf([image], [side]))
+    path = write_file(picture_pdf([image], [side]))
     assert engine.inspect(path).total_pages == 2
     began = time.monotonic()
     assert engine.palette(path) is None
     assert time.monotonic() - began < 3
 
 
-def test_a_page_is_drawn_the_same_after_its_palette_was_told(engine: PdfEngine, put: Put) -> None:
-    """The images are drawn small for the palette; nothing of that stays."""
-    path = put(picture_pdf([make_stripes((RED, 60), (BLUE, 40))], [300]))
+def test_a_page_looks_the_same_after_its_palette_was_found(engine: PdfEngine, write_file: Put) -> None:
+    """The palette scales the images down, which must not change the page."""
+    path = write_file(picture_pdf([make_stripes((RED, 60), (BLUE, 40))], [300]))
     before = engine.render(path, 1, 400)
     assert inspect_palette(engine, path) is not None
     assert engine.render(path, 1, 400) == before
 
 
 def test_a_palette_that_takes_longer_than_its_budget_is_left_out(
-    engine: PdfEngine, put: Put, monkeypatch: pytest.MonkeyPatch
+    engine: PdfEngine, write_file: Put, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = put(picture_pdf([make_stripes((RED, 60))], [300]))
+    path = write_file(picture_pdf([make_stripes((RED, 60))], [300]))
     engine.inspect(path)
     monkeypatch.setattr(engine_module, "PALETTE_BUDGET_S", 0.000_1)
     assert engine.palette(path) is None
@@ -103,19 +103,19 @@ def test_a_palette_that_takes_longer_than_its_budget_is_left_out(
     assert engine.palette(path) == ["#c81e28"]
 
 
-def test_a_first_page_that_stalls_the_engine_is_given_up_in_time(engine: PdfEngine, put: Put) -> None:
-    """Its time budget never delays: a job may take ten seconds, a palette two at most."""
-    engine.inspect(put(simple_pdf(), "first.pdf"))
-    stalling = put(nested_states(), "stalling.pdf")
+def test_the_palette_of_a_stalling_first_page_stops_in_time(engine: PdfEngine, write_file: Put) -> None:
+    """A palette takes at most two seconds, although a job can take ten."""
+    engine.inspect(write_file(simple_pdf(), "first.pdf"))
+    stalling = write_file(nested_states(), "stalling.pdf")
     began = time.monotonic()
     assert engine.palette(stalling) is None
     assert time.monotonic() - began < 4
-    assert engine.inspect(put(simple_pdf(3), "next.pdf")).total_pages == 3
+    assert engine.inspect(write_file(simple_pdf(3), "next.pdf")).total_pages == 3
 
 
-def test_a_closed_engine_tells_no_palette(put: Put) -> None:
-    gone = PdfEngine(workers=1)
-    path = put(picture_pdf([make_stripes((RED, 60))], [300]))
-    gone.inspect(path)
-    gone.close()
-    assert gone.palette(path) is None
+def test_a_closed_engine_returns_no_palette(write_file: Put) -> None:
+    closed_engine = PdfEngine(workers=1)
+    path = write_file(picture_pdf([make_stripes((RED, 60))], [300]))
+    closed_engine.inspect(path)
+    closed_engine.close()
+    assert closed_engine.palette(path) is None

@@ -1,4 +1,4 @@
-"""What bears one reader's mark: made over what all readers share, and kept nowhere."""
+"""Images and copies with the watermark of one reader: created from shared files, and never cached."""
 
 import io
 import os
@@ -19,12 +19,12 @@ from tests.support import pdfs
 Put = Callable[..., Path]
 FILE = "5e1f6a52-5d55-4f0f-9c8f-0d2f7f0c1a11"
 ANN, BOB = (
-    WatermarkText(f"{who}@acme.test - docs.example.com - copy 7F3A-91C2", 0.3, "normal") for who in ("ann", "bob")
+    WatermarkText(f"{reader}@acme.test - docs.example.com - copy 7F3A-91C2", 0.3, "normal") for reader in ("ann", "bob")
 )
 
 
 class FailingDeriveEngine(PdfEngine):
-    """A real engine whose documents cannot be made. ``tried``: how often it was asked for one."""
+    """A real engine that fails to derive documents. ``tried`` counts the attempts."""
 
     tried = 0
 
@@ -43,8 +43,8 @@ def list_files(folder: Path) -> list[str]:
     return [name for _, _, names in os.walk(folder) for name in names]
 
 
-def test_two_readers_get_their_own_marks_over_one_kept_page(store: PageStore, put: Put, tmp_path: Path) -> None:
-    blob = put(pdfs.simple_pdf(texts=["Only page"]))
+def test_two_readers_get_their_own_marks_over_one_kept_page(store: PageStore, write_file: Put, tmp_path: Path) -> None:
+    blob = write_file(pdfs.simple_pdf(texts=["Only page"]))
     plain = Image.open(store.image(FILE, 1, blob, 1, 800)).convert("L")
     images = [store.stamped(FILE, 1, blob, 1, 800, mark) for mark in (ANN, BOB)]
     assert images[0] != images[1]
@@ -55,7 +55,7 @@ def test_two_readers_get_their_own_marks_over_one_kept_page(store: PageStore, pu
 
 
 @pytest.mark.parametrize("content", [None, b"", b"GIF89a", b"\xff\xd8\xff\xe0 and no more"])
-def test_without_a_sound_page_below_there_is_no_marked_one(
+def test_a_page_that_cannot_be_rendered_has_no_marked_image(
     engine: PdfEngine, tmp_path: Path, content: bytes | None
 ) -> None:
     path = tmp_path / "page.jpg"
@@ -65,27 +65,27 @@ def test_without_a_sound_page_below_there_is_no_marked_one(
         engine.stamp(path, ANN)
 
 
-def test_a_page_that_was_pushed_out_meanwhile_is_asked_for_again(
-    store: PageStore, put: Put, monkeypatch: pytest.MonkeyPatch
+def test_a_page_that_was_evicted_meanwhile_is_requested_again(
+    store: PageStore, write_file: Put, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    blob = put(pdfs.simple_pdf(texts=["Only page"]))
-    gone = store.image(FILE, 1, blob, 1, 800)
-    monkeypatch.setattr(store, "image", lambda *_: gone)
-    gone.unlink()
+    blob = write_file(pdfs.simple_pdf(texts=["Only page"]))
+    evicted = store.image(FILE, 1, blob, 1, 800)
+    monkeypatch.setattr(store, "image", lambda *_: evicted)
+    evicted.unlink()
     with pytest.raises(FileNotFoundError):
         store.stamped(FILE, 1, blob, 1, 800, ANN)
 
 
-def test_a_copy_names_its_reader_and_is_kept_nowhere(store: PageStore, put: Put, tmp_path: Path) -> None:
-    blob = put(pdfs.simple_pdf(pages=3))
+def test_a_copy_names_its_reader_and_is_kept_nowhere(store: PageStore, write_file: Put, tmp_path: Path) -> None:
+    blob = write_file(pdfs.simple_pdf(pages=3))
     with store.copy(FILE, 1, blob, Derivation(3, 2, 3, ANN)) as copy, pypdfium2.PdfDocument(copy) as pdf:
         assert len(pdf) == 2
         assert "ann@acme.test" in pdf[0].get_textpage().get_text_range()
     assert list_files(tmp_path / "cache") == []
 
 
-def test_a_copy_that_cannot_be_made_is_not_tried_for_every_reader(put: Put, tmp_path: Path) -> None:
-    blob = put(pdfs.simple_pdf(pages=1))
+def test_a_copy_that_cannot_be_made_is_not_tried_for_every_reader(write_file: Put, tmp_path: Path) -> None:
+    blob = write_file(pdfs.simple_pdf(pages=1))
     with closing(FailingDeriveEngine(workers=1)) as weak, closing(PageStore(weak, tmp_path / "cache")) as pages:
         for mark in (ANN, BOB, ANN):
             with pytest.raises(UnrenderableError):

@@ -20,53 +20,55 @@ def render_image(engine: PdfEngine, path: Path, page: int = 1, width: int = 800)
     return image
 
 
-def is_near(image: Image.Image, at: tuple[int, int], colour: tuple[int, int, int]) -> bool:
+def is_near(image: Image.Image, at: tuple[int, int], color: tuple[int, int, int]) -> bool:
     seen = image.getpixel(at)
     assert isinstance(seen, tuple)
-    return all(abs(int(one) - two) < 12 for one, two in zip(seen, colour, strict=True))
+    return all(abs(int(one) - two) < 12 for one, two in zip(seen, color, strict=True))
 
 
 @pytest.mark.parametrize("width", [800, 1600])
-def test_an_image_has_the_asked_width_and_the_shape_of_the_page(engine: PdfEngine, put: Put, width: int) -> None:
-    path = put(pdfs.mixed_sizes_pdf())
+def test_an_image_has_the_requested_width_and_the_aspect_ratio_of_the_page(
+    engine: PdfEngine, write_file: Put, width: int
+) -> None:
+    path = write_file(pdfs.mixed_sizes_pdf())
     assert render_image(engine, path, 1, width).size == (width, round(width * 792 / 612))
     assert render_image(engine, path, 2, width).size == (width, round(width * 595 / 842))
     assert render_image(engine, path, 4, width).size == (width, round(width * 612 / 792))
 
 
-def test_colours_and_places_are_right(engine: PdfEngine, put: Put) -> None:
-    image = render_image(engine, put(pdfs.sheets_pdf([pdfs.Sheet("0 0 1 rg 0 396 306 396 re f")])))
+def test_colors_and_places_are_right(engine: PdfEngine, write_file: Put) -> None:
+    image = render_image(engine, write_file(pdfs.sheets_pdf([pdfs.Sheet("0 0 1 rg 0 396 306 396 re f")])))
     assert is_near(image, (200, 200), BLUE)
     assert is_near(image, (600, 200), WHITE)
     assert is_near(image, (200, 900), WHITE)
 
 
-def test_values_of_form_fields_are_drawn(engine: PdfEngine, put: Put) -> None:
-    image = render_image(engine, put(pdfs.filled_form_pdf()))
+def test_values_of_form_fields_are_drawn(engine: PdfEngine, write_file: Put) -> None:
+    image = render_image(engine, write_file(pdfs.filled_form_pdf()))
     scale = 800 / 612
     assert is_near(image, (round(200 * scale), round((792 - 620) * scale)), BLACK)
 
 
-def test_a_page_of_nine_million_pixels_height_is_drawn_small(engine: PdfEngine, put: Put) -> None:
-    image = render_image(engine, put(pdfs.huge_page_pdf()), width=1600)
+def test_a_page_of_nine_million_pixels_height_is_drawn_small(engine: PdfEngine, write_file: Put) -> None:
+    image = render_image(engine, write_file(pdfs.huge_page_pdf()), width=1600)
     assert image.height <= 16_384
     assert image.width * image.height <= 16_000_000
 
 
-def test_a_tall_page_stays_below_sixteen_megapixels(engine: PdfEngine, put: Put) -> None:
-    image = render_image(engine, put(pdfs.sheets_pdf([pdfs.Sheet(size=(1000, 9000))])), width=1600)
+def test_a_tall_page_stays_below_sixteen_megapixels(engine: PdfEngine, write_file: Put) -> None:
+    image = render_image(engine, write_file(pdfs.sheets_pdf([pdfs.Sheet(size=(1000, 9000))])), width=1600)
     assert 15_900_000 < image.width * image.height <= 16_010_000
     assert image.height / image.width == pytest.approx(9, rel=0.01)
 
 
-def test_the_last_page_of_two_thousand_is_drawn(engine: PdfEngine, put: Put) -> None:
-    assert render_image(engine, put(pdfs.many_pages_pdf(2000)), page=2000).width == 800
+def test_the_last_page_of_two_thousand_is_drawn(engine: PdfEngine, write_file: Put) -> None:
+    assert render_image(engine, write_file(pdfs.many_pages_pdf(2000)), page=2000).width == 800
 
 
 @pytest.mark.parametrize("page", [0, 4, -1, 10**9])
-def test_a_page_that_is_not_there_is_unrenderable(engine: PdfEngine, put: Put, page: int) -> None:
+def test_a_page_that_is_not_there_is_unrenderable(engine: PdfEngine, write_file: Put, page: int) -> None:
     with pytest.raises(UnrenderableError):
-        engine.render(put(pdfs.simple_pdf(3)), page, 800)
+        engine.render(write_file(pdfs.simple_pdf(3)), page, 800)
 
 
 def test_a_file_that_is_not_there_is_unrenderable_for_now(engine: PdfEngine, tmp_path: Path) -> None:
@@ -75,6 +77,6 @@ def test_a_file_that_is_not_there_is_unrenderable_for_now(engine: PdfEngine, tmp
     assert not caught.value.lasting
 
 
-def test_a_locked_document_is_unrenderable(engine: PdfEngine, put: Put) -> None:
+def test_a_locked_document_is_unrenderable(engine: PdfEngine, write_file: Put) -> None:
     with pytest.raises(UnrenderableError):
-        engine.render(put(pdfs.encrypted_pdf(user="secret")), 1, 800)
+        engine.render(write_file(pdfs.encrypted_pdf(user="secret")), 1, 800)

@@ -1,7 +1,7 @@
-"""Whose job runs next: fairness by owner, document and reader, what slow jobs may hold, and who is turned away.
+"""The order of jobs: fairness by owner, document and reader, limits for slow jobs, and rejected jobs.
 
-The schedule is asked at moments that the tests choose, so nothing here takes time. ``simulate`` plays clients against
-it: each asks again as soon as it was answered or turned away.
+The tests pass the time to the schedule, so they do not wait. ``simulate`` runs clients against the schedule; each sends
+a new request as soon as the previous one is finished or rejected.
 """
 
 import heapq
@@ -15,7 +15,7 @@ from docshare.server.pdf.budget import WINDOW_S, ProcessorBudget, SpendingWindow
 from docshare.server.pdf.schedule import JobLane, WorkerJob, WorkerSchedule
 
 LIMIT_S = 10.0
-RETRY_S = 0.05  # how soon a client asks again that was turned away
+RETRY_S = 0.05  # delay before a rejected client sends a new request
 
 
 def make_tenant(owner: str, content: str = "", reader: str = "") -> Tenant:
@@ -27,7 +27,7 @@ def make_schedule(places: int = 2, max_waiting: int = 2) -> WorkerSchedule:
 
 
 def start_all(schedule: WorkerSchedule, now: float = 0.0) -> list[WorkerJob]:
-    """Start what may start now, in that order."""
+    """Start all jobs that can start now; return them in order."""
     started = []
     while (ticket := schedule.next(now)) is not None:
         started.append(ticket)
@@ -39,13 +39,13 @@ def ticket_owners(tickets: list[WorkerJob]) -> list[str]:
 
 
 def spend_time(tickets: list[WorkerJob], seconds: float) -> None:
-    """Let running jobs have used so much processor time."""
+    """Set the processor time that running jobs have used."""
     for ticket in tickets:
         ticket.spent_s = seconds
 
 
 def serve_one_by_one(schedule: WorkerSchedule, now: float = 0.0) -> list[Tenant]:
-    """Run everything that waits, each job ended before the next starts."""
+    """Run all waiting jobs one after another."""
     served = []
     while (ticket := schedule.next(now)) is not None:
         served.append(ticket.tenant)
@@ -80,7 +80,7 @@ def test_the_ledger_forgets_the_key_that_spent_longest_ago() -> None:
     assert [ledger.total(key, 0.0) for key in "abc"] == [2.0, 0.0, 1.0]
 
 
-def test_a_document_that_stalled_once_gets_two_seconds_whoever_shares_it() -> None:
+def test_a_document_that_stalled_once_gets_two_seconds_for_every_owner() -> None:
     budget = ProcessorBudget()
     budget.charge(make_tenant("mal", "bomb"), 10.0, 0.0, stalled=True)
     assert budget.limit_s(make_tenant("mal", "bomb"), LIMIT_S, 1.0) == 2.0
@@ -114,7 +114,7 @@ def test_many_quick_pages_make_no_document_slow_but_put_their_owner_last() -> No
     assert budget.limit_s(make_tenant("ann"), LIMIT_S, 1.0) == LIMIT_S
 
 
-# --- in turn ----------------------------------------------------------------------------------------------------------
+# --- round robin ------------------------------------------------------------------------------------------------------
 
 
 def test_owners_are_served_in_turn() -> None:
@@ -147,12 +147,12 @@ def test_an_owner_gets_both_workers_while_nobody_else_waits() -> None:
     assert len(start_all(schedule, 0.0)) == 2
 
 
-@pytest.mark.parametrize("who", [make_tenant("mal"), make_tenant("mallory", "mal's")], ids=["owner", "document"])
-def test_an_owner_or_a_document_gets_one_worker_while_somebody_else_waits(who: Tenant) -> None:
+@pytest.mark.parametrize("tenant", [make_tenant("mal"), make_tenant("mallory", "mal's")], ids=["owner", "document"])
+def test_an_owner_or_a_document_gets_one_worker_while_somebody_else_waits(tenant: Tenant) -> None:
     schedule = make_schedule()
     schedule.join(JobLane.PAGES, make_tenant("mal"))
     assert len(start_all(schedule, 0.0)) == 1
-    schedule.join(JobLane.PAGES, who)
+    schedule.join(JobLane.PAGES, tenant)
     schedule.join(JobLane.PAGES, make_tenant("ann"))
     assert ticket_owners(start_all(schedule, 0.0)) == ["ann"]
 
@@ -210,10 +210,10 @@ def test_a_document_that_is_expected_to_be_slow_goes_last() -> None:
     assert [each.owner for each in serve_one_by_one(schedule)] == ["ann", "bea", "mal"]
 
 
-# --- turned away and stopped ------------------------------------------------------------------------------------------
+# --- rejected and preempted -------------------------------------------------------------------------------------------
 
 
-def test_only_a_few_wait_behind_a_slow_job_of_their_owner_and_nobody_else_is_turned_away() -> None:
+def test_only_jobs_behind_a_slow_job_of_their_owner_are_rejected() -> None:
     schedule = make_schedule(places=1)
     schedule.join(JobLane.PAGES, make_tenant("mal"))
     running = start_all(schedule)
@@ -277,7 +277,7 @@ def test_a_document_of_which_no_page_was_quick_is_stopped_sooner() -> None:
     assert schedule.preempt(0.4) is running[0]
 
 
-def test_nobody_stops_the_jobs_of_their_own_or_for_a_slow_document() -> None:
+def test_jobs_are_not_stopped_for_the_same_owner_or_for_a_slow_document() -> None:
     schedule = make_schedule(places=1)
     schedule.join(JobLane.PAGES, make_tenant("ann"))
     spend_time(start_all(schedule), 5.0)
@@ -287,12 +287,12 @@ def test_nobody_stops_the_jobs_of_their_own_or_for_a_slow_document() -> None:
     assert schedule.preempt(5.0) is None
 
 
-# --- attacks, played against the schedule -----------------------------------------------------------------------------
+# --- simulated attacks on the schedule --------------------------------------------------------------------------------
 
 
 @dataclass
 class SimulatedClient:
-    """Asks for one job after the other; ``jobs`` gives tenant and seconds, ``pause_s`` goes between."""
+    """A client that sends one job after another: ``jobs`` yields tenants and seconds, ``pause_s`` separates them."""
 
     jobs: Iterator[tuple[Tenant, float]]
     pause_s: float = 0.0
@@ -301,36 +301,38 @@ class SimulatedClient:
 
 
 def simulate(clients: list[SimulatedClient], seconds: float, threads: int) -> WorkerSchedule:
-    """Play ``clients`` against a schedule for so long; ``threads`` requests are handled at a time, first come first
-    served. Jobs take their time up to their limit."""
+    """Simulate ``clients`` of a schedule for ``seconds``.
+
+    The server handles ``threads`` requests at a time, in order of arrival. Each job uses its time, up to its limit.
+    """
     schedule, now = make_schedule(), 0.0
     arrivals = [(0.0, number, client) for number, client in enumerate(clients)]
     numbers = count(len(clients))
-    asked: dict[WorkerJob, tuple[SimulatedClient, float, float]] = {}
-    ends: dict[WorkerJob, tuple[float, bool]] = {}
+    waiting_requests: dict[WorkerJob, tuple[SimulatedClient, float, float]] = {}
+    end_times: dict[WorkerJob, tuple[float, bool]] = {}
     begun: dict[WorkerJob, float] = {}
     while now < seconds:
-        while arrivals and arrivals[0][0] <= now and len(asked) < threads:
+        while arrivals and arrivals[0][0] <= now and len(waiting_requests) < threads:
             arrived, _, client = heapq.heappop(arrivals)
-            who, takes_s = next(client.jobs)
-            asked[schedule.join(JobLane.PAGES, who)] = (client, arrived, takes_s)
+            tenant, takes_s = next(client.jobs)
+            waiting_requests[schedule.join(JobLane.PAGES, tenant)] = (client, arrived, takes_s)
         for ticket, start in begun.items():
             ticket.spent_s = now - start
-        for ticket, (end, stalled) in list(ends.items()):
+        for ticket, (end, stalled) in list(end_times.items()):
             if end <= now or ticket.is_preempted:
-                client, _, _ = asked.pop(ticket)
-                del ends[ticket], begun[ticket]
+                client, _, _ = waiting_requests.pop(ticket)
+                del end_times[ticket], begun[ticket]
                 schedule.leave(ticket)
                 schedule.budget.charge(ticket.tenant, ticket.spent_s, now, stalled=stalled or ticket.is_preempted)
                 heapq.heappush(arrivals, (now + client.pause_s, next(numbers), client))
         while (started := schedule.next(now)) is not None:
-            client, arrived, takes_s = asked[started]
+            client, arrived, takes_s = waiting_requests[started]
             client.waits.append(now - arrived)
             limit_s = schedule.budget.limit_s(started.tenant, LIMIT_S, now)
             begun[started] = now
-            ends[started] = (now + min(takes_s, limit_s), takes_s > limit_s)
+            end_times[started] = (now + min(takes_s, limit_s), takes_s > limit_s)
         for ticket in schedule.surplus(now):
-            client, _, _ = asked.pop(ticket)
+            client, _, _ = waiting_requests.pop(ticket)
             client.refused += 1
             heapq.heappush(arrivals, (now + RETRY_S, next(numbers), client))
         schedule.preempt(now)
@@ -339,16 +341,16 @@ def simulate(clients: list[SimulatedClient], seconds: float, threads: int) -> Wo
 
 
 def make_bomb_jobs(accounts: int, documents: int) -> Callable[[], Iterator[tuple[Tenant, float]]]:
-    """Pages that take a minute, of so many accounts and documents, a harmless one after each."""
+    """Return jobs of one minute from the given accounts and documents, with a harmless job after each."""
     names = [
         make_tenant(f"mal{owner}", f"bomb{owner}.{number}") for owner in range(accounts) for number in range(documents)
     ]
     turn = cycle(names)
 
     def jobs() -> Iterator[tuple[Tenant, float]]:
-        for who in turn:
-            yield who, 60.0
-            yield who, 0.02
+        for tenant in turn:
+            yield tenant, 60.0
+            yield tenant, 0.02
 
     return jobs
 
@@ -361,12 +363,12 @@ def test_an_innocent_reader_hardly_waits_for_an_attacker(accounts: int, document
     assert len(ann.waits) > 120.0 / 0.1 * 0.75
     assert ann.refused == 0
     waits = sorted(ann.waits)
-    assert waits[int(len(waits) * 0.95)] < 0.03  # less than the page itself takes
+    assert waits[int(len(waits) * 0.95)] < 0.03  # less time than the page itself takes
     assert waits[-1] < 2.5
 
 
 def test_slow_documents_of_several_owners_are_drawn_in_turn() -> None:
-    """Somebody whose pages take long is not kept out by an attacker."""
+    """An attacker does not lock out an owner whose pages are slow."""
     bob = SimulatedClient((make_tenant("bob"), 1.5) for _ in count())
     jobs = make_bomb_jobs(1, 3)
     simulate([bob, *(SimulatedClient(jobs()) for _ in range(12))], 120.0, threads=8)

@@ -1,9 +1,9 @@
-"""Foreign code in every kind of process that opens documents: ``python -m tests.torture.confinement [--verbose]``.
+"""Run attacks in every kind of process that opens documents: ``python -m tests.torture.confinement [--verbose]``.
 
-The code of ``payload`` runs where a library would run it that has a flaw: in a worker that was started as the server
-starts it, after its confinement, in the middle of a job. A hook that only these processes are given (``sitecustomize``)
-puts it there; the product knows nothing of it. Each attempt is first made without any confinement, as the same user.
-Run by root, all of it is repeated as an ordinary user.
+The code of ``payload`` runs as if it had exploited a library: in a worker that is started and confined like those of
+the server, during a job. A hook (``sitecustomize``), which only these processes load, injects it; the product has no
+code for it. Each attempt is first made without confinement, as the same user. As root, everything is repeated as an
+ordinary user.
 """
 
 import contextlib
@@ -30,9 +30,9 @@ from tests.torture import payload
 
 ROOT = Path(__file__).resolve().parents[2]
 BASIC = list(payload.ATTEMPTS)[: list(payload.ATTEMPTS).index("openat2")]
-"""What a flaw gave before processes were confined."""
+"""Attempts that succeeded before processes were confined."""
 KINDS = ("render", "text", "inspect", "palette", "derive", "stamp", "picture", "clean", "lint", "scan", "convert")
-# LibreOffice starts programs, and has queues and users of its own namespaces.
+# LibreOffice can start programs, and has queues and users in its own namespaces.
 _PROCESS_ATTEMPTS = {
     "fork", "execute", "memfd_and_execute", "become_root_again", "run_written_code", "message_queue",
     "hand_descriptors_back", "start_a_thread",
@@ -49,12 +49,12 @@ if any(name in sys.orig_argv for name in ("docshare.server.pdf.worker.main", "do
 
 
 class Arena:
-    """A data folder worth an attack, and a server beside it. ``at``: what a payload is told about them."""
+    """A data folder as a target, and a server. ``at`` holds their paths and addresses for the payload."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.secret = os.urandom(16).hex()
-        self._kept = ctypes.create_string_buffer(self.secret.encode())
+        self._secret_buffer = ctypes.create_string_buffer(self.secret.encode())
         for name in ("vault.key", "docshare.db", "blob", "other.pdf"):
             (folder / name).write_text(self.secret * 200, encoding="ascii")
         (folder / "doomed").touch()
@@ -74,62 +74,65 @@ class Arena:
             "secret": self.secret, "vault": str(folder / "vault.key"), "database": str(folder / "docshare.db"),
             "blob": str(folder / "blob"), "doomed": str(folder / "doomed"), "folder": str(folder),
             "document": str(folder / "document.pdf"), "document_size": (folder / "document.pdf").stat().st_size,
-            "victim": self.victim.pid, "server": os.getpid(), "address": ctypes.addressof(self._kept),
+            "victim": self.victim.pid, "server": os.getpid(), "address": ctypes.addressof(self._secret_buffer),
             "descriptor": self._other.fileno(), "socket": str(folder / "socket"),
             "abstract": f"docshare-{self.secret}", "port": self._tcp.getsockname()[1], "key": key,
         }  # fmt: skip
 
     def damage(self) -> list[str]:
-        """What is not as it was."""
-        kept = {name: (self.folder / name).read_text(encoding="ascii") for name in ("vault.key", "docshare.db", "blob")}
-        found = [name for name, text in kept.items() if text != self.secret * 200]
+        """Return everything that an attack has changed."""
+        texts = {
+            name: (self.folder / name).read_text(encoding="ascii") for name in ("vault.key", "docshare.db", "blob")
+        }
+        found = [name for name, text in texts.items() if text != self.secret * 200]
         found += [name for name in ("doomed",) if not (self.folder / name).exists()]
         found += [name for name in ("written",) if (self.folder / name).exists()]
         found += ["document.pdf"] * ((self.folder / "document.pdf").read_bytes() != simple_pdf(1))
         return found + ["victim"] * (self.victim.poll() is not None)
 
     def close(self) -> None:
-        """End the server's part of it."""
+        """Close the resources of the server."""
         self.victim.kill()
         self.victim.wait()
         ctypes.CDLL(None).shmctl(self._segment, 0, None)
-        for thing in (self._other, self._unix, self._abstract, self._tcp):
-            thing.close()
+        for sock in (self._other, self._unix, self._abstract, self._tcp):
+            sock.close()
 
 
 @contextlib.contextmanager
 def open_arena() -> Iterator[Arena]:
-    """A fresh arena in a folder that its user alone may enter."""
+    """Return a new arena in a folder with mode 0700."""
     with tempfile.TemporaryDirectory(prefix="arena-") as folder:
-        made = Arena(Path(folder))
+        new_arena = Arena(Path(folder))
         try:
-            yield made
+            yield new_arena
         finally:
-            made.close()
+            new_arena.close()
 
 
 def attempt_unconfined(name: str) -> str:
-    """What the attempt ``name`` comes to without any confinement."""
-    with open_arena() as place:
-        told = place.folder / "targets.json"
-        told.write_text(json.dumps(place.at), encoding="ascii")
-        command = [sys.executable, payload.__file__, name, str(told)]
-        with (place.folder / "document.pdf").open("rb") as file:
+    """Return the result of the attempt ``name`` without confinement."""
+    with open_arena() as arena:
+        targets = arena.folder / "targets.json"
+        targets.write_text(json.dumps(arena.at), encoding="ascii")
+        command = [sys.executable, payload.__file__, name, str(targets)]
+        with (arena.folder / "document.pdf").open("rb") as file:
             handles = (file.fileno(),)
             done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, pass_fds=handles)
         return done.stdout.strip() or f"{_ENDED} ({done.returncode})"
 
 
 @contextlib.contextmanager
-def open_confined(kind: str, place: Arena) -> Iterator[Callable[[str], str]]:
-    """A function that makes an attempt in a process of ``kind``, as the server starts it, and says what came of it."""
+def open_confined(kind: str, arena: Arena) -> Iterator[Callable[[str], str]]:
+    """Yield a function that makes an attempt in a process of ``kind``, started like the server does, and returns the
+    result."""
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hook-")))
         folder.chmod(0o755)
         if kind == "convert":
-            yield _install_as_libreoffice(folder, place)
+            yield _install_as_libreoffice(folder, arena)
             return
-        text = _HOOK.format(root=str(ROOT), targets=json.dumps(place.at))
+        text = _HOOK.format(root=str(ROOT), targets=json.dumps(arena.at))
         (folder / "sitecustomize.py").write_text(text, encoding="utf-8")
         paths = os.environ.get("PYTHONPATH")
         stack.callback(sys.path.remove, str(folder))
@@ -137,9 +140,9 @@ def open_confined(kind: str, place: Arena) -> Iterator[Callable[[str], str]]:
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(folder), paths)))
         try:
             yield (
-                (lambda name: _attempt_in_scan(name, place))
+                (lambda name: _attempt_in_scan(name, arena))
                 if kind == "scan"
-                else stack.enter_context(_open_worker(kind, place))
+                else stack.enter_context(_open_worker(kind, arena))
             )
         finally:
             os.environ.pop("PYTHONPATH")
@@ -148,7 +151,7 @@ def open_confined(kind: str, place: Arena) -> Iterator[Callable[[str], str]]:
 
 
 @contextlib.contextmanager
-def _open_worker(kind: str, place: Arena) -> Iterator[Callable[[str], str]]:
+def _open_worker(kind: str, arena: Arena) -> Iterator[Callable[[str], str]]:
     child: WorkerProcess | None = None
 
     def attack(name: str) -> str:
@@ -157,7 +160,7 @@ def _open_worker(kind: str, place: Arena) -> Iterator[Callable[[str], str]]:
             child = WorkerProcess(memory_bytes=1 << 30, timeout_s=20.0)
         try:
             return (
-                child.ask({"do": kind, "path": place.at["document"], **_job_arguments(kind, name)})
+                child.ask({"do": kind, "path": arena.at["document"], **_job_arguments(kind, name)})
                 .body.decode()
                 .strip('"')
             )
@@ -174,7 +177,7 @@ def _open_worker(kind: str, place: Arena) -> Iterator[Callable[[str], str]]:
 
 
 def _job_arguments(kind: str, name: str) -> dict[str, Any]:
-    """The arguments of a job of ``kind`` that bring ``name`` to the hook."""
+    """Return the arguments of a job of ``kind`` that pass ``name`` to the hook."""
     return {
         "render": {"page": 1, "width": name},
         "text": {"page": name},
@@ -188,33 +191,33 @@ def _job_arguments(kind: str, name: str) -> dict[str, Any]:
     }[kind]
 
 
-def _attempt_in_scan(name: str, place: Arena) -> str:
+def _attempt_in_scan(name: str, arena: Arena) -> str:
     try:
-        scan_document(Path(place.at["document"]), name)
+        scan_document(Path(arena.at["document"]), name)
     except Problem as problem:
         return _ENDED if "damaged" in problem.detail else problem.detail
     return "no answer"
 
 
-def _install_as_libreoffice(folder: Path, place: Arena) -> Callable[[str], str]:
-    """The payload as a program that is installed where LibreOffice would be."""
+def _install_as_libreoffice(folder: Path, arena: Arena) -> Callable[[str], str]:
+    """Install the payload as a program in place of LibreOffice; return its path."""
     program, python = folder / "soffice", Path(sys.executable).resolve()
     python = python if python.is_relative_to("/usr") else Path("/usr/bin/python3")
     shutil.copyfile(payload.__file__, folder / "payload.py")
-    (folder / "targets.json").write_text(json.dumps(place.at), encoding="ascii")
-    for path in folder.iterdir():  # whatever the mask of this process is
+    (folder / "targets.json").write_text(json.dumps(arena.at), encoding="ascii")
+    for path in folder.iterdir():  # independent of the umask of this process
         path.chmod(0o644)
     run = f'{python} {folder}/payload.py "$(cat {folder}/name)" {folder}/targets.json'
     program.write_text(f'#!/bin/sh\n[ "$2" = --version ] && exit 0\n(echo %PDF-; {run}) > document.pdf 2>&1\n')
     program.chmod(0o755)
-    converter = OfficeConverter(Path(place.at["folder"]) / "tmp", program)
+    converter = OfficeConverter(Path(arena.at["folder"]) / "tmp", program)
 
     def attack(name: str) -> str:
         (folder / "name").write_text(name, encoding="ascii")
         (folder / "name").chmod(0o644)
         part = PartialFile(folder / "made.part")
         try:
-            converter.convert(Path(place.at["document"]), "ppt", part)
+            converter.convert(Path(arena.at["document"]), "ppt", part)
             part.close()
             return part.path.read_text(encoding="utf-8").removeprefix("%PDF-\n").strip() or _ENDED
         finally:
@@ -224,24 +227,24 @@ def _install_as_libreoffice(folder: Path, place: Arena) -> Callable[[str], str]:
 
 
 def is_applicable(name: str, kind: str) -> bool:
-    """Whether the attempt ``name`` would be an attack in a process of ``kind``."""
+    """Return whether the attempt ``name`` is an attack in a process of ``kind``."""
     return not (kind == "convert" and name in _PROCESS_ATTEMPTS)
 
 
 def attack_all(kinds: tuple[str, ...], names: list[str]) -> int:
-    """Make the attempts ``names`` in all ``kinds`` and print what came of them; returns how many achieved anything."""
+    """Make the attempts ``names`` in all ``kinds`` and print the results; return the number of successful attacks."""
     open_ways = [name for name in names if _print_result(attempt_unconfined(name), "unconfined", name)]
-    print(f"{len(open_ways)} of {len(names)} attempts achieve something without confinement")
+    print(f"{len(open_ways)} of {len(names)} attempts succeed without confinement")
     bad = 0
     for kind in kinds:
-        with open_arena() as place, open_confined(kind, place) as attack:
+        with open_arena() as arena, open_confined(kind, arena) as attack:
             assert attack(payload.BREATHE) == "achieved", f"the payload does not run in {kind}"
             results = {name: attack(name) for name in names if is_applicable(name, kind)}
             achieved = [name for name, result in results.items() if _print_result(result, kind, name)]
-            damage = place.damage()
+            damage = arena.damage()
         bad += len(achieved) + len(damage)
-        words = f"{kind}: {len(achieved)} of {len(results)} attempts achieved something {achieved or ''}"
-        print(f"{words}; damage: {damage or 'none'}")
+        summary = f"{kind}: {len(achieved)} of {len(results)} attempts succeeded {achieved or ''}"
+        print(f"{summary}; damage: {damage or 'none'}")
     return bad
 
 
@@ -252,7 +255,7 @@ def _print_result(result: str, where: str, name: str) -> bool:
 
 
 def ordinary_user_command(*arguments: str) -> tuple[list[str], dict[str, str]]:
-    """Command and environment that run this module as a user without rights, with a Python that it may start."""
+    """Return the command and environment that run this module as an unprivileged user, with a Python it can execute."""
     paths = os.pathsep.join([str(ROOT), *(path for path in sys.path if path.endswith("site-packages"))])
     user = ["setpriv", f"--reuid={_ORDINARY_USER}", f"--regid={_ORDINARY_USER}", "--clear-groups"]
     same = (

@@ -1,9 +1,9 @@
-"""Hold the listener's connections in every way known, and ask it for something from another address meanwhile.
+"""Attack the listener with many connections and measure how it serves another address meanwhile.
 
     python -m tests.torture.connections [ATTACK...] [--seconds N] [--descriptors N]
 
-Each attack runs in a process of its own against a fresh ``docshare serve``, all on loopback, and ends by itself. The
-line of an attack says how long ``GET /healthz`` took over new connections from 127.0.0.2 and how many of them failed.
+Each attack runs in a separate process against a new ``docshare serve`` on loopback, and ends by itself. The line of
+an attack shows how long ``GET /healthz`` took over new connections from 127.0.0.2 and how many of them failed.
 """
 
 import argparse
@@ -39,12 +39,12 @@ _RESET = struct.pack("ii", 1, 0)
 
 @dataclass(frozen=True)
 class ConnectionAttack:
-    """How an attacker behaves.
+    """The behavior of an attacker.
 
-    ``count`` connections are held, ``reopened`` of them a second are replaced by new ones, from ``sources`` in turn;
-    the first ones come at ``pace`` a second. Each sends ``opening`` at once and ``drip`` every ``every`` seconds;
-    ``half_closed``: it says that it will send no more. All leave with a reset, which keeps their ports free. ``flood``:
-    more requests than a machine can answer, from more addresses than can be told apart from readers; it has no target.
+    It holds ``count`` connections from the addresses ``sources``, opened at ``pace`` per second, and replaces
+    ``reopened`` of them per second. Each sends ``opening`` at once and ``drip`` every ``every`` seconds;
+    ``half_closed``: it shuts down its sending side. All are closed with a reset, which keeps their ports free.
+    ``flood``: more requests than the machine can answer, from as many addresses as real readers; it has no target.
     """
 
     count: int = 5000
@@ -88,49 +88,49 @@ ATTACKS: dict[str, ConnectionAttack] = {
 }
 
 
-def run_attack(port: int, how: ConnectionAttack, stop: Any, opened: Any) -> None:
-    """Behave like ``how`` until ``stop`` is set; ``opened`` counts the connections made."""
+def run_attack(port: int, attack: ConnectionAttack, stop: Any, opened: Any) -> None:
+    """Run ``attack`` until ``stop`` is set; ``opened`` counts the connections."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    held: deque[socket.socket] = deque()
+    sockets: deque[socket.socket] = deque()
     due, dripped, number = time.monotonic(), time.monotonic(), 0
     while not stop.is_set():
         now = time.monotonic()
-        room = how.count - len(held)
-        replaced = min(int((now - due) * how.reopened), how.count)
+        missing = attack.count - len(sockets)
+        replaced = min(int((now - due) * attack.reopened), attack.count)
         if replaced:
             due = now
-        for _ in range(min(replaced, len(held))):
-            _reset_connection(held.popleft())
-        for _ in range(min(room, how.pace // 100) + replaced):
-            sock = _open_connection(port, how, how.sources[number % len(how.sources)])
+        for _ in range(min(replaced, len(sockets))):
+            _reset_connection(sockets.popleft())
+        for _ in range(min(missing, attack.pace // 100) + replaced):
+            sock = _open_connection(port, attack, attack.sources[number % len(attack.sources)])
             number += 1
             if sock is None:
                 break
-            held.append(sock)
+            sockets.append(sock)
         opened.value = number
-        if how.drip and now - dripped >= how.every:
+        if attack.drip and now - dripped >= attack.every:
             dripped = now
-            for sock in held:
+            for sock in sockets:
                 with contextlib.suppress(OSError):
-                    sock.send(how.drip)
+                    sock.send(attack.drip)
         stop.wait(0.01)
-    for sock in held:
+    for sock in sockets:
         _reset_connection(sock)
 
 
-def _open_connection(port: int, how: ConnectionAttack, source: str) -> socket.socket | None:
+def _open_connection(port: int, attack: ConnectionAttack, source: str) -> socket.socket | None:
     sock = socket.socket()
     sock.settimeout(1)
-    if how.small_window:
+    if attack.small_window:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
     try:
         sock.bind((source, 0))
         sock.connect(("127.0.0.1", port))
         sock.setblocking(False)
-        if how.opening:
-            sock.send(how.opening)
-        if how.half_closed:
+        if attack.opening:
+            sock.send(attack.opening)
+        if attack.half_closed:
             sock.shutdown(socket.SHUT_WR)
     except OSError:
         sock.close()
@@ -145,7 +145,7 @@ def _reset_connection(sock: socket.socket) -> None:
 
 
 def visit(port: int, source: str = VISITOR, timeout: float = 10) -> float:
-    """Ask once over a new connection; returns milliseconds, infinite if that failed."""
+    """Send one request over a new connection; return its milliseconds, or infinity if it failed."""
     begun = time.perf_counter()
     try:
         with socket.create_connection(("127.0.0.1", port), timeout, (source, 0)) as sock:
@@ -159,7 +159,7 @@ def visit(port: int, source: str = VISITOR, timeout: float = 10) -> float:
 
 @contextmanager
 def run_limited_server(descriptors: int | None = None) -> Iterator[tuple[int, int]]:
-    """A fresh ``docshare serve``; gives its port and its process id. ``descriptors`` is all that it may open."""
+    """Run a new ``docshare serve``; yield its port and its process ID. ``descriptors`` is its descriptor limit."""
     with tempfile.TemporaryDirectory() as home:
         environ = {name: value for name, value in os.environ.items() if not name.startswith(("DOCSHARE_", "XDG_"))}
         command = [sys.executable, "-m", "docshare", "serve", "--data", f"{home}/data", "--port", "0"]
@@ -188,11 +188,11 @@ def run_limited_server(descriptors: int | None = None) -> Iterator[tuple[int, in
 
 
 @contextmanager
-def attack_in_background(port: int, how: ConnectionAttack) -> Iterator[Callable[[], int]]:
-    """``how`` goes on for the length of the block; gives a function that tells how many connections were made."""
+def attack_in_background(port: int, attack: ConnectionAttack) -> Iterator[Callable[[], int]]:
+    """Run ``attack`` during the block; yield a function that returns the number of connections made."""
     context = get_context("spawn")
     stop, opened = context.Event(), context.Value("q", 0)
-    process = context.Process(target=run_attack, args=(port, how, stop, opened), daemon=True)
+    process = context.Process(target=run_attack, args=(port, attack, stop, opened), daemon=True)
     process.start()
     try:
         yield lambda: int(opened.value)
@@ -204,7 +204,7 @@ def attack_in_background(port: int, how: ConnectionAttack) -> Iterator[Callable[
 
 @contextmanager
 def run_slowhttptest(port: int, mode: str, seconds: int) -> Iterator[Callable[[], int]]:
-    """The program of that name with 1,000 connections: ``mode`` is ``headers``, ``body`` or ``read``."""
+    """Run ``slowhttptest`` with 1,000 connections; ``mode`` is ``headers``, ``body`` or ``read``."""
     ways = {
         "headers": ["-H", "-i", "5"],
         "body": ["-B", "-i", "5", "-t", "POST", "-s", "8192"],
@@ -222,12 +222,12 @@ def run_slowhttptest(port: int, mode: str, seconds: int) -> Iterator[Callable[[]
 
 @dataclass
 class VisitTimes:
-    """Milliseconds of each visit."""
+    """The milliseconds of each visit."""
 
     times: list[float] = field(default_factory=list)
 
     def share(self, part: float) -> float:
-        """The time that this part of the visits took at most."""
+        """Return the time within which this share of the visits finished."""
         return sorted(self.times)[min(len(self.times) - 1, int(len(self.times) * part))]
 
     @property
@@ -236,7 +236,7 @@ class VisitTimes:
 
 
 def visit_all(port: int, seconds: float) -> VisitTimes:
-    """Visit again and again for ``seconds``."""
+    """Send requests one after another for ``seconds``."""
     figures, until = VisitTimes(), time.monotonic() + seconds
     while time.monotonic() < until:
         figures.times.append(visit(port))
@@ -245,7 +245,7 @@ def visit_all(port: int, seconds: float) -> VisitTimes:
 
 
 def count_open_sockets(pid: int) -> int:
-    """How many sockets that process holds."""
+    """Return the number of sockets that the process has open."""
     links = (_read_link(f"/proc/{pid}/fd/{name}") for name in os.listdir(f"/proc/{pid}/fd"))
     return sum(link.startswith("socket:") for link in links)
 
@@ -261,44 +261,46 @@ def measure(
     name: str,
     begin: Callable[[int], Any],
     seconds: float,
-    how: ConnectionAttack,
+    attack: ConnectionAttack,
     descriptors: int | None = None,
 ) -> bool:
-    """Run one attack and print its line; returns whether the target was met, if it has one."""
+    """Run one attack and print its line; return False if it missed its target."""
     with run_limited_server(descriptors) as (port, pid):
         visit(port)
         before = visit_all(port, 2)
         with begin(port) as opened:
             until = time.monotonic() + 30
-            while opened() < how.count and time.monotonic() < until:
+            while opened() < attack.count and time.monotonic() < until:
                 time.sleep(0.1)
             time.sleep(2)
             figures = visit_all(port, seconds)
-            held = count_open_sockets(pid)
-            made = opened()
+            sockets = count_open_sockets(pid)
+            total = opened()
     reached = figures.share(0.95) <= TARGET_MS and not figures.failed
-    verdict = "no target" if how.flood else "ok" if reached else "MISSED"
+    verdict = "no target" if attack.flood else "ok" if reached else "MISSED"
     print(
         f"{name:38} {len(figures.times):5} visits  p50 {figures.share(0.5):7.1f}  p95 {figures.share(0.95):7.1f}  "
         f"(before: {before.share(0.95):5.1f})  "
-        f"failed {figures.failed:4}  held {held:5}  made {made:6}  {verdict}",
+        f"failed {figures.failed:4}  held {sockets:5}  made {total:6}  {verdict}",
         flush=True,
     )
-    return reached or how.flood
+    return reached or attack.flood
 
 
 def main() -> int:
-    """Measure, print, and return the exit code."""
+    """Run the attacks, print the results, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("attacks", nargs="*", help="parts of the names of the attacks to run; all by default")
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--descriptors", type=int)
     args = parser.parse_args()
-    wanted = [name for name in ATTACKS if not args.attacks or any(part in name for part in args.attacks)]
+    selected = [name for name in ATTACKS if not args.attacks or any(part in name for part in args.attacks)]
     reached = []
-    for name in wanted:
-        how = ATTACKS[name]
-        reached.append(measure(name, partial(attack_in_background, how=how), args.seconds, how, args.descriptors))
+    for name in selected:
+        attack = ATTACKS[name]
+        reached.append(
+            measure(name, partial(attack_in_background, attack=attack), args.seconds, attack, args.descriptors)
+        )
     if not args.attacks or "slowhttptest" in args.attacks:
         for mode in ("headers", "body", "read") if shutil.which("slowhttptest") else ():
             begin = partial(run_slowhttptest, mode=mode, seconds=int(args.seconds))
@@ -309,7 +311,7 @@ def main() -> int:
         reached.append(
             measure(
                 "256 descriptors",
-                partial(attack_in_background, how=ConnectionAttack()),
+                partial(attack_in_background, attack=ConnectionAttack()),
                 args.seconds,
                 ConnectionAttack(),
                 256,

@@ -1,7 +1,7 @@
-"""Every deadline of the server at one second before it, at it, and one second after it, by a clock that is set.
+"""Check every deadline of the server one second before it, at it, and one second after it, with a simulated clock.
 
-``python -m tests.torture.deadlines`` tries all of them, and again with the clock an hour wrong in between, first behind
-and then ahead, while all background work runs.
+``python -m tests.torture.deadlines`` checks all of them, and again with the clock set one hour back and then one hour
+ahead in between, while all background jobs run.
 """
 
 import io
@@ -35,11 +35,11 @@ from tests.support.receivers import LOOPBACK_NETWORKS, add_webhook, open_receive
 
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
 Probe = Callable[[], bool]
-"""Whether the deadline is still to come."""
+"""Returns whether the deadline has not passed yet."""
 
 
 class Deadline(NamedTuple):
-    """``prepare`` begins the time and returns the probe; ``once`` when asking uses it up."""
+    """``prepare`` starts the period and returns the probe. ``once``: the probe can be called only once."""
 
     after_ms: int
     prepare: Callable[[World], Probe]
@@ -48,18 +48,18 @@ class Deadline(NamedTuple):
 
 def _prepare_expiry(after_ms: int) -> Callable[[World], Probe]:
     def prepare(world: World) -> Probe:
-        made = world.pia.upload()
-        put_settings(world, made, deleteAt=format_instant(world.clock.now + after_ms))
-        return lambda: world.http.get(f"/{made['shortId']}").status_code == 200
+        uploaded = world.pia.upload()
+        put_settings(world, uploaded, deleteAt=format_instant(world.clock.now + after_ms))
+        return lambda: world.http.get(f"/{uploaded['shortId']}").status_code == 200
 
     return prepare
 
 
 def _burn_file(world: World) -> dict[str, Any]:
-    made = world.pia.upload()
-    put_settings(world, made, viewLimit=1)
-    assert GateClient(world, made["shortId"]).enters()
-    return made
+    uploaded = world.pia.upload()
+    put_settings(world, uploaded, viewLimit=1)
+    assert GateClient(world, uploaded["shortId"]).enters()
+    return uploaded
 
 
 def _prepare_burned_bytes(world: World) -> Probe:
@@ -68,27 +68,27 @@ def _prepare_burned_bytes(world: World) -> Probe:
 
 
 def _prepare_reopening(world: World) -> Probe:
-    made = world.pia.upload()
-    put_settings(world, made, viewLimit=9)
-    guest = GateClient(world, made["shortId"])
+    uploaded = world.pia.upload()
+    put_settings(world, uploaded, viewLimit=9)
+    guest = GateClient(world, uploaded["shortId"])
     assert guest.enters()
     return guest.is_in
 
 
 def _prepare_open_page(world: World) -> Probe:
-    made = world.pia.upload()
-    put_settings(world, made, viewLimit=9)
-    guest = GateClient(world, made["shortId"])
+    uploaded = world.pia.upload()
+    put_settings(world, uploaded, viewLimit=9)
+    guest = GateClient(world, uploaded["shortId"])
     assert guest.enters()
-    return lambda: guest.gets(f"/{made['shortId']}/text/1.json?v=1").status_code == 200
+    return lambda: guest.gets(f"/{uploaded['shortId']}/text/1.json?v=1").status_code == 200
 
 
 def _prepare_trash(owner: str) -> Callable[[World], Probe]:
     def prepare(world: World) -> Probe:
         person = getattr(world, owner)
-        made = person.upload()
-        assert person.delete(f"/api/v1/files/{made['uuid']}").get_json()["trashed"] is True
-        return lambda: person.post(f"/api/v1/files/{made['uuid']}/restore").status_code == 200
+        uploaded = person.upload()
+        assert person.delete(f"/api/v1/files/{uploaded['uuid']}").get_json()["trashed"] is True
+        return lambda: person.post(f"/api/v1/files/{uploaded['uuid']}/restore").status_code == 200
 
     return prepare
 
@@ -105,8 +105,8 @@ def _prepare_purge(owner: str) -> Callable[[World], Probe]:
 def _prepare_anonymous_link(world: World) -> Probe:
     origin = {"REMOTE_ADDR": "203.0.113.9"}
     form = {"file": (io.BytesIO(simple_pdf()), "a.pdf")}
-    made = world.http.post("/api/files", data=form, environ_overrides=origin).get_json()
-    return lambda: world.http.get(f"/{made['shortId']}").status_code == 200
+    uploaded = world.http.post("/api/files", data=form, environ_overrides=origin).get_json()
+    return lambda: world.http.get(f"/{uploaded['shortId']}").status_code == 200
 
 
 def _prepare_unclaimed(world: World) -> Probe:
@@ -155,11 +155,11 @@ def _prepare_refresh_token(world: World) -> Probe:
 
 
 def _prepare_retry(failures: int) -> Callable[[World], Probe]:
-    """The attempt that follows after so many failures."""
+    """Prepare the delivery attempt that follows the given number of failures."""
 
     def prepare(world: World) -> Probe:
         with socket.create_server(("127.0.0.1", 0)) as server:
-            port = server.getsockname()[1]  # closed below: every attempt is refused
+            port = server.getsockname()[1]  # closed below, so every attempt fails
         add_webhook(world.pia, f"http://127.0.0.1:{port}/in")
         record_replacements(world, world.pia.upload()["uuid"])
         for wait in (0, *_WAITS[: failures - 1]):
@@ -239,7 +239,7 @@ def _open_world(engine: PdfEngine) -> Iterator[World]:
 
 
 def check_deadline(engine: PdfEngine, name: str, jump_ms: int = 0) -> list[str]:
-    """Try one deadline at -1, 0 and +1 s, with a ``jump_ms`` of the clock in between; returns what is wrong."""
+    """Check one deadline at -1, 0 and +1 s, with a clock jump of ``jump_ms`` in between; return the errors."""
     deadline, wrong = DEADLINES[name], []
     for offset in (-SECOND, 0, SECOND):
         with _open_world(engine) as world:
@@ -250,7 +250,7 @@ def check_deadline(engine: PdfEngine, name: str, jump_ms: int = 0) -> list[str]:
                 for job in jobs.JOBS:
                     job.run(world.rt)
                 if not deadline.once and not probe():
-                    wrong.append(f"{name}: over while the clock is {jump_ms // 1000} s wrong")
+                    wrong.append(f"{name}: expired while the clock is off by {jump_ms // 1000} s")
             world.clock.now = began + deadline.after_ms + offset
             if probe() != (offset < 0):
                 wrong.append(f"{name}: wrong at {offset // 1000:+} s after a jump of {jump_ms // 1000} s")
@@ -258,15 +258,15 @@ def check_deadline(engine: PdfEngine, name: str, jump_ms: int = 0) -> list[str]:
 
 
 def main() -> int:
-    """Run, print, and return the exit code."""
+    """Run the checks, print the results, and return the exit code."""
     engine, wrong, tried = PdfEngine(workers=1), [], 0
     for jump_ms in JUMPS.values():
         for name, deadline in DEADLINES.items():
-            if jump_ms < deadline.after_ms:  # a deadline that the clock has passed is over, rightly
+            if jump_ms < deadline.after_ms:  # the clock has rightly passed the deadline
                 wrong += check_deadline(engine, name, jump_ms)
                 tried += 3
     engine.close()
-    print(f"{len(DEADLINES)} deadlines, {tried} moments: {len(wrong)} wrong", *wrong, sep="\n  ")
+    print(f"{len(DEADLINES)} deadlines, {tried} checks, {len(wrong)} errors", *wrong, sep="\n  ")
     return 1 if wrong else 0
 
 

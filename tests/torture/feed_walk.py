@@ -1,7 +1,7 @@
-"""Walk the feed while it grows and the server is killed: every poller sees every event exactly once.
+"""Poll the feed while it grows and the server is killed: every poller sees every event exactly once.
 
-``python -m tests.torture.feed_walk [EVENTS [KILLS]]``, by default 100,000 downloads by one writer, five pollers with a
-cursor each, and 20 SIGKILLs.
+``python -m tests.torture.feed_walk [EVENTS [KILLS]]``; by default 100,000 downloads by one writer, five pollers with
+one cursor each, and 20 SIGKILLs.
 """
 
 import itertools
@@ -28,7 +28,7 @@ _TIMEOUT_S = 30
 
 @dataclass
 class FeedTally:
-    """``acknowledged`` downloads that the server answered with 200; ``seen`` the ids that each poller got, in order."""
+    """``acknowledged`` counts the downloads answered with 200; ``seen`` holds the event IDs of each poller in order."""
 
     acknowledged: int = 0
     kills: int = 0
@@ -38,7 +38,7 @@ class FeedTally:
 
 
 class _Writers:
-    """Download until ``most`` downloads are acknowledged; each names another reader."""
+    """Downloads until ``most`` downloads are acknowledged, each as a different reader."""
 
     def __init__(self, url: str, short_id: str, tally: FeedTally, most: int) -> None:
         self._address = f"{url}/{short_id}/download"
@@ -59,12 +59,12 @@ class _Writers:
                     if answer.status_code == 200:
                         self._tally.acknowledged += 1
                     else:
-                        self._tally.wrong.append(f"a download answered {answer.status_code}")
+                        self._tally.wrong.append(f"a download returned {answer.status_code}")
                         return
 
 
 def _poll_feed(server: ServerProcess, seen: list[int], stop: threading.Event) -> None:
-    """Walk the feed from the last id until ``stop``, and then to its end."""
+    """Poll the feed from the last ID until ``stop``, and then to its end."""
     with requests.Session() as http:
         while True:
             last_round = stop.is_set()
@@ -84,7 +84,7 @@ def _poll_feed(server: ServerProcess, seen: list[int], stop: threading.Event) ->
 
 
 def walk_feed(folder: Path, events: int, kills: int, seed: int = 7) -> FeedTally:
-    """Write ``events`` downloads under ``kills`` SIGKILLs; returns what was acknowledged and seen."""
+    """Download ``events`` times during ``kills`` SIGKILLs; return the acknowledged and seen events."""
     chance, tally, short_id = random.Random(seed), FeedTally(), ""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
@@ -94,9 +94,9 @@ def walk_feed(folder: Path, events: int, kills: int, seed: int = 7) -> FeedTally
         with run_server(folder, "--port", port, **settings) as server:
             if not short_id:
                 files = {"file": ("a.pdf", simple_pdf(pages=1))}
-                made = requests.post(f"{server.url}/api/v1/files", files=files, headers=server.headers, timeout=30)
-                short_id = made.json()["shortId"]
-                # No cursor comes before the first id, so that one belongs to no poller.
+                created = requests.post(f"{server.url}/api/v1/files", files=files, headers=server.headers, timeout=30)
+                short_id = created.json()["shortId"]
+                # There is no cursor before the first ID, so that event does not count for any poller.
                 requests.post(f"{server.url}/{short_id}/download", timeout=30)
             stop = threading.Event()
             writers = _Writers(server.url, short_id, tally, target)
@@ -126,27 +126,27 @@ def _join(threads: list[threading.Thread]) -> None:
 
 
 def find_problems(tally: FeedTally) -> list[str]:
-    """Everything that is wrong: lost, doubled or reordered events, and pollers that disagree."""
+    """Return all errors: lost, duplicate or reordered events, and pollers that disagree."""
     wrong = list(tally.wrong)
     for number, seen in enumerate(tally.seen):
         if seen != sorted(set(seen)):
-            wrong.append(f"poller {number} got ids twice or out of order")
+            wrong.append(f"poller {number} received duplicate or reordered IDs")
         if len(seen) < tally.acknowledged:
-            wrong.append(f"poller {number} got {len(seen)} events of {tally.acknowledged}")
+            wrong.append(f"poller {number} received {len(seen)} of {tally.acknowledged} events")
         if seen != tally.seen[0]:
             wrong.append(f"poller {number} and poller 0 disagree")
     return wrong
 
 
 def main(events: int = 100_000, kills: int = 20) -> int:
-    """Run, print, and return the exit code."""
+    """Run the pollers, print the results, and return the exit code."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         tally = walk_feed(Path(folder), events, kills)
     wrong = find_problems(tally)
     print(f"{tally.acknowledged} downloads acknowledged, {tally.kills} kills, {time.monotonic() - began:.0f} s")
     print("events of each poller:", *(len(seen) for seen in tally.seen))
-    print(f"{len(wrong)} wrong", *wrong[:10], sep="\n  ")
+    print(f"{len(wrong)} errors", *wrong[:10], sep="\n  ")
     return 1 if wrong else 0
 
 

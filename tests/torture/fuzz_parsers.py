@@ -1,7 +1,7 @@
-"""Fuzz eight parsers of what strangers send, guided by coverage.
+"""Fuzz eight parsers of untrusted input, guided by coverage.
 
-``python -m tests.torture.fuzz_parsers [MINUTES [TARGET]]`` gives each target 30 minutes, or as many as it is told, and
-ends with 1 if one of them raises. Needs ``atheris``, which has wheels for Linux on x86-64.
+``python -m tests.torture.fuzz_parsers [MINUTES [TARGET]]`` fuzzes each target for 30 minutes or for MINUTES, and exits
+with 1 if one of them raises. Requires ``atheris``, which has wheels for Linux on x86-64.
 """
 
 import re
@@ -24,7 +24,7 @@ _NAMES = (
 
 
 def fuzz(name: str, folder: str, seconds: int) -> None:
-    """Fuzz one target in this process, with files that show a failure in ``folder``. Does not return."""
+    """Fuzz one target in this process; write inputs that cause a failure to ``folder``. Does not return."""
     import atheris
 
     with atheris.instrument_imports(include=["docshare"]):
@@ -35,22 +35,22 @@ def fuzz(name: str, folder: str, seconds: int) -> None:
 
 
 def run(name: str, seconds: int) -> bool:
-    """Fuzz one target in a process of its own, print how it went, and return whether nothing was found."""
+    """Fuzz one target in a separate process, print the result, and return whether there was no failure."""
     with tempfile.TemporaryDirectory(prefix="docshare-fuzz-") as folder:
         command = [sys.executable, "-m", "tests.torture.fuzz_parsers", "--fuzz", name, folder, str(seconds)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 300, check=False)
         found = [path.read_bytes() for path in Path(folder).iterdir()]
     runs = [next(filter(None, match)) for match in _RUNS.findall(done.stderr)]
-    print(f"{name}: {runs[-1] if runs else 'no'} runs in {seconds} s, {'fine' if done.returncode == 0 else 'FAILED'}")
+    print(f"{name}: {runs[-1] if runs else 'no'} runs in {seconds} s, {'ok' if done.returncode == 0 else 'FAILED'}")
     if done.returncode:
         print(*(f"  {data!r}" for data in found), done.stdout[-2000:] + done.stderr[-2000:], sep="\n")
     return done.returncode == 0 and bool(runs)
 
 
 def main(minutes: float = 30, *names: str) -> int:
-    """Run, print, and return the exit code."""
+    """Fuzz the targets and return the exit code."""
     results = [run(name, max(1, round(minutes * 60))) for name in names or _NAMES]
-    print(f"{results.count(True)} of {len(results)} targets are fine")
+    print(f"{results.count(True)} of {len(results)} targets passed")
     return 0 if all(results) else 1
 
 

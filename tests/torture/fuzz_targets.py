@@ -1,6 +1,6 @@
-"""Parsers of what strangers send, each as a function of bytes that raises when something is wrong.
+"""Parsers of untrusted input as functions of bytes that raise on errors.
 
-``decode`` makes a value of JSON from bytes, so that the same targets serve random bytes and a guided fuzzer.
+``decode`` turns bytes into a JSON value, so the targets work with random bytes and with a guided fuzzer.
 """
 
 import atexit
@@ -46,7 +46,7 @@ _SCALARS: list[Any] = [None, True, False, 0, -1, 1.5, 10**20, float("nan"), floa
 
 
 def decode(data: bytes, depth: int = 0) -> tuple[Any, bytes]:
-    """A value of JSON made from the beginning of ``data``, and the rest of it."""
+    """Return a JSON value made from the start of ``data``, and the rest of ``data``."""
     if not data or depth > 4:
         return None, b""
     kind, data = data[0], data[1:]
@@ -171,9 +171,9 @@ def csv_sheet(data: bytes) -> None:
     rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     assert len(rows) == 2, "a cell ends its row"
     assert len(rows[1]) == len(cells)
-    for sent, shown in zip(cells, rows[1], strict=True):
-        assert shown in (sent, f"'{sent}")
-        assert not shown.startswith(tuple("=+-@\t\r\n\0＝＋－＠"))
+    for cell, exported in zip(cells, rows[1], strict=True):
+        assert exported in (cell, f"'{cell}")
+        assert not exported.startswith(tuple("=+-@\t\r\n\0＝＋－＠"))
 
 
 def disposition(data: bytes) -> None:

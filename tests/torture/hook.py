@@ -1,4 +1,4 @@
-"""Put the payload into a worker: called by the ``sitecustomize`` that ``confinement`` gives to the process."""
+"""Inject the payload into a worker; called by the ``sitecustomize`` that ``confinement`` passes to the process."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +11,7 @@ from tests.torture import payload
 
 
 def arm(at: payload.Targets) -> None:
-    """Let every kind of job run an attempt, from the moment the process is confined."""
+    """Make every kind of job run an attempt once the process is confined."""
     armed = []
 
     def take_over(module: Any, function: str, name_in: Callable[..., str], answer: Callable[[str], Any]) -> None:

@@ -1,7 +1,7 @@
-"""Faults of the host while a server runs: a full disk, failing writes and syncs, size limits, no descriptors.
+"""Inject host faults into a running server: a full disk, failing writes and syncs, size limits, no descriptors.
 
-``python -m tests.torture.host_faults`` runs 200 injections and prints the figures. Needs root (a tmpfs is mounted) and
-Debian's ``strace``, which makes system calls fail and lets them succeed again.
+``python -m tests.torture.host_faults`` injects 200 faults and prints the results. Requires root, to mount a tmpfs, and
+the Debian package ``strace``, which injects errors into system calls.
 """
 
 import itertools
@@ -31,7 +31,7 @@ _FILES = 3
 
 @dataclass
 class FaultFigures:
-    """``answers`` counts status codes by kind of request; ``wrong`` lists everything that should not be."""
+    """``answers`` counts status codes by kind of request; ``wrong`` lists all errors."""
 
     injections: int = 0
     answers: dict[str, Counter[int]] = field(default_factory=dict)
@@ -42,22 +42,22 @@ class FaultFigures:
 
 
 class SmallDiskServer:
-    """A server whose data directory is on a tmpfs of its own, so that its disk can be filled and emptied at will."""
+    """A server whose data directory is on a separate tmpfs, which tests can fill and empty."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.data_dir = folder / "data"
         self.log = folder.with_name(f"{folder.name}.log")
-        # Each request names another reader, so that no limit per reader answers in place of the fault.
+        # Each request is from a different reader, so that limits per reader do not hide the fault.
         self.env = make_env(folder, DOCSHARE_RATE_LIMIT="1000000", DOCSHARE_TRUSTED_PROXIES="127.0.0.0/8")
         create = ("account", "create", "a@b.example", "--tier", "pro", "--json")
-        made = run_docshare("admin", "--data", str(self.data_dir), *create, env=self.env)
-        self.headers = {"Authorization": f"Bearer {json.loads(made.stdout)['apiKey']}"}
+        created = run_docshare("admin", "--data", str(self.data_dir), *create, env=self.env)
+        self.headers = {"Authorization": f"Bearer {json.loads(created.stdout)['apiKey']}"}
         self.start()
         self.files = [self.upload().json() for _ in range(_FILES)]
 
     def start(self) -> None:
-        """Start the server on a free port; its log is kept."""
+        """Start the server on a free port and keep its log."""
         with self.log.open("a") as errors:
             self.process, self.url = start_server(
                 "--data", str(self.data_dir), "--port", "0", env=self.env, errors=errors
@@ -65,12 +65,12 @@ class SmallDiskServer:
         self.http = requests.Session()
 
     def kill(self) -> None:
-        """SIGKILL."""
+        """Send SIGKILL."""
         self.process.kill()
         self._ended()
 
     def stop(self) -> int:
-        """SIGTERM; returns the exit code."""
+        """Send SIGTERM; return the exit code."""
         self.process.terminate()
         return self._ended()
 
@@ -85,13 +85,13 @@ class SmallDiskServer:
         return self.http.post(f"{self.url}/api/v1/files", headers=self.headers, files=files, timeout=_TIMEOUT_S)
 
     def fill(self) -> None:
-        """Leave no free byte on the disk."""
+        """Fill the disk completely."""
         free = os.statvfs(self.folder)
         used_kib = (free.f_blocks - free.f_bfree) * free.f_frsize // 1024
         self._resize(f"{used_kib}k")
 
     def empty(self) -> None:
-        """Make room again."""
+        """Free the disk space again."""
         self._resize(_SPACE)
 
     def _resize(self, size: str) -> None:
@@ -100,7 +100,7 @@ class SmallDiskServer:
 
 @contextmanager
 def run_small_disk_server() -> Iterator[SmallDiskServer]:
-    """A running server on a disk of its own, stopped and unmounted at the end of the block."""
+    """Run a server on a separate disk; stop and unmount it at the end of the block."""
     folder = Path(tempfile.mkdtemp(prefix="docshare-disk-"))
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={_SPACE}", "tmpfs", str(folder)], check=True)
     server = None
@@ -116,7 +116,7 @@ def run_small_disk_server() -> Iterator[SmallDiskServer]:
 
 @contextmanager
 def fill_disk(server: SmallDiskServer) -> Iterator[None]:
-    """No free byte on the disk."""
+    """Keep the disk full during the block."""
     server.fill()
     try:
         yield
@@ -126,7 +126,7 @@ def fill_disk(server: SmallDiskServer) -> Iterator[None]:
 
 @contextmanager
 def inject_failures(server: SmallDiskServer, calls: str, error: str) -> Iterator[None]:
-    """Every one of the system ``calls`` of the server fails with ``error``."""
+    """Make the system ``calls`` of the server fail with ``error``."""
     command = ["strace", "-f", "-q", "-o", os.devnull, "-p", str(server.process.pid), "-e", f"trace={calls}"]
     tracer = subprocess.Popen(
         [*command, "-e", f"inject={calls}:error={error}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -141,7 +141,7 @@ def inject_failures(server: SmallDiskServer, calls: str, error: str) -> Iterator
 
 @contextmanager
 def limit_resource(server: SmallDiskServer, limit: int, value: Callable[[int], int]) -> Iterator[None]:
-    """The server's resource ``limit`` is ``value`` of its process id."""
+    """Set the resource ``limit`` of the server to ``value``, which receives its process ID."""
     pid = server.process.pid
     before = resource.prlimit(pid, limit)
     resource.prlimit(pid, limit, (value(pid), before[1]))
@@ -172,13 +172,13 @@ FAULTS: dict[str, Callable[[SmallDiskServer], AbstractContextManager[None]]] = {
 
 
 def inject_fault(server: SmallDiskServer, fault: str, rounds: int, figures: FaultFigures) -> None:
-    """Inject ``fault`` once, send ``rounds`` rounds of requests meanwhile, and require recovery without a restart."""
+    """Inject ``fault``, send ``rounds`` rounds of requests meanwhile, and check that the server recovers by itself."""
     _send_requests(server, FaultFigures(), "before", 0)
     with FAULTS[fault](server):
         for number in range(rounds):
             _send_requests(server, figures, fault, number)
     figures.injections += 1
-    # Workers that died meanwhile start again after a pause.
+    # Workers that died during the fault restart after a pause.
     _wait_for(lambda: server.upload().status_code == 200)
     healed = FaultFigures()
     _send_requests(server, healed, "after", 0)
@@ -188,7 +188,7 @@ def inject_fault(server: SmallDiskServer, fault: str, rounds: int, figures: Faul
 
 
 def _send_requests(server: SmallDiskServer, figures: FaultFigures, fault: str, number: int) -> None:
-    """One round: writes that make the log of the database grow, an upload, and reads."""
+    """Send one round of requests: writes that grow the database log, an upload, and reads."""
     row = server.files[number % _FILES]
     api, page = f"{server.url}/api/v1/files/{row['uuid']}", f"{server.url}/{row['shortId']}"
     settings = {"viewerSettings": {"cta": {"label": f"Read {number}", "url": f"https://example.com/{'y' * 1500}"}}}
@@ -226,7 +226,7 @@ _READS = ("detail", "events")
 
 
 def _find_problem(kind: str, answer: requests.Response) -> str | None:
-    """What is wrong with a refusal, None if it is the documented one."""
+    """Return what is wrong with an error response, or None if it is the documented one."""
     if answer.status_code != 503 or kind in _READS:
         return f"{answer.status_code} {answer.text[:60]!r}"
     if kind != "health" and not re.fullmatch("[1-9][0-9]*", answer.headers.get("Retry-After", "")):
@@ -237,7 +237,7 @@ def _find_problem(kind: str, answer: requests.Response) -> str | None:
 
 
 def restart_on_full_disk(server: SmallDiskServer, figures: FaultFigures) -> None:
-    """Kill the server on a full disk: the next start serves what can be read, and recovers once there is room."""
+    """Kill the server on a full disk. It must start and serve reads, and recover once there is free space."""
     server.fill()
     _send_requests(server, figures, "full disk, before the kill", 0)
     server.kill()
@@ -248,9 +248,9 @@ def restart_on_full_disk(server: SmallDiskServer, figures: FaultFigures) -> None
 
 
 def check_stopped_server(server: SmallDiskServer, figures: FaultFigures) -> None:
-    """Stop the server: no traceback in its log, and ``docshare admin check`` finds nothing."""
+    """Stop the server and check that its log has no traceback and ``docshare admin check`` finds no error."""
     if server.stop() != 0:
-        figures.wrong.append("the server did not end with 0")
+        figures.wrong.append("the server did not exit with 0")
     tracebacks = server.log.read_text().count("Traceback")
     if tracebacks:
         figures.wrong.append(f"{tracebacks} tracebacks in the log")
@@ -286,7 +286,7 @@ def main(injections: int = 200) -> int:
     print(f"{figures.injections} injections of {len(FAULTS)} faults")
     for kind, counts in figures.answers.items():
         print(f"  {kind:<10}", "  ".join(f"{status}: {count}" for status, count in sorted(counts.items())))
-    print(f"{len(figures.wrong)} wrong", *figures.wrong[:20], sep="\n  ")
+    print(f"{len(figures.wrong)} errors", *figures.wrong[:20], sep="\n  ")
     return 1 if figures.wrong else 0
 
 

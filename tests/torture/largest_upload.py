@@ -1,8 +1,8 @@
-"""The largest document that a plan allows, one byte more, and a credential that is wrong.
+"""Upload the largest document that a plan allows, one byte more, and with a wrong credential.
 
-``python -m tests.torture.largest_upload [TIER]``, ``pro`` unless told otherwise: 2 GiB, which needs 4.2 GB of disk. The
-exact size is accepted and one byte more is 413; what lies in the data folder stays below 1.05 times the document, and
-the memory of the server below 150 MB. Prints both, and how long another client waits meanwhile.
+``python -m tests.torture.largest_upload [TIER]``; the default ``pro`` uploads 2 GiB and needs 4.2 GB of disk space. The
+exact size is accepted and one byte more is 413; the data folder stays below 1.05 times the size of the document, and
+the memory of the server below 150 MB. Prints both, and how long another client waits.
 """
 
 import http.client
@@ -37,7 +37,7 @@ _AFTER = f"\r\n--{_EDGE}--\r\n".encode()
 
 @dataclass
 class ResourceWatch:
-    """The most that was seen: ``stored`` bytes in the data folder beyond the first look, ``memory`` of the server."""
+    """The highest measured values: ``stored``, the growth of the data folder in bytes, and ``memory`` of the server."""
 
     server: ServerProcess
     stored: int = 0
@@ -64,7 +64,7 @@ class ResourceWatch:
         return total
 
     def _memory(self) -> int:
-        """Anonymous memory of the server's process: the pages of files that it has read are the system's."""
+        """Return the anonymous memory of the server process, without the page cache of files."""
         status = Path(f"/proc/{self.server.process.pid}/status").read_text(encoding="ascii")
         return int(status.partition("RssAnon:")[2].split()[0]) * 1024
 
@@ -82,7 +82,7 @@ def _watch_resources(server: ServerProcess) -> Iterator[ResourceWatch]:
 
 
 def send_file(server: ServerProcess, path: Path, token: str) -> tuple[int, dict[str, object]]:
-    """Upload ``path`` in blocks; returns status and body, also when the server answers before it has all."""
+    """Upload ``path`` in blocks; return status and body, even if the server responds before the end of the request."""
     address = urlsplit(server.url)
     with closing(http.client.HTTPConnection(address.hostname or "", address.port, timeout=600)) as connection:
         return _post_blocks(connection, path, token)
@@ -104,20 +104,20 @@ def _post_blocks(connection: http.client.HTTPConnection, path: Path, token: str)
 
 
 def check_largest(folder: Path, tier: str) -> list[str]:
-    """Send all three to a server of an owner on ``tier``, print the figures, and return what is wrong."""
+    """Send all three uploads for an owner on ``tier``, print the measurements, and return the errors."""
     cap, wrong = PLAN_LIMITS[Plan.of(tier)].stored_bytes, []
     pdf = folder / "large.pdf"
     sha256 = write_document(pdf, cap)
     with run_server(folder, tier=tier) as server:
         with _watch_resources(server) as watch:
             status, body = send_file(server, pdf, server.token)
-        shown = requests.get(f"{server.url}/api/v1/files/{body.get('uuid')}", headers=server.headers, timeout=30)
-        if status != 200 or (shown.json().get("size"), shown.json().get("sha256")) != (cap, sha256):
+        stored_file = requests.get(f"{server.url}/api/v1/files/{body.get('uuid')}", headers=server.headers, timeout=30)
+        if status != 200 or (stored_file.json().get("size"), stored_file.json().get("sha256")) != (cap, sha256):
             wrong.append(f"{cap} bytes: {status} {body}")
         wait = statistics.quantiles(watch.waits_ms, n=20)[-1] if len(watch.waits_ms) > 1 else 0
         print(f"{cap} bytes: {status}, {watch.stored / cap:.3f} x stored, {watch.memory / MB:.0f} MB of memory")
         print(f"another client waits {wait:.0f} ms (p95 of {len(watch.waits_ms)})")
-        # A small document weighs less than what the database writes beside it.
+        # A small document is smaller than what the database writes.
         if watch.stored > cap * _MOST_TEMP + MB:
             wrong.append(f"{watch.stored} bytes stored for a document of {cap}")
         if watch.memory > _MOST_MEMORY:
@@ -134,18 +134,18 @@ def check_largest(folder: Path, tier: str) -> list[str]:
             print(f"{name}: {status} {body.get('code')}, {watch.stored} bytes stored")
             if status != expected or body.get("status") != expected:
                 wrong.append(f"{name}: {status} {body}")
-            # How much of a form is the document is only known at its end.
-            most = _SPOOLED_REFUSED if expected == 401 else cap * _MOST_TEMP + MB
-            if watch.stored > most:
+            # The size of the document in a form is known only at the end of the request.
+            max_stored = _SPOOLED_REFUSED if expected == 401 else cap * _MOST_TEMP + MB
+            if watch.stored > max_stored:
                 wrong.append(f"{name}: {watch.stored} bytes stored")
     return wrong
 
 
 def main(tier: str = "pro") -> int:
-    """Run, print, and return the exit code."""
+    """Run the uploads, print the results, and return the exit code."""
     with tempfile.TemporaryDirectory(prefix="docshare-largest-") as folder:
         wrong = check_largest(Path(folder), tier)
-    print(f"{len(wrong)} wrong", *wrong, sep="\n  ")
+    print(f"{len(wrong)} errors", *wrong, sep="\n  ")
     return 1 if wrong else 0
 
 

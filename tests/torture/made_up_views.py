@@ -1,9 +1,9 @@
-"""Views that somebody makes up without a browser: loads of a share page, and reports that its script never sent.
+"""Fake views without a browser: requests for a share page, and reports that its script did not send.
 
 python -m tests.torture.made_up_views
 
-Every attack prints how many sessions it invented, how many views came of them and how many are due by the rule. Time
-passes on the server's clock as the attack needs it.
+Every attack prints the number of fake sessions, the number of counted views, and the number that the rules allow. The
+attacks advance the clock of the server.
 """
 
 import itertools
@@ -22,7 +22,7 @@ from tests.support.reader import DESKTOP, FakeReader, end_all_sessions, view_cou
 
 VIEWS_PER_READER = 12
 VIEWS_PER_ADDRESS = 36
-LONG = 1_000  # sessions of one attack
+LONG = 1_000  # sessions per attack
 SHORT = 45
 OFFICE = 80
 
@@ -41,8 +41,8 @@ _HUGE = 10**12
 
 @dataclass(frozen=True)
 class AttackOutcome:
-    """What came of an attack: of ``sessions`` that were invented, ``views`` were counted, and the rule counts ``due``,
-    or with ``at_most`` no more than that; ``now`` were said to read at its end."""
+    """The result of an attack with ``sessions`` fake sessions: ``views`` were counted, and the rules allow exactly
+    ``due``, or with ``at_most`` up to ``due``. ``now`` is the number of current readers at the end."""
 
     sessions: int
     views: int
@@ -52,12 +52,12 @@ class AttackOutcome:
 
     @property
     def holds(self) -> bool:
-        """Whether nothing gave way."""
+        """Return whether the server resisted the attack."""
         return (self.views == self.due or (self.at_most and self.views < self.due)) and self.now <= self.views
 
 
 class AttackedDocument:
-    """A document of Pia's, and an attacker with one address who can wait."""
+    """A document of Pia, and an attacker with one IP address, who can let time pass."""
 
     def __init__(self, world: World, sessions: int) -> None:
         self.world = world
@@ -67,20 +67,20 @@ class AttackedDocument:
     def load(
         self, *, link: str = "", address: str = "198.51.100.4", agent: str = DESKTOP, prefix: str = ""
     ) -> FakeReader:
-        """Ask for the share page as a browser does."""
+        """Request the share page like a browser."""
         return FakeReader(self.world, link or self.link, address=address, user_agent=agent, prefix=prefix)
 
     def wait(self, seconds: float) -> None:
         self.world.clock.advance(seconds=seconds)
 
     def outcome(self, due: int, *, at_most: bool = False) -> AttackOutcome:
-        """What has come of it so far."""
+        """Return the result so far."""
         now = self.world.pia.get(f"/api/v1/files/{self.link}/readership").get_json()["summary"]["activeReaders"]
         return AttackOutcome(self.sessions, view_count(self.world, self.link), due, now, at_most)
 
 
 def report_at_once(stage: AttackedDocument) -> AttackOutcome:
-    """One report for each load, in the moment of the load."""
+    """Send one report for each page load, immediately."""
     for _ in range(stage.sessions):
         stage.load().tell(input=True, ageMs=0)
         stage.wait(10 / stage.sessions)
@@ -88,81 +88,81 @@ def report_at_once(stage: AttackedDocument) -> AttackOutcome:
 
 
 def report_later(stage: AttackedDocument) -> AttackOutcome:
-    """All loads first, and one report for each of them a while after."""
-    crowd = [stage.load() for _ in range(stage.sessions)]
+    """Load all pages first, and send one report for each of them later."""
+    readers = [stage.load() for _ in range(stage.sessions)]
     stage.wait(3)
-    for reader in crowd:
+    for reader in readers:
         reader.tell(input=True, ageMs=0)
     return stage.outcome(VIEWS_PER_READER)
 
 
 def lie_about_time(stage: AttackedDocument) -> AttackOutcome:
-    """Reports that claim to be years old, and to have been looked at all the time."""
-    crowd = [stage.load() for _ in range(stage.sessions)]
+    """Send reports that claim years of reading time."""
+    readers = [stage.load() for _ in range(stage.sessions)]
     stage.wait(1.9)
-    for reader in crowd:
+    for reader in readers:
         reader.tell(ageMs=_HUGE, visibleMs=_HUGE, read={1: _HUGE})
     return stage.outcome(0)
 
 
 def stop_the_clock(stage: AttackedDocument) -> AttackOutcome:
-    """Many reports of each session within 4.9 seconds, all of them with the age 0."""
-    crowd = [stage.load() for _ in range(stage.sessions)]
+    """Send many reports of each session within 4.9 seconds, all with the age 0."""
+    readers = [stage.load() for _ in range(stage.sessions)]
     stage.wait(2)
     for _ in range(8):
-        for reader in crowd:
+        for reader in readers:
             reader.tell(input=True, ageMs=0, visibleMs=0)
         stage.wait(0.7)
     return stage.outcome(VIEWS_PER_READER)
 
 
 def read_pages_that_do_not_exist(stage: AttackedDocument) -> AttackOutcome:
-    """Reports of pages far behind the last."""
-    crowd = [stage.load() for _ in range(stage.sessions)]
+    """Send reports for page numbers far beyond the last page."""
+    readers = [stage.load() for _ in range(stage.sessions)]
     stage.wait(3)
-    for reader in crowd:
+    for reader in readers:
         reader.tell(read={4_711: 3_000, 50_000: 10})
     return stage.outcome(VIEWS_PER_READER)
 
 
 def change_the_browser(stage: AttackedDocument) -> AttackOutcome:
-    """Another user agent for each session."""
+    """Use a different user agent for each session."""
     agents = itertools.cycle(
         [f"Mozilla/5.0 (X11; Linux x86_64) {family}.{n}" for n in range(9) for family in _FAMILIES]
     )
-    crowd = [stage.load(agent=next(agents)) for _ in range(stage.sessions)]
+    readers = [stage.load(agent=next(agents)) for _ in range(stage.sessions)]
     stage.wait(3)
-    for reader in crowd:
+    for reader in readers:
         reader.tell(input=True)
     return stage.outcome(VIEWS_PER_ADDRESS)
 
 
 def change_the_address_within_a_network(stage: AttackedDocument) -> AttackOutcome:
-    """Another IPv6 address of one /64 for each session."""
-    crowd = [stage.load(address=f"2001:db8:1:1::{host:x}") for host in range(1, stage.sessions + 1)]
+    """Use a different IPv6 address of one /64 for each session."""
+    readers = [stage.load(address=f"2001:db8:1:1::{host:x}") for host in range(1, stage.sessions + 1)]
     stage.wait(3)
-    for reader in crowd:
+    for reader in readers:
         reader.tell(input=True)
     return stage.outcome(VIEWS_PER_READER)
 
 
 def come_by_every_door(stage: AttackedDocument) -> AttackOutcome:
-    """The same document by its short id, its UUID, in frames, by variants and by invitations."""
+    """Open the document by its short ID, by its UUID, in frames, through variants and through invitations."""
     pia, file = stage.world.pia, f"/api/v1/files/{stage.link}"
     doors = [(stage.link, ""), (stage.link, "/embed"), (pia.get(file).get_json()["uuid"], "")]
     doors += [(pia.post(f"{file}/variants").get_json()["shortId"], prefix) for prefix in ("", "/embed", "")]
     invite = pia.post(f"{file}/invites", json={"email": "ada@example.com"}).get_json()
     doors.append((invite["url"].rpartition("/")[2], ""))
     every = itertools.cycle(doors)
-    crowd = [stage.load(link=link, prefix=prefix) for link, prefix in itertools.islice(every, stage.sessions)]
+    readers = [stage.load(link=link, prefix=prefix) for link, prefix in itertools.islice(every, stage.sessions)]
     stage.wait(3)
-    for reader in crowd:
+    for reader in readers:
         reader.tell(input=True)
     return stage.outcome(VIEWS_PER_READER)
 
 
 def use_one_token_again(stage: AttackedDocument) -> AttackOutcome:
-    """The token of one load, sent again from other addresses and as other sessions of that load."""
+    """Reuse the token of one page load from other addresses and in other sessions of that load."""
     first = stage.load()
     stage.wait(3)
     for number in range(stage.sessions):
@@ -173,7 +173,7 @@ def use_one_token_again(stage: AttackedDocument) -> AttackOutcome:
 
 
 def close_and_come_back(stage: AttackedDocument) -> AttackOutcome:
-    """One load that closes its page and begins its next session, for ten minutes."""
+    """Load the page once, then close it and start a new session repeatedly for ten minutes."""
     reader = stage.load()
     stage.wait(2)
     part = 0
@@ -187,10 +187,10 @@ def close_and_come_back(stage: AttackedDocument) -> AttackOutcome:
 
 
 def restart_the_server(stage: AttackedDocument) -> AttackOutcome:
-    """Reports before and after a restart, which forgets all limits that are in memory only."""
-    crowd = [stage.load() for _ in range(stage.sessions)]
+    """Send reports before and after a restart, which clears all limits in memory."""
+    readers = [stage.load() for _ in range(stage.sessions)]
     stage.wait(3)
-    for number, reader in enumerate(crowd):
+    for number, reader in enumerate(readers):
         if number % 15 == 0:
             stage.world.rt.limits._memory.reset()
         reader.tell(input=True)
@@ -198,22 +198,22 @@ def restart_the_server(stage: AttackedDocument) -> AttackOutcome:
 
 
 def keep_them_alive(stage: AttackedDocument) -> AttackOutcome:
-    """All sessions at once, each with a report every 2 seconds for 6 seconds: no longer told from readers, but no more
-    than may start at one address."""
-    most = SESSION_START_POLICY.limit
-    taken = max(most - stage.sessions // 2, 0) if stage.sessions < most else 0
-    for _ in range(taken):
-        stage.world.rt.limits.hit(SESSION_START_POLICY, "198.51.100.4", most)
-    crowd = [stage.load() for _ in range(stage.sessions)]
+    """Run all sessions at once, each with a report every 2 seconds for 6 seconds. They look like readers, but only as
+    many count as can start at one address."""
+    limit = SESSION_START_POLICY.limit
+    started = max(limit - stage.sessions // 2, 0) if stage.sessions < limit else 0
+    for _ in range(started):
+        stage.world.rt.limits.hit(SESSION_START_POLICY, "198.51.100.4", limit)
+    readers = [stage.load() for _ in range(stage.sessions)]
     for _ in range(4):
         stage.wait(2)
-        for reader in crowd:
+        for reader in readers:
             reader.tell(input=True)
-    return stage.outcome(most - taken)
+    return stage.outcome(limit - started)
 
 
 def wait_between_short_ones(stage: AttackedDocument) -> AttackOutcome:
-    """Short sessions evenly over half an hour: three times as many as in ten minutes."""
+    """Spread short sessions over half an hour: three times as many count as in ten minutes."""
     for _ in range(stage.sessions):
         reader = stage.load()
         stage.wait(1_800 / stage.sessions)
@@ -222,17 +222,17 @@ def wait_between_short_ones(stage: AttackedDocument) -> AttackOutcome:
 
 
 def touch_nothing(stage: AttackedDocument) -> AttackOutcome:
-    """A scanner that runs scripts and stays for 20 seconds."""
-    crowd = [stage.load() for _ in range(stage.sessions)]
+    """Act like a scanner that runs scripts and stays for 20 seconds."""
+    readers = [stage.load() for _ in range(stage.sessions)]
     for _ in range(4):
         stage.wait(5)
-        for reader in crowd:
+        for reader in readers:
             reader.tell(read={1: 5_000}, input=False)
     return stage.outcome(0)
 
 
 def read_in_an_office(stage: AttackedDocument) -> AttackOutcome:
-    """80 people with the same browser behind one address, who read for 20 seconds each within ten minutes."""
+    """Simulate 80 real readers with the same browser behind one address, each for 20 seconds within ten minutes."""
     for _ in range(OFFICE // 4):
         four = [stage.load() for _ in range(4)]
         for seconds in (1, 2, 3, 14):
@@ -245,8 +245,8 @@ def read_in_an_office(stage: AttackedDocument) -> AttackOutcome:
     counted = stage.outcome(OFFICE).views
     end_all_sessions(stage.world)
     rows = stage.world.pia.get("/api/v1/events?since=1&limit=100").get_json()
-    whole = sum(row["timeMs"] == 20_000 for row in rows)
-    return AttackOutcome(OFFICE, min(counted, whole), OFFICE)
+    full_reads = sum(row["timeMs"] == 20_000 for row in rows)
+    return AttackOutcome(OFFICE, min(counted, full_reads), OFFICE)
 
 
 ATTACKS: tuple[Callable[[AttackedDocument], AttackOutcome], ...] = (
@@ -269,8 +269,8 @@ ATTACKS: tuple[Callable[[AttackedDocument], AttackOutcome], ...] = (
 
 
 def main() -> int:
-    """Run every attack with as many sessions as somebody would send; returns the exit code."""
-    held = True
+    """Run every attack with a realistic number of sessions; return the exit code."""
+    resisted = True
     with closing(PdfEngine(workers=1)) as engine:
         for attack in ATTACKS:
             with tempfile.TemporaryDirectory() as folder:
@@ -278,14 +278,14 @@ def main() -> int:
                 world = make_world(make_runtime(Path(folder), clock, engine), clock)
                 with closing(world.rt.pages), closing(world.rt.db):
                     outcome = attack(AttackedDocument(world, LONG))
-            held &= outcome.holds
+            resisted &= outcome.holds
             name, due = attack.__name__.replace("_", " "), f"{'at most ' * outcome.at_most}{outcome.due}"
             verdict = "ok" if outcome.holds else "GAVE WAY"
             print(
                 f"{name}: {outcome.sessions} sessions, {outcome.views} views (due {due}), {outcome.now} reading now: "
                 f"{verdict}"
             )
-    return 0 if held else 1
+    return 0 if resisted else 1
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
-"""Mixed load for hours: what a server answers, and whether its memory, descriptors and threads stay flat.
+"""Run a mixed load for hours: check responses, and that memory, descriptors and threads stay flat.
 
-``python -m tests.torture.mixed_load [MINUTES [CLIENTS [REQUESTS_A_SECOND]]]``, by default 120 minutes of 16 clients
-that send 20 requests a second together: uploads, settings, links for recipients, reading with reports, page images,
-downloads, the feed, reports, deletions, and deliveries to a receiver. ``mixed_load 10 64 60`` is the short and crowded
-form.
+``python -m tests.torture.mixed_load [MINUTES [CLIENTS [REQUESTS_A_SECOND]]]``; by default, 16 clients send 20 requests
+per second in total for 120 minutes: uploads, settings, recipient links, reading with reports, page images, downloads,
+the feed, reports, deletions, and webhook deliveries. ``mixed_load 10 64 60`` is a short run with a heavy load.
 """
 
 import itertools
@@ -31,17 +30,17 @@ _FACTS = re.compile(r'<script type="application/json" id="facts">(.*?)</script>'
 _DESKTOP = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36"
 _SAMPLE_S = 5.0
 _WARM_UP_S = 600.0
-_KEPT = 6  # files of each client
+_KEPT = 6  # files per client
 _METADATA = ("detail", "list", "events", "report")
 
-RSS_TARGET = 1.0  # MiB an hour
+RSS_TARGET = 1.0  # MiB per hour
 P95_TARGET_MS = 100.0
 WAL_TARGET = 64.0  # MiB
 
 
 @dataclass
 class Sample:
-    """The server and its workers at one moment; ``at`` seconds since the start."""
+    """Resource usage of the server and its workers, ``at`` seconds after the start."""
 
     at: float
     rss_mib: float
@@ -52,7 +51,7 @@ class Sample:
 
 @dataclass
 class LoadTally:
-    """``answers`` by kind and status; ``ms`` by kind; ``wrong`` lists what should not be."""
+    """``answers`` by kind and status; ``ms`` by kind; ``wrong`` lists all errors."""
 
     answers: Counter[tuple[str, int]] = field(default_factory=Counter)
     ms: dict[str, list[float]] = field(default_factory=dict)
@@ -69,7 +68,7 @@ class LoadTally:
 
 
 class LoadClient(threading.Thread):
-    """One client that sends ``rate`` requests a second until told to stop."""
+    """A client that sends ``rate`` requests per second until it is stopped."""
 
     def __init__(self, server: ServerProcess, tally: LoadTally, seed: int, rate: float, stop: threading.Event) -> None:
         super().__init__(daemon=True)
@@ -172,7 +171,7 @@ class LoadClient(threading.Thread):
 
 
 def take_sample(server: ServerProcess, at: float) -> Sample:
-    """Add up the server and everything it has started."""
+    """Return the total resource usage of the server and its child processes."""
     pids = _list_process_tree(server.process.pid)
     wal = server.data_dir / "docshare.db-wal"
     return Sample(
@@ -193,13 +192,13 @@ def _list_process_tree(pid: int) -> list[int]:
 def _read_status(pid: int, name: str) -> int:
     try:
         found = re.search(rf"{name}:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
-    except FileNotFoundError:  # it has ended meanwhile
+    except FileNotFoundError:  # the process has ended
         return 0
     return int(found[1]) if found else 0
 
 
 def slope_per_hour(samples: list[Sample], value: Callable[[Sample], float]) -> float:
-    """The slope of ``value`` an hour (least squares) after the warm-up, in a short run over its later half."""
+    """Return the least-squares slope of ``value`` per hour after the warm-up, or in the second half of a short run."""
     late = [one for one in samples if one.at >= min(_WARM_UP_S, samples[-1].at / 2)]
     if len(late) < 2:
         return 0.0
@@ -207,7 +206,7 @@ def slope_per_hour(samples: list[Sample], value: Callable[[Sample], float]) -> f
 
 
 def run_load(minutes: float, clients: int, rate: float) -> LoadTally:
-    """Load a server for ``minutes`` with ``clients`` that send ``rate`` requests a second together."""
+    """Load a server for ``minutes`` with ``clients`` that send ``rate`` requests per second in total."""
     tally, stop = LoadTally(), threading.Event()
     settings = {"RATE_LIMIT": "1000000", "TRUSTED_PROXIES": "127.0.0.0/8", "WEBHOOK_ALLOW": "127.0.0.0/8"}
     environ = {f"DOCSHARE_{name}": value for name, value in settings.items()}
@@ -233,11 +232,9 @@ def run_load(minutes: float, clients: int, rate: float) -> LoadTally:
 
 
 def print_report(tally: LoadTally) -> bool:
-    """Print the figures; returns whether all of them hold."""
+    """Print the measurements; return whether all are within their limits."""
     total, last = sum(tally.answers.values()), tally.samples[-1]
-    print(
-        f"{total} answers in {last.at / 60:.1f} min ({total / max(last.at, 1):.0f} a second), {len(tally.wrong)} wrong"
-    )
+    print(f"{total} answers in {last.at / 60:.1f} min ({total / max(last.at, 1):.0f}/s), {len(tally.wrong)} errors")
     print(*tally.wrong[:10], sep="\n")
     for kind, times in sorted(tally.ms.items()):
         p95 = sorted(times)[int(len(times) * 0.95)]
@@ -257,7 +254,7 @@ def print_report(tally: LoadTally) -> bool:
 
 
 def main(minutes: float = 120, clients: int = 16, rate: float = 20) -> int:
-    """Run, print, and return the exit code."""
+    """Run the load, print the results, and return the exit code."""
     return 0 if print_report(run_load(minutes, clients, rate)) else 1
 
 

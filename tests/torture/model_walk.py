@@ -1,7 +1,7 @@
 """Random walks of accounts, files, variants, webhooks, claims and the clock, compared with an independent model.
 
-``python -m tests.torture.model_walk [RUNS [STEPS]]``, by default 5,000 runs of 50 steps. Ends with 1 on a divergence,
-after printing the shortest walk to it that was found.
+``python -m tests.torture.model_walk [RUNS [STEPS]]``; by default 5,000 runs of 50 steps. Prints the shortest known walk
+to a divergence and exits with 1.
 """
 
 import sys
@@ -47,93 +47,93 @@ _SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
     "slug b": ("pro", {"slug": "link-b"}),
     "no slug": ("pro", {"slug": ""}),
 }
-"""Name -> the least plan and the body; ``deleteAt`` is relative to now, in milliseconds."""
+"""Maps each name to the lowest plan and the body; ``deleteAt`` is relative to now, in milliseconds."""
 
 _PEOPLE = st.sampled_from(["fay", "bea", "pia", "mal"])
 _ACTORS = st.sampled_from([*["owner"] * 16, "fay", "bea", "pia", "mal"])
-"""Mostly the owner of the file or webhook in question, or a walk would be a row of refusals."""
+"""Mostly the owner of the file or webhook; otherwise most requests of a walk would be rejected."""
 _INDEX = st.sampled_from([0, 0, 0, 1, 2, 3, 5])
 
 
 class Walk(Model):
-    """Every rule is one request and the answer that the model expects."""
+    """A state machine in which each rule sends one request and checks it against the response of the model."""
 
     @initialize(content=st.integers(0, 2))
     def begin(self, content: int) -> None:
         self.upload("pia", content)
         self.create_hook("pia", None)
 
-    @rule(who=_PEOPLE, content=st.integers(0, 2))
-    def upload(self, who: str, content: int) -> None:
-        answer = self.ask(who, "POST", "/files", data=self.form(content))
-        if not self.has_slot(who):
+    @rule(actor=_PEOPLE, content=st.integers(0, 2))
+    def upload(self, actor: str, content: int) -> None:
+        answer = self.ask(actor, "POST", "/files", data=self.form(content))
+        if not self.has_slot(actor):
             self.expect(answer, 403)
             return
         self.expect(answer, 200)
-        made = answer.get_json()
-        self.files.append(ModelFile(made["uuid"], made["shortId"], who, content))
+        created = answer.get_json()
+        self.files.append(ModelFile(created["uuid"], created["shortId"], actor, content))
 
     @rule(content=st.integers(0, 2))
     def share_without_account(self, content: int) -> None:
         origin = {"REMOTE_ADDR": next(self.addresses)}
         answer = self.world.http.post("/api/files", data=self.form(content), environ_overrides=origin)
         self.expect(answer, 200)
-        made, now = answer.get_json(), self.clock.now
-        file = ModelFile(made["uuid"], made["shortId"], None, content, delete_at=now + 7 * DAY)
-        file.claim_token, file.claim_until = made["claimToken"], now + 30 * DAY
+        created, now = answer.get_json(), self.clock.now
+        file = ModelFile(created["uuid"], created["shortId"], None, content, delete_at=now + 7 * DAY)
+        file.claim_token, file.claim_until = created["claimToken"], now + 30 * DAY
         self.files.append(file)
 
     @precondition(lambda self: any(file.claim_token for file in self.files))
-    @rule(who=_PEOPLE, at=_INDEX)
-    def claim(self, who: str, at: int) -> None:
+    @rule(actor=_PEOPLE, at=_INDEX)
+    def claim(self, actor: str, at: int) -> None:
         shared = [file for file in self.files if file.claim_token]
         file = shared[-1 - at % len(shared)]
-        answer = self.ask(who, "POST", "/files/claim", json={"claimToken": file.claim_token})
+        answer = self.ask(actor, "POST", "/files/claim", json={"claimToken": file.claim_token})
         if self.clock.now >= file.claim_until:
             self.expect(answer, 401)
         elif file.gone or file.trashed_at is not None:
             self.expect(answer, 404)
         elif file.owner is not None:
-            self.expect(answer, 200 if file.owner == who else 409)
-        elif not self.has_slot(who):
+            self.expect(answer, 200 if file.owner == actor else 409)
+        elif not self.has_slot(actor):
             self.expect(answer, 403)
         else:
             self.expect(answer, 200)
-            file.owner = who
+            file.owner = actor
         self.compare(file)
 
     @precondition(lambda self: self.files)
-    @rule(who=_ACTORS, at=_INDEX, purge=st.sampled_from([False, False, False, True]))
-    def delete(self, who: str, at: int, purge: bool) -> None:
+    @rule(actor=_ACTORS, at=_INDEX, purge=st.sampled_from([False, False, False, True]))
+    def delete(self, actor: str, at: int, purge: bool) -> None:
         file, now = self.pick(at), self.clock.now
-        who = self.acting(who, file.owner)
-        answer = self.ask(who, "DELETE", f"/files/{file.uuid}{'?purge=1' if purge else ''}")
-        if file.gone or file.owner is None or (file.owner != who and file.trashed_at is not None):
+        actor = self.acting(actor, file.owner)
+        answer = self.ask(actor, "DELETE", f"/files/{file.uuid}{'?purge=1' if purge else ''}")
+        if file.gone or file.owner is None or (file.owner != actor and file.trashed_at is not None):
             self.expect(answer, 404)
-        elif file.owner != who:
+        elif file.owner != actor:
             self.expect(answer, 403)
-        elif purge or (file.trashed_at is None and self.plans[who] == "free"):
+        elif purge or (file.trashed_at is None and self.plans[actor] == "free"):
             self.expect(answer, 200)
             assert answer.get_json() == {"trashed": False}
             self.destroy(file)
         else:
             if file.trashed_at is None:
-                file.trashed_at, file.purge_at = now, now + _TRASH_DAYS[self.plans[who]] * DAY
+                file.trashed_at, file.purge_at = now, now + _TRASH_DAYS[self.plans[actor]] * DAY
             assert file.purge_at is not None
             dates = {"trashedAt": format_instant(file.trashed_at), "purgeAt": format_instant(file.purge_at)}
             assert answer.get_json() == {"trashed": True, **dates}
         self.compare(file)
 
     @precondition(lambda self: any(file.trashed_at is not None for file in self.files))
-    @rule(who=_ACTORS, at=_INDEX)
-    def restore(self, who: str, at: int) -> None:
+    @rule(actor=_ACTORS, at=_INDEX)
+    def restore(self, actor: str, at: int) -> None:
         trashed = [file for file in self.files if file.trashed_at is not None]
         file = trashed[-1 - at % len(trashed)]
-        who = self.acting(who, file.owner)
-        answer = self.ask(who, "POST", f"/files/{file.short_id}/restore")
-        if file.gone or file.owner != who:
+        actor = self.acting(actor, file.owner)
+        answer = self.ask(actor, "POST", f"/files/{file.short_id}/restore")
+        if file.gone or file.owner != actor:
             self.expect(answer, 404)
-        elif not self.has_slot(who):
+        elif not self.has_slot(actor):
             self.expect(answer, 403)
         else:
             self.expect(answer, 200)
@@ -141,23 +141,23 @@ class Walk(Model):
         self.compare(file)
 
     @precondition(lambda self: self.files)
-    @rule(who=_ACTORS, at=_INDEX, name=st.sampled_from(sorted(_SETTINGS)))
-    def change_settings(self, who: str, at: int, name: str) -> None:
+    @rule(actor=_ACTORS, at=_INDEX, name=st.sampled_from(sorted(_SETTINGS)))
+    def change_settings(self, actor: str, at: int, name: str) -> None:
         file, (plan, body) = self.pick(at), _SETTINGS[name]
-        who = self.acting(who, file.owner)
+        actor = self.acting(actor, file.owner)
         body = dict(body)
         if "deleteAt" in body:
             body["deleteAt"] = format_instant(self.clock.now + body["deleteAt"])
-        answer = self.ask(who, "PUT", f"/files/{file.uuid}/settings", json=body)
-        allowed = Plan.of(self.plans[who]) >= Plan.of(plan) or body == {"slug": ""}
-        taken = any(other.slug == body.get("slug") for other in self.files if other is not file and other.slug)
-        if not self.is_owned(who, file):
+        answer = self.ask(actor, "PUT", f"/files/{file.uuid}/settings", json=body)
+        allowed = Plan.of(self.plans[actor]) >= Plan.of(plan) or body == {"slug": ""}
+        is_slug_taken = any(other.slug == body.get("slug") for other in self.files if other is not file and other.slug)
+        if not self.is_owned(actor, file):
             self.expect(answer, 404)
         elif self.state(file) == 410:
             self.expect(answer, 410)
         elif not allowed:
             self.expect(answer, 403)
-        elif taken:
+        elif is_slug_taken:
             self.expect(answer, 409)
         else:
             self.expect(answer, 200)
@@ -175,14 +175,14 @@ class Walk(Model):
         file.slug = body.get("slug", file.slug)
 
     @precondition(lambda self: self.files)
-    @rule(who=_ACTORS, at=_INDEX, content=st.integers(0, 2))
-    def replace(self, who: str, at: int, content: int) -> None:
+    @rule(actor=_ACTORS, at=_INDEX, content=st.integers(0, 2))
+    def replace(self, actor: str, at: int, content: int) -> None:
         file = self.pick(at)
-        who = self.acting(who, file.owner)
-        answer = self.ask(who, "POST", f"/files/{file.uuid}/content", data=self.form(content))
+        actor = self.acting(actor, file.owner)
+        answer = self.ask(actor, "POST", f"/files/{file.uuid}/content", data=self.form(content))
         if file.gone or file.owner is None or file.trashed_at is not None:
             self.expect(answer, 404)
-        elif file.owner != who or self.plans[who] != "pro":
+        elif file.owner != actor or self.plans[actor] != "pro":
             self.expect(answer, 403)
         elif file.delete_at is not None and file.delete_at <= self.clock.now:
             self.expect(answer, 410)
@@ -217,7 +217,7 @@ class Walk(Model):
         doors: list[ModelVariant | None] = [None, *(v for v in self.variants if v.file is file)]
         variant = doors[through % len(doors)]
         if file.limit and self.state(file) == 200:
-            return  # the unit comes first
+            return  # the unit is the first word
         guest = self.guest(variant.short_id if variant else file.short_id)
         answer = guest.posts(f"{guest.path}/download")
         allowed, state = file.allow_download, self.state(file)
@@ -233,33 +233,33 @@ class Walk(Model):
             file.downloads += file.owner is not None
 
     @precondition(lambda self: self.files)
-    @rule(who=_ACTORS, at=_INDEX, overrides=st.sampled_from([{}, {"allowDownload": True}, {"allowDownload": False}]))
-    def create_variant(self, who: str, at: int, overrides: dict[str, Any]) -> None:
+    @rule(actor=_ACTORS, at=_INDEX, overrides=st.sampled_from([{}, {"allowDownload": True}, {"allowDownload": False}]))
+    def create_variant(self, actor: str, at: int, overrides: dict[str, Any]) -> None:
         file = self.pick(at)
-        who = self.acting(who, file.owner)
+        actor = self.acting(actor, file.owner)
         body = {"label": "Ann", "overrides": overrides}
-        answer = self.ask(who, "POST", f"/files/{file.uuid}/variants", json=body)
-        if self.plans[who] != "pro":
+        answer = self.ask(actor, "POST", f"/files/{file.uuid}/variants", json=body)
+        if self.plans[actor] != "pro":
             self.expect(answer, 403)
-        elif not self.is_owned(who, file):
+        elif not self.is_owned(actor, file):
             self.expect(answer, 404)
         else:
             self.expect(answer, 201)
             row = answer.get_json()
-            made = ModelVariant(file, row["uuid"], row["shortId"], "Ann")
-            made.allow_download = overrides.get("allowDownload")
-            self.variants.append(made)
+            created = ModelVariant(file, row["uuid"], row["shortId"], "Ann")
+            created.allow_download = overrides.get("allowDownload")
+            self.variants.append(created)
         self.compare(file)
 
     @precondition(lambda self: self.variants)
-    @rule(who=_ACTORS, at=_INDEX, act=st.sampled_from(["revoke", "allow", "label", "delete", "redact"]))
-    def change_variant(self, who: str, at: int, act: str) -> None:
+    @rule(actor=_ACTORS, at=_INDEX, act=st.sampled_from(["revoke", "allow", "label", "delete", "redact"]))
+    def change_variant(self, actor: str, at: int, act: str) -> None:
         variant = self.variants[-1 - at % len(self.variants)]
-        who = self.acting(who, variant.file.owner)
+        actor = self.acting(actor, variant.file.owner)
         path = f"/files/{variant.file.uuid}/variants/{variant.uuid}"
-        known = self.is_owned(who, variant.file) and not variant.deleted
+        known = self.is_owned(actor, variant.file) and not variant.deleted
         if act in ("delete", "redact"):
-            answer = self.ask(who, "DELETE", path + ("?redact=1" if act == "redact" else ""))
+            answer = self.ask(actor, "DELETE", path + ("?redact=1" if act == "redact" else ""))
             self.expect(answer, 204 if known else 404)
             variant.deleted |= known and act == "delete"
             if known and act == "redact":
@@ -267,55 +267,55 @@ class Walk(Model):
         else:
             bodies: dict[str, dict[str, Any]]
             bodies = {"revoke": {"revoked": True}, "allow": {"revoked": False}, "label": {"label": "Bob"}}
-            answer = self.ask(who, "PUT", path, json=bodies[act])
+            answer = self.ask(actor, "PUT", path, json=bodies[act])
             refused = act == "label" and variant.redacted
             self.expect(answer, (409 if refused else 200) if known else 404)
             if answer.status_code == 200:
                 variant.revoked = bodies[act].get("revoked", variant.revoked)
                 variant.label = bodies[act].get("label", variant.label)
                 row = answer.get_json()
-                shown = (row["revoked"], row["redacted"], row.get("label", ""))
-                assert shown == (variant.revoked, variant.redacted, variant.label)
+                state = (row["revoked"], row["redacted"], row.get("label", ""))
+                assert state == (variant.revoked, variant.redacted, variant.label)
         self.compare(variant.file)
 
-    @rule(who=_PEOPLE, at=st.none() | _INDEX)
-    def create_hook(self, who: str, at: int | None) -> None:
+    @rule(actor=_PEOPLE, at=st.none() | _INDEX)
+    def create_hook(self, actor: str, at: int | None) -> None:
         scope = self.pick(at) if at is not None and self.files else None
         body: dict[str, Any] = {"url": "https://hook.example/in", "events": ["content.replaced", "file.burned"]}
-        answer = self.ask(who, "POST", "/webhooks", json=body | ({"fileUuid": scope.uuid} if scope else {}))
-        mine = sum(hook.owner == who and not hook.deleted for hook in self.hooks)
-        if scope and not self.is_owned(who, scope):
+        answer = self.ask(actor, "POST", "/webhooks", json=body | ({"fileUuid": scope.uuid} if scope else {}))
+        mine = sum(hook.owner == actor and not hook.deleted for hook in self.hooks)
+        if scope and not self.is_owned(actor, scope):
             self.expect(answer, 404)
         elif mine >= 25:
             self.expect(answer, 400)
         else:
             self.expect(answer, 201)
-            self.hooks.append(ModelWebhook(answer.get_json()["webhook"]["uuid"], who, scope))
+            self.hooks.append(ModelWebhook(answer.get_json()["webhook"]["uuid"], actor, scope))
 
     @precondition(lambda self: self.hooks)
-    @rule(who=_ACTORS, at=_INDEX)
-    def delete_hook(self, who: str, at: int) -> None:
+    @rule(actor=_ACTORS, at=_INDEX)
+    def delete_hook(self, actor: str, at: int) -> None:
         hook = self.hooks[-1 - at % len(self.hooks)]
-        who = self.acting(who, hook.owner)
-        known = hook.owner == who and not hook.deleted
-        self.expect(self.ask(who, "DELETE", f"/webhooks/{hook.uuid}"), 204 if known else 404)
+        actor = self.acting(actor, hook.owner)
+        known = hook.owner == actor and not hook.deleted
+        self.expect(self.ask(actor, "DELETE", f"/webhooks/{hook.uuid}"), 204 if known else 404)
         hook.deleted |= known
 
-    @rule(who=_PEOPLE, plan=st.sampled_from(sorted(SLOTS)))
-    def change_plan(self, who: str, plan: str) -> None:
-        accounts.set_tier(self.world.rt, getattr(self.world, who).email, Plan.of(plan))
-        self.plans[who] = plan
+    @rule(actor=_PEOPLE, plan=st.sampled_from(sorted(SLOTS)))
+    def change_plan(self, actor: str, plan: str) -> None:
+        accounts.set_tier(self.world.rt, getattr(self.world, actor).email, Plan.of(plan))
+        self.plans[actor] = plan
 
-    @rule(step=st.sampled_from(_STEPS_OF_TIME), who=_PEOPLE)
-    def wait(self, step: int, who: str) -> None:
+    @rule(step=st.sampled_from(_STEPS_OF_TIME), actor=_PEOPLE)
+    def wait(self, step: int, actor: str) -> None:
         self.clock.now += step
         sweeps.run_all(self.world.rt)
         self.sweep()
-        self.compare_lists(who)
+        self.compare_lists(actor)
 
 
 def run_walks(engine: PdfEngine, runs: int, steps: int, *, derandomize: bool) -> None:
-    """Make ``runs`` walks of at most ``steps`` steps. Raises AssertionError at a divergence."""
+    """Run ``runs`` walks of at most ``steps`` steps. Raises AssertionError on a divergence."""
     Walk.engine = engine
     options = settings(
         max_examples=runs,
@@ -331,12 +331,12 @@ def run_walks(engine: PdfEngine, runs: int, steps: int, *, derandomize: bool) ->
 
 
 def main(runs: int = 5_000, steps: int = 50) -> int:
-    """Run, print, and return the exit code."""
+    """Run the walks, print the results, and return the exit code."""
     engine, began = PdfEngine(workers=1), time.monotonic()
     try:
         run_walks(engine, runs, steps, derandomize=False)
     except AssertionError as divergence:
-        traceback.print_exception(divergence, limit=-3, file=sys.stdout)  # its notes hold the walk
+        traceback.print_exception(divergence, limit=-3, file=sys.stdout)  # its notes contain the walk
         return 1
     finally:
         engine.close()

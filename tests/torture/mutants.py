@@ -1,8 +1,8 @@
-"""Change the code that guards something, one operator or constant at a time, and count the changes that tests notice.
+"""Run mutation tests of security-critical modules: change one operator or constant at a time and run the tests.
 
-``python -m tests.torture.mutants [MODULE]...`` works on a copy of the tree, for all of ``MODULES`` or those named, and
-ends with 1 where fewer than 85 % of the changes make a test fail. Survivors are printed as differences. Takes hours for
-all of them: every change starts the tests of its module anew.
+``python -m tests.torture.mutants [MODULE]...`` works on a copy of the tree, for the given modules or all of
+``MODULES``. It prints survivors as diffs and exits with 1 if the tests detect fewer than 85% of the changes of a
+module. All modules take hours, because every change runs the tests of its module.
 """
 
 import json
@@ -21,7 +21,7 @@ _COPIED = ("docshare", "tests", "pyproject.toml", "completions", "man", "README.
 
 
 class Guard(NamedTuple):
-    """The file to change, and the tests that should notice."""
+    """A file to change, and the tests that should detect changes."""
 
     path: str
     tests: tuple[str, ...]
@@ -44,7 +44,7 @@ MODULES: dict[str, Guard] = {
 
 
 class Result(NamedTuple):
-    """``survivors`` are differences as text; ``total`` counts them and the noticed ones."""
+    """``survivors`` are the undetected changes as diffs; ``total`` counts all changes."""
 
     total: int
     survivors: list[str]
@@ -55,7 +55,7 @@ class Result(NamedTuple):
 
 
 def run_mutants(guard: Guard, most: int | None = None) -> Result:
-    """Run the tests of ``guard`` once for each of its mutants, or for ``most`` of them, spread evenly."""
+    """Run the tests of ``guard`` once for each of its mutants, or for an evenly spread sample of ``most``."""
     with tempfile.TemporaryDirectory(prefix="docshare-mutants-") as folder:
         for name in _COPIED:
             source = ROOT / name
@@ -91,27 +91,27 @@ def _run_cosmic_ray(folder: str, *args: str) -> str:
 
 
 def _keep_mutants(session: Path, most: int) -> None:
-    """Keep ``most`` mutants of a session, spread evenly."""
+    """Reduce the mutants of a session to an evenly spread sample of ``most``."""
     with sqlite3.connect(session) as db:
         jobs = [job for (job,) in db.execute("SELECT job_id FROM work_items ORDER BY job_id")]
         kept = set(jobs[:: max(1, len(jobs) // most)][:most])
-        gone = [(job,) for job in jobs if job not in kept]
-        db.executemany("DELETE FROM mutation_specs WHERE job_id = ?", gone)
-        db.executemany("DELETE FROM work_items WHERE job_id = ?", gone)
+        removed = [(job,) for job in jobs if job not in kept]
+        db.executemany("DELETE FROM mutation_specs WHERE job_id = ?", removed)
+        db.executemany("DELETE FROM work_items WHERE job_id = ?", removed)
     db.close()
 
 
 def main(*names: str) -> int:
-    """Run, print, and return the exit code."""
+    """Run the mutants, print the results, and return the exit code."""
     weak = []
     for name in names or MODULES:
         result = run_mutants(MODULES[name])
-        noticed = result.total - len(result.survivors)
-        print(f"{name}: {noticed} of {result.total} changes noticed ({result.killed:.0%})", flush=True)
+        detected = result.total - len(result.survivors)
+        print(f"{name}: {detected} of {result.total} changes detected ({result.killed:.0%})", flush=True)
         print(*result.survivors, sep="\n", flush=True)
         if result.killed < MIN_KILLED_SHARE:
             weak.append(name)
-    print("too few are noticed in:" if weak else "enough are noticed everywhere", *weak)
+    print("Too few changes are detected in:" if weak else "Enough changes are detected in all modules.", *weak)
     return 1 if weak else 0
 
 

@@ -1,6 +1,6 @@
-"""Hostile addresses for ``/oembed``: nothing is reflected, nothing is fetched, and no gated name is disclosed.
+"""Send hostile URLs to ``/oembed``: nothing is reflected or fetched, and names of gated documents stay secret.
 
-``python -m tests.torture.oembed_hostile [ADDRESSES]``, 200 unless told otherwise; ends with 1 if one of them succeeds.
+``python -m tests.torture.oembed_hostile [ADDRESSES]`` sends 200 by default and exits with 1 if an attack succeeds.
 """
 
 import itertools
@@ -45,7 +45,7 @@ class OembedFigures:
 
 
 def build_addresses(link: str, most: int) -> list[str]:
-    """``most`` hostile values of ``url``: markup in every place of a share ``link``, and private addresses."""
+    """Return ``most`` hostile values of ``url``: markup in every part of a share ``link``, and private addresses."""
     parts = {"base": BASE_URL, "link": link, "id": link.rpartition("/")[2]}
     marked = [place.format(attack=attack, **parts) for attack in _MARKUP for place in _PLACES]
     mixed = itertools.chain.from_iterable(itertools.zip_longest(marked, FORMS))
@@ -53,14 +53,14 @@ def build_addresses(link: str, most: int) -> list[str]:
 
 
 def check_addresses(world: World, most: int) -> OembedFigures:
-    """Ask for ``most`` hostile addresses around an open link, and as many around each kind of gated one."""
+    """Request ``most`` hostile URLs based on an open link, and as many for each kind of gated link."""
     figures = OembedFigures()
     gates = ({}, {"password": "open sesame"}, {"requireEmail": True})
     links = []
     for settings in gates:
-        made = world.pia.upload(name=NAME)
-        put_settings(world, made, **settings)
-        links.append((str(made["shareUrl"]), bool(settings)))
+        uploaded = world.pia.upload(name=NAME)
+        put_settings(world, uploaded, **settings)
+        links.append((str(uploaded["shareUrl"]), bool(settings)))
 
     def connect(*_: object) -> None:
         figures.outbound += 1
@@ -77,7 +77,7 @@ def check_addresses(world: World, most: int) -> OembedFigures:
             for number, value in enumerate(values):
                 _check_address(world, value, gated, number, figures)
     if figures.outbound:
-        figures.wrong.append(f"{figures.outbound} requests left the server")
+        figures.wrong.append(f"{figures.outbound} outbound requests of the server")
     return figures
 
 
@@ -86,14 +86,14 @@ def _check_address(world: World, value: str, gated: bool, number: int, figures: 
     world.clock.advance(seconds=1)
     answer = world.http.get("/oembed", query_string={"url": value}, environ_overrides=origin)
     figures.statuses[answer.status_code] += 1
-    said = answer.text + str(answer.headers)
+    response_text = answer.text + str(answer.headers)
     if answer.status_code not in (200, 400, 404):
         figures.wrong.append(f"{answer.status_code} for {value!r}")
-    if CANARY in said:
+    if CANARY in response_text:
         figures.wrong.append(f"{value!r} is reflected")
     if "html" in answer.content_type:
-        figures.wrong.append(f"{value!r} is answered with {answer.content_type}")
-    if gated and NAME in said:
+        figures.wrong.append(f"{value!r} returns {answer.content_type}")
+    if gated and NAME in response_text:
         figures.wrong.append(f"{value!r} discloses the name of a gated file")
 
 
@@ -110,13 +110,13 @@ def _open_world() -> Iterator[World]:
 
 
 def main(most: int = 200) -> int:
-    """Run, print, and return the exit code."""
+    """Run the attacks, print the results, and return the exit code."""
     with _open_world() as world:
         figures = check_addresses(world, most)
     print(
         f"{figures.addresses} addresses around 3 links:", *(f"{n} x {status}" for status, n in figures.statuses.items())
     )
-    print(f"{figures.outbound} requests left; {len(figures.wrong)} wrong", *figures.wrong[:20], sep="\n  ")
+    print(f"{figures.outbound} outbound requests; {len(figures.wrong)} errors", *figures.wrong[:20], sep="\n  ")
     return 1 if figures.wrong or figures.addresses < most else 0
 
 

@@ -1,8 +1,7 @@
-"""Hostile Office documents through the door: pictures, templates and objects from elsewhere, fields, macros, bombs.
+"""Upload hostile office documents: external pictures, templates and objects, fields, macros, zip bombs.
 
-``python -m tests.torture.office_hostile`` sends 127 documents and prints how they were answered. Ends with 1 after
-another answer than the right one, a packet to this machine, a canary in a stored PDF, or a bomb that LibreOffice was
-started for.
+``python -m tests.torture.office_hostile`` uploads 127 documents and prints the responses. Exits with 1 after a wrong
+response, a packet to this machine, a canary in a stored PDF, or a bomb that reached LibreOffice.
 """
 
 import socket
@@ -39,7 +38,7 @@ _BOMB_S = 1.0
 
 @dataclass
 class OfficeFigures:
-    """``slowest_bomb_s`` is a figure of this machine now, and judged by the command alone."""
+    """``slowest_bomb_s`` depends on the machine, so only the command checks it."""
 
     documents: int = 0
     answers: Counter[tuple[str, int]] = field(default_factory=Counter)
@@ -48,18 +47,18 @@ class OfficeFigures:
 
 
 class HostileDocument:
-    """``kind`` says which answers are right; ``make`` returns the bytes."""
+    """``kind`` determines the expected responses; ``make`` returns the bytes."""
 
     def __init__(self, kind: str, name: str, make: Callable[[], bytes]) -> None:
         self.kind, self.name, self.make = kind, name, make
 
 
-# A link to something outside may be refused, or left out of a document that is converted.
+# An external link can be rejected, or removed before the conversion.
 _RIGHT = {"hostile": {422}, "linked": {200, 422}, "bomb": {422}, "unreadable": {400, 422}, "legacy": {400}}
 
 
 def list_documents(file: str, web: str) -> list[HostileDocument]:
-    """All of them; ``file`` is a path with the canary, ``web`` an address of this machine that is watched."""
+    """Return all hostile documents; ``file`` is a path with the canary, ``web`` a monitored address of this machine."""
     found = [HostileDocument("hostile", name, make) for name, (make, _) in HOSTILE.items()]
     found += [HostileDocument("bomb", name, make) for name, (make, _) in CONTAINERS.items()]
     found += [
@@ -86,7 +85,7 @@ def list_documents(file: str, web: str) -> list[HostileDocument]:
 
 @contextmanager
 def _watch_side_effects() -> Iterator[tuple[str, list[str], list[list[str]]]]:
-    """A socket that nobody should connect to and the orders to LibreOffice, both while the block runs."""
+    """Yield a socket that must not receive connections, and the list of LibreOffice jobs, during the block."""
     met: list[str] = []
     started: list[list[str]] = []
 
@@ -106,24 +105,24 @@ def _watch_side_effects() -> Iterator[tuple[str, list[str], list[list[str]]]]:
 
 
 def check_documents(world: World, folder: Path, every: int = 1) -> OfficeFigures:
-    """Upload every ``every``-th of the documents, and judge the answers and everything that they may have caused."""
+    """Upload every ``every``-th document; check the responses and the side effects."""
     figures = OfficeFigures()
     (folder / "canary.png").write_bytes(office.make_picture((61, 67)))
     (folder / "canary").write_bytes(office.make_docx(CANARY))
     with _watch_side_effects() as (web, met, started):
         for document in list_documents(str(folder / "canary"), web)[::every]:
             name = document.name.rpartition(" ")[2] if document.kind == "legacy" else "x.docx"
-            # Not by the test client: it spools large bodies and leaves the file open.
+            # Without the form of the test client, which leaves the temporary file of a large body open.
             body, content_type = encode_multipart_formdata({"file": (name, document.make())})
             count, began = len(started), time.monotonic()
             answer = world.pia.post("/api/v1/files", data=body, content_type=content_type)
-            took = time.monotonic() - began
+            duration_s = time.monotonic() - began
             figures.documents += 1
             figures.answers[document.kind, answer.status_code] += 1
             if answer.status_code not in _RIGHT[document.kind]:
                 figures.wrong.append(f"{document.kind}, {document.name}: {answer.status_code}")
             if document.kind == "bomb":
-                figures.slowest_bomb_s = max(figures.slowest_bomb_s, took)
+                figures.slowest_bomb_s = max(figures.slowest_bomb_s, duration_s)
                 if any("--convert-to" in order for order in started[count:]):
                     figures.wrong.append(f"{document.name}: LibreOffice was started")
             if answer.status_code == 200:
@@ -142,7 +141,7 @@ def _search_canary(world: World, uuid: str, name: str, figures: OfficeFigures) -
 
 
 def main() -> int:
-    """Run, print, and return the exit code."""
+    """Upload the documents, print the results, and return the exit code."""
     engine, clock = PdfEngine(workers=1), FakeClock()
     with tempfile.TemporaryDirectory(prefix="docshare-office-", ignore_cleanup_errors=True) as folder:
         world = make_world(make_runtime(Path(folder, "data"), clock, engine, rate_limit=100_000), clock)
@@ -150,10 +149,10 @@ def main() -> int:
         close_world(world)
     engine.close()
     if figures.slowest_bomb_s > _BOMB_S:
-        figures.wrong.append("a bomb was not refused within a second")
+        figures.wrong.append("a bomb was not rejected within a second")
     print(f"{figures.documents} documents; the slowest bomb took {figures.slowest_bomb_s:.2f} s")
     print(*(f"{kind}: {count} x {status}" for (kind, status), count in sorted(figures.answers.items())), sep="\n")
-    print(f"{len(figures.wrong)} wrong", *figures.wrong, sep="\n  ")
+    print(f"{len(figures.wrong)} errors", *figures.wrong, sep="\n  ")
     return 1 if figures.wrong else 0
 
 

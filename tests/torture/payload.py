@@ -1,7 +1,7 @@
-"""Attacks from inside a process that was made to run foreign code: what a flaw in a PDF library gives.
+"""Attacks from inside a compromised process, as after an exploit of a PDF library.
 
-Standard library only, for it also runs in LibreOffice's place, and everything is imported before the confinement. Each
-attempt returns whether it has achieved what it tries; one that is refused raises OSError or ends the process.
+Uses only the standard library, because it also runs in place of LibreOffice, and imports everything before the
+confinement. Each attempt returns whether it succeeded. A blocked attempt raises OSError or kills the process.
 """
 
 import ctypes
@@ -20,7 +20,7 @@ from typing import Any
 
 Targets = dict[str, Any]
 ATTEMPTS: dict[str, Callable[[Targets], bool]] = {}
-"""All attempts by their names, in the order in which they are made."""
+"""All attempts by name, in the order of execution."""
 
 BREATHE = "breathe"
 
@@ -32,7 +32,7 @@ _PTRACE_SEIZE = 0x4206
 
 
 def register_attempt(work: Callable[[Targets], bool]) -> Callable[[Targets], bool]:
-    """Enter ``work`` in the table."""
+    """Add ``work`` to ``ATTEMPTS``."""
     ATTEMPTS[work.__name__] = work
     return work
 
@@ -87,7 +87,7 @@ def delete_blob(at: Targets) -> bool:
 def write_file(at: Targets) -> bool:
     with open(at["folder"] + "/written", "wb") as file:
         file.write(_CHANGED)
-    return os.path.exists(at["vault"])  # else it is a folder of that name in a private file system
+    return os.path.exists(at["vault"])  # otherwise it is a folder of that name in a private file system
 
 
 @register_attempt
@@ -120,8 +120,8 @@ def read_memory_by_proc(at: Targets) -> bool:
 
 @register_attempt
 def connect_to_unix_socket(at: Targets) -> bool:
-    with socket.socket(socket.AF_UNIX) as made:
-        made.connect(at["socket"])
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.connect(at["socket"])
     return True
 
 
@@ -160,13 +160,13 @@ def open_document_of_another_by_proc(at: Targets) -> bool:
     return at["secret"].encode() in _read(f"/proc/{at['server']}/fd/{at['descriptor']}")
 
 
-# What somebody tries who knows that the plain ways are closed.
+# Attempts of an attacker who knows that the direct ways are blocked.
 
 
 @register_attempt
 def openat2(at: Targets) -> bool:
-    how = struct.pack("QQQ", os.O_RDONLY, 0, 0)
-    return call_system(437, -100, at["vault"].encode(), how, len(how)) >= 0
+    open_how = struct.pack("QQQ", os.O_RDONLY, 0, 0)
+    return call_system(437, -100, at["vault"].encode(), open_how, len(open_how)) >= 0
 
 
 @register_attempt
@@ -209,25 +209,27 @@ def netlink(at: Targets) -> bool:
 
 @register_attempt
 def udp(at: Targets) -> bool:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as made:
-        return made.sendto(b"x", ("127.0.0.1", at["port"])) == 1
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        return sock.sendto(b"x", ("127.0.0.1", at["port"])) == 1
 
 
 @register_attempt
 def abstract_socket(at: Targets) -> bool:
-    with socket.socket(socket.AF_UNIX) as made:
-        made.connect("\0" + at["abstract"])
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.connect("\0" + at["abstract"])
     return True
 
 
 @register_attempt
 def keyring(at: Targets) -> bool:
-    return call_system(_syscall_number(248, 217), b"user", b"docshare-test", b"x", 1, -3) > 0  # into the session's
+    return (
+        call_system(_syscall_number(248, 217), b"user", b"docshare-test", b"x", 1, -3) > 0
+    )  # into the keyring of the session
 
 
 @register_attempt
 def shared_memory(at: Targets) -> bool:
-    return call_system(_syscall_number(29, 194), at["key"], 0, 0) >= 0  # the segment of the server
+    return call_system(_syscall_number(29, 194), at["key"], 0, 0) >= 0  # the shared memory segment of the server
 
 
 @register_attempt
@@ -255,7 +257,7 @@ def new_mount(at: Targets) -> bool:
 
 @register_attempt
 def become_root_again(at: Targets) -> bool:
-    os.setresuid(os.getuid(), os.getuid(), os.getuid())  # refused to who may change no user at all
+    os.setresuid(os.getuid(), os.getuid(), os.getuid())  # denied to processes that cannot change their user
     return True
 
 
@@ -293,7 +295,7 @@ def write_into_the_document(at: Targets) -> bool:
                 return os.pwrite(handle, b"x", 0) == 1
         except OSError:
             continue
-    with open(at["document"], "r+b") as file:  # not open here
+    with open(at["document"], "r+b") as file:  # not open in this process
         return file.write(b"x") == 1
 
 
@@ -302,9 +304,9 @@ def hand_descriptors_back(at: Targets) -> bool:
     own, _other = socket.socketpair()
     for handle in (*range(3, 12), own.fileno()):
         try:
-            with socket.socket(fileno=os.dup(handle)) as made:
-                if made.family == socket.AF_UNIX and made.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) == 0:
-                    return socket.send_fds(made, [b"x"], [0]) == 1
+            with socket.socket(fileno=os.dup(handle)) as sock:
+                if sock.family == socket.AF_UNIX and sock.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) == 0:
+                    return socket.send_fds(sock, [b"x"], [0]) == 1
         except OSError:
             continue
     return False
@@ -334,14 +336,14 @@ def start_a_thread(at: Targets) -> bool:
 
 
 def run_attempt(name: str, at: Targets) -> str:
-    """Make one attempt; returns ``achieved`` or why not. The attempt to ``breathe`` is never refused."""
+    """Make one attempt; return ``achieved`` or the reason of the failure. The attempt ``breathe`` always succeeds."""
     try:
         return "achieved" if name == BREATHE or ATTEMPTS[name](at) else "in vain"
     except (OSError, ValueError) as error:
         return f"refused: {error}"
 
 
-if __name__ == "__main__":  # without any confinement, or in LibreOffice's place
-    with open(sys.argv[2], "rb") as told:
-        aims = json.load(told)
+if __name__ == "__main__":  # without confinement, or in place of LibreOffice
+    with open(sys.argv[2], "rb") as targets_file:
+        aims = json.load(targets_file)
     sys.stdout.write(run_attempt(sys.argv[1], aims) + "\n")

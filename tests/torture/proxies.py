@@ -1,7 +1,8 @@
 """Upload the largest document through nginx and Caddy, configured as ``docshare help proxy`` prints it.
 
-``python -m tests.torture.proxies`` needs Debian's ``nginx`` and ``caddy``, and 6 GB of disk. It uploads 2 GiB over TLS
-with ``docshare upload``, downloads them again, and prints the time and what the proxy wrote to its own files.
+``python -m tests.torture.proxies`` requires the Debian packages ``nginx`` and ``caddy``, and 6 GB of disk space. It
+uploads 2 GiB over TLS with ``docshare upload``, downloads them again, and prints the time and how much the proxy wrote
+to disk.
 """
 
 import hashlib
@@ -25,11 +26,11 @@ from tests.support.import_source import make_certificate
 from tests.support.server_process import make_env, run_docshare, start_server
 
 _BLOCK = 1 << 20
-_SPOOLS = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")  # where nginx keeps bodies
+_SPOOLS = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")  # where nginx buffers request bodies
 
 
 def make_configuration(proxy: str, folder: Path, port: int, backend: str) -> str:
-    """The configuration of ``proxy`` in the help text, for ``localhost:port`` and the server at ``backend``."""
+    """Return the configuration of ``proxy`` from the help text, for ``localhost:port`` and a server at ``backend``."""
     text = Path(topics.__file__).with_name("proxy.txt").read_text(encoding="utf-8")
     section = re.search(rf"^# {proxy}\n((?:    .*\n|\n)+)", text, re.MULTILINE)
     assert section is not None
@@ -50,7 +51,7 @@ def make_configuration(proxy: str, folder: Path, port: int, backend: str) -> str
 
 @contextmanager
 def run_proxy(proxy: str, folder: Path, backend: str) -> Iterator[str]:
-    """``proxy`` in front of ``backend``; the block gets its address."""
+    """Run ``proxy`` in front of ``backend``; yield its URL."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     config = folder / "config"
@@ -82,26 +83,26 @@ def _wait_for(port: int) -> None:
 
 
 def write_document(path: Path, size: int) -> str:
-    """Write a PDF of ``size`` bytes to ``path``, most of them in one stream; returns its SHA-256 in hex."""
+    """Write a PDF of ``size`` bytes, most of them in one stream, to ``path``; return its SHA-256 in hex."""
     with path.open("wb") as file:
-        # Room for the objects behind the stream; what is left of it is white space.
+        # Space for the objects after the stream; the rest is filled with white space.
         length = size - 2000
         file.write(b"%%PDF-1.7\n4 0 obj\n<< /Length %d >>\nstream\n" % length)
         block = os.urandom(_BLOCK)
         for _ in range(length // _BLOCK):
             file.write(block)
         file.write(block[: length % _BLOCK] + b"\nendstream\nendobj\n")
-        places = [0, 0, 0, 9]
+        offsets = [0, 0, 0, 9]
         bodies = (
             b"<< /Type /Catalog /Pages 2 0 R >>",
             b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
             b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << >> >>",
         )
         for number, body in enumerate(bodies, 1):
-            places[number - 1] = file.tell()
+            offsets[number - 1] = file.tell()
             file.write(b"%d 0 obj\n%s\nendobj\n" % (number, body))
         table = file.tell()
-        file.write(b"xref\n0 5\n0000000000 65535 f \n" + b"".join(b"%010d 00000 n \n" % place for place in places))
+        file.write(b"xref\n0 5\n0000000000 65535 f \n" + b"".join(b"%010d 00000 n \n" % offset for offset in offsets))
         end = b"trailer\n<< /Size 5 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % table
         file.write(b"\n" * (size - file.tell() - len(end)) + end)
     with path.open("rb") as file:
@@ -109,24 +110,24 @@ def write_document(path: Path, size: int) -> str:
 
 
 def check_proxy(proxy: str, folder: Path, size: int) -> bool:
-    """Upload and download ``size`` bytes through ``proxy``; print how it went, and return whether all was well."""
+    """Upload and download ``size`` bytes through ``proxy``; print the result, and return whether it was correct."""
     make_certificate(folder, "localhost")
     pdf = folder / "large.pdf"
     sha256 = write_document(pdf, size)
     env = make_env(folder, DOCSHARE_TRUSTED_PROXIES="127.0.0.1/32", REQUESTS_CA_BUNDLE=str(folder / "cert.pem"))
     data = ("--data", str(folder / "data"))
-    made = run_docshare("admin", *data, "account", "create", "a@b.example", "--tier", "pro", env=env)
-    token = re.findall(r"ds_live_\w+", made.stdout + made.stderr)[0]
+    created = run_docshare("admin", *data, "account", "create", "a@b.example", "--tier", "pro", env=env)
+    token = re.findall(r"ds_live_\w+", created.stdout + created.stderr)[0]
     process, backend = start_server(*data, "--port", "0", env=env)
     try:
         with run_proxy(proxy, folder, backend) as url:
             began = time.monotonic()
-            sent = run_docshare("upload", str(pdf), "--url", url, env={**env, "DOCSHARE_TOKEN": token}, timeout=900)
+            uploaded = run_docshare("upload", str(pdf), "--url", url, env={**env, "DOCSHARE_TOKEN": token}, timeout=900)
             seconds = time.monotonic() - began
-            if sent.returncode != 0:
-                print(f"{proxy}: upload ended with {sent.returncode}: {sent.stderr}")
+            if uploaded.returncode != 0:
+                print(f"{proxy}: upload ended with {uploaded.returncode}: {uploaded.stderr}")
                 return False
-            link = sent.stdout.split()[-1].rpartition("/")[2]
+            link = uploaded.stdout.split()[-1].rpartition("/")[2]
             api = f"{url}/api/v1/files/{link}"
             headers = {"Authorization": f"Bearer {token}"}
             got = hashlib.sha256()
@@ -138,12 +139,12 @@ def check_proxy(proxy: str, folder: Path, size: int) -> bool:
     finally:
         process.terminate()
         process.communicate()
-    whole = got.hexdigest() == sha256
-    state = "whole" if whole else "CHANGED"
+    is_identical = got.hexdigest() == sha256
+    state = "whole" if is_identical else "CHANGED"
     print(
         f"{proxy}: {size} bytes in {seconds:.1f} s ({size / seconds / 1e6:.0f} MB/s), {state}, {spooled} bytes spooled"
     )
-    return whole
+    return is_identical
 
 
 def main(size: int = 2 * GB) -> int:

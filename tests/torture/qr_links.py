@@ -1,7 +1,7 @@
-"""QR codes of many links, read by two decoders that share no code: zbar and zxing.
+"""Decode the QR codes of many links with two independent decoders, zbar and zxing.
 
-``python -m tests.torture.qr_links [LINKS]``, 500 unless told otherwise. Needs Debian's ``zbar-tools``. Ends with 1 if a
-code shows anything but the link by short id with ``?via=qr``, or takes more than 20 kB.
+``python -m tests.torture.qr_links [LINKS]`` checks 500 links by default. Requires the Debian package ``zbar-tools``.
+Exits with 1 if a code does not contain the link by short ID with ``?via=qr``, or is larger than 20 kB.
 """
 
 import shutil
@@ -37,7 +37,7 @@ class QrFigures:
 
 
 def decode_with_zbar(paths: list[Path]) -> list[str]:
-    """What zbar reads in the pictures, in their order; one process for all of them."""
+    """Return the text that zbar decodes from each picture, in order, in a single process."""
     program = shutil.which("zbarimg")
     assert program is not None, "zbarimg is needed (Debian package zbar-tools)"
     command = [program, "--raw", "-q", "-Sdisable", "-Sqrcode.enable", *map(str, paths)]
@@ -45,19 +45,19 @@ def decode_with_zbar(paths: list[Path]) -> list[str]:
 
 
 def decode_with_zxing(path: Path) -> str:
-    """The one code that zxing finds in the picture; an empty text where it finds none or several."""
+    """Return the text of the only code that zxing finds in the picture, or "" if it finds none or several."""
     found = zxingcpp.read_barcodes(Image.open(BytesIO(path.read_bytes())))
     return found[0].text if len(found) == 1 else ""
 
 
 def check_links(world: World, folder: Path, links: int) -> QrFigures:
-    """Ask for the code of ``links`` links, every other one with a slug of its own, by UUID and by short id."""
+    """Request the codes of ``links`` links by UUID and by short ID; every other link has a slug."""
     figures, expected, paths = QrFigures(), [], []
     for number in range(links):
-        made = world.pia.upload()
+        uploaded = world.pia.upload()
         if number % 2:
-            put_settings(world, made, slug=f"report-{number}")
-        name = made["uuid"] if number % 3 else made["shortId"]
+            put_settings(world, uploaded, slug=f"report-{number}")
+        name = uploaded["uuid"] if number % 3 else uploaded["shortId"]
         began = time.perf_counter()
         if number % 4 < 2:
             answer = world.pia.get(f"/api/v1/files/{name}/qr-code")
@@ -69,7 +69,7 @@ def check_links(world: World, folder: Path, links: int) -> QrFigures:
         figures.largest_bytes = max(figures.largest_bytes, len(answer.data))
         paths.append(folder / f"{number:05}.png")
         paths[-1].write_bytes(answer.data)
-        expected.append(f"{BASE_URL}/{made['shortId']}?via=qr")
+        expected.append(f"{BASE_URL}/{uploaded['shortId']}?via=qr")
         world.clock.advance(seconds=10)
     figures.links = links
     for decoder, texts in (("zbar", decode_with_zbar(paths)), ("zxing", [decode_with_zxing(path) for path in paths])):
@@ -77,7 +77,7 @@ def check_links(world: World, folder: Path, links: int) -> QrFigures:
         if texts != expected:
             figures.wrong.append(f"{decoder} reads {figures.exact[decoder]} of {links} links exactly")
     if figures.largest_bytes > MOST_BYTES:
-        figures.wrong.append(f"a code takes {figures.largest_bytes} bytes")
+        figures.wrong.append(f"a code has {figures.largest_bytes} bytes")
     return figures
 
 
@@ -94,12 +94,12 @@ def _open_world() -> Iterator[tuple[World, Path]]:
 
 
 def main(links: int = _LINKS) -> int:
-    """Run, print, and return the exit code."""
+    """Check the codes, print the results, and return the exit code."""
     with _open_world() as (world, folder):
         figures = check_links(world, folder, links)
     read = ", ".join(f"{decoder} {exact}/{links}" for decoder, exact in figures.exact.items())
     print(f"exact by {read}; largest {figures.largest_bytes} bytes, slowest {figures.slowest_ms:.1f} ms")
-    print(f"{len(figures.wrong)} wrong", *figures.wrong, sep="\n  ")
+    print(f"{len(figures.wrong)} errors", *figures.wrong, sep="\n  ")
     return 1 if figures.wrong else 0
 
 

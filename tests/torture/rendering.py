@@ -1,9 +1,8 @@
-"""One account floods the PDF engine while somebody else reads and uploads: ``python -m tests.torture.rendering``.
+"""Flood the PDF engine from one account while others read and upload: ``python -m tests.torture.rendering [ATTACK]``.
 
-A Free account shares three small documents that cost the engine seconds a page, and twelve clients ask for their pages
-as fast as they are answered. Meanwhile a reader opens the pages of another account's document, one after the other, and
-that account uploads. The times are compared with those of the same server before the attack. Each variant of the attack
-is a function below; a name on the command line runs that one alone.
+A Free account shares three small documents whose pages take seconds to render, and twelve clients request them without
+pause. Meanwhile, a reader opens the pages of another account's document one after another, and that account uploads.
+The response times are compared with those before the attack. Each attack is a function below; ATTACK runs only one.
 """
 
 import argparse
@@ -42,7 +41,7 @@ _VERSION = re.compile(r'"version": ?"([^"]*)"')
 
 @dataclass(frozen=True)
 class AttackRequest:
-    """What an attacker sends: ``method`` and ``url``, with ``body`` as the file of an upload by ``key``."""
+    """A request of an attacker: ``method`` and ``url``; ``body`` is the file of an upload with the API key ``key``."""
 
     method: str
     url: str
@@ -52,22 +51,22 @@ class AttackRequest:
 
 @dataclass
 class ApiAccount:
-    """An account of the server at ``url``."""
+    """An account on the server at ``url``."""
 
     url: str
     key: str
 
     def upload(self, data: bytes, name: str = "document.pdf") -> tuple[int, dict[str, Any]]:
-        """Status and answer of an upload."""
+        """Upload a file; return the status and the response."""
         files = {"file": (name, io.BytesIO(data), "application/pdf")}
         answer = requests.post(f"{self.url}/api/v1/files", files=files, headers=self._headers, timeout=60)
         return answer.status_code, answer.json()
 
     def share(self, data: bytes) -> str:
-        """The short id of a new file; raises AssertionError when it is refused."""
-        status, made = self.upload(data)
-        assert status == 200, (status, made)
-        return str(made["shortId"])
+        """Upload a file; return its short ID. Raises AssertionError on errors."""
+        status, created = self.upload(data)
+        assert status == 200, (status, created)
+        return str(created["shortId"])
 
     def change(self, name: str, **settings: Any) -> None:
         """Change the settings of a file."""
@@ -76,7 +75,7 @@ class ApiAccount:
         assert answer.status_code == 200, answer.text
 
     def add_variant(self, name: str) -> str:
-        """The short id of a new variant link."""
+        """Create a variant; return its short ID."""
         url = f"{self.url}/api/v1/files/{name}/variants"
         answer = requests.post(url, json={"label": "one"}, headers=self._headers, timeout=60)
         assert answer.status_code in (200, 201), answer.text
@@ -89,7 +88,7 @@ class ApiAccount:
 
 @dataclass
 class FloodedServer:
-    """A server with an innocent account and as many attackers as asked for."""
+    """A server with one innocent account and any number of attackers."""
 
     server: ServerProcess
     folder: Path
@@ -97,33 +96,34 @@ class FloodedServer:
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def attacker(self, tier: str = "free") -> ApiAccount:
-        """A new account."""
+        """Return a new account."""
         email = f"mal{next(self._numbers)}@example.com"
         data, env = str(self.server.data_dir), make_env(self.folder)
-        made = run_docshare("admin", "--data", data, "account", "create", email, "--tier", tier, "--json", env=env)
-        assert made.returncode == 0, made.stderr
-        answer = json.loads(made.stdout)
+        created = run_docshare("admin", "--data", data, "account", "create", email, "--tier", tier, "--json", env=env)
+        assert created.returncode == 0, created.stderr
+        answer = json.loads(created.stdout)
         return ApiAccount(self.server.url, str(answer.get("key") or answer["apiKey"]))
 
     def version(self, name: str) -> str:
-        """What the addresses of the pages of ``name`` carry."""
+        """Return the version in the page URLs of the document ``name``."""
         found = _VERSION.search(requests.get(f"{self.server.url}/{name}", timeout=60).text)
         assert found is not None
         return found[1]
 
     def images(self, name: str, pages: range = range(1, PAGES + 1)) -> list[AttackRequest]:
-        """A request for each page image of ``name``."""
+        """Return a request for each page image of ``name``."""
         version, base = self.version(name), f"{self.server.url}/{name}"
         return [AttackRequest("GET", f"{base}/pages/{page}-1600.jpg?v={version}") for page in pages]
 
     def texts(self, name: str, pages: range = range(1, PAGES + 1)) -> list[AttackRequest]:
-        """A request for the text of each page of ``name``."""
+        """Return a request for the text of each page of ``name``."""
         version, base = self.version(name), f"{self.server.url}/{name}"
         return [AttackRequest("GET", f"{base}/text/{page}.json?v={version}") for page in pages]
 
 
 def hostile_documents(pages: int = PAGES) -> list[bytes]:
-    """A content stream deflated twice, pages that take minutes, pages that take about a second; page 1 is harmless."""
+    """Return documents with a doubly compressed content stream, with pages that take minutes, and with pages that take
+    about a second. Page 1 of each is harmless."""
     return [
         hostile_pdfs.bomb_pages(pages),
         hostile_pdfs.paced_pages("f" + "s" * (pages - 1)),
@@ -132,24 +132,24 @@ def hostile_documents(pages: int = PAGES) -> list[bytes]:
 
 
 def harmless_document(pages: int, seed: int) -> bytes:
-    """Dense pages of text, other ones for each ``seed``."""
+    """Return a document with dense pages of text, which depend on ``seed``."""
     chance = random.Random(seed)
     words = ["page", "reader", "document", "while", "office", "efficient", "share", "measure"]
     texts = ["\n".join(" ".join(chance.choice(words) for _ in range(15)) for _ in range(60)) for _ in range(pages)]
     return pdfs.sheets_pdf([pdfs.Sheet(pdfs.lines_content(text, size=9, left=40, top=760)) for text in texts])
 
 
-# --- attacks: what the clients of the attacker ask for ----------------------------------------------------------------
+# --- attacks: the requests of the attacker's clients ------------------------------------------------------------------
 
 
 def images(stage: FloodedServer) -> list[AttackRequest]:
-    """Three documents of one Free account."""
+    """Request page images of three documents of one Free account."""
     mal = stage.attacker()
     return [request for data in hostile_documents() for request in stage.images(mal.share(data))]
 
 
 def many_accounts(stage: FloodedServer) -> list[AttackRequest]:
-    """The same from six accounts, each with bytes of its own."""
+    """Attack from six accounts, each with different documents."""
     found = []
     for number in range(6):
         mal = stage.attacker()
@@ -159,13 +159,13 @@ def many_accounts(stage: FloodedServer) -> list[AttackRequest]:
 
 
 def same_bytes_again(stage: FloodedServer) -> list[AttackRequest]:
-    """Six uploads of the same three documents by one account of a plan that allows it."""
+    """Upload the same three documents six times from one account."""
     mal = stage.attacker("pro")
     return [request for data in hostile_documents() * 6 for request in stage.images(mal.share(data))]
 
 
 def harmless_pages_between(stage: FloodedServer) -> list[AttackRequest]:
-    """Every second request is for a page that is drawn at once."""
+    """Alternate with requests for pages that render quickly."""
     mal = stage.attacker()
     quick = hostile_pdfs.paced_pages("f" * (PAGES // 2) + "s" * (PAGES // 2))
     name = mal.share(quick)
@@ -174,24 +174,24 @@ def harmless_pages_between(stage: FloodedServer) -> list[AttackRequest]:
 
 
 def uploads_of_bombs(stage: FloodedServer) -> list[AttackRequest]:
-    """Documents whose first page is the bomb are uploaded all the time, beside the page images."""
+    """Also keep uploading documents whose first page is a bomb."""
     mal = stage.attacker("pro")
     bombs = [hostile_pdfs.slow_page(), hostile_pdfs.memory_bomb(), hostile_pdfs.double_deflated()]
     url = f"{stage.server.url}/api/v1/files"
-    sent = [AttackRequest("POST", url, bombs[number % 3] + b"%%%d\n" % number, mal.key) for number in range(600)]
-    drawn = [request for data in hostile_documents() for request in stage.images(mal.share(data))]
-    return [request for pair in zip(sent, drawn, strict=False) for request in pair]
+    uploading = [AttackRequest("POST", url, bombs[number % 3] + b"%%%d\n" % number, mal.key) for number in range(600)]
+    viewing = [request for data in hostile_documents() for request in stage.images(mal.share(data))]
+    return [request for pair in zip(uploading, viewing, strict=False) for request in pair]
 
 
 def texts(stage: FloodedServer) -> list[AttackRequest]:
-    """The words of pages instead of their images."""
+    """Request the texts of pages instead of images."""
     mal = stage.attacker()
     documents = [hostile_pdfs.bomb_pages(PAGES), hostile_pdfs.endless_text_pages(PAGES)]
     return [request for data in documents for request in stage.texts(mal.share(data))]
 
 
 def downloads(stage: FloodedServer) -> list[AttackRequest]:
-    """Copies that have to be cut and marked."""
+    """Download copies that must be cut and watermarked."""
     mal = stage.attacker("pro")
     found = []
     for data in (hostile_pdfs.bomb_pages(PAGES), hostile_pdfs.endless_text_pages(PAGES), pdfs.many_pages_pdf(PAGES)):
@@ -203,7 +203,7 @@ def downloads(stage: FloodedServer) -> list[AttackRequest]:
 
 
 def variants(stage: FloodedServer) -> list[AttackRequest]:
-    """The same pages through ten links of each document."""
+    """Request the same pages through ten variants of each document."""
     mal = stage.attacker("pro")
     found = []
     for data in hostile_documents():
@@ -228,15 +228,15 @@ ATTACKS: dict[str, Callable[[FloodedServer], list[AttackRequest]]] = {
 }
 
 
-# --- the clients of the attacker, in a process of their own -----------------------------------------------------------
+# --- the attacker's clients, in a separate process --------------------------------------------------------------------
 
 
-def send_flood(wanted: list[AttackRequest], clients: int, stop: Event, counts: Any) -> None:
-    """Send all of ``wanted`` again and again from ``clients`` threads until ``stop``; the statuses go to ``counts``."""
-    os.nice(10)  # attackers have machines of their own: these get what the server leaves
-    turn, lock, seen = itertools.cycle(wanted), threading.Lock(), Counter[int]()
+def send_flood(attack_requests: list[AttackRequest], clients: int, stop: Event, counts: Any) -> None:
+    """Send ``attack_requests`` repeatedly from ``clients`` threads until ``stop``; count the statuses in ``counts``."""
+    os.nice(10)  # real attackers have their own machines, so these must not slow down the server
+    turn, lock, seen = itertools.cycle(attack_requests), threading.Lock(), Counter[int]()
 
-    def ask() -> None:
+    def send() -> None:
         with requests.Session() as session:
             while not stop.is_set():
                 with lock:
@@ -252,7 +252,7 @@ def send_flood(wanted: list[AttackRequest], clients: int, stop: Event, counts: A
                 with lock:
                     seen[status] += 1
 
-    threads = [threading.Thread(target=ask) for _ in range(clients)]
+    threads = [threading.Thread(target=send) for _ in range(clients)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -261,12 +261,14 @@ def send_flood(wanted: list[AttackRequest], clients: int, stop: Event, counts: A
 
 
 @contextmanager
-def attack_in_background(wanted: list[AttackRequest], clients: int = CLIENTS) -> Iterator[Callable[[], dict[int, int]]]:
-    """An attack for the length of the block; gives how it was answered, to be asked for afterwards."""
+def attack_in_background(
+    attack_requests: list[AttackRequest], clients: int = CLIENTS
+) -> Iterator[Callable[[], dict[int, int]]]:
+    """Run an attack during the block; yield a function that returns the statuses of its responses afterwards."""
     context = multiprocessing.get_context("spawn")
     stop, counts = context.Event(), context.Queue()
-    random.Random(1).shuffle(wanted)
-    process = context.Process(target=send_flood, args=(wanted, clients, stop, counts), daemon=True)
+    random.Random(1).shuffle(attack_requests)
+    process = context.Process(target=send_flood, args=(attack_requests, clients, stop, counts), daemon=True)
     process.start()
     answered: dict[int, int] = {}
     try:
@@ -282,18 +284,18 @@ def attack_in_background(wanted: list[AttackRequest], clients: int = CLIENTS) ->
 
 @dataclass
 class ResponseTimes:
-    """Statuses and seconds of what an innocent asked for."""
+    """Statuses and seconds of the requests of an innocent client."""
 
     statuses: Counter[int]
     seconds: list[float]
 
     def p95(self) -> float:
-        """The time that one of twenty requests exceeds, in seconds."""
+        """Return the 95th percentile of the times in seconds."""
         return sorted(self.seconds)[int(len(self.seconds) * 0.95)]
 
 
 def measure_calls(work: Callable[[], int], times: int) -> ResponseTimes:
-    """How ``times`` calls of ``work``, which returns a status, went."""
+    """Measure ``times`` calls of ``work``, which returns a status."""
     seen = ResponseTimes(Counter(), [])
     for _ in range(times):
         start = time.perf_counter()
@@ -303,41 +305,41 @@ def measure_calls(work: Callable[[], int], times: int) -> ResponseTimes:
 
 
 def measure_reading(stage: FloodedServer, seed: int, pages: int = IMAGES) -> ResponseTimes:
-    """Open every page of a new document, in an order in which none was drawn ahead."""
+    """Open every page of a new document, in an order without prefetched pages."""
     name = stage.innocent.share(harmless_document(2 * pages, seed))
-    wanted = iter(stage.images(name, range(1, 2 * pages, 2)))
+    attack_requests = iter(stage.images(name, range(1, 2 * pages, 2)))
     with requests.Session() as session:
-        return measure_calls(lambda: session.get(next(wanted).url, timeout=30).status_code, pages)
+        return measure_calls(lambda: session.get(next(attack_requests).url, timeout=30).status_code, pages)
 
 
 def measure_uploads(stage: FloodedServer, seed: int, times: int = UPLOADS) -> ResponseTimes:
-    """Upload ordinary documents."""
-    made = iter([harmless_document(10, seed * 1000 + number) for number in range(times)])
-    return measure_calls(lambda: stage.innocent.upload(next(made))[0], times)
+    """Measure uploads of ordinary documents."""
+    created = iter([harmless_document(10, seed * 1000 + number) for number in range(times)])
+    return measure_calls(lambda: stage.innocent.upload(next(created))[0], times)
 
 
 @contextmanager
 def open_flooded_server(folder: Path) -> Iterator[FloodedServer]:
-    """A server for one attack."""
+    """Run a server for one attack."""
     with run_server(folder, DOCSHARE_RATE_LIMIT="1000000") as server:
         yield FloodedServer(server, folder, ApiAccount(server.url, server.token))
 
 
 def run_attack(name: str, seconds: float) -> bool:
-    """One attack against a new server; prints the figures and returns whether they are within the limits."""
+    """Run one attack on a new server, print the measurements, and return whether they are within the limits."""
     with tempfile.TemporaryDirectory() as folder, open_flooded_server(Path(folder)) as stage:
-        wanted = ATTACKS[name](stage)
+        attack_requests = ATTACKS[name](stage)
         measure_reading(stage, 0, 4)
         measure_uploads(stage, 0, 2)
         quiet = measure_reading(stage, 1), measure_uploads(stage, 1)
-        with attack_in_background(wanted) as answered:
+        with attack_in_background(attack_requests) as answered:
             time.sleep(2)
             first = partial(measure_reading, stage), partial(measure_uploads, stage)
             rounds = []
-            ends = time.monotonic() + seconds
+            deadline = time.monotonic() + seconds
             for seed in itertools.count(2):
                 rounds.append(tuple(work(seed) for work in first))
-                if time.monotonic() >= ends:
+                if time.monotonic() >= deadline:
                     break
     good = True
     for at, (what, ratio) in enumerate((("reader", READER_RATIO), ("upload", UPLOAD_RATIO))):
@@ -360,8 +362,8 @@ def main() -> int:
     parser.add_argument("attack", nargs="*", choices=[*ATTACKS, []], help="which attacks (default all)")
     parser.add_argument("--seconds", type=float, default=20.0, help="how long each is watched at least")
     options = parser.parse_args()
-    held = [run_attack(name, options.seconds) for name in options.attack or ATTACKS]
-    return 0 if all(held) else 1
+    results = [run_attack(name, options.seconds) for name in options.attack or ATTACKS]
+    return 0 if all(results) else 1
 
 
 if __name__ == "__main__":

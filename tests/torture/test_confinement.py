@@ -1,4 +1,4 @@
-"""Foreign code in a process that opens documents reaches nothing; the long form is ``tests.torture.confinement``."""
+"""A compromised process that opens documents cannot access the host; ``tests.torture.confinement`` is the long form."""
 
 import os
 import subprocess
@@ -10,16 +10,16 @@ from docshare.server.pdf.probe import ConfinementProbe
 from tests.torture import confinement, payload
 from tests.torture.confinement import Arena
 
-# A container may not allow these to anybody.
+# A container may deny these to all processes.
 HOST_ATTEMPTS = {"ptrace", "read_memory", "read_memory_by_proc", "gain_capabilities"}
 PROCESSES = ["fork_by_clone3", "clone_into_a_user_namespace", "start_a_thread", "limit_the_server"]
 FILES = ["read_vault_key", "overwrite_database_by_mmap", "write_file", "connect_to_tcp"]
 
 
 @pytest.fixture
-def place() -> Iterator[Arena]:
-    with confinement.open_arena() as made:
-        yield made
+def arena() -> Iterator[Arena]:
+    with confinement.open_arena() as new_arena:
+        yield new_arena
 
 
 @pytest.mark.parametrize("name", confinement.BASIC)
@@ -28,19 +28,19 @@ def test_without_confinement_the_attempt_succeeds(name: str) -> None:
     assert result == "achieved" or (name in HOST_ATTEMPTS and "not permitted" in result)
 
 
-def test_code_in_a_worker_achieves_none_of_what_it_did_before(place: Arena) -> None:
-    with confinement.open_confined("render", place) as attack:
+def test_code_in_a_worker_achieves_nothing(arena: Arena) -> None:
+    with confinement.open_confined("render", arena) as attack:
         assert attack(payload.BREATHE) == "achieved"
         assert "achieved" not in {name: attack(name) for name in confinement.BASIC}.values()
-    assert place.damage() == []
+    assert arena.damage() == []
 
 
 @pytest.mark.parametrize("kind", ["derive", "stamp", "lint", "scan", "convert"])
-def test_code_in_any_other_process_reaches_no_file_and_no_network(kind: str, place: Arena) -> None:
-    with confinement.open_confined(kind, place) as attack:
+def test_code_in_any_other_process_accesses_no_file_and_no_network(kind: str, arena: Arena) -> None:
+    with confinement.open_confined(kind, arena) as attack:
         assert attack(payload.BREATHE) == "achieved"
         assert "achieved" not in {name: attack(name) for name in FILES}.values()
-    assert place.damage() == []
+    assert arena.damage() == []
 
 
 @pytest.mark.parametrize("name", PROCESSES)
@@ -49,17 +49,17 @@ def test_without_confinement_processes_and_limits_are_open(name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["render", "derive", "scan"])
-def test_a_worker_that_clones_or_limits_another_process_is_killed(kind: str, place: Arena) -> None:
-    """The filter ends it, so that it does not learn what else it could try; libraries have no threads in a worker."""
-    with confinement.open_confined(kind, place) as attack:
+def test_a_worker_that_clones_or_limits_another_process_is_killed(kind: str, arena: Arena) -> None:
+    """The filter kills the process instead of returning an error. Libraries do not clone: workers have no threads."""
+    with confinement.open_confined(kind, arena) as attack:
         assert attack(payload.BREATHE) == "achieved"
         assert {attack(name) for name in PROCESSES} == {"ended"}
 
 
-def test_libreoffice_may_have_threads_and_nothing_else_of_these(place: Arena) -> None:
-    with confinement.open_confined("convert", place) as attack:
+def test_libreoffice_may_have_threads_and_nothing_else_of_these(arena: Arena) -> None:
+    with confinement.open_confined("convert", arena) as attack:
         assert attack("start_a_thread") == "achieved"
-        assert "not implemented" in attack("fork_by_clone3")  # the C library then uses clone
+        assert "not implemented" in attack("fork_by_clone3")  # libc falls back to clone
         for name in ("clone_into_a_user_namespace", "limit_the_server"):
             assert "not permitted" in attack(name), name
 

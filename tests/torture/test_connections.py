@@ -1,4 +1,4 @@
-"""The short form: crowds of connections against a real server, and facts that are counted."""
+"""The short form of ``connections``: attacks on a real server, with exact counts instead of times."""
 
 import resource
 from collections.abc import Iterator
@@ -28,17 +28,17 @@ def server() -> Iterator[tuple[int, int]]:
         yield port, pid
 
 
-def count_sockets_under_attack(how: ConnectionAttack, port: int, pid: int) -> int:
-    """Run an attack, visit from another address meanwhile, and return how many sockets the server held at most."""
-    with attack_in_background(port, how) as opened:
-        held, answered, turns = 0, 0, 0
-        while opened() < how.count or answered < VISITS:
+def count_sockets_under_attack(attack: ConnectionAttack, port: int, pid: int) -> int:
+    """Run an attack and send requests from another address; return the highest number of open sockets of the server."""
+    with attack_in_background(port, attack) as opened:
+        sockets, answered, turns = 0, 0, 0
+        while opened() < attack.count or answered < VISITS:
             answered += visit(port, timeout=60) < float("inf")
-            held = max(held, count_open_sockets(pid))
+            sockets = max(sockets, count_open_sockets(pid))
             turns += 1
             assert turns < 2000, f"{opened()} opened, {answered} answered"
         assert answered == turns
-        return held
+        return sockets
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,8 @@ def count_sockets_under_attack(how: ConnectionAttack, port: int, pid: int) -> in
 def test_another_address_is_always_answered(server: tuple[int, int], name: str, count: int, most: int) -> None:
     if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < 5000:
         most = LIMIT
-    how = replace(ATTACKS[name], count=count, sources=MANY if "addresses" in name else ("127.0.0.1",))
-    assert count_sockets_under_attack(how, *server) <= most + 20
+    attack = replace(ATTACKS[name], count=count, sources=MANY if "addresses" in name else ("127.0.0.1",))
+    assert count_sockets_under_attack(attack, *server) <= most + 20
 
 
 def test_a_server_with_few_descriptors_stays_reachable() -> None:

@@ -1,4 +1,4 @@
-"""The short form of ``deadlines``: every deadline, and each wrong clock for some of them."""
+"""The short form of ``deadlines``: every deadline, and some of them with a wrong clock."""
 
 import pytest
 

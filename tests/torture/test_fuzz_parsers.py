@@ -1,4 +1,4 @@
-"""The short form of ``fuzz_parsers``: bytes that nothing guides, and one second of those that coverage does."""
+"""The short form of ``fuzz_parsers``: random bytes, and one second of fuzzing guided by coverage."""
 
 import pytest
 from hypothesis import given, settings

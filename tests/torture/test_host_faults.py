@@ -1,4 +1,4 @@
-"""The short form of ``host_faults``: each fault once, in one server."""
+"""The short form of ``host_faults``: each fault once, on one server."""
 
 import json
 from typing import Any
@@ -16,7 +16,7 @@ from tests.torture.host_faults import (
 
 
 def test_faults_of_the_host_are_503_and_pass_without_a_restart() -> None:
-    """No 500, no traceback, nothing half written, and the server recovers by itself."""
+    """There is no 500, no traceback and no partial write, and the server recovers by itself."""
     figures = FaultFigures()
     with run_small_disk_server() as server:
         for fault in FAULTS:
@@ -34,7 +34,7 @@ def admin(server: SmallDiskServer, *words: str) -> Any:
 
 
 def test_admin_commands_reach_a_server_that_starts_at_another_port_on_a_full_disk() -> None:
-    """The reserve makes room at the first start; at the second there is no room for a new file."""
+    """At the first start, the server frees its reserved disk space; at the second, it cannot create a file."""
     with run_small_disk_server() as server:
         ports = [server.url]
         for _ in range(2):

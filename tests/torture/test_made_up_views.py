@@ -1,4 +1,4 @@
-"""The attacks of ``made_up_views``, each with a few sessions."""
+"""The short form of ``made_up_views``: each attack with a few sessions."""
 
 from collections.abc import Callable
 

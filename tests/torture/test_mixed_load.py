@@ -1,10 +1,10 @@
-"""The short form of ``mixed_load``: some seconds of every kind of request."""
+"""The short form of ``mixed_load``: every kind of request for some seconds."""
 
 from tests.torture import mixed_load
 
 
 def test_mixed_load_gets_no_server_error() -> None:
-    """Every kind of request is answered, none with a status of 500 or more."""
+    """Every kind of request gets a response below 500."""
     tally = mixed_load.run_load(minutes=0.15, clients=6, rate=60)
     assert tally.wrong == []
     assert {"upload", "detail", "events", "page", "reading", "image", "settings"} <= tally.ms.keys()

@@ -1,4 +1,4 @@
-"""The short form of ``mutants``: the tests that it names exist, and two changes of the signature are noticed."""
+"""The short form of ``mutants``: the tests that it names exist, and they detect two changes of the signature."""
 
 from tests.torture import mutants
 

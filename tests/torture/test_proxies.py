@@ -1,4 +1,4 @@
-"""The short form of ``proxies``: a document of 3 MB, which nginx does not take without its configuration."""
+"""The short form of ``proxies``: a document of 3 MB, which nginx rejects with its default configuration."""
 
 from pathlib import Path
 

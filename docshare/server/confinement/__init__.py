@@ -1,4 +1,5 @@
-"""The layers between a process that reads strangers' files and everything else on the host.
+"""Confinement layers that separate a process that reads untrusted files from the rest of the host.
 
-``kernel`` calls the kernel; ``namespaces``, ``landlock`` and ``seccomp`` (with its table ``syscalls``) are one each.
+``kernel`` makes system calls. ``namespaces``, ``landlock`` and ``seccomp`` (with its table ``syscalls``) implement one
+layer each.
 """

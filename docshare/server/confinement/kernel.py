@@ -1,4 +1,4 @@
-"""Linux system calls and constants that the standard library of Python does not offer."""
+"""Linux system calls and constants that the Python standard library lacks."""
 
 import contextlib
 import ctypes
@@ -18,7 +18,7 @@ PR_GET_NO_NEW_PRIVS = 39
 PR_CAP_AMBIENT = 47
 PR_CAP_AMBIENT_CLEAR_ALL = 4
 
-# No power comes with a user id, from now on and for good (each bit with its lock); also no ambient capabilities.
+# All securebits with their locks: user ID 0 never gains capabilities, and ambient capabilities are disabled.
 ALL_SECUREBITS = 0b11101111
 
 _CAPABILITY_VERSION_3 = 0x20080522
@@ -36,7 +36,7 @@ def call_libc(name: str, *arguments: object) -> int:
 
 
 def syscall(name: str, number: int, *arguments: object) -> int:
-    """Make the system call ``number``, called ``name`` in errors. Integers are passed as 64 bits. Raises OSError."""
+    """Make the system call ``number`` with integers as 64 bits. Raises OSError with ``name`` in its message."""
     wide = [ctypes.c_long(value) if isinstance(value, int) else value for value in (number, *arguments)]
     try:
         return call_libc("syscall", *wide)
@@ -50,8 +50,8 @@ def prctl(option: int, value: int = 0, extra: int = 0) -> int:
 
 
 def is_filtered() -> bool:
-    """Whether a filter of system calls holds for this process, or may hold. Read from ``/proc``: the filter itself may
-    end whoever asks with ``prctl``."""
+    """Return whether this process has, or may have, a seccomp filter. Reads ``/proc``, because a filter can kill the
+    process for calling ``prctl``."""
     try:
         lines = Path("/proc/self/status").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -60,17 +60,18 @@ def is_filtered() -> bool:
 
 
 def drop_bounding_set() -> None:
-    """Let no program that this process starts have any capability, as far as there is a right to say so."""
-    with contextlib.suppress(OSError):  # past the last one
+    """Drop all capabilities from the bounding set, so that programs started later cannot gain any. Without permission,
+    do nothing."""
+    with contextlib.suppress(OSError):  # no permission, or past the last capability
         for number in range(_CAPABILITY_COUNT):
             prctl(PR_CAPBSET_DROP, number)
 
 
 def drop_capabilities() -> None:
-    """Give up all capabilities of this process and of what it may become. Raises OSError if one is left."""
+    """Drop all capabilities of this process and of programs that it executes. Raises OSError if one is left."""
     drop_bounding_set()
     for option, value in ((PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL), (PR_SET_SECUREBITS, ALL_SECUREBITS)):
-        with contextlib.suppress(OSError):  # an old kernel, or no right to change them
+        with contextlib.suppress(OSError):  # an old kernel, or no permission
             prctl(option, value)
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
     sets = (ctypes.c_uint32 * 6)()
@@ -81,9 +82,9 @@ def drop_capabilities() -> None:
 
 
 def switch_user(candidates: tuple[int, ...]) -> None:
-    """Take the first user and group id of ``candidates`` that this host has, without further groups.
+    """Switch to the first user and group ID of ``candidates`` that this host supports, without supplementary groups.
 
-    Only root can. Raises OSError.
+    Requires root. Raises OSError.
     """
     drop_bounding_set()
     os.setgroups([])
@@ -91,8 +92,8 @@ def switch_user(candidates: tuple[int, ...]) -> None:
         try:
             os.setresgid(number, number, number)
         except OSError:
-            continue  # a container has few ids
+            continue  # a container may have few IDs
         os.setresuid(number, number, number)
         break
     if 0 in (*os.getresuid(), *os.getresgid()) or os.getgroups():
-        raise OSError("the process still belongs to root")
+        raise OSError("the process still runs as root")

@@ -1,7 +1,7 @@
-"""Landlock: take away the file system, TCP, and the processes outside, for good and without any privilege.
+"""Restrict a process with Landlock: no file system, no TCP, no signals to other processes.
 
-Written against the kernel's own interface: the bindings on PyPI are a pre-release of 2025 and a first release without
-users, and what is needed are three system calls.
+Landlock is permanent and needs no privileges. This module makes its three system calls directly, because no binding on
+PyPI is mature.
 """
 
 import ctypes
@@ -18,8 +18,8 @@ _PATH_BENEATH = 1
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 _REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 _FILE_ONLY_RIGHTS = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
-# Version of the interface -> what it added: rights to files, to TCP (bind, connect), and what stays inside of the
-# sandbox (abstract unix sockets, signals).
+# Pairs of ABI version and the rights that it added: for files, for TCP (bind, connect), and scopes that end at the
+# sandbox (abstract Unix sockets, signals).
 _FILE_RIGHTS_BY_VERSION = ((1, (1 << 13) - 1), (2, _REFER), (3, _TRUNCATE), (5, _IOCTL_DEV))
 _NET_RIGHTS_BY_VERSION = ((4, 0b11),)
 _SCOPES_BY_VERSION = ((6, 0b11),)
@@ -38,24 +38,25 @@ class _PathBeneath(ctypes.Structure):
 
 
 def landlock_version() -> int:
-    """Return the version of the interface. Raises OSError where the kernel does not have Landlock."""
+    """Return the Landlock ABI version. Raises OSError if the kernel does not support Landlock."""
     return kernel.syscall("landlock", _CREATE_RULESET, None, 0, _VERSION_FLAG)
 
 
 def restrict_thread(allowed: Iterable[tuple[Path, int]] = (), writable: Iterable[Path] = ()) -> int:
-    """Deny this thread all files but those beneath ``allowed``, all TCP, and signals to the outside.
+    """Deny this thread all files except those below ``allowed`` and ``writable``, all TCP, and signals to other
+    processes. Return the Landlock ABI version.
 
-    Parameters: ``allowed`` pairs of path and rights (``READ``, ``RUN``); ``writable`` paths with all rights
-    but to run programs. Paths that do not exist are skipped. Needs ``PR_SET_NO_NEW_PRIVS``. Returns ``version()``.
-    Raises OSError.
+    ``allowed`` holds pairs of a path and its rights (``READ_RIGHTS``, ``RUN_RIGHTS``). Paths in ``writable`` have all
+    rights except execution. Paths that do not exist are skipped. Requires ``PR_SET_NO_NEW_PRIVS``. Raises OSError.
     """
     known = landlock_version()
     handled = _combine_rights(_FILE_RIGHTS_BY_VERSION, known)
-    wanted = _Ruleset(
+    attributes = _Ruleset(
         handled, _combine_rights(_NET_RIGHTS_BY_VERSION, known), _combine_rights(_SCOPES_BY_VERSION, known)
     )
-    # An older kernel knows a shorter structure; a longer one is fine as long as the rest is zero.
-    ruleset = kernel.syscall("landlock_create_ruleset", _CREATE_RULESET, ctypes.byref(wanted), ctypes.sizeof(wanted), 0)
+    # Older kernels have a shorter structure, but accept a longer one whose remaining fields are zero.
+    size = ctypes.sizeof(attributes)
+    ruleset = kernel.syscall("landlock_create_ruleset", _CREATE_RULESET, ctypes.byref(attributes), size, 0)
     try:
         for path, rights in (*allowed, *((path, handled & ~_EXECUTE) for path in writable)):
             _add_rule(ruleset, path, rights & handled)

@@ -1,4 +1,4 @@
-"""Namespaces: views of the host without its files, its network and its processes."""
+"""Separate a process from the files, the network and the processes of the host with Linux namespaces."""
 
 import ctypes
 import os
@@ -10,7 +10,7 @@ from docshare.server.confinement import kernel
 MOUNTS = 0x00020000
 IPC, USER, PROCESSES, NETWORK = 0x08000000, 0x10000000, 0x20000000, 0x40000000
 ISOLATED_NAMESPACES = MOUNTS | IPC | NETWORK
-"""All that matter but the namespace of users, and that of processes, which holds for children only."""
+"""The namespaces to leave, except the user namespace and the process namespace, which applies only to children."""
 _PROC_NAMES = {MOUNTS: "mnt", IPC: "ipc", NETWORK: "net"}
 
 NOSUID, NODEV, NOEXEC = 2, 4, 8
@@ -22,34 +22,34 @@ ATTR_RDONLY, ATTR_NOSUID, ATTR_NODEV, ATTR_NOEXEC = 1, 2, 4, 8
 
 
 class OwnProcDirectory:
-    """The directory of this process in ``/proc``, kept open: it is still there when no other file is."""
+    """An open handle of ``/proc/self``, which still works after the process has lost access to all other files."""
 
     def __init__(self) -> None:
-        """Raises OSError where ``/proc`` is not mounted."""
-        self._ids = os.geteuid(), os.getegid()  # a new user namespace shows others until they are mapped
+        """Raise OSError if ``/proc`` is not mounted."""
+        self._ids = os.geteuid(), os.getegid()  # a new user namespace reports different IDs until they are mapped
         self._handle = os.open("/proc/self", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
 
     def remember_ids(self) -> None:
-        """Map the ids that the process has now, after it changed its user."""
+        """Store the current IDs for ``map_own_ids``, after the process changed its user."""
         self._ids = os.geteuid(), os.getegid()
 
     def namespaces(self) -> dict[int, str]:
-        """The namespaces of ``APART`` that the process is in now, by flag."""
+        """Return the identifiers of the process's current namespaces of ``ISOLATED_NAMESPACES``, by flag."""
         return {flag: os.readlink(f"ns/{name}", dir_fd=self._handle) for flag, name in _PROC_NAMES.items()}
 
     def map_own_ids(self) -> None:
-        """Let user and group have the same numbers inside of the new user namespace. Raises OSError."""
+        """Map the user and group to the same IDs inside the new user namespace. Raises OSError."""
         uid, gid = self._ids
         self._write("setgroups", "deny")
         self._write("uid_map", f"{uid} {uid} 1")
         self._write("gid_map", f"{gid} {gid} 1")
 
     def close(self) -> None:
-        """Forget the directory."""
+        """Close the handle."""
         os.close(self._handle)
 
     def _write(self, name: str, value: str) -> None:
-        # A process that has changed its user owns its files in /proc only if it is dumpable.
+        # After a change of user, a process owns its files in /proc only if it is dumpable.
         kernel.prctl(kernel.PR_SET_DUMPABLE, 1)
         handle = os.open(name, os.O_WRONLY | os.O_CLOEXEC, dir_fd=self._handle)
         try:
@@ -59,23 +59,25 @@ class OwnProcDirectory:
 
 
 def unshare(flags: int) -> None:
-    """Leave the namespaces of ``flags``. ``USER`` needs a process with one thread. Raises OSError."""
+    """Move this process to new namespaces of the types ``flags``. ``USER`` requires a single-threaded process. Raises
+    OSError."""
     kernel.call_libc("unshare", ctypes.c_int(flags))
 
 
 def mount_only(paths: Iterable[Path]) -> None:
-    """Swap the root directory for an empty one in which only ``paths`` can be read (devices too).
+    """Replace the root directory with one that contains only ``paths``, read-only. Devices are allowed.
 
-    Needs a mount namespace of its own. Raises OSError.
+    Requires a separate mount namespace. Raises OSError.
     """
-    os.umask(0o022)  # whatever the user of this process becomes, it finds the way to ``paths``
+    os.umask(0o022)  # makes ``paths`` accessible after a later change of user
     mount("none", "/", None, REC | PRIVATE)
-    root = Path("/proc")  # where it stands until it is the root; every Linux has this directory
+    root = Path("/proc")  # a temporary mount point that exists on every Linux system
     mount("tmpfs", str(root), "tmpfs", SAFE_MOUNT_FLAGS, "mode=755,size=64k")
     for path in paths:
         if path.exists():
-            no_devices = 0 if path.is_char_device() else ATTR_NODEV
-            bind_mount(path, path_beneath(root, path), BIND | REC, ATTR_RDONLY | ATTR_NOSUID | ATTR_NOEXEC | no_devices)
+            device_flag = 0 if path.is_char_device() else ATTR_NODEV
+            flags = ATTR_RDONLY | ATTR_NOSUID | ATTR_NOEXEC | device_flag
+            bind_mount(path, path_beneath(root, path), BIND | REC, flags)
     move_to_root(root)
 
 
@@ -89,7 +91,7 @@ def move_to_root(root: Path) -> None:
 
 
 def bind_mount(source: Path, target: Path, how: int, attributes: int) -> None:
-    """Let ``source`` appear at ``target``, which is made, with the restrictions ``attributes``. Raises OSError."""
+    """Create ``target`` and mount ``source`` there with the restrictions ``attributes``. Raises OSError."""
     target.parent.mkdir(parents=True, exist_ok=True)
     if source.is_dir():
         target.mkdir(exist_ok=True)
@@ -100,7 +102,7 @@ def bind_mount(source: Path, target: Path, how: int, attributes: int) -> None:
 
 
 def path_beneath(root: Path, path: Path) -> Path:
-    """The absolute ``path`` beneath ``root``."""
+    """Return the absolute ``path`` relocated below ``root``."""
     return root / path.relative_to("/")
 
 
@@ -110,8 +112,8 @@ class _MountAttributes(ctypes.Structure):
 
 def set_mount_attributes(path: str, attributes: int, flags: int) -> None:
     """Add ``attributes`` to the mount at ``path``. Raises OSError."""
-    wanted = _MountAttributes(attributes, 0, 0, 0)
-    arguments = (_AT_FDCWD, path.encode(), flags, ctypes.byref(wanted), ctypes.sizeof(wanted))
+    change = _MountAttributes(attributes, 0, 0, 0)
+    arguments = (_AT_FDCWD, path.encode(), flags, ctypes.byref(change), ctypes.sizeof(change))
     kernel.syscall("mount_setattr", _SYS_MOUNT_SETATTR, *arguments)
 
 

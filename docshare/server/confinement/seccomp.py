@@ -1,7 +1,7 @@
-"""seccomp: which system calls a process may make, as a classic BPF program assembled here.
+"""Restrict the system calls of a process with seccomp.
 
-libseccomp and its binding would do the same, but the binding on PyPI is of 2021 and the library is missing on slim
-hosts. A filter of two hundred names needs an assembler of a screen.
+This module assembles the classic BPF program itself: libseccomp is missing on minimal hosts, and its binding on PyPI
+dates from 2021.
 """
 
 import ctypes
@@ -28,13 +28,13 @@ _AT_EMPTY_PATH = 0x1000
 _AF_UNIX = 1
 _F_DUPFD_CLOEXEC = 1030
 _O_TMPFILE = 0x400000
-# Namespaces in the flags of clone: user, mount, process, network, ipc, uts, cgroup, time.
+# Namespace flags of clone: user, mount, process, network, ipc, uts, cgroup, time.
 _NEW_NAMESPACES = 0x7E020080
 
 
 class SyscallRule(NamedTuple):
-    """What happens to a system call: ``action``, unless the 32-bit ``argument`` is not among ``values`` or has one of
-    ``bits``; then ``otherwise``."""
+    """The action for a system call: ``action``, or ``otherwise`` if the low 32 bits of argument ``argument`` are not
+    one of ``values`` or contain any of ``bits``."""
 
     action: int = _ALLOW
     argument: int = 0
@@ -44,14 +44,14 @@ class SyscallRule(NamedTuple):
 
 
 def errno_action(number: int) -> int:
-    """The action that lets a call fail with the error ``number``."""
+    """Return the action that makes a call fail with the error ``number``."""
     return _RETURN_ERRNO | number
 
 
 def build_worker_rules(*, may_read: bool) -> dict[str, SyscallRule]:
-    """What a process that draws and edits documents needs: memory, time, its pipe, and reading what is open.
+    """Return rules for a process that renders and edits documents: memory, time, and open file descriptors.
 
-    ``may_read``: it may open files for reading; only where another layer shows it none that matter.
+    ``may_read`` allows opening files for reading. Use it only if another layer hides sensitive files.
     """
     rules = {name: SyscallRule() for name in _WORKER_SYSCALLS}
     rules |= {name: SyscallRule(errno_action(errno.EACCES)) for name in _DENIED_SYSCALLS}
@@ -71,7 +71,7 @@ def build_worker_rules(*, may_read: bool) -> dict[str, SyscallRule]:
         "mprotect": no_code,
         "newfstatat": SyscallRule() if may_read else by_handle,
         "fcntl": SyscallRule(argument=1, values=(1, 2, 3, _F_DUPFD_CLOEXEC), otherwise=errno_action(errno.EPERM)),
-        "prlimit64": SyscallRule(argument=0, values=(0,)),  # its own limits, which only get smaller
+        "prlimit64": SyscallRule(argument=0, values=(0,)),  # only its own limits, which it can only lower
         "tgkill": SyscallRule(argument=0, values=(os.getpid(),)),  # abort()
         "ioctl": SyscallRule(errno_action(errno.ENOTTY)),
         "prctl": SyscallRule(errno_action(errno.EPERM)),
@@ -79,36 +79,37 @@ def build_worker_rules(*, may_read: bool) -> dict[str, SyscallRule]:
 
 
 def build_program_rules(*, sockets_apart: bool) -> dict[str, SyscallRule]:
-    """What no program needs that converts a document: other processes, rights, namespaces, kernel interfaces, network.
+    """Return rules that block what a document converter does not need: other processes, privileges, namespaces, kernel
+    interfaces, network.
 
-    ``sockets_apart``: other layers show it no socket but its own, so it may use unix sockets.
+    ``sockets_apart`` allows Unix sockets. Use it only if other layers hide the sockets of other programs.
     """
     rules = {name: SyscallRule(errno_action(errno.EPERM)) for name in _FORBIDDEN_SYSCALLS}
     rules["clone"] = SyscallRule(argument=0, bits=_NEW_NAMESPACES, otherwise=errno_action(errno.EPERM))
     rules["clone3"] = SyscallRule(
         errno_action(errno.ENOSYS)
-    )  # a filter cannot see its flags; the C library then uses clone
+    )  # a filter cannot read its flags; libc falls back to clone
     rules["io_uring_setup"] = SyscallRule(errno_action(errno.ENOSYS))
-    rules["prlimit64"] = SyscallRule(argument=0, values=(0,), otherwise=errno_action(errno.EPERM))  # limits of others
+    rules["prlimit64"] = SyscallRule(argument=0, values=(0,), otherwise=errno_action(errno.EPERM))  # own limits
     rules["socket"] = SyscallRule(argument=0, values=(_AF_UNIX,), otherwise=errno_action(errno.EAFNOSUPPORT))
     if not sockets_apart:
         rules |= {
             name: SyscallRule(errno_action(errno.ECONNREFUSED)) for name in ("connect", "sendto", "sendmsg", "sendmmsg")
         }
-        # LibreOffice wants to listen for a second instance of itself: it is told that it does.
+        # LibreOffice listens for a second instance of itself; pretend that this succeeds.
         rules |= {name: SyscallRule(errno_action(0)) for name in ("bind", "listen")}
     return rules
 
 
 def install_filter(rules: Mapping[str, SyscallRule], *, rest_allowed: bool = False) -> None:
-    """Filter the system calls of all threads of this process and of its children, for good.
+    """Filter the system calls of all threads of this process and of its children, permanently.
 
-    Calls without a rule end the process, or pass with ``rest_allowed``. Needs ``PR_SET_NO_NEW_PRIVS``. Raises OSError
-    where the kernel or the processor does not allow a filter.
+    Calls without a rule kill the process, or are allowed with ``rest_allowed``. Requires ``PR_SET_NO_NEW_PRIVS``.
+    Raises OSError if the kernel or the architecture does not support the filter.
     """
     machine = os.uname().machine
     if machine not in _MACHINES:
-        raise OSError(errno.ENOSYS, f"no table of system calls for {machine}")
+        raise OSError(errno.ENOSYS, f"system call numbers for {machine} are unknown")
     column, architecture = _MACHINES[machine]
     program = b"".join(struct.pack("<HBBI", *line) for line in _assemble(rules, column, architecture, rest_allowed))
     code = ctypes.create_string_buffer(program, len(program))
@@ -120,12 +121,12 @@ def install_filter(rules: Mapping[str, SyscallRule], *, rest_allowed: bool = Fal
 def _assemble(
     rules: Mapping[str, SyscallRule], column: int, architecture: int, rest_allowed: bool
 ) -> Iterable[tuple[int, int, int, int]]:
-    """Instructions as (code, jump if true, jump if false, value)."""
+    """Yield BPF instructions as (code, jump if true, jump if false, value)."""
     yield _LOAD, 0, 0, _ARCH_AT
     yield _EQUAL, 1, 0, architecture
     yield _RETURN, 0, 0, _KILL_PROCESS
     yield _LOAD, 0, 0, _NUMBER_AT
-    yield _AT_LEAST, 0, 1, _X32  # the second set of numbers that x86_64 has
+    yield _AT_LEAST, 0, 1, _X32  # the x32 ABI of x86_64
     yield _RETURN, 0, 0, _KILL_PROCESS
     for name, rule in rules.items():
         number = SYSCALL_NUMBERS[name][column]
@@ -139,8 +140,8 @@ def _assemble(
 def _assemble_rule(rule: SyscallRule) -> Iterable[tuple[int, int, int, int]]:
     if rule.values or rule.bits:
         yield _LOAD, 0, 0, _ARGUMENTS_AT + 8 * rule.argument
-    for place, value in enumerate(rule.values):
-        yield _EQUAL, len(rule.values) - place, 0, value
+    for index, value in enumerate(rule.values):
+        yield _EQUAL, len(rule.values) - index, 0, value
     if rule.bits:
         yield _ANY_BIT, 0, 1, rule.bits
     if rule.values or rule.bits:
@@ -148,7 +149,7 @@ def _assemble_rule(rule: SyscallRule) -> Iterable[tuple[int, int, int, int]]:
     yield _RETURN, 0, 0, rule.action
 
 
-# Most frequent first: the list is walked from its top.
+# Most frequent first, because the filter checks them in order.
 _WORKER_SYSCALLS = (
     "read", "pread64", "lseek", "write", "futex", "munmap", "brk", "madvise", "mremap", "recvmsg", "pselect6", "select",
     "poll", "ppoll", "readv", "writev", "close", "fstat", "getrandom", "getrusage", "clock_gettime", "clock_getres",
@@ -156,7 +157,7 @@ _WORKER_SYSCALLS = (
     "getegid", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "restart_syscall", "sched_yield",
     "sched_getaffinity", "sysinfo", "uname", "getcwd", "exit", "exit_group",
 )  # fmt: skip
-# Libraries look around with these and do without an answer.
+# Libraries try these calls, but work without them.
 _METADATA_SYSCALLS = ("stat", "lstat", "access", "faccessat", "faccessat2", "getdents64")
 _DENIED_SYSCALLS = (
     *_METADATA_SYSCALLS, "open", "openat", "openat2", "statx", "readlink", "readlinkat", "getdents", "newfstatat",

@@ -1,6 +1,6 @@
-"""Numbers of the system calls that ``seccomp`` names: on x86_64, and on aarch64 (which has the generic table)."""
+"""System call numbers for ``seccomp``: on x86_64, and on aarch64 (the generic table)."""
 
-# None: this architecture does not have the call.
+# None: the architecture does not have the call.
 SYSCALL_NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "_sysctl": (156, None),
     "access": (21, None),

@@ -1,1 +1,1 @@
-"""ADAPTER · office documents: what they are, what is refused of them, and their conversion to PDF by LibreOffice."""
+"""Detect, check and convert office documents to PDF with LibreOffice."""

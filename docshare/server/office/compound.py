@@ -1,4 +1,4 @@
-"""The directory of an OLE compound file (.ppt, .doc, and what office programs wrap encrypted documents in)."""
+"""Read the directory of an OLE compound file: a .ppt, a .doc, or an encrypted office document."""
 
 import struct
 from collections.abc import Iterator
@@ -6,12 +6,12 @@ from typing import BinaryIO
 
 _SIGNATURE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _HEADER_BYTES = 512
-_FAT_SECTORS_IN_HEADER = 109  # so many places of the allocation table stand in the header
+_FAT_SECTORS_IN_HEADER = 109  # sector numbers of the allocation table that the header holds
 _ENTRY_BYTES = 128
 _MAX_ENTRIES = 65_536
-_MAX_SECTOR = 0xFFFFFFFA  # greater numbers are marks
+_MAX_SECTOR = 0xFFFFFFFA  # greater numbers have special meanings
 _NO_ENTRY = 0xFFFFFFFF
-_ROOT_ENTRY_TYPE = 5  # the type of the first entry
+_ROOT_ENTRY_TYPE = 5
 
 
 class CompoundFileError(Exception):
@@ -19,13 +19,13 @@ class CompoundFileError(Exception):
 
 
 def read_root_names(file: BinaryIO) -> set[str]:
-    """The names of streams and storages directly in the root of the compound file ``file``, in lower case.
+    """Return the lowercase names of the streams and storages in the root of the compound file ``file``.
 
-    What embedded documents hold lies deeper and does not count. Reads at most 65,536 entries. Raises DamagedError.
+    Ignores embedded documents, which are below the root. Reads at most 65,536 entries. Raises CompoundFileError.
     """
     entries = _read_entries(_SectorReader(file))
     if not entries or entries[0][66] != _ROOT_ENTRY_TYPE:
-        raise CompoundFileError("no root")
+        raise CompoundFileError("root entry is missing")
     names: set[str] = set()
     seen: set[int] = set()
     waiting = [_read_links(entries[0])[2]]
@@ -34,7 +34,7 @@ def read_root_names(file: BinaryIO) -> set[str]:
         if number == _NO_ENTRY or number in seen:
             continue
         if number >= len(entries):
-            raise CompoundFileError("a link leads nowhere")
+            raise CompoundFileError("invalid entry number")
         seen.add(number)
         left, right, _ = _read_links(entries[number])
         names.add(_read_name(entries[number]))
@@ -43,34 +43,34 @@ def read_root_names(file: BinaryIO) -> set[str]:
 
 
 class _SectorReader:
-    """The sectors of a compound file and the chains they form; reads only what is asked for."""
+    """Reads the sector chains of a compound file on demand."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         file.seek(0)
         header = file.read(_HEADER_BYTES)
         if len(header) < _HEADER_BYTES or not header.startswith(_SIGNATURE):
-            raise CompoundFileError("no header")
+            raise CompoundFileError("header is missing")
         shift = int.from_bytes(header[30:32], "little")
         if shift not in (9, 12):
-            raise CompoundFileError("no known sector size")
+            raise CompoundFileError("unknown sector size")
         self.size = 1 << shift
         self._count = file.seek(0, 2) // self.size
         self.directory = int.from_bytes(header[48:52], "little")
-        self._next_places, place_sectors = struct.unpack_from("<2L", header, 68)
-        self._place_sectors = min(place_sectors, self._count)
-        self._places: list[int] = list(struct.unpack_from(f"<{_FAT_SECTORS_IN_HEADER}L", header, 76))
+        self._next_list_sector, list_sector_count = struct.unpack_from("<2L", header, 68)
+        self._list_sector_count = min(list_sector_count, self._count)
+        self._table_sectors: list[int] = list(struct.unpack_from(f"<{_FAT_SECTORS_IN_HEADER}L", header, 76))
         self._table: dict[int, list[int]] = {}
 
     def chain(self, number: int) -> Iterator[bytes]:
-        """The sectors of the chain that starts at ``number``; one that bites its tail goes on for ever."""
+        """Yield the sectors of the chain that starts at ``number``. A circular chain never ends."""
         while number <= _MAX_SECTOR:
             yield self._sector(number)
             number = self._after(number)
 
     def _sector(self, number: int) -> bytes:
         if number >= self._count:
-            raise CompoundFileError("a sector lies beyond the end")
+            raise CompoundFileError("sector is beyond the end of the file")
         self._file.seek((number + 1) * self.size)
         return self._file.read(self.size).ljust(self.size, b"\0")
 
@@ -78,21 +78,21 @@ class _SectorReader:
         return list(struct.unpack(f"<{self.size // 4}L", self._sector(number)))
 
     def _after(self, number: int) -> int:
-        """The sector that follows ``number`` in its chain, by the allocation table."""
+        """Return the number of the sector that follows ``number`` in its chain, from the allocation table."""
         page, at = divmod(number, self.size // 4)
         if page not in self._table:
-            self._table[page] = self._numbers(self._place(page))
+            self._table[page] = self._numbers(self._find_table_sector(page))
         return self._table[page][at]
 
-    def _place(self, page: int) -> int:
-        """The sector that holds ``page`` of the allocation table."""
-        while page >= len(self._places) and self._place_sectors:
-            self._place_sectors -= 1
-            *places, self._next_places = self._numbers(self._next_places)
-            self._places += places
-        if page >= len(self._places):
-            raise CompoundFileError("the allocation table is too short")
-        return self._places[page]
+    def _find_table_sector(self, page: int) -> int:
+        """Return the number of the sector that holds ``page`` of the allocation table."""
+        while page >= len(self._table_sectors) and self._list_sector_count:
+            self._list_sector_count -= 1
+            *sectors_listed, self._next_list_sector = self._numbers(self._next_list_sector)
+            self._table_sectors += sectors_listed
+        if page >= len(self._table_sectors):
+            raise CompoundFileError("allocation table is too short")
+        return self._table_sectors[page]
 
 
 def _read_entries(sectors: _SectorReader) -> list[bytes]:
@@ -105,7 +105,7 @@ def _read_entries(sectors: _SectorReader) -> list[bytes]:
 
 
 def _read_links(entry: bytes) -> tuple[int, int, int]:
-    """The numbers of an entry's left and right neighbour and of its first child."""
+    """Return the numbers of the left sibling, the right sibling and the first child of an entry."""
     left, right, child = struct.unpack_from("<3L", entry, 68)
     return left, right, child
 

@@ -1,8 +1,7 @@
-"""Office documents to PDF by LibreOffice: scanned, jailed, limited, and judged by what comes out (spec: hardening F9 to
-F11).
+"""Convert office documents to PDF with LibreOffice, scanned beforehand and confined during the conversion.
 
-LibreOffice gets a throw-away profile, a copy of the document and a directory of its own. Whether it says that it has
-succeeded does not count: it exits 0 without having written anything for every document it cannot read.
+Each conversion has its own directory with a fresh profile and a copy of the document. Only the resulting file counts:
+LibreOffice exits with 0 even if it cannot read the document and writes nothing.
 """
 
 import contextlib
@@ -47,7 +46,7 @@ _log = logging.getLogger(__name__)
 
 
 class _ConversionFilters(NamedTuple):
-    """LibreOffice's names: named, so that it does not judge for itself what a document is."""
+    """The names of LibreOffice filters. They are explicit so that LibreOffice does not detect the file type itself."""
 
     read: str
     write: str
@@ -59,22 +58,23 @@ _FILTERS = {
     "ppt": _ConversionFilters("MS PowerPoint 97", "impress_pdf_Export"),
 }
 _MISSING_LAYERS: dict[str, tuple[str, ...]] = {"jail": (), "network": ("root",), "bare": ("namespaces", "root")}
-_SCANNED_KINDS = ("docx", "pptx")  # a .ppt has no parts that could be judged apart: the jail alone holds it
+_SCANNED_KINDS = ("docx", "pptx")  # a .ppt cannot be scanned in parts; it is only confined
 
 
 def find_program() -> Path | None:
-    """LibreOffice on the search path of this process, None when it is not installed."""
+    """Return the LibreOffice launcher on the PATH of this process, or None if it is not installed."""
     found = next(filter(None, map(shutil.which, _PROGRAMS)), None)
     return Path(found) if found else None
 
 
 class OfficeConverter:
-    """Converts documents, a few at a time. Safe to use from many threads.
+    """Converts documents, a few at a time. Thread-safe.
 
-    Parameters: ``tmp`` a directory for what lives only during a conversion (empty it before the first); ``program``
-    LibreOffice's launcher or None; ``slots`` conversions at once; ``timeout_s`` wall clock of one; ``patience_s`` how
-    long a caller waits for a slot, and ``max_waiting`` how many may; ``required``: LibreOffice runs in the jail with
-    every layer of confinement, or not at all. ``missing``, once ``level`` is known: the layers that are not there.
+    Parameters: ``tmp`` is a directory for temporary files, which the caller empties before the first conversion;
+    ``program`` the LibreOffice launcher or None; ``slots`` the number of parallel conversions; ``timeout_s`` the
+    wall-clock limit of one; ``patience_s`` how long a caller waits for a slot; ``max_waiting`` how many callers can
+    wait; ``required``: LibreOffice runs only in the jail with every layer of confinement. ``missing`` names the missing
+    layers once ``level`` is known.
     """
 
     def __init__(
@@ -102,14 +102,14 @@ class OfficeConverter:
 
     @property
     def available(self) -> bool:
-        """Whether LibreOffice is there."""
+        """Whether LibreOffice is installed."""
         return self._program is not None
 
     @property
     def level(self) -> str:
-        """How well LibreOffice is kept apart on this host, a word of ``jail.LEVELS``; found out once, at first use.
+        """The isolation level of LibreOffice on this host, one of ``jail.ISOLATION_LEVELS``; measured on first use.
 
-        Raises Problem ``unavailable`` when it does not start at all.
+        Raises Problem ``unavailable`` if LibreOffice cannot be started.
         """
         with self._probing:
             if self._level is None:
@@ -117,13 +117,13 @@ class OfficeConverter:
             return self._level
 
     def convert(self, source: Path, kind: str, part: PartialFile, largest: int = _LARGEST_PDF) -> list[str]:
-        """Write the PDF of the document at ``source`` into ``part``, which is empty. Returns the addresses of linked
-        pictures, which were left out.
+        """Convert the document at ``source`` to PDF and write it to the empty ``part``. Return the URLs of linked
+        pictures, which the PDF does not contain.
 
-        ``kind``: what it really is (``detect.kind_of``); ``largest``: bytes that the PDF may have. Raises Problem
-        ``payload_too_large`` (over the kind's cap, or a PDF over ``largest``), ``unprocessable`` (refused by the scan,
-        unreadable, longer than the time limit, more memory or disk space than allowed), ``unavailable`` (LibreOffice
-        missing or busy). The caller counts the pages of the PDF.
+        ``kind`` is the result of ``detect.detect_kind``; ``largest`` the size limit of the PDF in bytes. Raises Problem
+        ``payload_too_large`` (the document or the PDF is too large), ``unprocessable`` (rejected by the scan,
+        unreadable, or over the limits of time, memory or disk space), ``unavailable`` (LibreOffice is not installed or
+        busy). The caller counts the pages of the PDF.
         """
         if not self.available:
             raise Problem(
@@ -134,7 +134,7 @@ class OfficeConverter:
             )
         _check_size(source, kind)
         if kind in _SCANNED_KINDS:
-            with source.open("rb") as file:  # a bomb waits for no slot
+            with source.open("rb") as file:  # reject zip bombs before waiting for a slot
                 open_package(file).close()
         with self._slots.taken():
             linked = (
@@ -143,7 +143,7 @@ class OfficeConverter:
                 else LinkedPictures([], {})
             )
             level = self.level
-            with self._workshop() as home:
+            with self._job_directory() as home:
                 document = home / f"document.{kind}"
                 if linked.pictures:
                     _strip_linked_pictures(source, document, kind, linked)
@@ -154,7 +154,7 @@ class OfficeConverter:
         return linked.pictures
 
     def close(self) -> None:
-        """End running conversions; their callers, and those who wait or come later, get ``unavailable``."""
+        """Stop running conversions. Their callers, waiting callers and later callers get Problem ``unavailable``."""
         self._slots.close()
         with self._lock:
             self._closed = True
@@ -163,49 +163,49 @@ class OfficeConverter:
             jailed.interrupt()
 
     def _probe(self) -> str:
-        """The best level at which LibreOffice starts here."""
+        """Return the highest isolation level at which LibreOffice starts on this host."""
         for level in ISOLATION_LEVELS:
             try:
-                with self._workshop() as home:
+                with self._job_directory() as home:
                     status, missing = self._start(level, home, ["--version"], _PROBE_TIMEOUT_S)
             except JailSetupError as error:
-                _log.info("level %s: %s", level, error)
+                _log.info("Isolation level %s is not available: %s", level, error)
                 continue
             except (JailTimeout, ExcessError):
-                break  # says nothing about what the host allows
+                break  # a failure of LibreOffice, not of the isolation level
             if status == 0:
                 self.missing = (*_MISSING_LAYERS[level], *missing)
                 if self.missing:
-                    _log.warning("LibreOffice is confined without: %s; see docshare doctor", ", ".join(self.missing))
+                    _log.warning("LibreOffice runs without %s; see docshare doctor", ", ".join(self.missing))
                 if self.missing and self._required:
                     break
                 return level
         raise _start_problem()
 
     def _run(self, level: str, home: Path, arguments: list[str], timeout_s: float) -> None:
-        """Have LibreOffice work in ``home``. Its exit status says nothing, so it is only logged."""
+        """Run LibreOffice in ``home``. Its exit status is unreliable and only logged."""
         try:
             status, missing = self._start(level, home, arguments, timeout_s)
         except JailTimeout as error:
-            _log.warning("a conversion was ended: %s", error)
+            _log.warning("Stopped a conversion: %s", error)
             raise document_problem(
                 "Converting the document takes too long.", "Export it as PDF and upload that."
             ) from error
         except ExcessError as error:
-            _log.warning("a conversion was ended: it takes %s", error)
+            _log.warning("Stopped a conversion: %s", error)
             raise document_problem(
                 f"Converting the document takes {error}.", "Export it as PDF and upload that."
             ) from error
         except JailSetupError as error:
-            _log.error("LibreOffice cannot be kept apart: %s", error)
+            _log.error("LibreOffice cannot be confined: %s", error)
             raise _start_problem() from error
         if missing and self._required:
             raise _start_problem()
         if status:
-            _log.warning("LibreOffice ended with status %d", status)
+            _log.warning("LibreOffice exited with status %d", status)
 
     def _start(self, level: str, home: Path, arguments: list[str], timeout_s: float) -> tuple[int, dict[str, str]]:
-        jailed = JailedCommand(self._order(level, home, arguments))
+        jailed = JailedCommand(self._build_job(level, home, arguments))
         with self._lock:
             self._running.add(jailed)
             closed = self._closed
@@ -220,10 +220,10 @@ class OfficeConverter:
             if closed:
                 raise Problem("unavailable", "The server is stopping.", headers={"Retry-After": "5"})
 
-    def _order(self, level: str, home: Path, arguments: list[str]) -> JailJob:
+    def _build_job(self, level: str, home: Path, arguments: list[str]) -> JailJob:
         assert self._program is not None
         program = self._program.resolve()
-        # .../program/soffice needs the directories next to its own.
+        # .../program/soffice needs the sibling directories of program.
         installation = program.parent.parent if program.parent.name == "program" else program.parent
         return JailJob(
             level=level,
@@ -235,35 +235,35 @@ class OfficeConverter:
         )
 
     @contextlib.contextmanager
-    def _workshop(self) -> Iterator[Path]:
-        """A directory with a fresh profile, gone afterwards."""
+    def _job_directory(self) -> Iterator[Path]:
+        """Yield a new directory with a fresh profile; remove it afterwards."""
         home = Path(tempfile.mkdtemp(prefix="office-", dir=self._tmp))
         try:
             write_profile(home / "profile")
             yield home
         finally:
             if not remove_tree(home):
-                _log.warning("a directory of a conversion stays behind until the next start: %s", home.name)
+                _log.warning("Could not remove the directory of a conversion; the next start will: %s", home.name)
 
 
 def _start_problem() -> Problem:
-    _log.error("LibreOffice is installed but does not start")
-    return Problem("unavailable", "LibreOffice does not start.", headers={"Retry-After": "60"})
+    _log.error("LibreOffice is installed but cannot be started")
+    return Problem("unavailable", "LibreOffice cannot be started.", headers={"Retry-After": "60"})
 
 
 def _check_size(source: Path, kind: str) -> None:
     cap = DOCUMENTS[kind].cap
     if cap is not None and source.stat().st_size > cap:
-        raise Problem("payload_too_large", f"The file is larger than {cap // MB} MB, the limit of .{kind} documents.")
+        raise Problem("payload_too_large", f"The file is larger than {cap // MB} MB, the limit for .{kind} files.")
 
 
 def _strip_linked_pictures(source: Path, document: Path, kind: str, linked: LinkedPictures) -> None:
-    """Write ``source`` to ``document`` without its linked pictures. What LibreOffice gets is judged anew."""
+    """Write ``source`` to ``document`` without its linked pictures, and scan the result again."""
     with source.open("rb") as file, document.open("xb") as sink:
         rewrite_parts(file, sink, linked.parts)
     if scan_document(document, kind).pictures:
         raise document_problem(
-            "The document takes a picture from outside of it.", "Embed linked pictures, and send it again."
+            "The document links to an external picture.", "Embed linked pictures and upload the document again."
         )
 
 
@@ -277,21 +277,23 @@ def _build_arguments(document: Path, kind: str) -> list[str]:
 
 
 def _copy_result(path: Path, part: PartialFile, largest: int) -> None:
-    """Copy the PDF at ``path``, of at most ``largest`` bytes, into ``part``. Whatever wrote it has read a hostile file:
-    only a plain file counts."""
+    """Copy the PDF at ``path``, of at most ``largest`` bytes, to ``part``.
+
+    LibreOffice may be compromised by a hostile document, so ``path`` must be a regular file with a single link.
+    """
     with contextlib.ExitStack() as stack:
         try:
             file = stack.enter_context(os.fdopen(os.open(path, _OPEN_FLAGS), "rb"))
         except OSError as error:
             raise document_problem(
-                "The document cannot be converted: it is damaged or uses what is not known here."
+                "The document cannot be converted: it is damaged or uses unsupported features."
             ) from error
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
             raise document_problem("The document cannot be converted.")
-        if found.st_size > largest:  # not what is allocated: the holes of a sparse file are read as zeros
+        if found.st_size > largest:  # the logical size, because the holes of a sparse file are copied as zeros
             limit = f"{largest // MB} MB"
-            raise Problem("payload_too_large", f"The PDF made of the document is larger than the limit of {limit}.")
+            raise Problem("payload_too_large", f"The converted PDF is larger than the limit of {limit}.")
         while block := file.read(_BLOCK_BYTES):
             if not part.size and not block.startswith(_PDF_MAGIC):
                 raise document_problem("The document cannot be converted.")

@@ -1,6 +1,7 @@
-"""What an office document really is: the last word on what ``contract.media.detect_document`` saw in its first bytes.
+"""Detect the type of an office document from the directory of its container.
 
-Name and declared type do not count, only the directory of the container (spec: easy to get wrong 10).
+``contract.media.detect_document_type`` sees only the first bytes; this module makes the final decision. The file name
+and the declared media type do not matter: a renamed .doc is still rejected.
 """
 
 import mmap
@@ -14,14 +15,14 @@ from docshare.server.office.package import DAMAGED_DETAIL, document_problem, ope
 
 _WORD_STREAM, _POWERPOINT_STREAM, _ENCRYPTED_STREAM = "worddocument", "powerpoint document", "encryptedpackage"
 _WORD_ENTRY = "WordDocument\0".encode("utf-16-le")
-_ACCEPTED_HINT = "Send a PDF, a Word document (.docx) or a PowerPoint presentation (.pptx, .ppt)."
+_ACCEPTED_HINT = "Upload a PDF, a Word document (.docx) or a PowerPoint presentation (.pptx, .ppt)."
 
 
 def detect_kind(path: Path) -> str:
-    """The kind of the document at ``path``: ``docx``, ``pptx`` or ``ppt``, keys of ``contract.media.DOCUMENTS``.
+    """Return the kind of the document at ``path``: ``docx``, ``pptx`` or ``ppt``, keys of ``contract.media.DOCUMENTS``.
 
-    Reads the container's directory and no more than a few megabytes, however large the file is. Raises Problem
-    ``bad_request`` (old Word, other kinds) and ``unprocessable`` (damaged, encrypted, a bomb by its directory).
+    Reads only the directory of the container, at most a few megabytes. Raises Problem ``bad_request`` (legacy Word or
+    another type) or ``unprocessable`` (damaged, encrypted, or a zip bomb).
     """
     with path.open("rb") as file:
         first_look = detect_document_type(file.read(HEAD_BYTES))
@@ -29,7 +30,7 @@ def detect_kind(path: Path) -> str:
             return _detect_zip_kind(file)
         if first_look in ("ppt", "doc", "ole"):
             return _detect_ole_kind(file, first_look)
-    raise Problem("bad_request", "The file is not a document that is accepted here.", hint=_ACCEPTED_HINT)
+    raise Problem("bad_request", "The file is not a supported document.", hint=_ACCEPTED_HINT)
 
 
 def _detect_zip_kind(file: BinaryIO) -> str:
@@ -52,12 +53,14 @@ def _detect_ole_kind(file: BinaryIO, first_look: str) -> str:
     if _POWERPOINT_STREAM in names:
         return "ppt"
     if _ENCRYPTED_STREAM in names:
-        raise document_problem("The document needs a password to be opened.", "Remove the password and send it again.")
+        raise document_problem(
+            "The document is password-protected.", "Remove the password and upload the document again."
+        )
     raise Problem("bad_request", "The file is neither a Word document nor a presentation.", hint=_ACCEPTED_HINT)
 
 
 def _has_word_entry(file: BinaryIO) -> bool:
-    """Whether a directory entry of an old Word document stands anywhere in a file whose directory is broken."""
+    """Return whether a file with a damaged directory contains a directory entry of a legacy Word document."""
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
         return view.find(_WORD_ENTRY) >= 0
 
@@ -65,6 +68,6 @@ def _has_word_entry(file: BinaryIO) -> bool:
 def _legacy_word_problem() -> Problem:
     return Problem(
         "bad_request",
-        "Old Word documents (.doc) are not accepted.",
-        hint="Save it as .docx or PDF in a current word processor.",
+        "Legacy Word documents (.doc) are not supported.",
+        hint="Save the document as .docx or PDF.",
     )

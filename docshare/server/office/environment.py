@@ -1,4 +1,4 @@
-"""How the processes of this package are started: with nothing of the server's environment but what finds Python."""
+"""Build command lines and environments for the processes of this package, without the server's secrets."""
 
 import os
 import sys
@@ -8,17 +8,17 @@ _INHERITED_VARIABLES = ("LD_LIBRARY_PATH", "PYTHONHOME")
 
 
 def python_command(module: str, *arguments: str) -> tuple[list[str], dict[str, str]]:
-    """Command line and environment of a process that runs ``module`` with ``arguments``.
+    """Return the command line and the environment of a process that runs ``module`` with ``arguments``.
 
-    It finds modules exactly where this process does, wherever the program is installed.
+    The process has the module search path of this one.
     """
     kept = {name: os.environ[name] for name in _INHERITED_VARIABLES if name in os.environ}
-    places = os.pathsep.join(place for place in sys.path if place)
-    return [sys.executable, "-P", "-m", module, *arguments], {"PATH": _SEARCH_PATH, "PYTHONPATH": places, **kept}
+    module_path = os.pathsep.join(folder for folder in sys.path if folder)
+    return [sys.executable, "-P", "-m", module, *arguments], {"PATH": _SEARCH_PATH, "PYTHONPATH": module_path, **kept}
 
 
 def soffice_environment(home: str) -> dict[str, str]:
-    """The environment of LibreOffice whose one writable directory is ``home``."""
+    """Return the environment of a LibreOffice process that can write only to ``home``."""
     return {
         "PATH": _SEARCH_PATH,
         "HOME": home,

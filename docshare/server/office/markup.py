@@ -1,4 +1,4 @@
-"""The XML of office documents, read with expat: no document type, no entities, nothing fetched."""
+"""Parse the XML of office documents with expat, without document types, entities or external references."""
 
 import base64
 import binascii
@@ -9,35 +9,35 @@ from xml.parsers import expat
 from docshare.server.office.package import DAMAGED_DETAIL, document_problem
 
 ExternalReferences = dict[str, frozenset[str]]
-"""References that lead out of the document: id -> the elements that may use it."""
+"""External references of a part: maps the ID to the elements that can use it."""
 
 _BYTE_ORDER_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
-_EBCDIC = b"\x4c\x6f\xa7\x94"  # <?xm; expat cannot read it, but others can
-_RELATIONSHIPS_SUFFIX = "/relationships"  # the end of the namespaces of attributes that use a reference
+_EBCDIC = b"\x4c\x6f\xa7\x94"  # "<?xm"; other parsers read EBCDIC, expat does not
+_RELATIONSHIPS_SUFFIX = "/relationships"  # suffix of the namespaces of attributes that use a reference
 _SEPARATOR = " "  # between namespace and local name
 _DDE = re.compile(r'[\s"]*DDE(AUTO)?\b', re.I)
-_MAX_FIELD_CHARS = 256  # the name of a field stands at its beginning
+_MAX_FIELD_CHARS = 256  # a field code starts with its name
 _FIELD_TEXT = ("instrText", "delInstrText")
 _RASTER_MAGICS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8")
-_RASTER_HEAD_CHARS = 12  # of base64, enough for the longest of them
+_RASTER_HEAD_CHARS = 12  # base64 characters, enough for the longest magic
 
 
 def is_xml_like(head: bytes) -> bool:
-    """Whether somebody may read a part that starts with ``head`` as XML, whatever its name says."""
+    """Return whether a parser could read a part that starts with ``head`` as XML, regardless of its name."""
     if head.startswith(_EBCDIC):
         return True
     for mark in _BYTE_ORDER_MARKS:
         head = head.removeprefix(mark)
     text = head.replace(b"\0", b"")
     start = text.lstrip()
-    return start.startswith(b"<") or (bool(text) and not start)  # white space may go on beyond the head
+    return start.startswith(b"<") or (bool(text) and not start)  # the white space may continue after the head
 
 
 def iterate_elements(blocks: Iterable[bytes]) -> Iterator[tuple[str, dict[str, str]]]:
-    """Local name and attributes of every element in ``blocks``, in order. Attributes of a namespace have names that
-    start with it, so only the plain ones are found by their names.
+    """Yield the local name and the attributes of every element in ``blocks``.
 
-    Raises Problem ``unprocessable`` for XML that is not well-formed or has a document type.
+    Attribute names include their namespace, so only attributes without one are found by their local names. Raises
+    Problem ``unprocessable`` if the XML is not well-formed or has a document type declaration.
     """
     found: list[tuple[str, dict[str, str]]] = []
     parser = _make_parser()
@@ -48,21 +48,21 @@ def iterate_elements(blocks: Iterable[bytes]) -> Iterator[tuple[str, dict[str, s
 
 
 def check_part(blocks: Iterable[bytes], outside: ExternalReferences) -> None:
-    """Judge one part: how it uses the references ``outside``, its fields, the links of an SVG image.
+    """Check the field codes and SVG links of one part, and how it uses the external references ``outside``.
 
-    Raises Problem ``unprocessable``, also for XML as in ``elements``.
+    Raises Problem ``unprocessable``, also for the reasons of ``iterate_elements``.
     """
-    judge = _PartChecker(outside)
+    checker = _PartChecker(outside)
     parser = _make_parser()
-    parser.StartElementHandler = judge.start
-    parser.EndElementHandler = judge.end
-    parser.CharacterDataHandler = judge.text
+    parser.StartElementHandler = checker.start
+    parser.EndElementHandler = checker.end
+    parser.CharacterDataHandler = checker.text
     for _ in _feed(parser, blocks):
         pass
 
 
 class _PartChecker:
-    """The handlers of one part. ``fields`` holds the beginnings of the field codes that are open, innermost last."""
+    """The expat handlers for one part. ``_fields`` holds the start of each open field code, innermost last."""
 
     def __init__(self, outside: ExternalReferences) -> None:
         self._outside = outside
@@ -106,28 +106,32 @@ class _PartChecker:
             if uses and value in self._outside and name not in self._outside[value]:
                 raise document_problem(
                     "The document uses a hyperlink as a picture or an object.",
-                    "Embed linked pictures and objects, and send it again.",
+                    "Embed linked pictures and objects and upload the document again.",
                 )
 
 
 def _check_field(code: str) -> None:
     if _DDE.match(code):
-        raise document_problem("The document holds a DDE field.", "Replace the field by its text, and send it again.")
+        raise document_problem(
+            "The document contains a DDE field.", "Replace the field with its text and upload the document again."
+        )
 
 
 def _check_svg(name: str, attributes: dict[str, str]) -> None:
-    """An SVG image may show what is inside of it and plain pixels; links of its text lead nowhere by themselves."""
+    """Raise Problem if an SVG element loads anything but its own parts or embedded raster images. Links in its text are
+    allowed, because they load nothing by themselves."""
     if name == "a":
         return
     for key, value in attributes.items():
         if _local_name(key) in ("href", "src") and not (value.lstrip().startswith("#") or _is_raster_data(value)):
             raise document_problem(
-                "A picture in the document refers to another file.", "Replace the picture by a PNG, and send it again."
+                "A picture in the document refers to another file.",
+                "Replace the picture with a PNG and upload the document again.",
             )
 
 
 def _is_raster_data(address: str) -> bool:
-    """Whether ``address`` is a data address that holds a raster image, by its bytes."""
+    """Return whether ``address`` is a data URL whose bytes are a raster image."""
     declared, found, data = address.strip().partition(";base64,")
     if not found or not declared.startswith("data:image/"):
         return False
@@ -146,11 +150,11 @@ def _make_parser() -> expat.XMLParserType:
 
 
 def _refuse_document_type(*_: object) -> None:
-    raise document_problem("The document holds XML with a document type declaration.")
+    raise document_problem("The document contains XML with a document type declaration.")
 
 
 def _feed(parser: expat.XMLParserType, blocks: Iterable[bytes]) -> Iterator[None]:
-    """Feed ``blocks`` to ``parser``, one at each step."""
+    """Feed ``blocks`` to ``parser``; yield after each of them."""
     try:
         for block in blocks:
             parser.Parse(block, False)

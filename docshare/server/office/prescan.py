@@ -1,8 +1,7 @@
-"""What a .docx or .pptx must not hold, because a converter might act on it: judged before LibreOffice starts.
+"""Reject a .docx or .pptx with active content or external references before LibreOffice opens it.
 
-An independent layer (spec: hardening F9, M22): LibreOffice 7.4 embeds files of its host through links that call
-themselves hyperlinks and through SVG images, whatever its profile says. Both are found here, and neither could reach
-anything from inside the jail.
+This is a second layer of defense: regardless of its settings, LibreOffice 7.4 embeds files of its host that a document
+references as hyperlinks or in SVG images. The jail also keeps such files out of reach.
 """
 
 import posixpath
@@ -18,7 +17,7 @@ from docshare.server.office import markup
 from docshare.server.office.package import DAMAGED_DETAIL, document_problem, open_package, read_part
 
 MAX_PICTURES = 1_000
-"""Linked pictures of one document: each is named to its sender."""
+"""Maximum number of linked pictures in one document, which the response of the upload lists."""
 _XML_NAMES = (".xml", ".rels", ".vml")
 _CONTENT_TYPES = "[content_types].xml"
 _MAIN_TYPES = {
@@ -36,34 +35,34 @@ _TEMPLATE_ELEMENTS = frozenset({"attachedTemplate"})
 _RELATIONSHIPS_NAMESPACE = "http://schemas.openxmlformats.org/package/2006/relationships"
 _RELATIONSHIP_ATTRIBUTES = ("Id", "Type", "Target", "TargetMode")
 _REFERENCE_LABELS = {
-    "oleobject": "a linked object",
-    "attachedtemplate": "a template on another machine",
+    "oleobject": "an external object",
+    "attachedtemplate": "a template on another computer",
     "audio": "a sound",
-    "video": "a film",
-    "media": "a film or sound",
+    "video": "a video",
+    "media": "a video or sound",
     "subdocument": "another document",
     "frame": "another document",
-    "mailmergesource": "the data of a form letter",
+    "mailmergesource": "a mail merge data source",
 }
 
 
 class LinkedPictures(NamedTuple):
-    """The pictures that a package takes from other places: their addresses as written, and its relationship parts as
-    they are without them, by name."""
+    """The linked pictures of a package: ``pictures`` are their URLs as written; ``parts`` maps the names of
+    relationship parts to their XML without these pictures."""
 
     pictures: list[str]
     parts: dict[str, str]
 
 
 def prescan(file: BinaryIO, kind: str) -> LinkedPictures:
-    """Judge the package in ``file`` (seekable), a ``docx`` or ``pptx`` by its ``kind``. Memory and time grow with what
-    it unpacks to, so this belongs in a confined process.
+    """Check the package in the seekable ``file``, of the ``kind`` ``docx`` or ``pptx``.
 
-    Returns the linked pictures: a package with any must not be converted before its parts are replaced.
+    Memory and time grow with the unpacked size, so this must run in a confined process. Returns the linked pictures;
+    before the conversion, the caller must replace the parts that contain them.
 
-    Raises Problem ``unprocessable``: as ``open_package``, and no main part of the kind, macros, a document type
-    declaration, references to other places than plain hyperlinks, more than ``MAX_PICTURES`` linked pictures, DDE
-    fields, documents inside the text.
+    Raises Problem ``unprocessable`` for the reasons of ``open_package``, and for a missing main part, macros, a
+    document type declaration, external references other than hyperlinks, more than ``MAX_PICTURES`` linked pictures,
+    DDE fields, and embedded text documents.
     """
     with open_package(file) as package:
         parts = package.infolist()
@@ -93,8 +92,8 @@ def prescan(file: BinaryIO, kind: str) -> LinkedPictures:
 def _check_count(pictures: list[str]) -> None:
     if len(pictures) > MAX_PICTURES:
         raise document_problem(
-            f"The document links to more than {MAX_PICTURES:,} pictures outside of it.",
-            "Embed linked pictures, and send it again.",
+            f"The document links to more than {MAX_PICTURES:,} external pictures.",
+            "Embed linked pictures and upload the document again.",
         )
 
 
@@ -106,7 +105,7 @@ def _check_part(package: zipfile.ZipFile, part: zipfile.ZipInfo, outside: dict[s
     head = next(blocks, b"")
     if head and (name.endswith(_XML_NAMES) or markup.is_xml_like(head)):
         markup.check_part(_prepend(head, blocks), outside.get(name, {}))
-    for _ in blocks:  # read to the end all the same: the directory must not lie about a size
+    for _ in blocks:  # read every part to the end, because the directory can declare a false size
         pass
 
 
@@ -115,7 +114,8 @@ def _read_declared_types(blocks: Iterable[bytes]) -> set[str]:
 
 
 def _check_types(types: set[str], kind: str) -> None:
-    """No macros, which Word itself does not open in a .docx, and a main part: without one an empty page would come."""
+    """Raise Problem for macros, which Word rejects in a .docx too, or if there is no main part: LibreOffice would then
+    produce an empty page."""
     if any("macroenabled" in declared or "vbaproject" in declared for declared in types):
         raise _macro_problem()
     if not any(_MAIN_TYPES[kind].fullmatch(declared) for declared in types):
@@ -123,9 +123,9 @@ def _check_types(types: set[str], kind: str) -> None:
 
 
 def _check_relationships(blocks: Iterable[bytes], pictures: list[str], rest: list[str]) -> markup.ExternalReferences:
-    """The references of one part that lead out of the document: their ids, and which elements may use each.
+    """Return the external references of one part, with the elements that can use each.
 
-    The addresses of linked pictures are added to ``pictures``, everything else, as XML, to ``rest``.
+    Appends the URLs of linked pictures to ``pictures``, and the XML of all other references to ``rest``.
     """
     outside: markup.ExternalReferences = {}
     for element, attributes in markup.iterate_elements(blocks):
@@ -135,43 +135,45 @@ def _check_relationships(blocks: Iterable[bytes], pictures: list[str], rest: lis
         target = unquote(attributes.get("Target", "")).strip()
         if kind == "afchunk":
             raise document_problem(
-                "The document takes a part of its text from another document inside it.",
-                "Open it in Word, save it once, and send that.",
+                "The document contains text from an embedded document.",
+                "Open it in Word, save it, and upload it again.",
             )
         if kind == "vbaproject":
             raise _macro_problem()
-        leads_out = attributes.get("TargetMode", "").strip().casefold() == "external" or _SCHEME.match(target)
-        if leads_out and kind == "image":
+        is_external = attributes.get("TargetMode", "").strip().casefold() == "external" or _SCHEME.match(target)
+        if is_external and kind == "image":
             pictures.append(target)
             continue
-        shown = (f" {key}={quoteattr(attributes[key])}" for key in _RELATIONSHIP_ATTRIBUTES if key in attributes)
-        rest.append(f"<Relationship{''.join(shown)}/>")
-        if leads_out:
+        kept = (f" {key}={quoteattr(attributes[key])}" for key in _RELATIONSHIP_ATTRIBUTES if key in attributes)
+        rest.append(f"<Relationship{''.join(kept)}/>")
+        if is_external:
             outside[attributes.get("Id", "")] = _find_permitted_elements(kind, target)
     return outside
 
 
 def _find_permitted_elements(kind: str, target: str) -> frozenset[str]:
-    """The elements that may use a reference to ``target`` outside. Raises for all but hyperlinks and template names."""
+    """Return the elements that can use an external reference to ``target``. Raises Problem unless it is a hyperlink or
+    a local template."""
     if kind == "hyperlink":
         return _HYPERLINK_ELEMENTS
-    # Word notes the template's path of the author's machine in every document; nobody follows it.
+    # Word stores the path of the template on the author's computer in every document; it is never opened.
     if kind == "attachedtemplate" and _LOCAL_PATH.fullmatch(target):
         return _TEMPLATE_ELEMENTS
     raise document_problem(
-        f"The document takes {_REFERENCE_LABELS.get(kind, 'something')} from outside of it.",
-        "Embed linked pictures and objects, remove other links to files, and send it again.",
+        f"The document links to {_REFERENCE_LABELS.get(kind, 'external content')}.",
+        "Embed linked pictures and objects, remove other links to files, and upload the document again.",
     )
 
 
 def _source_part_name(name: str) -> str:
-    """The part whose references stand in the part ``name``: ``word/_rels/document.xml.rels`` -> word/document.xml."""
+    """Return the part that the relationship part ``name`` belongs to: ``word/_rels/document.xml.rels`` ->
+    ``word/document.xml``."""
     folder, _, leaf = name.rpartition("/")
     return posixpath.join(posixpath.dirname(folder), leaf.removesuffix(".rels"))
 
 
 def _decompress(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """``blocks``, or what is in them when they are gzip: pictures may be compressed once more."""
+    """Yield ``blocks``, decompressed if they are gzip, because pictures can be compressed again."""
     head = next(blocks, b"")
     if not head.startswith(_GZIP_MAGIC):
         yield from _prepend(head, blocks)
@@ -186,7 +188,7 @@ def _decompress(blocks: Iterator[bytes]) -> Iterator[bytes]:
                 rest = unzip.unconsumed_tail
                 total += len(plain)
                 if total > _MAX_UNPACKED:
-                    raise document_problem("The document unpacks to more than is accepted.")
+                    raise document_problem("The document is too large when unpacked.")
                 if plain:
                     yield plain
     except zlib.error as error:
@@ -200,5 +202,5 @@ def _prepend(head: bytes, blocks: Iterator[bytes]) -> Iterator[bytes]:
 
 def _macro_problem() -> Exception:
     return document_problem(
-        "The document holds macros.", "Save it without macros, as .docx or .pptx, and send it again."
+        "The document contains macros.", "Save it without macros, as .docx or .pptx, and upload it again."
     )

@@ -1,4 +1,4 @@
-"""One jailed command as the server sees it: start, wait, end."""
+"""Start, monitor and end one jailed command from the server."""
 
 import contextlib
 import json
@@ -19,21 +19,21 @@ _log = logging.getLogger(__name__)
 
 
 class JailTimeout(Exception):
-    """The command did not end in time."""
+    """The command exceeded its time limit."""
 
 
 class JailSetupError(Exception):
-    """The command was not started: the host does not allow the level, or has no processes left."""
+    """The command was not started: the host does not support the isolation level, or has no free processes."""
 
 
 class JailedCommand:
-    """A command that runs. Parameter: ``order`` (``jail.Order``). ``missing``: after its end, why it ran without a
-    layer of confinement, by the name of that. Raises SetupError."""
+    """A running command. After its end, ``missing`` maps the layers of confinement that it ran without to the reasons.
+    Raises JailSetupError."""
 
-    def __init__(self, order: JailJob) -> None:
+    def __init__(self, job: JailJob) -> None:
         self.missing: dict[str, str] = {}
-        self._home = Path(order["home"])
-        command, environment = python_command("docshare.server.office.jail", json.dumps(order))
+        self._home = Path(job["home"])
+        command, environment = python_command("docshare.server.office.jail", json.dumps(job))
         try:
             self._process = subprocess.Popen(
                 command,
@@ -42,15 +42,15 @@ class JailedCommand:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl-C in the terminal is for the server
+                start_new_session=True,  # Ctrl-C must reach only the server
             )
         except OSError as error:
             raise JailSetupError(str(error)) from error
 
     def wait(self, timeout_s: float) -> int:
-        """The exit status of the command, negative for a signal; none of its processes runs any more.
+        """Wait for the command and return its exit status, negative for a signal. All of its processes have then ended.
 
-        Raises LateError after ``timeout_s`` seconds, ExcessError (``usage``), SetupError.
+        Raises JailTimeout after ``timeout_s`` seconds, usage.ExcessError, or JailSetupError.
         """
         try:
             answer = self._answer(timeout_s)
@@ -64,25 +64,25 @@ class JailedCommand:
             raise JailSetupError(answer.decode("utf-8", "replace").strip() or "it did not start") from error
 
     def _answer(self, timeout_s: float) -> bytes:
-        """What the launcher says at its end. The usage of the command is checked until then."""
-        ends = time.monotonic() + timeout_s
-        while (left := ends - time.monotonic()) > 0:
+        """Return the output of the launcher; until it ends, check the resource usage of the command."""
+        deadline = time.monotonic() + timeout_s
+        while (left := deadline - time.monotonic()) > 0:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 return self._process.communicate(timeout=min(left, _CHECK_S))[0]
             usage.check(self._process.pid, self._home)
         raise JailTimeout(f"it ran longer than {timeout_s:g} seconds")
 
     def interrupt(self) -> None:
-        """End the command from another thread; the one that waits sees it end."""
+        """End the command from another thread. The waiting thread returns."""
         self._process.terminate()
 
     def _end(self) -> None:
-        """Have the launcher end everything, or else do it without the launcher."""
+        """Ask the launcher to end all processes; kill the launcher if it does not respond."""
         with self._process:
             self._process.terminate()
             try:
                 self._process.wait(_END_TIMEOUT_S)
             except subprocess.TimeoutExpired:
-                _log.error("the launcher of LibreOffice does not end and is killed")
+                _log.error("The LibreOffice launcher does not exit; killing it")
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(self._process.pid, signal.SIGKILL)

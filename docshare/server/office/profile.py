@@ -1,15 +1,15 @@
-"""The settings LibreOffice starts with: a profile made for one conversion and thrown away with it."""
+"""Write the LibreOffice profile of one conversion, which is deleted afterwards."""
 
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 _COMMON = "/org.openoffice.Office.Common"
 _SECURITY = f"{_COMMON}/Security/Scripting"
-# (path, name) -> value. Spec: hardening F9.
+# (path, name) -> value
 _SETTINGS: dict[tuple[str, str], str] = {
-    (_SECURITY, "BlockUntrustedRefererLinks"): "true",  # no document is trusted, so no link is followed
+    (_SECURITY, "BlockUntrustedRefererLinks"): "true",  # documents are untrusted: no links are followed
     (_SECURITY, "DisableMacrosExecution"): "true",
-    (_SECURITY, "DisableActiveContent"): "true",  # known from LibreOffice 7.5 on, ignored before
+    (_SECURITY, "DisableActiveContent"): "true",  # since LibreOffice 7.5; earlier versions ignore it
     (_SECURITY, "MacroSecurityLevel"): "3",  # very high
     (_SECURITY, "CheckDocumentEvents"): "true",
     ("/org.openoffice.Office.Writer/Content/Update", "Link"): "0",  # never
@@ -18,7 +18,7 @@ _SETTINGS: dict[tuple[str, str], str] = {
     ("/org.openoffice.Office.Recovery/RecoveryInfo", "Enabled"): "false",
     (f"{_COMMON}/Misc", "FirstRun"): "false",
     (f"{_COMMON}/Misc", "CrashReport"): "false",
-    ("/org.openoffice.Inet/Settings", "ooInetProxyType"): "0",  # none, and none taken from the system
+    ("/org.openoffice.Inet/Settings", "ooInetProxyType"): "0",  # no proxy, also not that of the system
 }
 _XML_HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 <oor:items xmlns:oor="http://openoffice.org/2001/registry">
@@ -26,7 +26,7 @@ _XML_HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 def write_profile(directory: Path) -> None:
-    """Make the profile in ``directory``, which must not exist yet."""
+    """Create the profile in ``directory``, which must not exist."""
     user = directory / "user"
     user.mkdir(parents=True)
     items = [

@@ -1,8 +1,8 @@
-"""The pre-scan in a process of its own: hostile XML costs that process and nothing else.
+"""Run the prescan in a separate, confined process, so that hostile XML affects only that process.
 
-``scan`` is the server's side; run as a program, this module is the process: the kind as its argument, the document as
-its standard input, one JSON object as its answer: the linked ``pictures`` and the ``parts`` without them, or the
-refusal's ``detail`` and ``hint``.
+``scan_document`` is the server's side. Run as a program, this module is the process: its argument is the kind, its
+stdin the document. It prints one JSON object: the linked ``pictures`` and the ``parts`` without them, or the
+``detail`` and ``hint`` of the Problem.
 """
 
 import codecs
@@ -28,9 +28,9 @@ from docshare.server.pdf.worker.confine import LAYERS, confine, enter_process_na
 TIMEOUT_S = 20.0
 _MEMORY_BYTES = 1 << 30
 _MAX_RESPONSE_BYTES = 4 << 20
-_MAX_REASON_BYTES = 1_000  # bytes
+_MAX_REASON_BYTES = 1_000
 _MAX_NAME_BYTES = 1_000  # of a part of the document
-# Loaded before the confinement: of names in archives, and of XML that is neither UTF-8 nor UTF-16.
+# Codecs to load before the confinement: for names in zip files, and for XML that is neither UTF-8 nor UTF-16.
 _CODECS = (
     "cp437",
     "utf-8",
@@ -44,11 +44,12 @@ _log = logging.getLogger(__name__)
 
 
 def scan_document(path: Path, kind: str, *, required: bool = False) -> LinkedPictures:
-    """Judge the document at ``path``, a ``docx`` or ``pptx`` by its ``kind``; returns what must be left out of it
-    before it may be converted.
+    """Check the document at ``path``, of the ``kind`` ``docx`` or ``pptx``; return its linked pictures, which must be
+    removed before the conversion.
 
-    ``required``: every layer of ``confine`` must hold. Raises Problem ``unprocessable`` (as ``prescan``, or when the
-    scan dies or takes longer than 20 seconds) and ``unavailable`` (no process can be started or confined).
+    ``required``: every layer of ``confine`` must be active. Raises Problem ``unprocessable`` (for the reasons of
+    ``prescan``, or if the process crashes or takes longer than 20 seconds) or ``unavailable`` (the process cannot be
+    started or confined).
     """
     command, environment = python_command("docshare.server.office.scan", kind, *(["required"] if required else []))
     try:
@@ -56,7 +57,7 @@ def scan_document(path: Path, kind: str, *, required: bool = False) -> LinkedPic
             answer = json.loads(_run_scanner(command, environment, file).splitlines()[-1])
         if "missing" in answer:
             names = ", ".join(name for name in LAYERS if name in answer["missing"])
-            raise OSError(f"the check cannot be confined: {names or 'a layer is missing'}")
+            raise OSError(f"the scan process lacks confinement: {names or 'unknown layers'}")
         if "detail" not in answer:
             parts = {
                 _require_text(name, _MAX_NAME_BYTES): _require_text(text) for name, text in answer["parts"].items()
@@ -64,18 +65,23 @@ def scan_document(path: Path, kind: str, *, required: bool = False) -> LinkedPic
             return LinkedPictures(_addresses(answer["pictures"]), parts)
         reasons = [_require_text(answer[key], _MAX_REASON_BYTES) for key in ("detail", "hint")]
     except OSError as error:
-        _log.error("an office document was not checked: %s", error)
-        raise Problem("unavailable", "The document cannot be checked now.", headers={"Retry-After": "10"}) from error
+        _log.error("Could not check an office document: %s", error)
+        raise Problem(
+            "unavailable", "The document cannot be checked at the moment.", headers={"Retry-After": "10"}
+        ) from error
     except (subprocess.SubprocessError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        _log.warning("the check of an office document was ended: %s", type(error).__name__)
+        _log.warning("Stopped the check of an office document: %s", type(error).__name__)
         raise document_problem("The document cannot be checked: it is too large or damaged.") from error
     raise document_problem(*reasons)
 
 
 def _run_scanner(command: list[str], environment: dict[str, str], document: IO[bytes]) -> bytes:
-    """What the process says about ``document``. Raises SubprocessError when it fails or takes too long, ValueError for
-    more than it has to say: whoever took it over by a flaw may talk without end."""
-    ends = time.monotonic() + TIMEOUT_S
+    """Run the scan process on ``document`` and return its output.
+
+    Raises SubprocessError if it fails or times out, and ValueError if its output is too long, which happens only if a
+    document has compromised it.
+    """
+    deadline = time.monotonic() + TIMEOUT_S
     with subprocess.Popen(
         command,
         env=environment,
@@ -86,47 +92,47 @@ def _run_scanner(command: list[str], environment: dict[str, str], document: IO[b
         start_new_session=True,
     ) as process:
         assert process.stdout is not None
-        said = bytearray()
+        output = bytearray()
         poll = select.poll()
         poll.register(process.stdout, select.POLLIN)
         try:
             while True:
-                left = ends - time.monotonic()
+                left = deadline - time.monotonic()
                 if left <= 0 or not poll.poll(left * 1000):
                     raise subprocess.TimeoutExpired(command, TIMEOUT_S)
                 block = os.read(process.stdout.fileno(), 1 << 16)
                 if not block:
                     break
-                said += block
-                if len(said) > _MAX_RESPONSE_BYTES:
-                    raise ValueError("too long an answer")
-            if process.wait(max(0.1, ends - time.monotonic())):
+                output += block
+                if len(output) > _MAX_RESPONSE_BYTES:
+                    raise ValueError("output is too long")
+            if process.wait(max(0.1, deadline - time.monotonic())):
                 raise subprocess.CalledProcessError(process.returncode, command)
         finally:
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
-    return bytes(said)
+    return bytes(output)
 
 
 def _addresses(pictures: list[object]) -> list[str]:
-    """``pictures`` if they are texts, no more than ``prescan`` lets pass. Raises TypeError and ValueError."""
+    """Return ``pictures`` as strings. Raises TypeError or ValueError if ``prescan`` could not have returned them."""
     if len(pictures) > MAX_PICTURES:
         raise ValueError("too many pictures")
     return [_require_text(address) for address in pictures]
 
 
 def _require_text(value: object, longest: int = _MAX_RESPONSE_BYTES) -> str:
-    """``value`` if it is text that can be written as UTF-8. Raises TypeError and ValueError."""
+    """Return ``value`` if it is a string that can be encoded as UTF-8. Raises TypeError or ValueError."""
     if not isinstance(value, str):
-        raise TypeError("not a text")
+        raise TypeError("not a string")
     if len(value.encode("utf-8")) > longest:
-        raise ValueError("too long a text")
+        raise ValueError("string is too long")
     return value
 
 
 def main() -> None:
-    """Give up all rights, scan the file in standard input, answer on standard output."""
+    """Drop all privileges, scan the document on stdin, and print the result."""
     kind, *options = sys.argv[1:]
     place = enter_process_namespace()
     for name in _CODECS:

@@ -1,4 +1,4 @@
-"""How many conversions run at once, who waits for one, and who is told to come back later."""
+"""Limit the number of parallel conversions and of callers that wait for one."""
 
 import contextlib
 import threading
@@ -8,21 +8,21 @@ from docshare.contract.problems import Problem
 
 
 class ConversionSlots:
-    """``count`` places; at most ``max_waiting`` callers wait up to ``patience_s`` seconds for one.
+    """``count`` slots, for which at most ``max_waiting`` callers wait up to ``patience_s`` seconds. Thread-safe.
 
-    The waiting hold threads of the server, so there must be few of them. Thread-safe.
+    Each waiting caller occupies a thread of the server, so only a few can wait.
     """
 
     def __init__(self, count: int, *, patience_s: float, max_waiting: int) -> None:
         self._free = count
         self._patience_s = patience_s
-        self._room = max_waiting
+        self._queue_space = max_waiting
         self._changed = threading.Condition()
         self._closed = False
 
     @contextlib.contextmanager
     def taken(self) -> Iterator[None]:
-        """A place, given back afterwards. Raises Problem ``unavailable``."""
+        """Hold a slot for the duration of the block. Raises Problem ``unavailable``."""
         self._take()
         try:
             yield
@@ -32,7 +32,7 @@ class ConversionSlots:
                 self._changed.notify()
 
     def close(self) -> None:
-        """Send all away who wait or come later."""
+        """Reject all waiting and later callers."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -46,15 +46,15 @@ class ConversionSlots:
             self._free -= 1
 
     def _wait(self) -> None:
-        if not self._room:
+        if not self._queue_space:
             raise _queue_full_problem()
-        self._room -= 1
+        self._queue_space -= 1
         try:
             if not self._changed.wait_for(lambda: self._free or self._closed, self._patience_s):
                 raise _queue_full_problem()
         finally:
-            self._room += 1
+            self._queue_space += 1
 
 
 def _queue_full_problem() -> Problem:
-    return Problem("unavailable", "Too many documents are being converted now.", headers={"Retry-After": "30"})
+    return Problem("unavailable", "Too many documents are being converted.", headers={"Retry-After": "30"})

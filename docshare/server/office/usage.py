@@ -1,6 +1,6 @@
-"""Measure what a running conversion takes from the host: memory, processes and disk space.
+"""Measure the memory, processes and disk space that a running conversion uses.
 
-Resource limits of the kernel hold for one process or one file. The sums are measured here, while the server waits.
+The kernel limits single processes and files. This module measures their totals while the server waits.
 """
 
 import contextlib
@@ -15,22 +15,22 @@ from docshare.contract.plans import GB
 MEMORY_BYTES = 3 * GB
 DISK_BYTES = 2 * GB
 MAX_FILES = 10_000
-"""Files and directories. LibreOffice makes about a hundred."""
+"""Limit for files and directories; LibreOffice creates about a hundred."""
 MAX_THREADS = 1_024
-"""Of all processes together: each takes a place in the process table."""
+"""Limit for the threads of all processes, because each takes an entry in the process table."""
 _MAX_DEPTH = 64
-_STAT_BLOCK = 512  # bytes in the unit of st_blocks, on every file system
+_STAT_BLOCK = 512  # bytes per unit of st_blocks, on every file system
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PROC = Path("/proc")
 
 
 class ExcessError(Exception):
-    """The conversion takes more than it may; the text says of what, as in "too much memory"."""
+    """The conversion exceeds a limit; the message names the resource, such as "too much memory"."""
 
 
 def check(launcher: int, home: Path) -> None:
-    """Raise ExcessError if ``launcher`` and its descendants use too much memory or too many threads, or hold too much
-    disk space in ``home`` or in deleted files. Raise OSError if the server cannot open another directory.
+    """Raise ExcessError if ``launcher`` and its descendants use too much memory, too many threads, or too much disk
+    space in ``home`` and in deleted files. Raises OSError if the server cannot open another directory.
     """
     processes = [launcher, *descendants(launcher)]
     disk = _Disk()
@@ -41,29 +41,29 @@ def check(launcher: int, home: Path) -> None:
 
 
 def descendants(ancestor: int) -> list[int]:
-    """Return the numbers of all processes below ``ancestor``; none where there is no ``/proc``."""
+    """Return the IDs of all descendants of the process ``ancestor``; empty without ``/proc``."""
     children = defaultdict(list)
     with contextlib.suppress(FileNotFoundError):
         for name in filter(str.isdecimal, os.listdir(_PROC)):
             with contextlib.suppress(OSError, IndexError, ValueError):
-                # The name of the program comes before, in brackets, and may hold anything.
+                # The program name before it, in parentheses, can contain any characters.
                 after_name = (_PROC / name / "stat").read_bytes().rpartition(b")")[2].split()
                 children[int(after_name[1])].append(int(name))
     found = children.pop(ancestor, [])
-    for number in found:  # grows meanwhile
-        found.extend(children.pop(number, ()))  # once: a number that is used again must not make a circle
+    for number in found:  # grows during the loop
+        found.extend(children.pop(number, ()))  # pop, because a reused process ID could form a cycle
     return found
 
 
 def end_descendants() -> None:
-    """Kill and collect every process below this one, which must be a subreaper: orphans become its children."""
+    """Kill and reap all descendants of this process. It must be a subreaper, so that orphans become its children."""
     with contextlib.suppress(ChildProcessError):
         while True:
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
             left = descendants(os.getpid())
             if not left:
-                return  # nothing to be seen without /proc
+                return  # without /proc, descendants are unknown
             for number in left:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.kill(number, signal.SIGKILL)
@@ -71,7 +71,7 @@ def end_descendants() -> None:
 
 
 def _resident(processes: list[int]) -> int:
-    """Return the bytes of memory and swap that ``processes`` use. Raise ExcessError for too many threads."""
+    """Return the bytes of memory and swap that ``processes`` use. Raises ExcessError for too many threads."""
     threads, resident = 0, 0
     for number in processes:
         fields = _fields(number, "status")
@@ -81,12 +81,13 @@ def _resident(processes: list[int]) -> int:
         raise ExcessError("too many processes")
     if resident * 1024 <= MEMORY_BYTES:
         return resident * 1024
-    # Pages that several processes share were counted for each. The exact sum costs more, so it is taken only here.
+    # Shared pages were counted once per process. The exact sum is slower, so it is computed only above the limit.
     return sum(_proportional(number) for number in processes) * 1024
 
 
 def _proportional(number: int) -> int:
-    """Return the kB of process ``number`` with its part of shared pages; with all of them if that is not readable."""
+    """Return the memory of process ``number`` in kB with its share of shared pages, or with all of them if the share is
+    not readable."""
     fields = _fields(number, "smaps_rollup")
     if "Pss" in fields:
         return fields["Pss"] + fields.get("SwapPss", 0)
@@ -95,7 +96,7 @@ def _proportional(number: int) -> int:
 
 
 def _fields(number: int, file: str) -> dict[str, int]:
-    """Return the numeric lines ``Name: 12 kB`` of ``/proc/<number>/<file>``; none if the process has ended."""
+    """Return the numeric lines ``Name: 12 kB`` of ``/proc/<number>/<file>``; empty if the process has ended."""
     found = {}
     with contextlib.suppress(OSError):
         for line in (_PROC / str(number) / file).read_bytes().splitlines():
@@ -107,19 +108,19 @@ def _fields(number: int, file: str) -> dict[str, int]:
 
 
 class _Disk:
-    """A sum of allocated bytes. Raise ExcessError as soon as it is too large."""
+    """A total of allocated bytes. Its methods raise ExcessError as soon as the total is too large."""
 
     def __init__(self) -> None:
         self._size = self._files = 0
 
     def add_tree(self, home: Path) -> None:
-        """Add all that is in ``home``. A hostile program may change it at the same time: no link is followed."""
+        """Add everything in ``home`` without following links: a hostile program may change it at the same time."""
         with contextlib.suppress(FileNotFoundError):
             self._add_directory(_open(None, str(home)), 0)
 
     def add_deleted(self, processes: list[int], home: Path) -> int:
-        """Add the files that ``processes`` hold open after they deleted them. Return the bytes of those that lie in
-        memory: on another file system than ``home``."""
+        """Add the deleted files that ``processes`` hold open. Return the bytes of those on other file systems than
+        ``home``, which are in memory."""
         seen = set()
         memory = 0
         with contextlib.suppress(FileNotFoundError):
@@ -135,7 +136,7 @@ class _Disk:
         return memory
 
     def _add(self, found: os.stat_result) -> None:
-        self._size += found.st_blocks * _STAT_BLOCK  # what is allocated: a sparse file takes less than its size
+        self._size += found.st_blocks * _STAT_BLOCK  # allocated size, which is smaller for a sparse file
         self._files += 1
         if self._size > DISK_BYTES or self._files > MAX_FILES:
             raise ExcessError("too much disk space")
@@ -155,11 +156,12 @@ class _Disk:
             os.close(handle)
 
 
-def _open(place: int | None, name: str) -> int:
+def _open(parent: int | None, name: str) -> int:
     try:
-        return os.open(name, _DIRECTORY, dir_fd=place)
+        return os.open(name, _DIRECTORY, dir_fd=parent)
     except PermissionError as error:
-        raise ExcessError("too much disk space") from error  # LibreOffice closes no directory: this one hides files
+        # LibreOffice does not make its directories unreadable, so this one hides files.
+        raise ExcessError("too much disk space") from error
 
 
 def _is_deleted(found: os.stat_result) -> bool:
@@ -170,7 +172,7 @@ def _open_files(processes: list[int]) -> list[os.stat_result]:
     found = []
     for number in processes:
         folder = _PROC / str(number) / "fd"
-        with contextlib.suppress(OSError):  # ended, or not to be looked at
+        with contextlib.suppress(OSError):  # the process has ended, or access is denied
             for name in os.listdir(folder):
                 with contextlib.suppress(OSError):
                     found.append(os.stat(folder / name))

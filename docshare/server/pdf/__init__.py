@@ -1,5 +1,6 @@
-"""PDFs, opened only in confined worker processes.
+"""Read, render and edit PDFs in confined worker processes.
 
-Read ``engine`` first: questions go in, values or refusals come out. ``pool`` and ``schedule`` decide whose job runs,
-``child`` is one process as its parent sees it, ``worker`` is what runs inside. Answers are checked in ``answers``.
+Start with ``engine``, which turns each request into a job and returns its result. ``pool`` and ``schedule`` decide
+which job runs next, ``child`` controls one worker process, ``worker`` is the code that runs inside it, and ``answers``
+validates the replies.
 """

@@ -1,4 +1,4 @@
-"""Uploads that crashed or stalled the engine: the same bytes are not inspected again for ten minutes."""
+"""Reject uploads that recently crashed or stalled the engine: the same bytes are not inspected for ten minutes."""
 
 import threading
 import time
@@ -11,7 +11,7 @@ _RETRY_S = 600.0
 
 
 class QuarantinedDocuments:
-    """Documents that crashed or stalled the engine within the last ten minutes, by the SHA-256 of their bytes.
+    """Documents that crashed or stalled the engine within the last ten minutes, keyed by the SHA-256 of their bytes.
     Thread-safe."""
 
     def __init__(self) -> None:
@@ -19,13 +19,13 @@ class QuarantinedDocuments:
         self._until: OrderedDict[str, float] = OrderedDict()
 
     def check(self, content: str) -> None:
-        """Raise Problem ``unprocessable`` for one of them."""
+        """Raise Problem ``unprocessable`` if the document with the SHA-256 ``content`` is quarantined."""
         with self._lock:
             if self._until.get(content, 0.0) > time.monotonic():
                 raise cost_problem()
 
     def add(self, content: str) -> None:
-        """Remember the document ``content``."""
+        """Quarantine the document with the SHA-256 ``content``."""
         with self._lock:
             self._until[content] = time.monotonic() + _RETRY_S
             self._until.move_to_end(content)
@@ -34,5 +34,5 @@ class QuarantinedDocuments:
 
 
 def cost_problem() -> Problem:
-    """The refusal of a document that costs a worker."""
+    """Return the Problem for a document that crashed or stalled a worker."""
     return Problem("unprocessable", "Reading this file takes too much time or memory.")

@@ -1,4 +1,4 @@
-"""Answers of the workers as values. Workers read hostile files, so nothing they say is taken unchecked."""
+"""Parse and validate worker replies. A hostile file can take over its worker, so every reply is untrusted input."""
 
 import json
 import math
@@ -18,24 +18,30 @@ REASONS = frozenset((
     "animated", "broken", "contents", "leak", "looks", "missing", "page", "pages", "password", "pixels", "protection",
     "repair",
 ))  # fmt: skip
-"""Why a worker may refuse a job (``documents.Refused``). The log shows these reasons; any other is a broken answer."""
-_MAX_BOXES = 100_000  # as many as a page may have characters
+"""The reasons with which a worker can refuse a job (``documents.PdfRefused``). Any other reason is an invalid reply."""
+_MAX_BOXES = 100_000  # equals the limit on characters per page
 _MAX_LINKS = 2_000
-_MAX_JSON_BRACKETS = 300_000  # boxes, links and their targets, and as many more in the text
+_MAX_JSON_BRACKETS = 300_000  # all boxes, links and targets, and again as many brackets in the text
 _ANGLES = (0, 90, 180, 270)
 _MAX_URL = 2_048
-_LENGTH_RANGE = (0.1, 1_000_000.0)  # sides of a page in points; what is beyond is drawn as if it were this
+_LENGTH_RANGE = (0.1, 1_000_000.0)  # sides of a page in points; values outside are clamped
 _URL = re.compile(r"(?:https?://|mailto:)[^\x00-\x20\x7f<>\"\\^`{|}]+", re.IGNORECASE)
-_MAX_PIXELS = 16_100_000  # 16 MP, with what rounding adds
+_MAX_PIXELS = 16_100_000  # 16 MP plus rounding
 _MIN_REDUCED_PIXELS, _MIN_REDUCED_HEIGHT = (
     15_000_000,
     16_000,
-)  # a page image of so many pixels, or so tall, is less wide than was asked for
+)  # a page image above either limit can be narrower than the requested width
 _JPEG_FRAME, _JPEG_SCAN = b"\xff\xc0", b"\xff\xda"
-_JPEG_PARTS = (b"\xff\xe0", b"\xff\xdb", b"\xff\xc4", _JPEG_FRAME, _JPEG_SCAN)  # and no comment, no foreign block
+_JPEG_PARTS = (
+    b"\xff\xe0",
+    b"\xff\xdb",
+    b"\xff\xc4",
+    _JPEG_FRAME,
+    _JPEG_SCAN,
+)  # no comments, no metadata
 _MAX_JPEG_PARTS = 64
-_MAX_LISTED = 1 << 20  # pages of a document that is linted, which may have more than can be shared; pdfium has no more
-_MAX_FINDINGS = 26  # of one check: 25, and one that counts the others
+_MAX_LISTED = 1 << 20  # pages of a linted document, which can exceed MAX_PAGES; pdfium supports no more
+_MAX_FINDINGS = 26  # of one check: 25, and one that counts the rest
 _MAX_MESSAGE = 1_000  # characters; an honest message quotes five texts of 80
 _HEX_COLOR = re.compile("#[0-9a-f]{6}")
 _T = TypeVar("_T")
@@ -44,7 +50,7 @@ _T = TypeVar("_T")
 class TextBox(NamedTuple):
     """One run of text on a page: position and size as fractions of the page (origin top left).
 
-    ``angle`` is how far the text is turned, in degrees clockwise (0, 90, 180 or 270) as the page is shown.
+    ``angle`` is the rotation of the text on the displayed page, in degrees clockwise: 0, 90, 180 or 270.
     """
 
     x: float
@@ -56,7 +62,7 @@ class TextBox(NamedTuple):
 
 
 class LinkBox(NamedTuple):
-    """One clickable place: fractions of the page, and ``{"url": str}`` or ``{"page": int}`` (1-based)."""
+    """One clickable area, in fractions of the page. ``target`` is ``{"url": str}`` or ``{"page": int}`` (1-based)."""
 
     x: float
     y: float
@@ -67,8 +73,8 @@ class LinkBox(NamedTuple):
 
 @dataclass(frozen=True)
 class Inspection:
-    """``sizes`` holds width and height of each page in points as shown (rotation applied). ``is_slow``: the first page
-    was not drawn within two seconds of processor time."""
+    """``sizes`` holds the width and height of each page in points, after rotation. ``is_slow``: the first page took
+    more than two seconds of processor time to render."""
 
     total_pages: int
     sizes: list[tuple[float, float]]
@@ -77,7 +83,7 @@ class Inspection:
 
 @dataclass(frozen=True)
 class PageText:
-    """Text and links of one page; ``width`` and ``height`` in points as shown, boxes in reading order."""
+    """Text and links of one page; ``width`` and ``height`` in points after rotation, boxes in reading order."""
 
     width: float
     height: float
@@ -85,7 +91,8 @@ class PageText:
     links: list[LinkBox]
 
     def document(self) -> dict[str, Any]:
-        """What the share page gets: ``boxes`` rows of [x, y, w, h, text] (a sixth member only where turned)."""
+        """Return the JSON object that the share page loads. A box is [x, y, w, h, text], or [x, y, w, h, text, angle]
+        if the text is rotated."""
         boxes = [list(box) if box.angle else list(box[:5]) for box in self.boxes]
         return {
             "width": self.width,
@@ -96,7 +103,7 @@ class PageText:
 
 
 class WorkerRefusal(Exception):
-    """A worker says why it cannot do the job: ``reason`` as of ``documents.Refused``."""
+    """A worker refused the job; ``reason`` is one of ``REASONS``."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -104,16 +111,19 @@ class WorkerRefusal(Exception):
 
 
 def parse_reply(reply: WorkerReply, read: Callable[[WorkerReply], _T]) -> _T:
-    """The answer as a value, or Refusal. A worker whose answer has the wrong shape counts as broken."""
+    """Return ``reply`` as parsed by ``read``.
+
+    Raises WorkerRefusal if the worker refused the job, BrokenWorkerError if the reply is malformed.
+    """
     reason = reply.header.get("error")
     if isinstance(reason, str) and reason in REASONS:
         raise WorkerRefusal(reason)
     if reason is not None:
-        raise BrokenWorkerError("the answer is a refusal for no known reason")
+        raise BrokenWorkerError("the worker refused the job for an unknown reason")
     try:
         return read(reply)
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
-        raise BrokenWorkerError("the answer has the wrong shape") from error
+        raise BrokenWorkerError("the reply is malformed") from error
 
 
 def parse_inspection(reply: WorkerReply) -> Inspection:
@@ -125,7 +135,7 @@ def parse_inspection(reply: WorkerReply) -> Inspection:
 
 
 def parse_jpeg(reply: WorkerReply, width: int | None = None) -> bytes:
-    """A page image, ``width`` pixels wide if that is told, or less where the page is too tall for it."""
+    """Return a page image. If ``width`` is given, the image must be that wide, or narrower if it would be too large."""
     wide, tall = _read_jpeg_size(reply.body)
     if wide * tall > _MAX_PIXELS:
         raise ValueError("too large")
@@ -134,12 +144,12 @@ def parse_jpeg(reply: WorkerReply, width: int | None = None) -> bytes:
         and wide != width
         and not (wide < width and (tall > _MIN_REDUCED_HEIGHT or wide * tall > _MIN_REDUCED_PIXELS))
     ):
-        raise ValueError("not of the size that was asked for")
+        raise ValueError("not the requested size")
     return reply.body
 
 
 def _read_jpeg_size(image: bytes) -> tuple[int, int]:
-    """Width and height in a JPEG of those parts alone that the workers write, from its start to its end."""
+    """Return the width and height of a JPEG. Raises ValueError if it has segments that workers do not write."""
     if not (image.startswith(b"\xff\xd8") and image.endswith(b"\xff\xd9")):
         raise ValueError("not a JPEG")
     at, wide, tall = 2, 0, 0
@@ -174,7 +184,7 @@ def lint_findings(reply: WorkerReply) -> list[LintFinding]:
     values = _json(reply)
     pages, rows = values["pages"], values["findings"]
     if type(pages) is not int or not 0 <= pages <= _MAX_LISTED or not isinstance(rows, list):
-        raise ValueError("not the findings about a document")
+        raise ValueError("not a list of findings")
     found = [_finding(row, pages) for row in rows]
     if any(count > _MAX_FINDINGS for count in Counter(each.check for each in found).values()):
         raise ValueError("more findings than a worker reports")
@@ -193,7 +203,7 @@ def parse_colors(reply: WorkerReply) -> list[str]:
 
 
 def _json(reply: WorkerReply) -> Any:
-    # A bracket costs 20 times its size in memory, so they are counted before they are read.
+    # A parsed bracket takes 20 times its size in memory, so the brackets are counted before parsing.
     if reply.body.count(b"[") + reply.body.count(b"{") > _MAX_JSON_BRACKETS:
         raise ValueError("more than a document can hold")
     return json.loads(reply.body)
@@ -219,8 +229,8 @@ def _parse_length(value: Any) -> float:
 
 def _parse_text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError("not a text")
-    value.encode()  # half of a surrogate pair could not be sent
+        raise TypeError("not a string")
+    value.encode()  # a lone surrogate cannot be sent to a client
     return value
 
 
@@ -233,7 +243,7 @@ def _parse_angle(value: Any) -> int:
 def _parse_box(row: list[Any]) -> tuple[float, float, float, float]:
     x, y, w, h = (float(value) for value in row[:4])
     if not all(0 <= value <= 1 for value in (x, y, w, h)):
-        raise ValueError("not a place on the page")
+        raise ValueError("outside the page")
     return x, y, w, h
 
 
@@ -245,5 +255,5 @@ def _parse_target(value: dict[str, Any]) -> dict[str, str | int]:
         return {"page": page}
     url = _parse_text(value["url"])
     if len(url) > _MAX_URL or not _URL.fullmatch(url):
-        raise ValueError("not an address for a reader")
+        raise ValueError("not a URL that readers can open")
     return {"url": url}

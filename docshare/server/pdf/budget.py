@@ -1,28 +1,28 @@
-"""Processor time by owner and by content within a moving window: who is over the budget, and which documents are slow.
+"""Track processor time by owner and by document in a sliding window, to find owners over budget and slow documents.
 
-Nothing here is forgiven by success. A document is known by the SHA-256 of its bytes, so an upload of the same bytes
-brings its record along.
+A successful job does not clear a bad record. A document is identified by the SHA-256 of its bytes, so uploading the
+same bytes again keeps the record.
 """
 
 from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 
 WINDOW_S = 600.0
-OWNER_BUDGET_S = 30.0  # an owner above it goes last and is shed first
+OWNER_BUDGET_S = 30.0  # jobs of an owner above it run last and are rejected first
 SLOW_JOB_S = 1.0  # a job that takes longer is slow
-OWNER_SLOW_LIMIT_S = 10.0  # of slow jobs; above it, new documents of the owner are expected to be slow too
-OWNER_LIMITED_S = 60.0  # of slow jobs; above it, each job of the owner gets the short limit
+OWNER_SLOW_LIMIT_S = 10.0  # spent on slow jobs; above it, new documents of the owner are expected to be slow
+OWNER_LIMITED_S = 60.0  # spent on slow jobs; above it, every job of the owner gets the short limit
 CONTENT_SLOW_S = 2.0
 SHORT_LIMIT_S = 2.0
-RESTART_S = 0.5  # charged for a worker that has to be replaced
+RESTART_S = 0.5  # charged to a job whose worker must be replaced
 _BUCKET_S = 10.0
 _MAX_KEYS = 10_000
 
 
 @dataclass(frozen=True)
 class Tenant:
-    """On whose behalf a job runs: the account or address ``owner``, the SHA-256 ``content`` of the document, and the
-    address ``reader`` that asks (empty where nobody does)."""
+    """The party that a job is charged to: ``owner`` is an account or IP address, ``content`` the SHA-256 of the
+    document, ``reader`` the IP address of the reader (empty for background jobs)."""
 
     owner: str
     content: str
@@ -40,7 +40,7 @@ def _is_over(spending: _Spending, now: float) -> bool:
 
 
 class SpendingWindow:
-    """Seconds by key within the last ``WINDOW_S`` seconds, of the ``max_keys`` keys that spent last."""
+    """Seconds spent by each key in the last ``WINDOW_S`` seconds, for the ``max_keys`` most recent keys."""
 
     def __init__(self, max_keys: int = _MAX_KEYS) -> None:
         self._max_keys = max_keys
@@ -63,7 +63,7 @@ class SpendingWindow:
         return len(self._spending)
 
     def total(self, key: str, now: float) -> float:
-        """Return the seconds that ``key`` spent within the window that ends at ``now``."""
+        """Return the seconds that ``key`` spent in the window that ends at ``now``."""
         spending = self._spending.get(key)
         if spending is None:
             return 0.0
@@ -76,7 +76,7 @@ class SpendingWindow:
 
 
 class ProcessorBudget:
-    """What owners and documents cost. Not thread-safe."""
+    """Processor time used by owners and documents. Not thread-safe."""
 
     def __init__(self) -> None:
         self._used = SpendingWindow()
@@ -87,9 +87,9 @@ class ProcessorBudget:
         self._quick = SpendingWindow()
 
     def charge(self, tenant: Tenant, seconds: float, now: float, *, stalled: bool = False, proves: bool = True) -> None:
-        """Charge a job that took ``seconds`` of processor time.
+        """Charge ``tenant`` for a job that took ``seconds`` of processor time.
 
-        ``stalled``: it crashed or had to be stopped; ``proves``: if it was quick, others about the document may be.
+        ``stalled``: the job crashed or was stopped; ``proves``: a quick job marks the document as quick.
         """
         if stalled:
             seconds += RESTART_S
@@ -103,7 +103,7 @@ class ProcessorBudget:
             self._quick.add(tenant.content, 1.0, now)
 
     def is_proven(self, tenant: Tenant, now: float) -> bool:
-        """Return whether a job about the document was quick before."""
+        """Return whether an earlier job on the document was quick."""
         return self._quick.total(tenant.content, now) > 0
 
     def is_over(self, owner: str, now: float) -> bool:
@@ -111,12 +111,12 @@ class ProcessorBudget:
         return self._used.total(owner, now) > OWNER_BUDGET_S
 
     def used(self, owner: str, now: float) -> float:
-        """Return the seconds that all jobs of ``owner`` took within the window."""
+        """Return the processor seconds of all jobs of ``owner`` in the window."""
         return self._used.total(owner, now)
 
     def is_risky(self, tenant: Tenant, now: float) -> bool:
-        """Return whether the next job of ``tenant`` is expected to hold its worker for long: its document did, or its
-        owner has others that did and this one is not known to be quick."""
+        """Return whether the next job of ``tenant`` is expected to be slow: earlier jobs on the document were, or
+        other documents of the owner were and this one is not known to be quick."""
         return (
             self._stalled_contents.total(tenant.content, now) > 0
             or self._slow_contents.total(tenant.content, now) >= CONTENT_SLOW_S
@@ -125,7 +125,7 @@ class ProcessorBudget:
         )
 
     def limit_s(self, tenant: Tenant, most_s: float, now: float) -> float:
-        """Return the processor seconds that the next job of ``tenant`` may take, ``most_s`` without a record."""
+        """Return the limit in processor seconds for the next job of ``tenant``: ``most_s``, or less after stalls."""
         stalled = self._stalled_contents.total(tenant.content, now) > 0
         if stalled or self._slow_owners.total(tenant.owner, now) >= OWNER_LIMITED_S:
             return min(SHORT_LIMIT_S, most_s)

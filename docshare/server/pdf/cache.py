@@ -1,4 +1,4 @@
-"""Derived files on disk, kept under a size by throwing away what was used longest ago."""
+"""Store derived files on disk and evict the least recently used ones above a total size."""
 
 import contextlib
 import os
@@ -9,15 +9,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-_BLOCK_BYTES = 4096  # what the smallest file costs on disk
+_BLOCK_BYTES = 4096  # disk usage of the smallest file
 _PARTIAL_SUFFIX = ".part"
 
 
 class DiskCache:
-    """Files under ``root`` by relative name ("group/rest"), together at most ``max_bytes``.
+    """An LRU cache of files under ``root``, named "group/rest", of at most ``max_bytes`` in total.
 
-    Not thread-safe: its owner holds one lock around every call but ``stage``. What is on disk is read at first use;
-    until then nothing is touched. After a restart files count as used when they were made.
+    Not thread-safe: the caller holds one lock around every method except ``stage``. The first use scans the directory;
+    the file times then stand in for the times of last use.
     """
 
     def __init__(self, root: Path, max_bytes: int) -> None:
@@ -27,23 +27,24 @@ class DiskCache:
         self._total = 0
 
     def get(self, name: str) -> Path | None:
-        """The file called ``name`` if it is there; it counts as used now."""
-        sizes = self._known()
+        """Return the path of ``name`` and mark it as just used, or None if it is not cached."""
+        sizes = self._load_sizes()
         if name not in sizes:
             return None
         path = self._root / name
-        if not path.exists():  # somebody tidied up by hand
+        if not path.exists():  # deleted by hand
             self._total -= sizes.pop(name)
             return None
         sizes.move_to_end(name)
         return path
 
     def has(self, name: str) -> bool:
-        """Whether ``name`` is there, without using it."""
-        return name in self._known()
+        """Return whether ``name`` is cached, without marking it as used."""
+        return name in self._load_sizes()
 
     def stage(self, write: Callable[[IO[bytes]], object]) -> Path:
-        """Let ``write`` fill a partial file for ``keep``; needs no lock. Raises OSError, and what ``write`` raises."""
+        """Create a partial file for ``keep``, filled by ``write``; needs no lock. Raises OSError and what ``write``
+        raises."""
         _make_private(self._root)
         handle, name = tempfile.mkstemp(suffix=_PARTIAL_SUFFIX, dir=self._root)
         path = Path(name)
@@ -56,8 +57,8 @@ class DiskCache:
         return path
 
     def keep(self, staged: Path, name: str) -> Path:
-        """Give a staged file its name in one step, then make room. Raises OSError."""
-        sizes = self._known()
+        """Rename a staged file to ``name`` atomically, then evict files above the size limit. Raises OSError."""
+        sizes = self._load_sizes()
         path = self._root / name
         _make_private(path.parent)
         size = staged.stat().st_size
@@ -68,38 +69,38 @@ class DiskCache:
         return path
 
     def groups(self, within: str = "") -> list[str]:
-        """The groups that have a folder, be it empty; ``within`` another group those inside it."""
+        """Return the groups that have a folder, even an empty one; with ``within``, the subgroups of that group."""
         with contextlib.suppress(FileNotFoundError):
             return [entry.name for entry in os.scandir(self._root / within) if entry.is_dir(follow_symlinks=False)]
         return []
 
     def forget(self, group: str) -> None:
         """Remove every file whose name begins with ``group``/."""
-        sizes = self._known()
+        sizes = self._load_sizes()
         for name in [name for name in sizes if name.startswith(f"{group}/")]:
             self._total -= sizes.pop(name)
         with contextlib.suppress(FileNotFoundError):
             shutil.rmtree(self._root / group)
 
     def _make_room(self) -> None:
-        sizes = self._known()
+        sizes = self._load_sizes()
         while self._total > self._max_bytes and len(sizes) > 1:
             name, size = sizes.popitem(last=False)
             self._total -= size
             path = self._root / name
             path.unlink(missing_ok=True)
-            with contextlib.suppress(OSError):  # the folders stay while other files are in them
+            with contextlib.suppress(OSError):  # rmdir fails while a folder holds other files
                 path.parent.rmdir()
                 path.parent.parent.rmdir()
 
-    def _known(self) -> OrderedDict[str, int]:
+    def _load_sizes(self) -> OrderedDict[str, int]:
         if self._sizes is None:
-            self._sizes = self._scanned()
+            self._sizes = self._scan()
             self._total = sum(self._sizes.values())
         return self._sizes
 
-    def _scanned(self) -> OrderedDict[str, int]:
-        """What an earlier run left: whole files by age; partial and empty ones (a crash) are removed."""
+    def _scan(self) -> OrderedDict[str, int]:
+        """Return the files of earlier runs, oldest first; delete partial and empty files, which a crash left behind."""
         found: list[tuple[float, str, int]] = []
         for folder, _, names in os.walk(self._root):
             for path in (Path(folder, name) for name in names):
@@ -112,7 +113,7 @@ class DiskCache:
 
 
 def _make_private(folder: Path) -> None:
-    """Make ``folder`` and what is missing above it for this user alone (``mkdir`` alone leaves the upper ones open)."""
+    """Create ``folder`` and its missing parents with mode 0700; ``mkdir(parents=True)`` leaves the parents open."""
     if not folder.exists():
         _make_private(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)

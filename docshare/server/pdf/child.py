@@ -1,8 +1,8 @@
-"""One worker process as its parent sees it: start, ask, end.
+"""Control one worker process from the server: start it, send jobs, receive replies, end it.
 
-The protocol: one JSON line goes to the worker, and with it the document as an open file, for the worker can open none.
-Back comes one JSON line (the header) whose ``size`` says how many raw bytes follow. An answer is never trusted further
-than that: the worker reads hostile files.
+Protocol: the server sends one JSON line and passes the document as an open file descriptor, because the worker cannot
+open files. The worker replies with one JSON line (the header) whose ``size`` is the number of raw bytes that follow.
+The worker reads hostile files, so ``answers`` validates everything else in the reply.
 """
 
 import contextlib
@@ -24,32 +24,32 @@ from typing import IO, Any
 from docshare.server.pdf import environment
 from docshare.server.pdf.worker.main import MAX_JSON_BYTES
 
-START_TIMEOUT_S = 10.0  # for each of two attempts: on a busy host one in some hundreds hung
+START_TIMEOUT_S = 10.0  # per attempt, of two: on a busy host one start in a few hundred hung
 _MAX_HEADER_BYTES = 4096
 _MAX_BODY_BYTES = 64 << 20
 _MAX_FILE_BYTES = 1 << 30
-# JSON may take 30 times its size in memory once it is read. The worker keeps to MAX_JSON; six colours need a hundred
-# bytes, and two numbers for each of 50,000 pages 800,000.
+# Parsed JSON can take 30 times its size in memory. The worker limits its JSON to MAX_JSON_BYTES; six colors need about
+# 100 bytes, and two numbers for each of 50,000 pages need 800,000.
 _MAX_BYTES_BY_JOB = {"text": MAX_JSON_BYTES, "lint": MAX_JSON_BYTES, "palette": 4 << 10, "inspect": 1 << 20}
-_EDITING_JOBS = ("derive", "lint", "clean")  # jobs that need qpdf, which takes as long to load as everything else
+_EDITING_JOBS = ("derive", "lint", "clean")  # jobs that need qpdf, which doubles the start-up time of a worker
 _BLOCK_BYTES = 1 << 20
 _PIPE_BYTES = 1 << 20
 _DEMOTED_PRIORITY = 15  # niceness
-_IDLE_CPU_S = 0.5  # processor time without a job; an honest worker takes a fraction of it to tidy up
-_PROCESS_CLOCK_TYPE = 2  # Linux: the clock of a process is its number, inverted, and this
+_IDLE_CPU_S = 0.5  # processor time allowed between jobs; an honest worker needs a fraction of it to clean up
+_PROCESS_CLOCK_TYPE = 2  # Linux: the clock ID of a process combines its inverted process ID and this type
 
 
 class BrokenWorkerError(Exception):
-    """The worker died, or answered something that is not the protocol."""
+    """The worker died or violated the protocol."""
 
 
 class WorkerTimeoutError(Exception):
-    """The worker did not answer in time."""
+    """The worker did not reply in time."""
 
 
 @dataclass(frozen=True)
 class WorkerReply:
-    """``header`` without its size, and the raw ``body`` that followed."""
+    """``header`` is the JSON header without ``size``; ``body`` the raw bytes that follow it."""
 
     header: dict[str, Any]
     body: bytes
@@ -57,33 +57,33 @@ class WorkerReply:
 
 @dataclass(frozen=True)
 class ConfinementLayers:
-    """How a worker is confined: ``missing`` maps each layer of ``confine.LAYERS`` to why it is missing, None if it is
-    active; ``landlock`` is the version of that interface."""
+    """How a worker is confined: ``missing`` maps each layer of ``confine.LAYERS`` to the reason why it is missing, or
+    None if it is active; ``landlock`` is the Landlock ABI version."""
 
     missing: dict[str, str | None]
     landlock: int
 
     def reasons(self) -> dict[str, str]:
-        """Why layers are missing, by their names; empty if every layer is active."""
+        """Return the missing layers with their reasons; empty if every layer is active."""
         return {name: reason for name, reason in self.missing.items() if reason is not None}
 
 
 class WorkerProcess:
-    """A running worker; used by one thread at a time.
+    """A running worker. Not thread-safe.
 
-    Parameters: ``memory_bytes`` limit of its address space; ``timeout_s`` wall clock and processor seconds for one
-    job; ``required``: every layer of ``confine`` must hold; ``edits``: it is for jobs that edit, lint or repair, for
-    which another one starts a second process when the first of them comes. ``layers`` names the layers that are
-    missing; ``spent_s``: processor seconds of the last job, as the kernel counts them. Raises BrokenWorkerError or
-    LateWorkerError when it does not come up.
+    Parameters: ``memory_bytes`` limits its address space; ``timeout_s`` limits the wall-clock and processor seconds of
+    one job; ``required``: fail unless every layer of ``confine`` is active; ``edits``: load the libraries for editing,
+    linting and repair. A worker without ``edits`` starts a second process for the first such job. ``layers`` reports
+    the confinement; ``spent_s`` is the processor time of the last job, measured by the kernel. Raises
+    BrokenWorkerError or WorkerTimeoutError if the process does not start.
     """
 
     def __init__(self, *, memory_bytes: int, timeout_s: float, required: bool = False, edits: bool = False) -> None:
         self.jobs = 0
         self.spent_s = 0.0
-        self._asked: tuple[float, float] | None = None
+        self._job_start: tuple[float, float] | None = None
         self._cpu_deadline = math.inf
-        self._rested_s = 0.0
+        self._idle_start_s = 0.0
         self._is_demoted = False
         self._editor: WorkerProcess | None = None
         self._new_editor = (
@@ -92,13 +92,13 @@ class WorkerProcess:
             else partial(WorkerProcess, memory_bytes=memory_bytes, timeout_s=timeout_s, required=required, edits=True)
         )
         self._timeout_s = timeout_s
-        self._rest = bytearray()
+        self._buffer = bytearray()
         command = [sys.executable, "-P", "-m", "docshare.server.pdf.worker.main", str(memory_bytes), str(timeout_s)]
         command += ["edit"] * edits
         try:
             self._start(command)
         except WorkerTimeoutError:
-            self._rest.clear()
+            self._buffer.clear()
             self._start(command)
         if required:
             try:
@@ -108,7 +108,7 @@ class WorkerProcess:
                 raise
 
     def _start(self, command: list[str]) -> None:
-        """Start the process and wait until it is ready. Raises BrokenWorkerError and LateWorkerError."""
+        """Start the process and wait until it is ready. Raises BrokenWorkerError or WorkerTimeoutError."""
         self._jobs, jobs = socket.socketpair()
         try:
             self._process: subprocess.Popen[bytes] = subprocess.Popen(
@@ -117,9 +117,9 @@ class WorkerProcess:
                 stdin=jobs.fileno(),
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                cwd="/",  # that of the server may be gone, and Python does not start in such a place
+                cwd="/",  # Python does not start in a deleted directory, which the server's can be
                 env=environment.of_worker(),
-                start_new_session=True,  # Ctrl-C in the terminal is for the server, which then ends its workers
+                start_new_session=True,  # Ctrl-C must reach only the server, which then ends its workers
             )
         except OSError as error:
             self._jobs.close()
@@ -129,16 +129,16 @@ class WorkerProcess:
         self._pid = self._process.pid
         try:
             self._widen_pipe()
-            self._jobs.shutdown(socket.SHUT_RD)  # nothing comes back this way, no file either
-            self.layers = self._greet(time.monotonic() + START_TIMEOUT_S)
-            self._rested_s = self._cpu_s()
+            self._jobs.shutdown(socket.SHUT_RD)  # replies come by stdout; the worker must not send descriptors
+            self.layers = self._handshake(time.monotonic() + START_TIMEOUT_S)
+            self._idle_start_s = self._cpu_s()
         except BaseException:
             self.kill()
             raise
 
     @property
     def pid(self) -> int:
-        """Its process id. Where process namespaces are allowed, the process that was started only waits for it."""
+        """The process ID of the worker. With process namespaces, the process that was started only waits for it."""
         return self._pid
 
     def ask(
@@ -149,16 +149,16 @@ class WorkerProcess:
         *,
         cpu_s: float = math.inf,
     ) -> WorkerReply:
-        """Send one job and wait for its answer, ``timeout_s`` seconds at most instead of what every job may take, and
-        while the worker uses at most ``cpu_s`` seconds of processor time.
+        """Send one job and return the reply.
 
-        The body of the answer goes into the file ``sink`` if there is one (it may be larger then), else it stands in
-        the reply. The worker gets the file at ``path`` of the job and not its name; a file that cannot be opened is
-        answered with the error ``missing``. Raises BrokenWorkerError or LateWorkerError; after that only ``kill`` is
-        left. OSError of ``sink``.
+        ``timeout_s`` overrides the wall-clock limit of the worker; ``cpu_s`` limits the processor time. If ``sink`` is
+        given, the body of the reply is written to it and may be larger; ``body`` is then empty. The worker receives
+        the file at ``job["path"]`` as a descriptor, never its name. If the file cannot be opened, the reply has the
+        error ``missing``. Raises OSError if ``sink`` cannot be written. Raises BrokenWorkerError or WorkerTimeoutError;
+        the caller must then call ``kill``.
         """
         self.jobs += 1
-        self._asked = (time.monotonic(), self._all_cpu_s())
+        self._job_start = (time.monotonic(), self._all_cpu_s())
         try:
             if self._new_editor is not None and job["do"] in _EDITING_JOBS:
                 return self._edit(job, timeout_s, sink, cpu_s)
@@ -168,10 +168,10 @@ class WorkerProcess:
             return reply
         finally:
             self.spent_s = self.spending_s()
-            self._asked = None
+            self._job_start = None
 
     def _edit(self, job: dict[str, Any], timeout_s: float | None, sink: IO[bytes] | None, cpu_s: float) -> WorkerReply:
-        """As ``ask``, in the second process."""
+        """Do what ``ask`` does, in the second process."""
         if self._editor is None:
             assert self._new_editor is not None
             self._editor = self._new_editor()
@@ -181,7 +181,7 @@ class WorkerProcess:
 
     def _ask(self, job: dict[str, Any], timeout_s: float | None, sink: IO[bytes] | None, cpu_s: float) -> WorkerReply:
         self._require_silence()
-        self._require_rest()
+        self._require_idle()
         deadline = time.monotonic() + (self._timeout_s if timeout_s is None else timeout_s)
         self._cpu_deadline = self._cpu_s() + cpu_s
         line = json.dumps({key: value for key, value in job.items() if key != "path"}).encode("ascii") + b"\n"
@@ -190,65 +190,66 @@ class WorkerProcess:
         except OSError:
             return WorkerReply({"error": "missing"}, b"")
         try:
-            sent = socket.send_fds(self._jobs, [line], [file])
-            self._jobs.sendall(line[sent:])
+            sent_bytes = socket.send_fds(self._jobs, [line], [file])
+            self._jobs.sendall(line[sent_bytes:])
         except OSError as error:
-            raise BrokenWorkerError("the worker is gone") from error
+            raise BrokenWorkerError("the worker has exited") from error
         finally:
             os.close(file)
         reply = self._receive(deadline, sink, _MAX_BYTES_BY_JOB.get(job["do"], _MAX_BODY_BYTES))
         self._require_silence()
-        self._rested_s = self._cpu_s()
+        self._idle_start_s = self._cpu_s()
         return reply
 
     def spending_s(self) -> float:
-        """Processor seconds of the job in progress; at least a third of its time, for it holds a place meanwhile."""
-        asked = self._asked
-        if asked is None:
+        """Return the processor seconds of the running job, at least a third of its wall-clock time: an idle job still
+        occupies the worker."""
+        start = self._job_start
+        if start is None:
             return 0.0
-        return max(self._all_cpu_s() - asked[1], (time.monotonic() - asked[0]) / 3)
+        return max(self._all_cpu_s() - start[1], (time.monotonic() - start[0]) / 3)
 
     def _all_cpu_s(self) -> float:
         editor = self._editor
         return self._cpu_s() + (0.0 if editor is None else editor._cpu_s())
 
     def _cpu_s(self) -> float:
-        """Processor seconds of the process so far; 0 where it is gone or the system does not say."""
+        """Return the processor seconds of the process so far; 0 if it has exited or the system has no such clock."""
         try:
             return time.clock_gettime(~self.pid << 3 | _PROCESS_CLOCK_TYPE)
         except (AttributeError, OSError):
             return 0.0
 
     def demote(self) -> None:
-        """Let other processes have the processor first, for good."""
+        """Lower the priority of the worker permanently."""
         self._is_demoted = True
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, self.pid, _DEMOTED_PRIORITY)
-            # Where the kernel groups processes by session, the group counts and not the process.
+            # With autogroup scheduling, the kernel ignores the priority of the process and uses that of its session.
             Path(f"/proc/{self.pid}/autogroup").write_text(str(_DEMOTED_PRIORITY), encoding="ascii")
         if self._editor is not None:
             self._editor.demote()
 
     def was_killed(self) -> bool:
-        """After its end: whether it was killed, by somebody or for want of memory, and did not crash by itself."""
+        """Return whether SIGKILL ended the worker, by hand or by the OOM killer, rather than a crash."""
         killed = self._process.returncode == -signal.SIGKILL
         return self._editor.was_killed() if self._editor is not None and not killed else killed
 
     def interrupt(self) -> None:
-        """End it from another thread; the thread that uses it sees it die and collects it."""
+        """Kill the process from another thread. The thread that uses the worker gets BrokenWorkerError and reaps it."""
         self._process.kill()
         if self._editor is not None:
             self._editor.interrupt()
 
     def kill(self) -> None:
-        """End it at once and collect it."""
+        """Kill the process and reap it."""
         if self._editor is not None:
             self._editor.kill()
         self._process.kill()
-        self._collect()
+        self._reap()
 
     def close(self) -> None:
-        """Ask it to leave by closing its input; killed if it does not leave within a second."""
+        """Close the input of the worker, which then exits; kill it if it does not exit within a second."""
         if self._editor is not None:
             self._editor.close()
         self._jobs.close()
@@ -256,31 +257,32 @@ class WorkerProcess:
             self._process.wait(1)
         except subprocess.TimeoutExpired:
             self._process.kill()
-        self._collect()
+        self._reap()
 
     def _require_layers(self) -> None:
         reasons = [f"{name}: {reason}" for name, reason in self.layers.reasons().items()]
         if reasons:
             raise BrokenWorkerError(f"the worker cannot be confined ({'; '.join(reasons)})")
 
-    def _collect(self) -> None:
+    def _reap(self) -> None:
         self._jobs.close()
         if self._process.stdout is not None:
             self._process.stdout.close()
         self._process.wait()
 
-    def _greet(self, deadline: float) -> ConfinementLayers:
-        """Learn the worker's number, wait until it is confined, and return how. Raises BrokenWorkerError."""
+    def _handshake(self, deadline: float) -> ConfinementLayers:
+        """Read the process ID of the worker, wait until it is confined, and return its layers. Raises
+        BrokenWorkerError."""
         header = self._receive(deadline).header
         if isinstance(header.get("pid"), int):
             self._pid = header["pid"]
             header = self._receive(deadline).header
         if header.get("ready") is not True:
-            raise BrokenWorkerError(f"the worker did not come up: {header.get('error', 'no reason given')}")
+            raise BrokenWorkerError(f"the worker did not start: {header.get('error', 'no reason given')}")
         return ConfinementLayers(header["layers"], header["landlock"])
 
     def _widen_pipe(self) -> None:
-        """A page image then fits into the pipe, so that the worker need not wait for its reader."""
+        """Enlarge the pipe to fit a page image, so that the worker does not wait for its reader."""
         if sys.platform == "linux":
             import fcntl
 
@@ -288,53 +290,55 @@ class WorkerProcess:
             with contextlib.suppress(OSError):
                 fcntl.fcntl(self._process.stdout, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
-    def _receive(self, deadline: float, sink: IO[bytes] | None = None, most: int = 0) -> WorkerReply:
+    def _receive(self, deadline: float, sink: IO[bytes] | None = None, max_bytes: int = 0) -> WorkerReply:
         line_end = -1
         while line_end < 0:
-            if len(self._rest) > _MAX_HEADER_BYTES:
-                raise BrokenWorkerError("the header of the answer is too long")
+            if len(self._buffer) > _MAX_HEADER_BYTES:
+                raise BrokenWorkerError("the header of the reply is too long")
             self._read(deadline)
-            line_end = self._rest.find(b"\n")
-        header = _parse_header(bytes(self._rest[:line_end]))
+            line_end = self._buffer.find(b"\n")
+        header = _parse_header(bytes(self._buffer[:line_end]))
         size = header.pop("size", 0)
-        if type(size) is not int or not 0 <= size <= (most if sink is None else _MAX_FILE_BYTES):
-            raise BrokenWorkerError("the answer is too long")
-        del self._rest[: line_end + 1]
-        return WorkerReply(header, self._body(size, deadline) if sink is None else self._pour(size, deadline, sink))
+        if type(size) is not int or not 0 <= size <= (max_bytes if sink is None else _MAX_FILE_BYTES):
+            raise BrokenWorkerError("the reply is too long")
+        del self._buffer[: line_end + 1]
+        return WorkerReply(
+            header, self._body(size, deadline) if sink is None else self._stream_body(size, deadline, sink)
+        )
 
     def _body(self, size: int, deadline: float) -> bytes:
-        while len(self._rest) < size:
+        while len(self._buffer) < size:
             self._read(deadline)
-        body = bytes(self._rest[:size])
-        del self._rest[:size]
+        body = bytes(self._buffer[:size])
+        del self._buffer[:size]
         return body
 
-    def _pour(self, size: int, deadline: float, sink: IO[bytes]) -> bytes:
-        """Move the body into ``sink`` as it comes; nothing is left for the reply."""
+    def _stream_body(self, size: int, deadline: float, sink: IO[bytes]) -> bytes:
+        """Stream the body to ``sink``; return an empty body for the reply."""
         sink.seek(0)
         sink.truncate()
         while size:
-            if not self._rest:
+            if not self._buffer:
                 self._read(deadline)
-            block = self._rest[:size]
-            del self._rest[: len(block)]
+            block = self._buffer[:size]
+            del self._buffer[: len(block)]
             sink.write(block)
             size -= len(block)
         return b""
 
     def _require_silence(self) -> None:
-        """Raise BrokenWorkerError if the worker has said something that nobody asked for: taken for the answer to the
-        next question, it would reach another owner."""
+        """Raise BrokenWorkerError if the worker has sent data outside of a job. Taken for the reply to the next job, it
+        would reach another owner."""
         assert self._process.stdout is not None
         poll = select.poll()
         poll.register(self._process.stdout, select.POLLIN)
-        if self._rest or any(event & select.POLLIN for _, event in poll.poll(0)):
-            raise BrokenWorkerError("the worker said more than it was asked")
+        if self._buffer or any(event & select.POLLIN for _, event in poll.poll(0)):
+            raise BrokenWorkerError("the worker sent unexpected data")
 
-    def _require_rest(self) -> None:
-        """Raise BrokenWorkerError if the worker has computed since its last job: it does so for a stranger, and nobody
-        has accounted for it."""
-        if self._cpu_s() - self._rested_s > _IDLE_CPU_S:
+    def _require_idle(self) -> None:
+        """Raise BrokenWorkerError if the worker has computed since its last job: no owner is charged for that time, and
+        honest code does not run then."""
+        if self._cpu_s() - self._idle_start_s > _IDLE_CPU_S:
             raise BrokenWorkerError("the worker was busy without a job")
 
     def _read(self, deadline: float) -> None:
@@ -343,7 +347,7 @@ class WorkerProcess:
         poll = select.poll()
         poll.register(handle, select.POLLIN)
         while True:
-            # It cannot use more processor time than passes on the clock.
+            # Processor time advances no faster than the clock, so the remaining budget also bounds the wait.
             left = min(deadline - time.monotonic(), self._cpu_deadline - self._cpu_s())
             if left <= 0:
                 raise WorkerTimeoutError("the worker took too long")
@@ -352,11 +356,11 @@ class WorkerProcess:
         block = os.read(handle, _BLOCK_BYTES)
         if not block:
             raise BrokenWorkerError("the worker died")
-        self._rest += block
+        self._buffer += block
 
 
 def _open_regular_file(path: str) -> int:
-    """A descriptor that reads the file at ``path``, which is a plain one. Raises OSError."""
+    """Open the file at ``path`` for reading; return its descriptor. Raises OSError if it is not a regular file."""
     file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK)
     if not stat.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
@@ -368,7 +372,7 @@ def _parse_header(line: bytes) -> dict[str, Any]:
     try:
         header = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise BrokenWorkerError("the answer is not JSON") from error
+        raise BrokenWorkerError("the reply is not JSON") from error
     if not isinstance(header, dict):
-        raise BrokenWorkerError("the answer is not an object")
+        raise BrokenWorkerError("the reply is not an object")
     return header

@@ -1,7 +1,7 @@
-"""The PDF engine as the server sees it: questions about a PDF go in, answers or refusals come out.
+"""Inspect, render and derive PDFs: the interface of the PDF engine to the server.
 
-No PDF byte is read in this process. Questions go to confined worker processes (``pool``, ``child``, ``worker``); a
-document that crashes or stalls a worker costs that worker and nothing else.
+The server process never parses a PDF. It sends jobs to confined worker processes (``pool``, ``child``, ``worker``). A
+document that crashes or stalls its worker affects no other process.
 """
 
 import contextlib
@@ -29,37 +29,37 @@ FIRST_PAGE_LIMIT_S = SHORT_LIMIT_S  # of processor time
 _THUMBNAIL_WIDTH = 160
 _INSPECT_QUEUE_TIMEOUT_S = 30.0
 _MAX_WORKER_SPENT_S = (
-    1.0  # a used worker that dies sooner may be worn out: its memory in pieces, or the process gone already
+    1.0  # a reused worker that dies sooner may have failed for its own reasons: fragmented memory, or already dead
 )
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 _UNLOCK_HINT = (
-    "Remove the password and send the file again, for example: qpdf --decrypt --password=SECRET locked.pdf open.pdf"
+    "Remove the password and upload the file again, for example: qpdf --decrypt --password=SECRET locked.pdf open.pdf"
 )
 _REFUSAL_TEXTS: dict[str, tuple[str, str | None]] = {
-    "password": ("The PDF needs a password to be opened.", _UNLOCK_HINT),
-    "protection": ("The PDF is protected in a way that cannot be opened here.", _UNLOCK_HINT),
+    "password": ("The PDF is password-protected.", _UNLOCK_HINT),
+    "protection": ("The PDF is protected in an unsupported way.", _UNLOCK_HINT),
     "undrawable": (
-        "Page 1 of the PDF cannot be drawn.",
-        "Open it in a PDF reader, print it to a new PDF, and send that.",
+        "Page 1 of the PDF cannot be rendered.",
+        "Open it in a PDF reader, print it to a new PDF, and upload that.",
     ),
     "pages": (f"The PDF has more than {MAX_PAGES:,} pages.", "Split the document and share its parts."),
-    "pixels": ("The image has more than 40 million pixels.", "Scale it down and send it again."),
-    "animated": ("The image is animated.", "Send one picture of it."),
+    "pixels": ("The image has more than 40 million pixels.", "Scale it down and upload it again."),
+    "animated": ("The image is animated.", "Upload a still image."),
 }
 _UNREADABLE_TEXTS: dict[str, tuple[str, str | None]] = {
     "inspect": ("The file cannot be read as a PDF.", None),
-    "picture": ("The file cannot be read as an image.", "Open it in an image editor and save it again, then retry."),
+    "picture": ("The file cannot be read as an image.", "Open it in an image editor, save it again, and retry."),
 }
 
 
 class UnrenderableError(Exception):
-    """This page cannot be drawn or read.
+    """A page cannot be rendered or read.
 
-    ``lasting`` says whether it will be the same next time (the page is broken or crashes the engine) or may be
-    different (it took too long; the file is not there). ``cost_s`` is the processor time that a worker lost on it;
-    ``reason`` is why a worker refused, empty when none did.
+    ``lasting`` is True if a retry would fail too (the page is broken or crashes the engine), False if it might succeed
+    (the page took too long, or the file is missing). ``cost_s`` is the processor time lost on it. ``reason`` is the
+    reason of the worker that refused the job, or empty.
     """
 
     def __init__(self, message: str, *, lasting: bool, cost_s: float = 0.0, reason: str = "") -> None:
@@ -79,8 +79,8 @@ class WatermarkText(NamedTuple):
 
 @dataclass(frozen=True)
 class Derivation:
-    """A document to be made of another, which has ``total_pages``: its pages ``first`` to ``last`` (1-based, included),
-    each with ``mark`` over it if there is one."""
+    """A PDF to derive from a document of ``total_pages``: its pages ``first`` to ``last`` (1-based, inclusive), with
+    the watermark ``mark`` on each page if there is one."""
 
     total_pages: int
     first: int
@@ -89,13 +89,13 @@ class Derivation:
 
 
 class PdfEngine:
-    """Answers questions about PDF files with a few worker processes, started at the first question.
+    """The PDF engine: a few worker processes, started on first use. Thread-safe.
 
-    Parameters: ``workers`` how many jobs about pages and how many checks of uploads run at a time; ``memory_bytes``
-    address space of each worker; ``timeout_s`` wall clock of one job; ``recycle_after`` jobs a worker is replaced;
-    ``max_waiting`` callers stay waiting behind slow jobs; ``required``: every layer of ``confine`` must hold, or no
-    worker starts. ``tenant`` in all questions: on whose behalf they are asked, which decides whose turn it is and how
-    long the answer may take. Safe to use from many threads.
+    Parameters: ``workers`` is the number of page jobs, and also of upload checks, that run in parallel;
+    ``memory_bytes`` limits the address space of each worker; ``timeout_s`` is the wall-clock limit of one job;
+    ``recycle_after`` jobs, a worker is replaced; at most ``max_waiting`` callers wait behind slow jobs; ``required``:
+    workers start only with every layer of ``confine`` active. In all methods, ``tenant`` is the party that the job is
+    charged to; its record decides the order of jobs and their time limits.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class PdfEngine:
         required: bool = False,
     ) -> None:
         self._patience_s = timeout_s
-        self._hopeless = QuarantinedDocuments()
+        self._quarantine = QuarantinedDocuments()
         self._pool = WorkerPool(
             places={JobLane.PAGES: workers, JobLane.CHECKS: workers},
             memory_bytes=memory_bytes,
@@ -120,50 +120,51 @@ class PdfEngine:
         )
 
     def inspect(self, path: Path, tenant: Tenant | None = None) -> Inspection:
-        """Count the pages of the file at ``path``, measure them, and draw the first one, small.
+        """Count and measure the pages of the file at ``path``, and render a thumbnail of the first page as a test.
 
-        Raises Problem ``unprocessable`` when it needs a password, cannot be opened, has more than 50,000 pages, when
-        its first page cannot be drawn, or when the engine dies or stalls on it, or did within ten minutes on the same
-        bytes; Problem ``unavailable`` when no worker can be had or too many callers wait for one.
+        Raises Problem ``unprocessable`` if the file needs a password, cannot be opened, has more than 50,000 pages or a
+        first page that cannot be rendered, or if the same bytes crashed or stalled a worker within ten minutes;
+        Problem ``unavailable`` if no worker is available or too many callers wait for one.
         """
         job = {"do": "inspect", "path": str(path), "max_pages": MAX_PAGES}
-        with self._judged(path, tenant, "inspect") as slot:
+        with self._check_slot(path, tenant, "inspect") as slot:
             inspection = self._ask(slot, job, answers.parse_inspection)
             return replace(inspection, is_slow=not self._try_first_page(slot, path))
 
     def picture(self, path: Path, media_type: str, tenant: Tenant | None = None) -> bytes:
-        """The uploaded image at ``path``, which begins like one of ``media_type``, decoded and encoded anew.
+        """Decode the uploaded image at ``path``, whose signature is that of ``media_type``, and return it re-encoded.
 
-        Raises Problem ``unprocessable`` for one that is broken, animated or larger than 40 million pixels, otherwise
-        as ``inspect``.
+        Raises Problem ``unprocessable`` if the image is broken, animated or larger than 40 million pixels; other
+        Problems as ``inspect``.
         """
 
         def read(reply: WorkerReply) -> bytes:
             if detect_asset_type(reply.body) != media_type:
-                raise ValueError("not such an image")
+                raise ValueError("not an image of that type")
             return reply.body
 
-        with self._judged(path, tenant, "picture") as slot:
+        with self._check_slot(path, tenant, "picture") as slot:
             return self._ask(slot, {"do": "picture", "path": str(path), "type": media_type}, read)
 
     @contextlib.contextmanager
-    def _judged(self, path: Path, tenant: Tenant | None, kind: str) -> Iterator[WorkerSlot]:
-        """A slot to look at an upload with. Raises Problem as ``inspect``, also for what the block raises."""
+    def _check_slot(self, path: Path, tenant: Tenant | None, kind: str) -> Iterator[WorkerSlot]:
+        """Yield a slot for checking an upload; turn errors of the block into the Problems of ``inspect``."""
         tenant = tenant or _anonymous_tenant(path)
-        self._hopeless.check(tenant.content)
+        self._quarantine.check(tenant.content)
         try:
             with self._pool.taken(str(path), tenant, JobLane.CHECKS, patience_s=_INSPECT_QUEUE_TIMEOUT_S) as slot:
-                self._hopeless.check(tenant.content)  # the same bytes may have stalled while this caller waited
+                self._quarantine.check(tenant.content)  # the same bytes may have stalled a worker meanwhile
                 yield slot
         except WorkerRefusal as error:
             detail, hint = _REFUSAL_TEXTS.get(error.reason, _UNREADABLE_TEXTS[kind])
             raise Problem("unprocessable", detail, hint=hint) from error
         except (BrokenWorkerError, WorkerTimeoutError) as error:
-            self._hopeless.add(tenant.content)
+            self._quarantine.add(tenant.content)
             raise cost_problem() from error
 
     def _try_first_page(self, slot: WorkerSlot, path: Path) -> bool:
-        """Whether the first page can be drawn soon. Raises Refusal and BrokenWorkerError when it cannot be at all."""
+        """Return whether the first page renders within ``FIRST_PAGE_LIMIT_S``. Raises WorkerRefusal or
+        BrokenWorkerError if it cannot be rendered at all."""
         try:
             read = partial(answers.parse_jpeg, width=_THUMBNAIL_WIDTH)
             self._ask(slot, _build_render_job(path, 1, _THUMBNAIL_WIDTH, None), read, cpu_s=FIRST_PAGE_LIMIT_S)
@@ -176,12 +177,12 @@ class PdfEngine:
     def render(
         self, path: Path, page: int, width: int, mark: WatermarkText | None = None, tenant: Tenant | None = None
     ) -> bytes:
-        """Draw ``page`` (1-based) of the file at ``path`` as a JPEG ``width`` pixels wide (less if over 16 MP), with
-        ``mark`` over it.
+        """Render ``page`` (1-based) of the file at ``path`` as a JPEG ``width`` pixels wide, or narrower if it would
+        exceed 16 megapixels, with the watermark ``mark``.
 
-        Raises Unrenderable, or Problem ``unavailable`` when no worker can be had.
+        Raises UnrenderableError, or Problem ``unavailable`` if no worker is available.
         """
-        with self._taken(path, tenant) as slot:
+        with self._page_slot(path, tenant) as slot:
             return self._page_job(
                 slot, _build_render_job(path, page, width, mark), partial(answers.parse_jpeg, width=width)
             )
@@ -189,7 +190,8 @@ class PdfEngine:
     def render_if_spare(
         self, path: Path, page: int, width: int, mark: WatermarkText | None = None, tenant: Tenant | None = None
     ) -> bytes | None:
-        """As ``render``, for work nobody waits for: None at once unless a worker would stay free for readers."""
+        """Render a page in the background. Return None at once unless another worker stays free for readers. Raises
+        the same errors as ``render``."""
         with self._pool.spare(str(path), tenant or _anonymous_tenant(path)) as slot:
             if slot is None:
                 return None
@@ -198,34 +200,36 @@ class PdfEngine:
             )
 
     def stamp(self, image: Path, mark: WatermarkText, tenant: Tenant | None = None) -> bytes:
-        """The page image at ``image``, drawn before, with ``mark`` over it. Raises as ``render``."""
-        with self._taken(image, tenant) as slot:
+        """Return the rendered page at ``image`` with the watermark ``mark``. Raises the same errors as ``render``."""
+        with self._page_slot(image, tenant) as slot:
             return self._page_job(slot, {"do": "stamp", "path": str(image), "mark": mark._asdict()}, answers.parse_jpeg)
 
     def wait_for_spare(self, timeout_s: float) -> bool:
-        """Wait up to ``timeout_s`` seconds until ``render_if_spare`` would probably draw; says whether it would."""
+        """Wait up to ``timeout_s`` seconds for a spare worker; return whether there is one."""
         return self._pool.wait_for_spare(timeout_s)
 
     def text(self, path: Path, page: int, tenant: Tenant | None = None) -> PageText:
-        """Text and links of ``page`` (1-based) of the file at ``path``. Raises as ``render``."""
-        with self._taken(path, tenant) as slot:
+        """Return the text and links of ``page`` (1-based) of the file at ``path``. Raises the same errors as
+        ``render``."""
+        with self._page_slot(path, tenant) as slot:
             return self._page_job(slot, {"do": "text", "path": str(path), "page": page}, answers.parse_page_text)
 
     def derive(self, path: Path, wanted: Derivation, sink: IO[bytes], tenant: Tenant | None = None) -> None:
-        """Write the PDF ``wanted`` of the file at ``path`` into the file ``sink``. Pages that are not wanted leave no
-        trace in it: it is checked before it is handed over, and refused when in doubt.
+        """Derive the PDF ``wanted`` from the file at ``path`` and write it to ``sink``.
 
-        Raises as ``render``; OSError of ``sink``.
+        The worker verifies that the result contains nothing from excluded pages, and refuses the job in doubt. Raises
+        the same errors as ``render``, and OSError if ``sink`` cannot be written.
         """
-        with self._taken(path, tenant) as slot:
+        with self._page_slot(path, tenant) as slot:
             self._derive(slot, _build_derive_job(path, wanted), sink)
 
     def derive_if_spare(
         self, path: Path, wanted: Derivation, sink: IO[bytes], timeout_s: float, tenant: Tenant | None = None
     ) -> bool:
-        """As ``derive``, in ``timeout_s`` seconds at most; returns False at once unless a worker would stay free.
+        """Derive a PDF in at most ``timeout_s`` seconds; return False at once unless another worker stays free.
 
-        Raises Unrenderable at once for a document that is expected to be slow: it never gets the last worker.
+        Raises the same errors as ``derive``, and UnrenderableError at once for a document that is expected to be slow,
+        because such a document must not occupy the last worker.
         """
         if tenant is not None and self._pool.is_risky(tenant):
             raise UnrenderableError("documents like this one were slow", lasting=False)
@@ -238,25 +242,25 @@ class PdfEngine:
         try:
             self._page_job(slot, job, partial(answers.check_pdf, sink), sink)
         except OSError:
-            self._pool.discard(slot)  # the rest of its answer is still in the pipe
+            self._pool.discard(slot)  # the rest of the reply is still in the pipe
             raise
         except UnrenderableError as error:
-            _log.warning("a document was not cut or marked: %s", error)
+            _log.warning("Could not derive a page range or a watermarked copy: %s", error)
             raise
 
     def palette(self, path: Path, tenant: Tenant | None = None) -> list[str] | None:
-        """The dominant colours (``#rrggbb``, at most 6) of the images on the first page of the file at ``path``.
+        """Return the dominant colors (``#rrggbb``, at most 6) of the images on the first page of the file at ``path``.
 
-        Never raises and takes at most ``PALETTE_BUDGET_S`` seconds: None where there are no images, where they cannot
-        be read in that time, or when readers need all workers meanwhile.
+        Never raises and takes at most ``PALETTE_BUDGET_S`` seconds. Returns None if the page has no images, if they
+        cannot be read in time, or if readers need all workers.
         """
-        ends = time.monotonic() + PALETTE_BUDGET_S
+        deadline = time.monotonic() + PALETTE_BUDGET_S
         self._pool.wait_for_spare(PALETTE_BUDGET_S)
         with self._pool.spare(str(path), tenant or _anonymous_tenant(path)) as slot:
-            return None if slot is None else self._palette(slot, path, ends - time.monotonic())
+            return None if slot is None else self._palette(slot, path, deadline - time.monotonic())
 
     def _palette(self, slot: WorkerSlot, path: Path, budget_s: float) -> list[str] | None:
-        if slot.child is None:  # starting one takes longer than a palette is worth
+        if slot.child is None:  # a palette does not justify starting a worker
             return None
         job = {"do": "palette", "path": str(path), "budget_s": budget_s}
         try:
@@ -264,19 +268,19 @@ class PdfEngine:
         except WorkerRefusal:
             return None
         except (BrokenWorkerError, WorkerTimeoutError, Problem) as error:
-            _log.warning("a PDF worker was ended: %s", error)
+            _log.warning("Killed a PDF worker: %s", error)
             self._pool.discard(slot)
             return None
 
     def pids(self) -> list[int]:
-        """Process ids of the workers that run now; empty before the first question."""
+        """Return the process IDs of the running workers; empty before the first job."""
         return self._pool.pids()
 
     def close(self) -> None:
-        """End the workers; jobs in progress fail."""
+        """End the workers. Running jobs fail."""
         self._pool.close()
 
-    def _taken(self, path: Path, tenant: Tenant | None) -> contextlib.AbstractContextManager[WorkerSlot]:
+    def _page_slot(self, path: Path, tenant: Tenant | None) -> contextlib.AbstractContextManager[WorkerSlot]:
         return self._pool.taken(
             str(path), tenant or _anonymous_tenant(path), JobLane.PAGES, patience_s=self._patience_s
         )
@@ -287,8 +291,8 @@ class PdfEngine:
         try:
             return self._ask(slot, job, read, sink, wall_s=job.get("timeout_s", math.inf))
         except WorkerRefusal as error:
-            said, reason = f"the page cannot be read: {error.reason}", error.reason
-            raise UnrenderableError(said, lasting=reason != "missing", reason=reason) from error
+            message, reason = f"the page cannot be read: {error.reason}", error.reason
+            raise UnrenderableError(message, lasting=reason != "missing", reason=reason) from error
         except WorkerTimeoutError as error:
             raise UnrenderableError("the page takes too long", lasting=False, cost_s=slot.spent_s) from error
         except BrokenWorkerError as error:
@@ -305,9 +309,11 @@ class PdfEngine:
         wall_s: float = math.inf,
         attempts: int = 2,
     ) -> _T:
-        """One job on the slot's worker, accounted for; a worker that fails is ended. The last of ``attempts`` is for
-        when the worker, not the document, may be why it died. ``cpu_s`` and ``wall_s``: less than a job may take; to
-        miss these is not a stall. Raises Problem ``unavailable`` when the job was stopped so that others get its place.
+        """Run one job on the worker of ``slot``, charge it, and return the parsed reply. Kill a worker that fails.
+
+        The job is tried again, up to ``attempts`` times, if the worker rather than the document may have caused the
+        failure. ``cpu_s`` and ``wall_s`` tighten the limits of the job; exceeding a tightened limit does not count as a
+        stall. Raises Problem ``unavailable`` if the job was preempted.
         """
         worker = self._pool.worker(slot)
         used, start = worker.jobs > 0, time.monotonic()
@@ -319,15 +325,15 @@ class PdfEngine:
             self._pool.charge(slot, worker.spent_s, stalled=False)
             raise
         except (BrokenWorkerError, WorkerTimeoutError) as error:
-            _log.warning("a PDF worker was ended: %s", error)
+            _log.warning("Killed a PDF worker: %s", error)
             self._pool.discard(slot)
             if self._pool.closed:
                 raise Problem("unavailable", "The server is stopping.", headers={"Retry-After": "5"}) from error
             worn = used and time.monotonic() - start < _MAX_WORKER_SPENT_S
             innocent = isinstance(error, BrokenWorkerError) and (worn or worker.was_killed())
             again = attempts > 1 and innocent and not self._pool.is_preempted(slot)
-            hurried = isinstance(error, WorkerTimeoutError) and min(cpu_s, wall_s) < self._patience_s
-            self._pool.charge(slot, worker.spent_s, stalled=not (again or hurried))
+            tightened = isinstance(error, WorkerTimeoutError) and min(cpu_s, wall_s) < self._patience_s
+            self._pool.charge(slot, worker.spent_s, stalled=not (again or tightened))
             if not again:
                 raise
         else:
@@ -337,7 +343,7 @@ class PdfEngine:
 
 
 def _anonymous_tenant(path: Path) -> Tenant:
-    """The tenant of a question that names none."""
+    """Return a tenant for a caller that names none."""
     return Tenant(str(path), str(path))
 
 

@@ -1,38 +1,39 @@
-"""The environment variables of a worker process."""
+"""Build the environment variables of a worker process."""
 
 import os
 from pathlib import Path
 
 import docshare
 
-# glibc gives big buffers back to the system and faults them in again for every page; that doubles the time of a page.
+# By default, glibc returns large buffers to the kernel and faults them in again for every page, which doubles the time
+# to render a page.
 _MALLOC = {
     "MALLOC_TRIM_THRESHOLD_": str(256 << 20),
     "MALLOC_MMAP_THRESHOLD_": str(256 << 20),
     "MALLOC_ARENA_MAX": "1",
 }
-# Nothing else of the environment is handed on: secrets of the server stay out of the reach of hostile documents.
+# Workers inherit only these variables, so a hostile document cannot read the server's secrets.
 _KEPT = ("HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH", "PYTHONHOME", "PYTHONPATH", "PYTHONUSERBASE")
 _PATHS = ("LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH", "PYTHONUSERBASE")
 
 
 def _started_in() -> str:
-    """The working directory, or the root directory where it is gone."""
+    """Return the working directory, or the root directory if it was deleted."""
     try:
         return os.getcwd()
     except OSError:
         return "/"
 
 
-# Learned while they can be: a working directory may be removed under a server that runs for months.
+# Resolved at import: the working directory can be deleted while the server runs.
 _STARTED_IN = _started_in()
 _ROOT = Path(_STARTED_IN, docshare.__file__).resolve().parent.parent
 
 
 def of_worker() -> dict[str, str]:
-    """Return what a worker gets to know: where Python and this package are, and how to use memory.
+    """Return the variables that locate Python and this package, and tune memory allocation.
 
-    It is started in another directory, so no path is relative.
+    All paths are absolute, because workers start in another directory.
     """
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     kept |= {name: _absolute(kept[name]) for name in _PATHS if kept.get(name)}
@@ -42,5 +43,5 @@ def of_worker() -> dict[str, str]:
 
 
 def _absolute(paths: str) -> str:
-    """The list ``paths`` as it was meant in the directory in which this process was started."""
+    """Return the path list ``paths`` resolved against the directory in which the server was started."""
     return os.pathsep.join(os.path.join(_STARTED_IN, path) for path in paths.split(os.pathsep))

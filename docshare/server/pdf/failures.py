@@ -1,4 +1,4 @@
-"""Pages that could not be drawn, and documents that waste the time of the workers."""
+"""Remember pages that could not be rendered, and documents whose failures waste processor time."""
 
 import math
 from collections import OrderedDict
@@ -18,8 +18,11 @@ _K = TypeVar("_K")
 
 @dataclass(frozen=True)
 class DerivedKey:
-    """One derived file: ``kind`` is the pixel width of an image, or 0 for the text; ``parts`` the name of what is drawn
-    over it. A derived document has neither page nor kind but ``parts``, the name of what it is made of."""
+    """The key of one derived file.
+
+    For a page, ``kind`` is the pixel width of the image, or 0 for the text, and ``parts`` identifies the watermark. For
+    a derived PDF, ``page`` and ``kind`` are 0, and ``parts`` identifies the page range and the watermark.
+    """
 
     file_uuid: str
     content_version: int
@@ -29,7 +32,7 @@ class DerivedKey:
 
     @property
     def name(self) -> str:
-        """Its name in the cache."""
+        """The name of the file in the cache."""
         rest = f"{self.page}-{self.kind}{self.parts}.jpg" if self.kind else f"{self.page}.json"
         if not self.page:
             rest = f"{self.parts}.pdf"
@@ -37,12 +40,12 @@ class DerivedKey:
 
 
 class PageFailures:
-    """Pages that failed, so that no reader can make the engine fail on them again and again.
+    """Pages that failed recently. The engine does not retry them on every request.
 
-    A document is known by its ``content``, the SHA-256 of its bytes, so another upload of them changes nothing, and
-    neither do its pages that can be drawn. A broken page is refused until the process ends, one that took too long for
-    ten minutes. A document whose failures have wasted 15 seconds of processor time within ten minutes is paused for a
-    minute after each further one. Times are monotonic seconds. Not thread-safe: its owner holds one lock around every
+    A document is identified by ``content``, the SHA-256 of its bytes, so uploading it again does not clear its record;
+    neither do its other pages. A broken page is rejected until the process exits, a slow page for ten minutes. Once
+    the failures of a document have wasted 15 seconds of processor time within ten minutes, each further failure pauses
+    the document for a minute. Times are monotonic seconds. Not thread-safe: the caller holds one lock around every
     call.
     """
 
@@ -53,19 +56,19 @@ class PageFailures:
         self._paused: OrderedDict[str, float] = OrderedDict()
 
     def check(self, content: str, key: DerivedKey, now: float) -> None:
-        """Raises Unrenderable for a page known to fail, Problem ``unavailable`` for a paused document."""
+        """Raise UnrenderableError if the page is known to fail, Problem ``unavailable`` if the document is paused."""
         page = _page_key(content, key)
         if self._until.get(page, now) > now:
             raise UnrenderableError(
-                "the page could not be drawn before", lasting=True, reason=self._reasons.get(page, "")
+                "the page failed to render before", lasting=True, reason=self._reasons.get(page, "")
             )
         until = self._paused.get(content, now)
         if until > now:
             wait = str(math.ceil(until - now))
-            raise Problem("unavailable", "Drawing this document takes too long.", headers={"Retry-After": wait})
+            raise Problem("unavailable", "Rendering this document takes too long.", headers={"Retry-After": wait})
 
     def remember(self, content: str, key: DerivedKey, error: UnrenderableError, now: float) -> None:
-        """The page of ``key`` failed with ``error``."""
+        """Record that the page of ``key`` failed with ``error``."""
         page = _page_key(content, key)
         self._reasons[page] = error.reason
         for forgotten in _remember(self._until, page, math.inf if error.lasting else now + _RETRY_S):
@@ -80,7 +83,7 @@ def _page_key(content: str, key: DerivedKey) -> tuple[str, int, int, str]:
 
 
 def _remember(known: OrderedDict[_K, float], key: _K, until: float) -> list[_K]:
-    """Remember ``key``; returns what was forgotten for it."""
+    """Store ``key``; return the keys that were evicted to make room."""
     known[key] = until
     known.move_to_end(key)
     return [known.popitem(last=False)[0]] if len(known) > _MAX_KEYS else []

@@ -1,6 +1,6 @@
-"""Lint as the command line sees it: one worker process that looks at files of the user, and makes clean copies.
+"""Lint and clean PDFs for the command line, in one worker process.
 
-The files may come from anywhere, so no byte of them is read in this process (see ``child``, ``confine``).
+The files are untrusted, so this process never parses them (see ``child`` and ``confine``).
 """
 
 from collections.abc import Callable
@@ -17,18 +17,18 @@ from docshare.server.pdf.child import BrokenWorkerError, WorkerProcess, WorkerRe
 _T = TypeVar("_T")
 _UNLOCK_HINT = "Remove the password first, for example: qpdf --decrypt --password=SECRET locked.pdf open.pdf"
 _REFUSAL_TEXTS: dict[str, tuple[str, str | None]] = {
-    "password": ("The PDF needs a password to be opened.", _UNLOCK_HINT),
-    "protection": ("The PDF is protected in a way that cannot be opened here.", _UNLOCK_HINT),
+    "password": ("The PDF is password-protected.", _UNLOCK_HINT),
+    "protection": ("The PDF is protected in an unsupported way.", _UNLOCK_HINT),
 }
 _UNREADABLE_TEXT: tuple[str, str | None] = ("The file cannot be read as a PDF.", None)
 
 
 class PdfLinter:
-    """A worker for one file after the other; a context manager.
+    """A context manager that processes files one after another in one worker.
 
-    Parameters: ``memory_bytes`` address space of the worker; ``timeout_s`` wall clock of one job, of which half is for
-    looking at pages: what is left then is told as a finding ``unchecked``; ``required``: every layer of ``confine``
-    must hold, or no worker starts.
+    Parameters: ``memory_bytes`` limits the address space of the worker; ``timeout_s`` is the wall-clock limit of one
+    job. Pages not checked after half of it are reported as a finding ``unchecked``. If ``required``, the worker starts
+    only with every layer of ``confine`` active.
     """
 
     def __init__(self, *, memory_bytes: int = 2 << 30, timeout_s: float = 90.0, required: bool = False) -> None:
@@ -45,10 +45,10 @@ class PdfLinter:
             self._child.kill()
 
     def findings(self, path: Path) -> list[LintFinding]:
-        """What there is to know about the file at ``path``, in the order of ``CHECKS``, then by page.
+        """Return the findings for the file at ``path``, sorted by level, then in the order of ``CHECKS``, then by page.
 
-        Raises Problem ``unprocessable`` for a file that cannot be read, needs a password, or takes too much time or
-        memory; ``unavailable`` when the worker does not start.
+        Raises Problem ``unprocessable`` if the file cannot be read, needs a password, or takes too much time or
+        memory; Problem ``unavailable`` if the worker does not start.
         """
         job = {"do": "lint", "path": str(path.absolute()), "budget_s": self._timeout_s / 2}
         found = self._ask(job, answers.lint_findings)
@@ -56,15 +56,15 @@ class PdfLinter:
         return sorted(found, key=lambda each: (-LEVELS.index(each.level), order.index(each.check), each.page or 0))
 
     def clean(self, path: Path, sink: IO[bytes], *, keep_title: bool) -> None:
-        """Write a copy of the file at ``path`` without what its pages do not show into the file ``sink``.
+        """Write a copy of the file at ``path`` without metadata and hidden content to ``sink``.
 
-        Raises as ``findings``; OSError of ``sink``.
+        Raises the same Problems as ``findings``, and OSError if ``sink`` cannot be written.
         """
         job = {"do": "clean", "path": str(path.absolute()), "keep_title": keep_title}
         self._ask(job, partial(answers.check_pdf, sink), sink)
 
     def _ask(self, job: dict[str, Any], read: Callable[[WorkerReply], _T], sink: IO[bytes] | None = None) -> _T:
-        """Return the worker's answer as ``read`` makes it out; a worker that gives another one is ended."""
+        """Return the worker's reply as parsed by ``read``. A worker that fails is killed."""
         try:
             return answers.parse_reply(self._worker().ask(job, sink=sink), read)
         except answers.WorkerRefusal as refusal:
@@ -74,7 +74,7 @@ class PdfLinter:
             if self._child is not None:
                 self._child.kill()
                 self._child = None
-            raise Problem("unprocessable", "Looking into this file takes too much time or memory.") from error
+            raise Problem("unprocessable", "Checking this file takes too much time or memory.") from error
 
     def _worker(self) -> WorkerProcess:
         if self._child is None:
@@ -83,5 +83,5 @@ class PdfLinter:
                     memory_bytes=self._memory_bytes, timeout_s=self._timeout_s, required=self._required, edits=True
                 )
             except (BrokenWorkerError, WorkerTimeoutError) as error:
-                raise Problem("unavailable", f"The PDF engine does not start: {error}.") from error
+                raise Problem("unavailable", f"The PDF engine cannot be started: {error}.") from error
         return self._child

@@ -1,4 +1,4 @@
-"""Page images and page texts as files: made once, kept on disk, shared by all readers of a page."""
+"""Create page images, page texts and derived PDFs on first request, and cache them on disk for all readers."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ from docshare.server.pdf.prefetch import Prefetcher
 PAGE_WIDTHS = (800, 1600)
 _FILE_UUID = re.compile(r"[A-Za-z0-9-]{1,64}")
 _WAIT_TIMEOUT_S = 30.0
-FileMaker = Callable[[], Path]  # makes a derived file and stages it
+FileMaker = Callable[[], Path]  # creates a derived file and stages it
 _SLOW_BUILD_S = 1.0
 _MAX_SLOW_WAITERS = 2
 _MAX_TRIALS = 1_000
@@ -30,9 +30,9 @@ _MAX_TRIALS = 1_000
 
 @dataclass
 class PendingBuild:
-    """A derived file being made since ``since`` (monotonic seconds). Others who want it wait for ``done``.
+    """A derived file under construction since ``since`` (monotonic seconds). Other threads wait for ``done``.
 
-    ``dropped``: the file was forgotten meanwhile, so the result must not be kept.
+    ``dropped``: the document was removed meanwhile, so the result must not be cached.
     """
 
     since: float
@@ -41,18 +41,18 @@ class PendingBuild:
 
 
 class PageStore:
-    """Derived files below ``root``, at most ``max_bytes`` together, made by ``engine`` when first asked for.
+    """A cache of derived files under ``root``, at most ``max_bytes`` in total, which ``engine`` creates on demand.
 
-    Per page and kind one rendering is in flight, whoever asks. Failures are remembered (``Failures``). Thread-safe.
-    The returned paths stay until newer files push them out or the file is forgotten.
+    Concurrent requests for one file share one job. ``PageFailures`` remembers failures. Thread-safe. A returned path is
+    valid until newer files evict it or the document is removed.
     """
 
     def __init__(self, engine: PdfEngine, root: Path, max_bytes: int = 1 << 30) -> None:
         self._engine = engine
         self._cache = DiskCache(root, max_bytes)
         self._failures = PageFailures()
-        self._lock = threading.Lock()  # around the cache, the failures and the flights
-        self._flights: dict[DerivedKey, PendingBuild] = {}
+        self._lock = threading.Lock()  # guards the cache, the failures and the builds
+        self._builds: dict[DerivedKey, PendingBuild] = {}
         self._following = 0
         self._prefetcher = Prefetcher(engine.wait_for_spare)
         self._trials = Prefetcher(engine.wait_for_spare, most=_MAX_TRIALS)
@@ -67,17 +67,17 @@ class PageStore:
         mark: WatermarkText | None = None,
         tenant: Tenant | None = None,
     ) -> Path:
-        """Path of the JPEG of ``page`` (1-based), ``width`` 800 or 1600 pixels wide; ``blob`` is the PDF, ``mark`` what
-        is drawn over the page, ``tenant`` on whose behalf.
+        """Return the path of the JPEG of ``page`` (1-based), ``width`` 800 or 1600 pixels wide. ``blob`` is the PDF,
+        ``mark`` the watermark, and ``tenant`` is charged for the job.
 
-        The next page is drawn in the background. Raises Unrenderable; Problem ``unavailable`` (with Retry-After) when
-        it cannot be drawn now; ValueError for any other width.
+        Also renders the next page in the background. Raises UnrenderableError; Problem ``unavailable`` with Retry-After
+        if the page cannot be rendered now; ValueError for any other width.
         """
         if width not in PAGE_WIDTHS:
             raise ValueError(f"pages are {PAGE_WIDTHS[0]} or {PAGE_WIDTHS[1]} pixels wide")
         key = replace(_make_key(file_uuid, content_version, page, width), parts=_mark_suffix(mark))
         tenant = tenant or _anonymous_tenant(key)
-        path = self._made(key, tenant, lambda: self._staged(self._engine.render(blob, page, width, mark, tenant)))
+        path = self._get_or_make(key, tenant, lambda: self._stage(self._engine.render(blob, page, width, mark, tenant)))
         self._draw_ahead(replace(key, page=page + 1), tenant, blob, mark)
         return path
 
@@ -91,47 +91,51 @@ class PageStore:
         mark: WatermarkText,
         tenant: Tenant | None = None,
     ) -> bytes:
-        """The JPEG of ``page`` with a ``mark`` that is one reader's alone: over the image that all readers share, so
-        that a page is kept once and not once for each of them. Raises as ``image``, FileNotFoundError.
+        """Return the JPEG of ``page`` with a ``mark`` that is specific to one reader.
+
+        Only the unmarked image is cached, once for all readers. Raises the same errors as ``image``, and
+        FileNotFoundError if that image was evicted meanwhile.
         """
         path = self.image(file_uuid, content_version, blob, page, width, None, tenant)
         try:
             return self._engine.stamp(path, mark, tenant)
         except UnrenderableError:
-            path.stat()  # newer pages may have pushed it out since it was found
+            path.stat()  # raises FileNotFoundError if newer pages have evicted it
             raise
 
     def text(self, file_uuid: str, content_version: int, blob: Path, page: int, tenant: Tenant | None = None) -> Path:
-        """Path of the JSON with text and links of ``page`` (``PageText.document``). Raises as ``image``."""
+        """Return the path of the JSON with the text and links of ``page`` (``PageText.document``). Raises the same
+        errors as ``image``."""
         key = _make_key(file_uuid, content_version, page, 0)
         tenant = tenant or _anonymous_tenant(key)
 
         def make() -> Path:
             document = self._engine.text(blob, page, tenant).document()
-            return self._staged(json.dumps(document, separators=(",", ":")).encode("ascii"))
+            return self._stage(json.dumps(document, separators=(",", ":")).encode("ascii"))
 
-        return self._made(key, tenant, make)
+        return self._get_or_make(key, tenant, make)
 
     def document(
         self, file_uuid: str, content_version: int, blob: Path, wanted: Derivation, tenant: Tenant | None = None
     ) -> Path:
-        """Path of the PDF ``wanted``, made of ``blob``. Raises as ``image``."""
+        """Return the path of the PDF ``wanted``, derived from ``blob``. Raises the same errors as ``image``."""
         key = _make_derived_key(file_uuid, content_version, wanted)
         tenant = tenant or _anonymous_tenant(key)
         derive = partial(self._engine.derive, blob, wanted, tenant=tenant)
-        return self._made(key, tenant, partial(self._cache.stage, derive))
+        return self._get_or_make(key, tenant, partial(self._cache.stage, derive))
 
     def offer_trial(self, name: str, trial: Callable[[], None], *, last: bool = False) -> None:
-        """Run ``trial``, which uses ``try_document``, in the background once a worker is free; a later one of the same
-        ``name`` takes its place. ``last``: after all others."""
+        """Run ``trial``, which calls ``try_document``, in the background once a worker is free. A later trial with the
+        same ``name`` replaces it. ``last``: run after all others."""
         self._trials.offer(name, trial, last=last)
 
     def try_document(
         self, file_uuid: str, content_version: int, blob: Path, wanted: Derivation, tenant: Tenant, timeout_s: float
     ) -> bool:
-        """Make the PDF ``wanted`` before anybody asks for it; returns False when no worker can be spared now.
+        """Derive the PDF ``wanted`` before anyone requests it; return False if there is no spare worker.
 
-        Raises as ``image``. Only a lasting failure is remembered: a reader's copy may take longer than ``timeout_s``.
+        Raises the same errors as ``image``. Only lasting failures are remembered, because a copy for a reader may take
+        longer than ``timeout_s``.
         """
 
         def write(sink: IO[bytes]) -> None:
@@ -144,7 +148,9 @@ class PageStore:
                 raise
 
         try:
-            self._made(_make_derived_key(file_uuid, content_version, wanted), tenant, partial(self._cache.stage, write))
+            self._get_or_make(
+                _make_derived_key(file_uuid, content_version, wanted), tenant, partial(self._cache.stage, write)
+            )
         except _NoSpareWorkerError as error:
             if isinstance(error.__cause__, UnrenderableError):
                 raise error.__cause__ from None
@@ -154,7 +160,8 @@ class PageStore:
     def copy(
         self, file_uuid: str, content_version: int, blob: Path, wanted: Derivation, tenant: Tenant | None = None
     ) -> IO[bytes]:
-        """The PDF ``wanted`` for one reader alone, open and kept nowhere. Raises as ``image``."""
+        """Derive the PDF ``wanted`` for one reader; return it as an open file that is not cached. Raises the same
+        errors as ``image``."""
         key = replace(_make_key(file_uuid, content_version, 0, 0), parts=f"{wanted.first}-{wanted.last}-copy")
         tenant = tenant or _anonymous_tenant(key)
         with self._lock:
@@ -173,18 +180,17 @@ class PageStore:
             staged.unlink()
 
     def forget(self, file_uuid: str, content_version: int | None = None) -> None:
-        """Remove everything derived from a file, also what is being made just now: of all its content versions, or of
-        the one that another has replaced."""
+        """Remove everything derived from a file, including pending results: for one content version, or for all."""
         _check_uuid(file_uuid)
         with self._lock:
-            for key, flight in self._flights.items():
+            for key, build in self._builds.items():
                 if key.file_uuid == file_uuid and content_version in (None, key.content_version):
-                    flight.dropped = True
+                    build.dropped = True
             self._cache.forget(file_uuid if content_version is None else f"{file_uuid}/{content_version}")
 
     def forget_others(self, current: Mapping[str, int]) -> None:
-        """Remove everything derived from what is not in ``current``, the content version of each file by its UUID. Only
-        before serving."""
+        """Remove everything derived from files and content versions that are not in ``current``, which maps file UUIDs
+        to content versions. Call it only before the server accepts requests."""
         with self._lock:
             for file_uuid in self._cache.groups():
                 if file_uuid not in current:
@@ -194,90 +200,92 @@ class PageStore:
                         self._cache.forget(f"{file_uuid}/{version}")
 
     def close(self) -> None:
-        """Stop drawing ahead and trying copies."""
+        """Stop the background threads."""
         self._prefetcher.close()
         self._trials.close()
 
-    def _made(self, key: DerivedKey, tenant: Tenant, make: FileMaker) -> Path:
-        """The file of ``key``: found, or made by this thread, or by another one this thread waits for."""
-        give_up = time.monotonic() + _WAIT_TIMEOUT_S
+    def _get_or_make(self, key: DerivedKey, tenant: Tenant, make: FileMaker) -> Path:
+        """Return the path of ``key`` from the cache; on a miss, create it, or wait for the thread that does."""
+        deadline = time.monotonic() + _WAIT_TIMEOUT_S
         while True:
             with self._lock:
                 path = self._cache.get(key.name)
                 if path is not None:
                     return path
                 self._failures.check(tenant.content, key, time.monotonic())
-                flight = self._flights.get(key)
-                if flight is None:
-                    mine = self._flights[key] = PendingBuild(time.monotonic())
-            if flight is None:
+                build = self._builds.get(key)
+                if build is None:
+                    mine = self._builds[key] = PendingBuild(time.monotonic())
+            if build is None:
                 return self._lead(key, tenant.content, mine, make)
-            self._follow(flight, give_up)
+            self._follow(build, deadline)
 
-    def _lead(self, key: DerivedKey, content: str, flight: PendingBuild, make: FileMaker) -> Path:
-        """Make the file of ``key``; whatever happens, the followers go on."""
+    def _lead(self, key: DerivedKey, content: str, build: PendingBuild, make: FileMaker) -> Path:
+        """Create the file of ``key`` and wake the waiting threads, also on failure."""
         try:
-            return self._keep(key, flight, make)
+            return self._keep(key, build, make)
         except UnrenderableError as error:
             with self._lock:
-                if not flight.dropped or error.cost_s:
+                if not build.dropped or error.cost_s:
                     self._failures.remember(content, key, error, time.monotonic())
             raise
         finally:
             with self._lock:
-                del self._flights[key]
-            flight.done.set()
+                del self._builds[key]
+            build.done.set()
 
-    def _keep(self, key: DerivedKey, flight: PendingBuild, make: FileMaker) -> Path:
+    def _keep(self, key: DerivedKey, build: PendingBuild, make: FileMaker) -> Path:
         try:
             staged = make()
             try:
                 with self._lock:
-                    if flight.dropped:
-                        raise UnrenderableError("the file is gone", lasting=False)
+                    if build.dropped:
+                        raise UnrenderableError("the file was deleted", lasting=False)
                     return self._cache.keep(staged, key.name)
             finally:
                 staged.unlink(missing_ok=True)
         except OSError as error:
             raise _unavailable_problem("Pages cannot be stored at the moment.", 30) from error
 
-    def _staged(self, data: bytes) -> Path:
+    def _stage(self, data: bytes) -> Path:
         return self._cache.stage(lambda file: file.write(data))
 
-    def _follow(self, flight: PendingBuild, give_up: float) -> None:
-        """Wait for another thread's flight. Once it is slow only a few may stay, else all threads would wait here."""
+    def _follow(self, build: PendingBuild, deadline: float) -> None:
+        """Wait for the build of another thread. Only a few threads may wait for a slow build, so that it cannot block
+        all threads of the server."""
         with self._lock:
             self._following += 1
         try:
-            while not flight.done.wait(0.25):
+            while not build.done.wait(0.25):
                 now = time.monotonic()
-                if now > give_up or (self._following > _MAX_SLOW_WAITERS and now - flight.since > _SLOW_BUILD_S):
-                    raise _unavailable_problem("This page takes long to draw.", 2)
+                if now > deadline or (self._following > _MAX_SLOW_WAITERS and now - build.since > _SLOW_BUILD_S):
+                    raise _unavailable_problem("This page is taking long to render.", 2)
         finally:
             with self._lock:
                 self._following -= 1
 
     def _draw_ahead(self, key: DerivedKey, tenant: Tenant, blob: Path, mark: WatermarkText | None) -> None:
         with self._lock:
-            wanted = not self._cache.has(key.name) and key not in self._flights
-        if wanted:
+            missing = not self._cache.has(key.name) and key not in self._builds
+        if missing:
             self._prefetcher.offer(key, partial(self._draw_if_spare, key, tenant, blob, mark))
 
     def _draw_if_spare(self, key: DerivedKey, tenant: Tenant, blob: Path, mark: WatermarkText | None) -> None:
-        """Draw a page nobody waits for yet. Readers who come meanwhile follow, and take over if no worker was free."""
+        """Render a page in the background. Requests that arrive meanwhile wait for it, and render it themselves if no
+        worker was spare."""
 
         def make() -> Path:
             data = self._engine.render_if_spare(blob, key.page, key.kind, mark, tenant)
             if data is None:
                 raise _NoSpareWorkerError
-            return self._staged(data)
+            return self._stage(data)
 
         with suppress(_NoSpareWorkerError, UnrenderableError, Problem):
-            self._made(key, tenant, make)
+            self._get_or_make(key, tenant, make)
 
 
 class _NoSpareWorkerError(Exception):
-    """No worker to spare for what nobody waits for, or not for as long as it takes."""
+    """There is no spare worker for a background job, or not for long enough."""
 
 
 def _make_key(file_uuid: str, content_version: int, page: int, kind: int) -> DerivedKey:
@@ -286,7 +294,7 @@ def _make_key(file_uuid: str, content_version: int, page: int, kind: int) -> Der
 
 
 def _anonymous_tenant(key: DerivedKey) -> Tenant:
-    """The tenant of a question that names none."""
+    """Return a tenant for a caller that names none."""
     return Tenant(key.file_uuid, f"{key.file_uuid}/{key.content_version}")
 
 
@@ -296,7 +304,7 @@ def _make_derived_key(file_uuid: str, content_version: int, wanted: Derivation) 
 
 
 def _mark_suffix(mark: WatermarkText | None) -> str:
-    """The name of ``mark`` in the cache; none for none."""
+    """Return the part of a cache name that identifies ``mark``; empty without a watermark."""
     return "" if mark is None else "-" + hashlib.sha256(repr(mark).encode()).hexdigest()[:16]
 
 

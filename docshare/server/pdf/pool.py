@@ -1,7 +1,4 @@
-"""The worker processes of one engine: who may use which, who waits, and who has to come back later.
-
-``schedule`` decides; this module starts, hands out and ends the processes.
-"""
+"""Start, assign and end the worker processes of one engine, as ``schedule`` decides."""
 
 import contextlib
 import logging
@@ -18,21 +15,21 @@ from docshare.server.pdf.schedule import JobLane, WorkerJob, WorkerSchedule
 
 _log = logging.getLogger(__name__)
 
-_MAX_RECENT_PATHS = 4  # as many documents as a worker keeps open
-_POLL_S = 0.25  # how often a waiting thread looks for jobs that turned out to be slow
+_MAX_RECENT_PATHS = 4  # equals the number of documents that a worker keeps open
+_POLL_S = 0.25  # interval at which a waiting thread checks whether running jobs are slow
 _RESTART_DELAY_S = 5.0
 _BUSY_TEXTS = {
-    JobLane.PAGES: "Too many pages are being drawn at the moment.",
-    JobLane.CHECKS: "Too many documents are being read.",
+    JobLane.PAGES: "Too many pages are being rendered.",
+    JobLane.CHECKS: "Too many documents are being checked.",
 }
 
 
 @dataclass(eq=False)
 class WorkerSlot:
-    """A place for one worker: ``child`` once started, ``ticket`` the job that holds it.
+    """A slot for one worker: ``child`` is the process once it is started, ``ticket`` the job that holds the slot.
 
-    ``is_demoted``: its worker yields the processor to others, which cannot be taken back. ``spent_s``: processor time
-    of the last job.
+    ``is_demoted``: the worker runs at low priority, which cannot be undone. ``spent_s``: processor time of the last
+    job. ``recent``: the documents that the worker read last.
     """
 
     child: WorkerProcess | None = None
@@ -43,10 +40,10 @@ class WorkerSlot:
 
 
 class WorkerPool:
-    """Workers for the jobs of all lanes, started when first needed, replaced after ``recycle_after`` jobs.
+    """Workers for the jobs of all lanes, started on demand and replaced after ``recycle_after`` jobs. Thread-safe.
 
-    Parameters: ``places`` how many jobs of each lane run at a time; ``max_waiting`` how many of a lane wait behind slow
-    ones (``Schedule``). Thread-safe.
+    Parameters: ``places`` is the number of parallel jobs of each lane; ``max_waiting`` the number of jobs of a lane
+    that can wait behind slow ones (``WorkerSchedule``); the others are those of ``PdfEngine``.
     """
 
     def __init__(
@@ -63,28 +60,28 @@ class WorkerPool:
         self._timeout_s = timeout_s
         self._recycle_after = recycle_after
         self._required = required
-        self._changed = threading.Condition()  # around everything below
+        self._changed = threading.Condition()  # guards everything below
         self._schedule = WorkerSchedule(places, max_waiting)
         self._slots = [WorkerSlot() for _ in range(sum(places.values()))]
         self._held: dict[WorkerJob, WorkerSlot] = {}
         self._paths: dict[WorkerJob, str] = {}
         self._refused: set[WorkerJob] = set()
         self._reserve: WorkerProcess | None = (
-            None  # started ahead, so that nobody waits for what a hostile document ended
+            None  # a spare worker, which replaces one that a hostile document crashed without delay
         )
         self._refilling = False
         self._start_after = 0.0
         self._closed = False
 
     def pids(self) -> list[int]:
-        """Process ids of the workers that run now."""
+        """Return the process IDs of the running workers."""
         with self._changed:
             children = [slot.child for slot in self._slots] + [self._reserve]
             return [child.pid for child in children if child is not None]
 
     @contextlib.contextmanager
     def taken(self, path: str, tenant: Tenant, lane: JobLane, *, patience_s: float) -> Iterator[WorkerSlot]:
-        """A slot for a job about the document at ``path``, given back afterwards.
+        """Yield a slot for a job on the document at ``path``; release it afterwards.
 
         Waits at most ``patience_s`` seconds, less behind slow jobs. Raises Problem ``unavailable``.
         """
@@ -96,7 +93,7 @@ class WorkerPool:
 
     @contextlib.contextmanager
     def spare(self, path: str, tenant: Tenant) -> Iterator[WorkerSlot | None]:
-        """A slot nobody else needs now, or None: one place always stays free for readers who wait."""
+        """Yield a spare slot, or None: one slot always stays free for readers."""
         with self._changed:
             ticket = None if self._closed else self._schedule.start_spare(JobLane.PAGES, tenant, time.monotonic())
             slot = None if ticket is None else self._take(ticket, path)
@@ -107,12 +104,12 @@ class WorkerPool:
                 self._give_back(slot)
 
     def is_risky(self, tenant: Tenant) -> bool:
-        """Whether jobs of ``tenant`` are expected to be slow."""
+        """Return whether jobs of ``tenant`` are expected to be slow."""
         with self._changed:
             return self._schedule.budget.is_risky(tenant, time.monotonic())
 
     def wait_for_spare(self, timeout_s: float) -> bool:
-        """Wait until ``spare`` would probably give a slot; False after ``timeout_s`` seconds."""
+        """Wait until a slot is spare; return False after ``timeout_s`` seconds."""
 
         def has_spare() -> bool:
             return not self._closed and self._schedule.has_spare(JobLane.PAGES, time.monotonic())
@@ -121,7 +118,7 @@ class WorkerPool:
             return self._changed.wait_for(has_spare, timeout_s)
 
     def worker(self, slot: WorkerSlot) -> WorkerProcess:
-        """The running worker of a slot the caller holds, started if need be. Raises Problem ``unavailable``."""
+        """Return the worker of a slot that the caller holds, and start it if needed. Raises Problem ``unavailable``."""
         ticket = slot.ticket
         assert ticket is not None
         if slot.child is None:
@@ -141,15 +138,15 @@ class WorkerPool:
         return slot.child
 
     def limit_s(self, slot: WorkerSlot) -> float:
-        """Processor seconds that the next job of a slot the caller holds may take."""
+        """Return the limit in processor seconds for the next job on a slot that the caller holds."""
         assert slot.ticket is not None
         with self._changed:
             return self._schedule.budget.limit_s(slot.ticket.tenant, self._timeout_s, time.monotonic())
 
     def charge(self, slot: WorkerSlot, seconds: float, *, stalled: bool) -> None:
-        """Account for a job on a slot the caller holds: its processor time, and whether it broke its worker.
+        """Charge a job on a slot that the caller holds: its processor time, and whether it stalled its worker.
 
-        Raises Problem ``unavailable`` when the job was stopped so that others get its place.
+        Raises Problem ``unavailable`` if the job was preempted.
         """
         ticket = slot.ticket
         assert ticket is not None
@@ -166,11 +163,11 @@ class WorkerPool:
             raise _unavailable_problem(_BUSY_TEXTS[ticket.lane], 5)
 
     def is_preempted(self, slot: WorkerSlot) -> bool:
-        """Whether the job on a slot the caller holds was stopped so that others get its place."""
+        """Return whether the job on a slot that the caller holds was stopped in favor of others."""
         return slot.ticket is not None and slot.ticket.is_preempted
 
     def discard(self, slot: WorkerSlot) -> None:
-        """Kill the worker of a slot the caller holds; the next job gets a new one."""
+        """Kill the worker of a slot that the caller holds. The next job gets a new one."""
         with self._changed:
             child, slot.child = slot.child, None
             slot.recent.clear()
@@ -178,7 +175,7 @@ class WorkerPool:
             child.kill()
 
     def close(self) -> None:
-        """End all workers. Callers inside a job see their worker die; waiting callers get ``unavailable``."""
+        """End all workers. Running jobs fail; waiting callers get Problem ``unavailable``."""
         with self._changed:
             self._closed = True
             idle = [slot for slot in self._slots if slot.ticket is None]
@@ -196,11 +193,11 @@ class WorkerPool:
 
     @property
     def closed(self) -> bool:
-        """Whether ``close`` was called."""
+        """True after ``close`` was called."""
         return self._closed
 
     def _wait_for_slot(self, path: str, tenant: Tenant, lane: JobLane, patience_s: float) -> WorkerSlot:
-        give_up = time.monotonic() + patience_s
+        deadline = time.monotonic() + patience_s
         with self._changed:
             ticket = self._schedule.join(lane, tenant)
             self._paths[ticket] = path
@@ -213,9 +210,9 @@ class WorkerPool:
                         return self._held[ticket]
                     if self._closed:
                         raise _unavailable_problem("The server is stopping.", 5)
-                    if ticket in self._refused or now >= give_up:
+                    if ticket in self._refused or now >= deadline:
                         raise _unavailable_problem(_BUSY_TEXTS[lane], 2)
-                    self._changed.wait(min(_POLL_S, give_up - now))
+                    self._changed.wait(min(_POLL_S, deadline - now))
             finally:
                 self._refused.discard(ticket)
                 del self._paths[ticket]
@@ -223,7 +220,7 @@ class WorkerPool:
                     self._schedule.leave(ticket)
 
     def _decide(self, now: float) -> None:
-        """Carry out what the schedule says for this moment."""
+        """Apply the decisions of the schedule at ``now``: start, reject and preempt jobs."""
         moved = False
         for running, slot in self._held.items():
             running.spent_s = 0.0 if slot.child is None else slot.child.spending_s()
@@ -241,7 +238,7 @@ class WorkerPool:
                 child.interrupt()
 
     def _take(self, ticket: WorkerJob, path: str) -> WorkerSlot:
-        """Give ``ticket`` the best idle slot."""
+        """Assign the best idle slot to ``ticket``."""
         risky = self._schedule.budget.is_risky(ticket.tenant, time.monotonic())
         idle = (slot for slot in self._slots if slot.ticket is None)
         slot = max(idle, key=lambda slot: _rank_slot(slot, path, risky=risky))
@@ -274,7 +271,7 @@ class WorkerPool:
             worn.close()
 
     def _from_reserve(self, ticket: WorkerJob) -> WorkerProcess | None:
-        """The worker that was started ahead, unless ``ticket`` will likely end it too."""
+        """Return the spare worker, or None if there is none or ``ticket`` is likely to crash it too."""
         with self._changed:
             if self._reserve is None or self._schedule.budget.is_risky(ticket.tenant, time.monotonic()):
                 return None
@@ -293,21 +290,22 @@ class WorkerPool:
             child.close()
 
     def _start(self) -> WorkerProcess:
-        """A new worker; after a failed start the next attempt waits a little, so that requests fail fast."""
+        """Start a worker. After a failed start, fail fast for a few seconds instead of trying again."""
         if self._closed:
             raise _unavailable_problem("The server is stopping.", 5)
         if time.monotonic() < self._start_after:
-            raise _unavailable_problem("The PDF engine does not start.", 10)
+            raise _unavailable_problem("The PDF engine cannot be started.", 10)
         try:
             return WorkerProcess(memory_bytes=self._memory_bytes, timeout_s=self._timeout_s, required=self._required)
         except (BrokenWorkerError, WorkerTimeoutError) as error:
             self._start_after = time.monotonic() + _RESTART_DELAY_S
-            _log.error("The PDF engine does not start: %s", error)
-            raise _unavailable_problem("The PDF engine does not start.", 10) from error
+            _log.error("The PDF engine cannot be started: %s", error)
+            raise _unavailable_problem("The PDF engine cannot be started.", 10) from error
 
 
 def _rank_slot(slot: WorkerSlot, path: str, *, risky: bool) -> tuple[bool, bool, bool]:
-    """How well an idle slot fits. A risky job leaves the workers that others use alone: it will likely end its own."""
+    """Return a sort key: how well an idle slot suits a job. A risky job gets a demoted worker or a new one, because it
+    is likely to crash its worker."""
     runs = slot.child is not None
     if risky:
         return runs and slot.is_demoted, not runs, path in slot.recent

@@ -1,4 +1,4 @@
-"""Drawing ahead: pages a reader will probably want next, while nobody else needs the engine."""
+"""Render the pages that a reader will probably open next, while the engine is idle."""
 
 import logging
 import threading
@@ -10,10 +10,11 @@ _log = logging.getLogger(__name__)
 
 
 class Prefetcher:
-    """One background thread with a list of at most ``most`` jobs, newest first; what does not fit is dropped.
+    """One background thread with a list of at most ``most`` jobs, newest first. The oldest job is dropped when the list
+    is full.
 
-    ``spare(seconds)`` waits for a free engine and says whether there is one. Jobs must not raise what a caller should
-    see; whatever they raise is logged. The thread starts with the first job and ends after half a minute without.
+    ``spare(seconds)`` waits for an idle engine and returns whether there is one. Exceptions of jobs are only logged.
+    The thread starts with the first job and ends after 30 seconds without one.
     """
 
     def __init__(self, spare: Callable[[float], bool], most: int = 16) -> None:
@@ -25,7 +26,7 @@ class Prefetcher:
         self._closed = False
 
     def offer(self, key: Hashable, job: Callable[[], None], *, last: bool = False) -> None:
-        """Do ``job`` when there is time; a second job with the same ``key`` replaces the first. ``last``: after all
+        """Run ``job`` once the engine is idle. A later job with the same ``key`` replaces it. ``last``: run after all
         others."""
         with self._changed:
             if self._closed:
@@ -41,7 +42,7 @@ class Prefetcher:
             self._changed.notify()
 
     def close(self) -> None:
-        """Drop all jobs; one in progress ends with its engine."""
+        """Drop all jobs. A running job ends when its engine is closed."""
         with self._changed:
             self._closed = True
             self._jobs.clear()
@@ -58,11 +59,11 @@ class Prefetcher:
             try:
                 if job is not None:
                     job()
-            except Exception:  # noqa: BLE001 - nobody waits for it, and the thread must go on
-                _log.exception("drawing a page ahead failed")
+            except Exception:  # noqa: BLE001 - nobody waits for the job, and the thread must survive it
+                _log.exception("A background rendering job failed")
 
     def _wait_for_job(self) -> bool:
-        """Whether there is a job; after a while without one the thread gives itself up."""
+        """Wait for a job. Return False, and deregister the thread, after ``_IDLE_TIMEOUT_S`` seconds without one."""
         with self._changed:
             self._changed.wait_for(lambda: self._jobs or self._closed, _IDLE_TIMEOUT_S)
             if self._jobs and not self._closed:

@@ -1,4 +1,4 @@
-"""How the workers of this host are confined: measured in one that is started for it, and not assumed."""
+"""Measure how this host confines PDF workers, by starting one."""
 
 import logging
 import threading
@@ -12,7 +12,7 @@ _log = logging.getLogger(__name__)
 
 
 class UnconfinedError(Exception):
-    """A layer is missing that the operator requires; ``hint`` says how the host gets it."""
+    """A layer that the operator requires is missing. ``hint`` explains how to enable it."""
 
     def __init__(self, detail: str, hint: str) -> None:
         super().__init__(detail)
@@ -20,7 +20,7 @@ class UnconfinedError(Exception):
 
 
 class ConfinementProbe:
-    """What holds on this host, found out once, at first use. ``required``: the operator wants every layer."""
+    """The confinement layers of this host, measured once, on first use. ``required``: every layer must be active."""
 
     def __init__(self, *, required: bool = False) -> None:
         self.required = required
@@ -29,11 +29,11 @@ class ConfinementProbe:
 
     @property
     def known(self) -> ConfinementLayers | None:
-        """The layers if they have been measured."""
+        """The layers, or None before they are measured."""
         return self._layers
 
     def measure(self) -> ConfinementLayers:
-        """Start a worker and ask it. Raises BrokenWorkerError or LateWorkerError when it does not come up."""
+        """Start a worker and return its layers. Raises BrokenWorkerError or WorkerTimeoutError if it does not start."""
         with self._lock:
             if self._layers is None:
                 child = WorkerProcess(memory_bytes=_MEMORY_BYTES, timeout_s=_TIMEOUT_S)
@@ -42,23 +42,23 @@ class ConfinementProbe:
             return self._layers
 
     def check(self) -> None:
-        """Raise Unconfined if a layer is required and missing; otherwise measure in the background."""
+        """Raise UnconfinedError if a required layer is missing. If no layer is required, measure in the background."""
         if not self.required:
             threading.Thread(target=self._report, name="confinement", daemon=True).start()
             return
         try:
             reasons = self.measure().reasons()
         except (BrokenWorkerError, WorkerTimeoutError) as error:
-            raise UnconfinedError(str(error), "Look at the installation: docshare doctor") from error
+            raise UnconfinedError(str(error), "Check the installation: docshare doctor") from error
         if reasons:
-            words = ", ".join(f"{name} ({reason})" for name, reason in reasons.items())
-            detail = f"DOCSHARE_CONFINEMENT is required, and this host does not allow: {words}"
+            missing = ", ".join(f"{name} ({reason})" for name, reason in reasons.items())
+            detail = f"DOCSHARE_CONFINEMENT is required, but this host does not support: {missing}"
             raise UnconfinedError(detail, LAYERS[next(iter(reasons))])
 
     def _report(self) -> None:
         try:
             reasons = self.measure().reasons()
         except (BrokenWorkerError, WorkerTimeoutError):
-            return  # the engine says so when it is needed
+            return  # the engine reports the error when it is needed
         if reasons:
-            _log.warning("PDF workers are confined without %s; see docshare doctor", ", ".join(reasons))
+            _log.warning("PDF workers run without %s; see docshare doctor", ", ".join(reasons))

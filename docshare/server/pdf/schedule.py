@@ -1,9 +1,8 @@
-"""Decide which job runs next, which is rejected, and which running job is stopped. Decisions only: no threads, no
-processes, no clock.
+"""Decide which job runs next, which is rejected, and which running job is stopped.
 
-Owners are served in turn, their documents in turn within, and the readers of a document in turn within that. A job that
-is expected to be slow never gets the last free place of its lane, so that others find one; a job of unknown length that
-turns out to be slow is stopped when others wait for its place.
+This module only decides: it has no threads, no processes and no clock. Jobs run round-robin by owner, then by document,
+then by reader. A job that is expected to be slow never gets the last free place of its lane. A job of unknown length
+that turns out to be slow is stopped when others wait for its place.
 """
 
 from collections import Counter, OrderedDict
@@ -18,13 +17,13 @@ _MAX_TURN_KEYS = 1_000
 _QUICK_S = 0.25  # most jobs take less
 _SLOW_S = 0.5
 _UNPROVEN_LIMIT_S = 0.3
-_UNPROVEN_SHARE = 4  # jobs of unknown documents are stopped soon when others wait, so more of them may
+_UNPROVEN_SHARE = 4  # multiplies max_waiting for unknown documents, whose jobs are stopped early when others wait
 
 JobRank = tuple[bool, bool, int, bool, int, int, int]
 
 
 class JobLane(Enum):
-    """Kinds of jobs that do not wait for each other."""
+    """Kinds of jobs that do not compete for places."""
 
     PAGES = "pages"
     CHECKS = "checks"
@@ -32,7 +31,7 @@ class JobLane(Enum):
 
 @dataclass(eq=False)
 class WorkerJob:
-    """One job, waiting or running. ``spent_s``: the processor time that it has used so far, kept up by the pool."""
+    """One job, waiting or running. ``spent_s``: the processor time used so far, updated by the pool."""
 
     lane: JobLane
     tenant: Tenant
@@ -42,13 +41,13 @@ class WorkerJob:
 
     @property
     def is_long(self) -> bool:
-        """Whether it has been running for longer than a job should."""
+        """Whether the job has used more than ``SLOW_JOB_S`` of processor time."""
         return self.spent_s > SLOW_JOB_S
 
 
 class WorkerSchedule:
-    """The jobs that wait and run, by lane; ``places`` how many may run in each. At most ``max_waiting`` jobs of a lane
-    wait behind slow ones. Not thread-safe."""
+    """The waiting and running jobs of all lanes. ``places`` is the number of parallel jobs of each lane; at most
+    ``max_waiting`` jobs of a lane wait behind slow ones. Not thread-safe."""
 
     def __init__(self, places: Mapping[JobLane, int], max_waiting: int) -> None:
         self.budget = ProcessorBudget()
@@ -57,7 +56,7 @@ class WorkerSchedule:
         self._waiting: list[WorkerJob] = []
         self._running: list[WorkerJob] = []
         self._numbers = count(1)
-        self._turns: OrderedDict[tuple[str, ...], int] = OrderedDict()  # when each was served last
+        self._turns: OrderedDict[tuple[str, ...], int] = OrderedDict()  # the number of the last turn of each key
 
     def join(self, lane: JobLane, tenant: Tenant) -> WorkerJob:
         """Add a waiting job."""
@@ -72,7 +71,7 @@ class WorkerSchedule:
                 jobs.remove(ticket)
 
     def next(self, now: float) -> WorkerJob | None:
-        """Move the next job from waiting to running and return it; None when nothing may start now."""
+        """Move the next job from waiting to running and return it; return None if no job can start now."""
         for lane in self._places:
             fitting = [t for t in self._waiting if t.lane is lane and self._has_place(t, now)]
             ready = [ticket for ticket in fitting if self._is_its_turn(ticket, fitting)]
@@ -84,7 +83,7 @@ class WorkerSchedule:
         return None
 
     def start_spare(self, lane: JobLane, tenant: Tenant, now: float) -> WorkerJob | None:
-        """Run a job that nobody waits for, None unless a place stays free for those who do."""
+        """Start a background job and return it; return None unless another place stays free for waiting jobs."""
         if not self.has_spare(lane, now) or self.budget.is_risky(tenant, now):
             return None
         ticket = WorkerJob(lane, tenant, next(self._numbers))
@@ -92,7 +91,7 @@ class WorkerSchedule:
         return ticket
 
     def has_spare(self, lane: JobLane, now: float) -> bool:
-        """Return whether ``start_spare`` would start a job of a document that is not expected to be slow."""
+        """Return whether ``start_spare`` would start a job on a document that is not expected to be slow."""
         running = self._of(lane)
         places = self._places[lane]
         quick = sum(not self.budget.is_risky(ticket.tenant, now) for ticket in running)
@@ -100,29 +99,31 @@ class WorkerSchedule:
         return not waits and len(running) < places and places - quick >= min(2, places)
 
     def surplus(self, now: float) -> list[WorkerJob]:
-        """Remove and return the waiting jobs to turn away.
+        """Remove and return the waiting jobs to reject, so that slow jobs do not occupy the threads of the server.
 
-        So that slow jobs do not hold the threads of the server, only ``max_waiting`` jobs of a lane stay that are
-        expected to be slow or whose owner has a slow job running; and where all places hold jobs that are not quick,
-        only four times as many about documents that nothing is known of. One of each owner stays before the second of
-        any.
+        In each lane, at most ``max_waiting`` jobs can wait that are expected to be slow or whose owner has a slow job
+        running. If no running job of a full lane is quick, at most four times as many jobs on unknown documents can
+        wait. The first job of each owner is kept before the second of any.
         """
-        turned_away = []
+        rejected = []
         for lane, places in self._places.items():
             waiting = [ticket for ticket in self._waiting if ticket.lane is lane]
-            crowd = [ticket for ticket in waiting if self._is_behind_slow(ticket, now)]
-            turned_away += self._in_turn(crowd, now)[self._max_waiting :]
+            slow = [ticket for ticket in waiting if self._is_behind_slow(ticket, now)]
+            rejected += self._in_turn(slow, now)[self._max_waiting :]
             running = self._of(lane)
             if len(running) >= places and all(job.spent_s > _SLOW_S for job in running):
-                unknown = [t for t in waiting if t not in crowd and not self.budget.is_proven(t.tenant, now)]
-                turned_away += self._in_turn(unknown, now)[_UNPROVEN_SHARE * self._max_waiting :]
-        for ticket in turned_away:
+                unknown = [t for t in waiting if t not in slow and not self.budget.is_proven(t.tenant, now)]
+                rejected += self._in_turn(unknown, now)[_UNPROVEN_SHARE * self._max_waiting :]
+        for ticket in rejected:
             self._waiting.remove(ticket)
-        return turned_away
+        return rejected
 
     def preempt(self, now: float) -> WorkerJob | None:
-        """Return a running job to stop: all places of a lane hold slow jobs, and another owner waits there with a job
-        that is not expected to be slow. The most expensive owner gives way."""
+        """Return a running job to stop, or None.
+
+        A job is stopped if all places of its lane hold slow jobs and another owner waits there with a job that is not
+        expected to be slow. The owner with the most jobs and processor time loses a place.
+        """
         for lane, places in self._places.items():
             running = self._of(lane)
             if len(running) < places or any(t.is_preempted or not self._may_stop(t, now) for t in running):
@@ -136,7 +137,8 @@ class WorkerSchedule:
         return None
 
     def _may_stop(self, job: WorkerJob, now: float) -> bool:
-        """Whether a running job had its share: less, where no page of the document is known to be quick."""
+        """Return whether a running job has used its share, which is smaller while no page of the document has proved
+        quick."""
         if job.lane is JobLane.PAGES and not self.budget.is_proven(job.tenant, now):
             return job.spent_s > _UNPROVEN_LIMIT_S
         return job.is_long
@@ -148,13 +150,14 @@ class WorkerSchedule:
         if len(running) == places - 1 and any(
             job.tenant.owner == ticket.tenant.owner and job.spent_s > _QUICK_S for job in running
         ):
-            return False  # the last place is for other owners: this one may have more such jobs
+            return False  # keep the last place for other owners
         if not self.budget.is_risky(ticket.tenant, now):
             return True
         return sum(self.budget.is_risky(job.tenant, now) for job in running) < max(1, places - 1)
 
     def _is_its_turn(self, ticket: WorkerJob, others: Iterable[WorkerJob]) -> bool:
-        """One worker for each owner and each document while another of ``others`` could use the place."""
+        """Return whether ``ticket`` can run now. An owner, or a document, that already runs a job must wait while
+        another of ``others`` could use the place."""
         for job in self._of(ticket.lane):
             if job.tenant.owner == ticket.tenant.owner and any(
                 each.tenant.owner != ticket.tenant.owner for each in others
@@ -167,7 +170,7 @@ class WorkerSchedule:
         return True
 
     def _in_turn(self, tickets: Iterable[WorkerJob], now: float) -> list[WorkerJob]:
-        """``tickets`` in order, one of each owner before the second of any."""
+        """Return ``tickets`` in order, the first of each owner before the second of any."""
         ranks: Counter[str] = Counter()
         ranked: list[tuple[int, int, WorkerJob]] = []
         for ticket in sorted(tickets, key=lambda each: self._order(each, now)):
@@ -176,8 +179,11 @@ class WorkerSchedule:
         return [ticket for _, _, ticket in sorted(ranked)]
 
     def _order(self, ticket: WorkerJob, now: float) -> JobRank:
-        """Owners within their budget first, then documents not expected to be slow, then the owner, the document and
-        the reader that was served longest ago; of one owner, documents known to be quick before unknown ones."""
+        """Return the sort key of a waiting job.
+
+        Owners within their budget come first, then documents not expected to be slow, then the owner, the document and
+        the reader served least recently. Within an owner, documents known to be quick come before unknown ones.
+        """
         owner, content, reader = ticket.tenant.owner, ticket.tenant.content, ticket.tenant.reader
         return (
             self.budget.is_over(owner, now),

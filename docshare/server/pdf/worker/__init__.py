@@ -1,4 +1,4 @@
-"""What runs inside a PDF worker, confined. Read ``main`` first: it reads jobs and writes answers.
+"""The code that runs inside a confined PDF worker. Start with ``main``, which reads jobs and writes replies.
 
-Imports nothing of the server but this package, ``docshare.server.confinement`` and what both sides share.
+From the server, it imports only this package, ``docshare.server.confinement`` and the modules that both sides share.
 """

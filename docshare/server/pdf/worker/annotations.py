@@ -1,7 +1,7 @@
-"""What lies on top of kept pages, made anew. Runs inside the worker only.
+"""Rebuild the annotations of kept pages. Runs only inside the worker.
 
-Links lead to the web or to kept pages. Everything else keeps its looks and, where it is a remark, its words; fields of
-forms become pictures of themselves, and nothing does anything any more (no scripts, no attached files).
+Links to the web or to kept pages still work. Other annotations keep their appearance, and comments keep their text.
+Form fields become static drawings. Scripts, other actions and attached files are dropped.
 """
 
 import re
@@ -15,7 +15,7 @@ from docshare.server.pdf.worker.resources import ResourceReducer
 
 _SAFE_URL = re.compile(rb"(?:https?://|mailto:)[^\x00-\x20\x7f]+", re.IGNORECASE)
 _APPEARANCE_KEYS = ("/Rect", "/F", "/C", "/Border", "/BS", "/CA", "/OC")
-# Subtypes that a reader's program can draw by itself, and what it needs for that.
+# Subtypes that viewers can draw without an appearance stream, and the keys that they need for it.
 _DRAWN_SUBTYPES = frozenset({
     "/Text", "/FreeText", "/Line", "/Square", "/Circle", "/Polygon", "/PolyLine", "/Highlight", "/Underline",
     "/Squiggly", "/StrikeOut", "/Stamp", "/Caret", "/Ink", "/Redact",
@@ -28,8 +28,8 @@ _NAME_TREE_DEPTH = 30
 
 
 class InternalLink(NamedTuple):
-    """A link of kept page ``page`` (0-based), its annotation number ``annotation``, to kept page ``target``; ``place``
-    the rest of its destination."""
+    """A link between kept pages: from annotation ``annotation`` of page ``page`` to page ``target`` (all 0-based).
+    ``place`` is the rest of the destination: the view of the page."""
 
     page: int
     annotation: int
@@ -38,7 +38,7 @@ class InternalLink(NamedTuple):
 
 
 class AnnotationBuilder:
-    """Rebuilds the annotations of the kept pages. ``targets``: their places in the window, by object number."""
+    """Rebuilds the annotations of the kept pages. ``targets`` maps object numbers to the indexes of kept pages."""
 
     def __init__(self, pdf: pikepdf.Pdf, targets: dict[tuple[int, int], int], reducer: ResourceReducer) -> None:
         self.jumps: list[InternalLink] = []
@@ -47,51 +47,51 @@ class AnnotationBuilder:
         self._named = _make_destination_lookup(pdf)
 
     def of(self, page: Any, number: int, resources: Any) -> Array:
-        """New annotations of ``page``, the ``number``-th kept one (0-based), which has ``resources``."""
+        """Return new annotations of ``page``, the kept page with the index ``number``, which uses ``resources``."""
         kept = Array()
         old = page.get("/Annots")
         for annotation in list(old)[:_MAX_ANNOTATIONS] if isinstance(old, Array) else ():
             if isinstance(annotation, Dictionary):
-                made = self._made(annotation, number, len(kept), resources)
-                if made is not None:
-                    kept.append(made)
+                new = self._rebuild(annotation, number, len(kept), resources)
+                if new is not None:
+                    kept.append(new)
         return kept
 
-    def _made(self, old: Any, page: int, place: int, resources: Any) -> Dictionary | None:
+    def _rebuild(self, old: Any, page: int, place: int, resources: Any) -> Dictionary | None:
         kind = str(old.get("/Subtype", ""))
         if kind == "/Popup":
             return None
         new = Dictionary(Type=Name.Annot, Subtype=Name.Stamp)
         _copy_keys(old, new, _APPEARANCE_KEYS)
         self._reducer.layer_of(new)
-        look = self._look(old)
+        appearance = self._find_appearance(old)
         if kind == "/Link":
-            if self._leads(old, new, page, place):
+            if self._set_target(old, new, page, place):
                 new.Subtype = Name.Link
                 _copy_keys(old, new, ("/QuadPoints", "/H"))
-            elif look is None:
+            elif appearance is None:
                 return None
         elif kind in _DRAWN_SUBTYPES:
             new.Subtype = Name(kind)
             _copy_keys(old, new, _SHAPE_KEYS)
-        elif look is None:
-            return None  # there is nothing to see, and what it did is not kept
-        if look is not None:
-            self._reducer.look(look, resources)
-            new.AP = Dictionary(N=look)
+        elif appearance is None:
+            return None  # invisible, and its action is dropped
+        if appearance is not None:
+            self._reducer.look(appearance, resources)
+            new.AP = Dictionary(N=appearance)
         return new
 
-    def _look(self, old: Any) -> Any:
-        """How the annotation looks now: a form XObject, chosen by its state if it has several."""
-        looks = old.get("/AP")
-        normal = looks.get("/N") if isinstance(looks, Dictionary) else None
+    def _find_appearance(self, old: Any) -> Any:
+        """Return the appearance of the annotation in its current state, a form XObject, or None."""
+        appearances = old.get("/AP")
+        normal = appearances.get("/N") if isinstance(appearances, Dictionary) else None
         if isinstance(normal, Dictionary) and not isinstance(normal, Stream):
             state = old.get("/AS")
             normal = normal.get(str(state)) if isinstance(state, Name) else None
         return normal if isinstance(normal, Stream) else None
 
-    def _leads(self, old: Any, new: Dictionary, page: int, place: int) -> bool:
-        """Give the link ``new`` the target of ``old``; False when that is hidden, or nothing to be followed."""
+    def _set_target(self, old: Any, new: Dictionary, page: int, place: int) -> bool:
+        """Copy the target of the link ``old`` to ``new``; return False if it is a hidden page or not a safe URL."""
         action = old.get("/A")
         kind = action.get("/S") if isinstance(action, Dictionary) else None
         if kind == Name.URI:
@@ -100,7 +100,7 @@ class AnnotationBuilder:
                 return False
             new.A = Dictionary(S=Name.URI, URI=url)
             return True
-        destination = self._resolved(action.get("/D") if kind == Name.GoTo else old.get("/Dest"))
+        destination = self._resolve(action.get("/D") if kind == Name.GoTo else old.get("/Dest"))
         target = self._targets.get(destination[0].objgen) if destination is not None else None
         if destination is None or target is None:
             return False
@@ -108,8 +108,8 @@ class AnnotationBuilder:
         self.jumps.append(InternalLink(page, place, target, tuple(rest)))
         return True
 
-    def _resolved(self, destination: Any) -> Any:
-        """An explicit destination: an array that begins with a page; None for anything else."""
+    def _resolve(self, destination: Any) -> Any:
+        """Return the explicit destination, an array that starts with a page; None if there is none."""
         if isinstance(destination, Name | String):
             destination = self._named(destination)
         if isinstance(destination, Dictionary):
@@ -125,17 +125,17 @@ def _copy_keys(old: Any, new: Dictionary, keys: tuple[str, ...]) -> None:
 
 
 def _make_destination_lookup(pdf: pikepdf.Pdf) -> Callable[[Any], Any]:
-    """Looks names of destinations up: in the old dictionary, and in the name tree."""
+    """Return a function that looks up named destinations, in the PDF 1.1 dictionary and in the name tree."""
     names = pdf.Root.get("/Names")
     tree = names.get("/Dests") if isinstance(names, Dictionary) else None
     old = pdf.Root.get("/Dests")
 
-    def found(name: Any) -> Any:
+    def look_up(name: Any) -> Any:
         if isinstance(name, Name):
             return old.get(str(name)) if isinstance(old, Dictionary) else None
         return _find_in_tree(tree, bytes(name), 0)
 
-    return found
+    return look_up
 
 
 def _find_in_tree(node: Any, name: bytes, depth: int) -> Any:

@@ -1,4 +1,4 @@
-"""What the drawing instructions of a page or form use, by name. Runs inside the worker only."""
+"""Find the resources that the content stream of a page or form names. Runs only inside the worker."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -9,9 +9,9 @@ from pikepdf import Name
 from docshare.server.pdf.worker.documents import PdfRefused
 
 CATEGORIES = ("/ColorSpace", "/ExtGState", "/Font", "/Pattern", "/Properties", "/Shading", "/XObject")
-"""The parts of a resource dictionary. Inside each, keys are names that contents chose."""
+"""The categories of a resource dictionary. The keys inside each are names that the author of the document chose."""
 
-# Which operand of an operator is the name of what kind of resource.
+# For each operator that names a resource: its category, and the index of the operand with the name.
 _NAMING_OPERATORS: dict[str, tuple[str, int]] = {
     "Do": ("/XObject", -1),
     "Tf": ("/Font", 0),
@@ -29,16 +29,17 @@ _TEXT_OPERATORS = "Tj TJ ' \""
 
 
 class ResourceUse(NamedTuple):
-    """A resource that contents name: its part of the resource dictionary, and its key there."""
+    """A resource that contents name: its category in the resource dictionary, and its key there."""
 
     category: str
     key: str
 
 
 def find_used_resources(content: Any) -> frozenset[ResourceUse]:
-    """Return the resources that ``content``, a page or a stream of drawing instructions, names.
+    """Return the resources that ``content``, a page or a content stream, names.
 
-    Instructions that cannot be decoded name none; whether readers see more in them shows in the copy's pictures.
+    Contents that cannot be decoded name none. If viewers can still draw them, ``comparison`` finds the difference.
+    Raises PdfRefused ``contents`` if they cannot be parsed.
     """
     names: set[ResourceUse] = set()
     for instruction in _parse_content(content, _NAMING_FILTER):
@@ -47,13 +48,13 @@ def find_used_resources(content: Any) -> frozenset[ResourceUse]:
             continue
         operands = instruction.operands
         if len(operands):
-            category, place = _NAMING_OPERATORS[str(instruction.operator)]
-            names.update(_resource_use(category, operands[place]))
+            category, index = _NAMING_OPERATORS[str(instruction.operator)]
+            names.update(_resource_use(category, operands[index]))
     return frozenset(names)
 
 
 def find_text_codes(content: Any) -> frozenset[int]:
-    """Return the bytes of all text that ``content`` shows, whatever the font."""
+    """Return the character codes of all text that ``content`` shows, in any font."""
     found: set[int] = set()
     for instruction in _parse_content(content, _TEXT_OPERATORS):
         for text in _iterate_texts(instruction.operands):

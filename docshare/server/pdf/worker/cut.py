@@ -1,13 +1,13 @@
-"""Some pages of a document as a document of their own, with nothing of the others. Runs inside the worker only.
+"""Extract a page range of a document without any content of the other pages. Runs only inside the worker.
 
-This is an access control: page operations of every library carry parts of removed pages along. So the
-kept pages are first reduced to what their own drawing needs (``resources``, ``annotations``), then appended to a new
-document; and what came out is compared with what may be in it (``leaks``) and with how it looked (``comparison``).
+This is access control, and the page operations of every PDF library copy parts of removed pages. Therefore the kept
+pages are first reduced to what they need for drawing (``resources``, ``annotations``) and then appended to a new
+document. ``leaks`` then checks the result for foreign content, and ``comparison`` checks that it looks the same.
 Outline, attachments, form, scripts, structure tree, named destinations, metadata and page labels describe the whole
-document, so none of them is taken along. Layers of kept pages stay, shown or hidden as before.
+document and are dropped. Layers of kept pages keep their visibility.
 
-A font that kept pages use comes along as it is embedded. Which letters it holds may tell that hidden pages
-use others too; taking fonts apart would change how kept pages look. Drawn (Type 3) fonts are reduced to what is shown.
+An embedded font is kept whole, because editing font programs could change how kept pages look. Its set of characters
+can reveal which characters hidden pages use. Type 3 fonts are reduced to the glyphs that kept pages show.
 """
 
 from typing import Any
@@ -26,9 +26,10 @@ _MAX_PARENTS = 100
 
 
 def extract_pages(source: pikepdf.Pdf, first: int, last: int) -> pikepdf.Pdf:
-    """A new document of the pages ``first`` to ``last`` (1-based) of ``source``, which is used up by it.
+    """Return a new document of the pages ``first`` to ``last`` (1-based, inclusive) of ``source``.
 
-    Raises Refused ``contents`` when what a page draws cannot be read.
+    Modifies ``source``, which must not be used afterwards. Raises PdfRefused ``contents`` if page contents cannot be
+    parsed.
     """
     generate_field_appearances(source)
     states = _find_layer_states(source)
@@ -39,18 +40,18 @@ def extract_pages(source: pikepdf.Pdf, first: int, last: int) -> pikepdf.Pdf:
         resources = find_inherited(page, "/Resources")
         _reduce_page(page, reducer.page(page, resources), annotations.of(page, number, resources))
     reducer.finish()
-    made = pikepdf.new()
+    target = pikepdf.new()
     for page in pages:
-        made.pages.append(pikepdf.Page(page))
+        target.pages.append(pikepdf.Page(page))
     for jump in annotations.jumps:
-        link = made.pages[jump.page].obj.Annots[jump.annotation]
-        link.Dest = Array([made.pages[jump.target].obj, *jump.place])
-    _copy_layers(made, reducer, states)
-    return made
+        link = target.pages[jump.page].obj.Annots[jump.annotation]
+        link.Dest = Array([target.pages[jump.target].obj, *jump.place])
+    _copy_layers(target, reducer, states)
+    return target
 
 
 def find_inherited(page: Any, key: str) -> Any:
-    """The entry ``key`` of ``page``, or that of the nearest folder of the page tree that has one."""
+    """Return the entry ``key`` of ``page``, or of its nearest ancestor in the page tree that has one."""
     for _ in range(_MAX_PARENTS):
         if not isinstance(page, Dictionary):
             return None
@@ -61,7 +62,7 @@ def find_inherited(page: Any, key: str) -> Any:
 
 
 def generate_field_appearances(source: pikepdf.Pdf) -> None:
-    """Fields that leave their looks to the reader's program get looks, for they are no fields afterwards."""
+    """Generate the appearances of form fields that rely on the viewer for it, because fields become plain drawings."""
     form = source.Root.get("/AcroForm")
     needed: Any = form.get("/NeedAppearances") if isinstance(form, Dictionary) else None
     if needed is True:
@@ -84,38 +85,38 @@ def _reduce_page(page: Any, resources: Dictionary, annotations: Array) -> None:
 
 
 def _find_layer_states(source: pikepdf.Pdf) -> Any:
-    """The default configuration of the layers, or None."""
+    """Return the default configuration of the layers, or None."""
     layers = source.Root.get("/OCProperties")
     states = layers.get("/D") if isinstance(layers, Dictionary) else None
     return states if isinstance(states, Dictionary) else None
 
 
-def _copy_layers(made: pikepdf.Pdf, reducer: ResourceReducer, states: Any) -> None:
+def _copy_layers(target: pikepdf.Pdf, reducer: ResourceReducer, states: Any) -> None:
     if not reducer.layers:
         return
-    copies = {number: made.copy_foreign(layer) for number, layer in reducer.layers.items()}
+    copies = {number: target.copy_foreign(layer) for number, layer in reducer.layers.items()}
 
-    def kept(listed: Any) -> Array:
+    def copy_listed(listed: Any) -> Array:
         known = [copies.get(layer.objgen) for layer in listed] if isinstance(listed, Array) else []
         return Array([copy for copy in known if copy is not None])
 
-    shown = Dictionary()
+    config = Dictionary()
     if states is not None:
         base = states.get("/BaseState")
         if isinstance(base, Name):
-            shown.BaseState = base
+            config.BaseState = base
         for key in ("/ON", "/OFF"):
-            shown[key] = kept(states.get(key))
-        shown.AS = Array(_list_layer_usages(states.get("/AS"), kept))
-    made.Root.OCProperties = made.make_indirect(Dictionary(OCGs=Array(list(copies.values())), D=shown))
+            config[key] = copy_listed(states.get(key))
+        config.AS = Array(_list_layer_usages(states.get("/AS"), copy_listed))
+    target.Root.OCProperties = target.make_indirect(Dictionary(OCGs=Array(list(copies.values())), D=config))
 
 
-def _list_layer_usages(listed: Any, kept: Any) -> list[Dictionary]:
-    """When which layers follow their own usage."""
+def _list_layer_usages(listed: Any, copy_listed: Any) -> list[Dictionary]:
+    """Return the usage application dictionaries, reduced to the layers that ``copy_listed`` copies."""
     usages = []
     for usage in listed if isinstance(listed, Array) else ():
         if isinstance(usage, Dictionary) and isinstance(usage.get("/Event"), Name):
             categories = usage.get("/Category")
             names = [name for name in categories if isinstance(name, Name)] if isinstance(categories, Array) else []
-            usages.append(Dictionary(Event=usage.Event, OCGs=kept(usage.get("/OCGs")), Category=Array(names)))
+            usages.append(Dictionary(Event=usage.Event, OCGs=copy_listed(usage.get("/OCGs")), Category=Array(names)))
     return usages

@@ -1,4 +1,4 @@
-"""A document made from another: some of its pages, stamped or not. Runs inside the worker only."""
+"""Derive a PDF with some pages of a document, with or without a watermark. Runs only inside the worker."""
 
 import io
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ from docshare.server.pdf.worker.cut import extract_pages
 from docshare.server.pdf.worker.documents import OpenPdfDocument, PdfRefused
 from docshare.server.pdf.worker.resave import resave
 
-# What comes of entries that are not of the kind they should be.
+# The exceptions that entries of unexpected types cause.
 _MALFORMED_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, RuntimeError, TypeError, ValueError)
 _REPAIRABLE_REASONS = frozenset({"broken", "contents", "looks", "pages", "password"})
 
@@ -21,12 +21,12 @@ OpenPdf = Callable[[], pikepdf.Pdf]
 
 
 def derive_document(source: OpenPdfDocument, job: dict[str, Any]) -> bytes:
-    """Return the PDF that ``job`` describes, made from ``source``.
+    """Return the PDF that ``job`` describes, derived from ``source``.
 
-    ``job``: ``total`` pages of the source, ``first`` and ``last`` (1-based) of the wanted ones, ``mark`` None
-    or what ``stamp.draw`` takes. A source that cannot be taken as it is is repaired first. Raises Refused: ``pages``
-    when the source has another number of pages than ``total``, ``contents`` and ``leak`` when its pages cannot be
-    parted from it, ``looks`` when they would look different, ``password``, ``protection``, ``broken``, ``missing``.
+    ``job`` has ``total``, the number of pages of the source; ``first`` and ``last`` (1-based, inclusive); and ``mark``,
+    None or the arguments of ``stamp.draw_watermark``. If the source cannot be processed, repaired versions are tried.
+    Raises PdfRefused: ``pages`` if the source does not have ``total`` pages, ``contents`` or ``leak`` if the pages
+    cannot be separated from the rest, ``looks`` if they would look different, ``password``, ``broken``, ``missing``.
     """
     if source.count != job["total"] or not 1 <= job["first"] <= job["last"] <= job["total"]:
         raise PdfRefused("pages")
@@ -46,7 +46,8 @@ def derive_document(source: OpenPdfDocument, job: dict[str, Any]) -> bytes:
 
 
 def _iterate_repairs(stored: OpenPdf, source: OpenPdfDocument, reason: str) -> Iterator[tuple[OpenPdf, bool]]:
-    """What else to try, and whether to wrap what pages draw (``stamp.draw``), after a refusal for ``reason``."""
+    """Yield sources to try after a refusal for ``reason``, and whether to wrap page contents
+    (``stamp.draw_watermark``)."""
     if reason == "looks":
         yield stored, True
     for data in resave(source):
@@ -59,17 +60,17 @@ def _open_bytes(data: bytes) -> pikepdf.Pdf:
 
 def _build(opened: OpenPdf, source: OpenPdfDocument, job: dict[str, Any], *, wrapped: bool = False) -> bytes:
     first, last, mark = job["first"], job["last"], job["mark"]
-    whole = (first, last) == (1, job["total"])
+    is_whole = (first, last) == (1, job["total"])
     try:
         with opened() as pdf:
             if len(pdf.pages) != job["total"]:
-                raise PdfRefused("pages")  # engines disagree on this file, so nobody knows which pages are which
+                raise PdfRefused("pages")  # pdfium and qpdf disagree on this file, so page numbers are ambiguous
             version = pdf.pdf_version
-            made = pdf if whole else extract_pages(pdf, first, last)
-            drawn = stamp.draw_watermark(made, **mark, wrapped=wrapped) if mark else leaks.DocumentContents()
-            out = _serialize(made, version)
-        if not whole:
-            leaks.require_no_leak(opened, first, last, out, drawn)
+            result = pdf if is_whole else extract_pages(pdf, first, last)
+            mark_contents = stamp.draw_watermark(result, **mark, wrapped=wrapped) if mark else leaks.DocumentContents()
+            out = _serialize(result, version)
+        if not is_whole:
+            leaks.require_no_leak(opened, first, last, out, mark_contents)
     except pikepdf.PasswordError as error:
         raise PdfRefused("password") from error
     except pikepdf.PdfError as error:
@@ -82,15 +83,15 @@ def _build(opened: OpenPdf, source: OpenPdfDocument, job: dict[str, Any], *, wra
     return out
 
 
-def _serialize(made: pikepdf.Pdf, version: str) -> bytes:
-    """``made`` as bytes. Streams stay as they were stored, so that they can be told again and cost no time."""
+def _serialize(result: pikepdf.Pdf, version: str) -> bytes:
+    """Return ``result`` as bytes. Streams keep their stored form, which is fast and lets ``leaks`` recognize them."""
     out = io.BytesIO()
-    made.save(
+    result.save(
         out,
         min_version=version,
         compress_streams=False,
         stream_decode_level=pikepdf.StreamDecodeLevel.none,
-        object_stream_mode=pikepdf.ObjectStreamMode.disable,  # so that the check meets documents and no packaging
+        object_stream_mode=pikepdf.ObjectStreamMode.disable,  # lets ``leaks`` check the objects themselves
         deterministic_id=True,
         fix_metadata_version=False,
     )

@@ -1,4 +1,4 @@
-"""The documents a worker keeps open between jobs. Runs inside the worker only."""
+"""Keep documents open between jobs. Runs only inside the worker."""
 
 import io
 import os
@@ -15,8 +15,8 @@ _MAX_OPEN = 4
 
 
 class PdfRefused(Exception):
-    """The job cannot be done. ``reason``: password, protection, pages, page, missing, broken, or repair, which only the
-    process for jobs that edit can try."""
+    """The worker refuses a job; ``reason`` is one of ``answers.REASONS``. After ``repair``, the parent sends the job to
+    the process for editing jobs, which can repair documents."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -24,7 +24,7 @@ class PdfRefused(Exception):
 
 
 class _SharedFileReader(io.RawIOBase):
-    """A second reader of ``file``. Nothing else may read it at the same moment."""
+    """A reader of ``file`` with its own position. Not thread-safe."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -46,17 +46,16 @@ class _SharedFileReader(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         self._file.seek(self._at)
-        count = self._file.readinto(buffer) or 0  # type: ignore[attr-defined]  # every open file has it
+        count = self._file.readinto(buffer) or 0  # type: ignore[attr-defined]  # BinaryIO lacks it, but every open file has it
         self._at += count
         return count
 
 
 class OpenPdfDocument:
-    """One open PDF. The file is read where needed and closed with the document; it is never loaded whole (it may have
-    2 GB)."""
+    """One open PDF. Its file, of up to 2 GB, is read on demand and closed with the document."""
 
     def __init__(self, file: BinaryIO) -> None:
-        """Open the PDF in ``file``, an open file. Raises Refused."""
+        """Open the PDF in the open ``file``. Raises PdfRefused."""
         self.file = file
         self._repaired = False
         repair.reset_last_error()
@@ -73,7 +72,8 @@ class OpenPdfDocument:
 
     @contextmanager
     def page(self, number: int) -> Iterator[pypdfium2.PdfPage]:
-        """Page ``number`` (1-based), closed afterwards. What pdfium cannot do inside becomes Refused ``page``."""
+        """Yield page ``number`` (1-based) and close it afterwards. Raises PdfRefused ``page`` on pdfium errors, also
+        for those inside the block."""
         if not 1 <= number <= self.count:
             raise PdfRefused("page")
         try:
@@ -104,14 +104,14 @@ class OpenPdfDocument:
 
     def _init_forms(self) -> None:
         with suppress(pypdfium2.PdfiumError):
-            self.pdf.init_forms()  # without it the values of form fields are not drawn
+            self.pdf.init_forms()  # required to render the values of form fields
 
     def reader(self) -> io.BufferedReader:
-        """Return a reader of the file with a position of its own, for another library."""
+        """Return a reader of the file with its own position, for another library."""
         return io.BufferedReader(_SharedFileReader(self.file))
 
     def stale(self) -> bool:
-        """Whether the file was deleted meanwhile: keeping it open would keep its bytes on the disk."""
+        """Return whether the file was deleted. An open file would keep its disk space in use."""
         return os.fstat(self.file.fileno()).st_nlink == 0
 
     def close(self) -> None:
@@ -121,13 +121,13 @@ class OpenPdfDocument:
 
 
 class DocumentCache:
-    """The documents used last, by the identity of their files."""
+    """The most recently used documents, keyed by the identity of their files."""
 
     def __init__(self) -> None:
         self._open: OrderedDict[tuple[int, int, int, int], OpenPdfDocument] = OrderedDict()
 
     def open(self, file: BinaryIO) -> OpenPdfDocument:
-        """The document in ``file``, from memory or opened now; ``file`` is closed with it. Raises Refused."""
+        """Return the document in ``file``, which is cached or opened now, and owns ``file``. Raises PdfRefused."""
         self._drop_stale()
         status = os.fstat(file.fileno())
         key = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
@@ -143,7 +143,7 @@ class DocumentCache:
         return document
 
     def close(self) -> None:
-        """Close all of them."""
+        """Close all documents."""
         while self._open:
             self._open.popitem()[1].close()
 

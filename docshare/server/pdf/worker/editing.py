@@ -1,4 +1,4 @@
-"""As ``warmup``, for the jobs that edit or lint. Runs inside the worker only, before it is confined."""
+"""Do what ``warmup`` does for jobs that edit or lint. Runs only inside the worker, before it is confined."""
 
 import codecs
 import io
@@ -13,7 +13,7 @@ from docshare.server.pdf.worker.warmup import SAMPLE_MARK
 
 
 def warm_up_editing() -> None:
-    """Make every kind of answer about a document of two empty pages."""
+    """Run every kind of editing and linting job on a document of two blank pages."""
     codecs.lookup("pdfdoc")
     document = OpenPdfDocument(_make_blank_pdf())
     report.lint_structure(document, FindingCollector(1.0))
@@ -25,11 +25,11 @@ def warm_up_editing() -> None:
 
 
 def _make_blank_pdf() -> io.BytesIO:
-    made = io.BytesIO()
+    buffer = io.BytesIO()
     with pikepdf.new() as pdf:
         pdf.add_blank_page(page_size=(72, 72))
         pdf.add_blank_page(page_size=(72, 72))
         with pdf.open_metadata() as metadata:
             metadata["dc:title"] = "x"
-        pdf.save(made)
-    return made
+        pdf.save(buffer)
+    return buffer

@@ -1,4 +1,4 @@
-"""From PDF coordinates to fractions of the page as it is shown. Runs inside the worker only."""
+"""Convert PDF coordinates to fractions of the displayed page. Runs only inside the worker."""
 
 import math
 from dataclasses import dataclass
@@ -10,7 +10,8 @@ PdfRect = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class PageView:
-    """How a page is shown: its visible box in PDF coordinates (origin bottom left) and its quarter turns clockwise."""
+    """How a page is displayed: its visible box in PDF coordinates (origin bottom left) and its rotation ``turn``
+    (degrees clockwise: 0, 90, 180 or 270)."""
 
     left: float
     bottom: float
@@ -20,18 +21,18 @@ class PageView:
 
     @classmethod
     def of(cls, page: pypdfium2.PdfPage) -> "PageView":
-        """The view of ``page``."""
+        """Return the view of ``page``."""
         left, bottom, right, top = page.get_bbox()
         return cls(left, bottom, right, top, page.get_rotation())
 
     @property
     def size(self) -> tuple[float, float]:
-        """Width and height in points as shown."""
+        """Width and height in points after rotation."""
         flat = (self.right - self.left, self.top - self.bottom)
         return flat if self.turn in (0, 180) else (flat[1], flat[0])
 
     def shown(self, left: float, bottom: float, right: float, top: float) -> PdfRect:
-        """A rectangle of the page as (x0, y0, x1, y1) in points as shown, origin top left."""
+        """Convert a rectangle to (x0, y0, x1, y1) in points on the displayed page, origin top left."""
         match self.turn:
             case 90:
                 return (bottom - self.bottom, left - self.left, top - self.bottom, right - self.left)
@@ -43,7 +44,8 @@ class PageView:
                 return (left - self.left, self.top - top, right - self.left, self.top - bottom)
 
     def fractions(self, rect: PdfRect) -> tuple[float, float, float, float] | None:
-        """A shown rectangle as (x, y, w, h), each 0 to 1 of the page and cut to it; None if nothing is left of it."""
+        """Convert a rectangle on the displayed page to (x, y, w, h) as fractions of the page, clipped to the page.
+        Return None if it is empty."""
         width, height = self.size
         if not all(map(math.isfinite, rect)):
             return None

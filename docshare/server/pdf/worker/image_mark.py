@@ -1,4 +1,4 @@
-"""The watermark over a page image. Runs inside the worker only."""
+"""Draw a watermark over a page image. Runs only inside the worker."""
 
 import io
 from functools import lru_cache
@@ -12,26 +12,26 @@ import PIL.JpegImagePlugin
 from docshare.server.pdf.worker.documents import PdfRefused
 from docshare.server.pdf.worker.mark_layout import SLANT_DEGREES, lay_out_mark
 
-_GRAY_LEVEL = 115  # seen on white and on black
+_GRAY_LEVEL = 115  # visible on white and on black
 
 
 def draw_image_mark(image: PIL.Image.Image, text: str, opacity: float, density: str) -> None:
-    """Draw ``text`` all over ``image``, in place.
+    """Fill ``image`` with the watermark ``text``, in place.
 
     Parameters: ``text`` in ASCII; ``opacity`` 0 to 1; ``density`` ``sparse``, ``normal`` or ``dense``.
     """
     wide, tall = image.size
     lines = lay_out_mark(wide, tall, text, density, SLANT_DEGREES)
-    sheet = _render_line(lines.text, max(1, round(lines.size)), opacity)
+    mask = _render_line(lines.text, max(1, round(lines.size)), opacity)
     for x, y in lines.middles:
-        place = (round(wide / 2 + x - sheet.width / 2), round(tall / 2 - y - sheet.height / 2))
-        image.paste((_GRAY_LEVEL,) * len(image.getbands()), place, sheet)
+        position = (round(wide / 2 + x - mask.width / 2), round(tall / 2 - y - mask.height / 2))
+        image.paste((_GRAY_LEVEL,) * len(image.getbands()), position, mask)
 
 
 def stamp_image(file: BinaryIO, mark: dict[str, Any]) -> bytes:
-    """The JPEG in ``file`` with ``mark`` (what ``draw`` takes) over it, compressed as it was.
+    """Return the JPEG in ``file`` with a watermark, at the same quality.
 
-    Raises Refused ``page``.
+    ``mark`` holds the arguments of ``draw_image_mark``. Raises PdfRefused ``page``.
     """
     out = io.BytesIO()
     try:
@@ -44,9 +44,9 @@ def stamp_image(file: BinaryIO, mark: dict[str, Any]) -> bytes:
     return out.getvalue()
 
 
-@lru_cache(maxsize=8)  # pages of one size follow each other
+@lru_cache(maxsize=8)  # consecutive pages often have the same size
 def _render_line(text: str, size: int, opacity: float) -> PIL.Image.Image:
-    """One line of text on the slant, as the mask through which colour goes onto the page."""
+    """Return one slanted line of text as a mask for ``Image.paste``."""
     font = PIL.ImageFont.load_default(size)
     left, top, right, bottom = font.getbbox(text)
     level = PIL.Image.new("L", (max(1, round(right - left)), max(1, round(bottom - top))), 0)

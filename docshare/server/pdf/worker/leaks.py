@@ -1,8 +1,7 @@
-"""The last look at a cut document: is there anything in it that its pages had no use for? Runs inside the worker only.
+"""Check that a document cut from another contains nothing that its pages do not use. Runs only inside the worker.
 
-It knows nothing of how the document was made. From the untouched source it gathers what the kept pages may bring: every
-stream, string and name that can be reached from them, through resources only by names that stand in their contents.
-Whatever else the finished bytes hold is a leak.
+The check is independent of ``cut``. From the original source it collects every stream, string and name that can be
+reached from the kept pages; resources count only if contents name them. Anything else in the result is a leak.
 """
 
 import hashlib
@@ -19,7 +18,7 @@ from docshare.server.pdf.worker.contents import CATEGORIES
 from docshare.server.pdf.worker.cut import INHERITED_KEYS, PAGE_KEYS, find_inherited, generate_field_appearances
 from docshare.server.pdf.worker.documents import PdfRefused
 
-# Ways from a page to other pages or to the document as a whole. Of a link only its address counts, see ``_note``.
+# Keys that lead from a page to other pages or to document-wide data. Of a link, only the URL is allowed.
 _OUTWARD_KEYS = frozenset({
     "/A", "/AA", "/AF", "/Alternates", "/B", "/DPart", "/Dest", "/IRT", "/Metadata", "/OPI", "/Parent", "/PieceInfo",
     "/Popup", "/Ref", "/StructParent", "/StructParents", "/StructTreeRoot", "/Thumb",
@@ -43,21 +42,21 @@ _STRUCTURAL_NAMES = frozenset({
     "/Unchanged", "/View", "/Print", "/Export", "/Zoom", "/XYZ", "/Fit", "/FitH", "/FitV", "/FitR", "/FitB", "/FitBH",
     "/FitBV", "/Length", "/Filter", "/DecodeParms", *CATEGORIES, *PAGE_KEYS,
 })  # fmt: skip
-_NAME_KEYED = frozenset({*CATEGORIES, "/CharProcs", "/Colorants"})  # their keys are names the document's author chose
+_NAME_KEYED = frozenset({*CATEGORIES, "/CharProcs", "/Colorants"})  # dictionaries with keys chosen by the author
 _NAME_TOKEN = re.compile(rb"/([^\x00\t\n\f\r ()<>\[\]{}/%]*)")
 _NAME_ESCAPE = re.compile(rb"#([0-9A-Fa-f]{2})")
 
 
 @dataclass
 class DocumentContents:
-    """Everything in a document that could tell something: ``streams`` by digest of their stored bytes."""
+    """All parts of a document that can carry information; ``streams`` are the digests of their stored bytes."""
 
     streams: set[bytes] = field(default_factory=set)
     strings: set[bytes] = field(default_factory=set)
     names: set[str] = field(default_factory=set)
 
     def take(self, value: Any) -> None:
-        """Add what ``value`` itself holds, not what hangs on it."""
+        """Add ``value`` itself and its keys, without its entries."""
         if isinstance(value, Stream):
             self.streams.add(hash_stream(value))
         elif isinstance(value, String):
@@ -68,7 +67,7 @@ class DocumentContents:
             self.names.update(value.keys())
 
     def take_all(self, value: Any) -> None:
-        """Add what ``value`` holds, and all that stands inside it."""
+        """Add ``value`` and all of its entries, recursively."""
         self.take(value)
         if isinstance(value, Dictionary | Stream):
             for _, inside in value.items():
@@ -76,19 +75,18 @@ class DocumentContents:
 
 
 def hash_stream(stream: Any) -> bytes:
-    """What tells the stored bytes of ``stream`` from others."""
+    """Return the SHA-256 of the stored bytes of ``stream``."""
     return hashlib.sha256(stream.read_raw_bytes()).digest()
 
 
 def require_no_leak(
     opened: Callable[[], pikepdf.Pdf], first: int, last: int, made: bytes, own: DocumentContents
 ) -> None:
-    """Compare ``made``, the finished document, with the pages ``first`` to ``last`` of the one that ``opened`` opens.
-
-    Parameters: ``own`` what was drawn onto the pages. Raises Refused ``leak``.
+    """Raise PdfRefused ``leak`` if ``made`` contains anything that is neither in the pages ``first`` to ``last`` of the
+    source, which ``opened`` opens, nor in ``own``, the watermark drawn onto the pages.
     """
     with opened() as before:
-        generate_field_appearances(before)  # what a kept page shows of a form is not in the source as it stands
+        generate_field_appearances(before)  # kept pages contain generated appearances that the source lacks
         allowed = _collect_allowed([page.obj for page in before.pages[first - 1 : last]])
     with pikepdf.open(io.BytesIO(made)) as after:
         found = _collect_structure(after, last - first + 1)
@@ -101,7 +99,7 @@ def require_no_leak(
 
 
 def _collect_allowed(pages: list[Any]) -> DocumentContents:
-    """What may come from ``pages``."""
+    """Return everything that can be reached from ``pages``."""
     walk = _PageWalk()
     for page in pages:
         walk.page(page)
@@ -109,35 +107,35 @@ def _collect_allowed(pages: list[Any]) -> DocumentContents:
 
 
 class _PageWalk:
-    """One walk from the kept pages. Contents name resources, and those may have contents: a resource waits for its name
-    to be said somewhere in what was reached."""
+    """A traversal from the kept pages. Contents name resources, which can have contents again. A resource is visited
+    only once contents that were reached name it."""
 
     def __init__(self) -> None:
         self.found = DocumentContents()
-        self._said: set[str] = {f"/Default{model}" for model in ("Gray", "RGB", "CMYK")}
-        self._unsaid: dict[str, list[Any]] = {}
+        self._used_names: set[str] = {f"/Default{model}" for model in ("Gray", "RGB", "CMYK")}
+        self._unused_entries: dict[str, list[Any]] = {}
         self._seen: set[tuple[int, int]] = set()
-        self._waiting: list[tuple[Any, bool]] = []  # with whether its keys are names that contents must say
+        self._waiting: list[tuple[Any, bool]] = []  # a value, and whether its keys are resource names
 
     def page(self, page: Any) -> None:
-        """Take in what ``page`` may bring."""
+        """Add everything that can be reached from ``page``."""
         for key in (*INHERITED_KEYS, "/Resources"):
-            self._go(find_inherited(page, key))
+            self._visit(find_inherited(page, key))
         contents = page.get("/Contents")
         for stream in contents if isinstance(contents, Array) else (contents,):
-            self._listen(stream)
-        for note in page.get("/Annots", ()):
-            self._note(note)
+            self._read_names(stream)
+        for annotation in page.get("/Annots", ()):
+            self._visit_annotation(annotation)
         for key in PAGE_KEYS | {"/Annots"}:
-            self._go(page.get(key))
+            self._visit(page.get(key))
 
-    def _note(self, note: Any) -> None:
-        """The one thing that is taken from where an annotation leads: an address on the web."""
-        action = note.get("/A") if isinstance(note, Dictionary) else None
+    def _visit_annotation(self, annotation: Any) -> None:
+        """Add the URL of a link annotation, the only part of an action that is allowed."""
+        action = annotation.get("/A") if isinstance(annotation, Dictionary) else None
         if isinstance(action, Dictionary) and isinstance(action.get("/URI"), String):
             self.found.take(action.URI)
 
-    def _go(self, start: Any) -> None:
+    def _visit(self, start: Any) -> None:
         self._waiting.append((start, False))
         while self._waiting:
             value, names = self._waiting.pop()
@@ -145,7 +143,7 @@ class _PageWalk:
                 continue
             if isinstance(value, Dictionary | Stream):
                 if self._is_new(value):
-                    self._look(value)
+                    self._visit_stream(value)
                     self._follow(value, names)
             elif isinstance(value, Array):
                 if self._is_new(value):
@@ -160,30 +158,30 @@ class _PageWalk:
             self._seen.add(value.objgen)
         return True
 
-    def _look(self, value: Any) -> None:
+    def _visit_stream(self, value: Any) -> None:
         if isinstance(value, Stream):
             self.found.take(value)
             if "/BBox" in value:
-                self._listen(value)
+                self._read_names(value)
 
     def _follow(self, value: Any, names: bool) -> None:
-        """Go on with the entries of a dictionary. A part of the resources holds ``names`` that contents must say."""
+        """Visit the entries of a dictionary. If its keys are resource ``names``, defer those that no contents use."""
         for key, entry in value.items():
             if names:
-                if key in self._said:
+                if key in self._used_names:
                     self.found.names.add(key)
                     self._waiting.append((entry, False))
                 else:
-                    self._unsaid.setdefault(key, []).append(entry)
+                    self._unused_entries.setdefault(key, []).append(entry)
             elif key not in _OUTWARD_KEYS:
                 self.found.names.add(key)
                 if key == "/CharProcs":
                     for glyph in entry.values() if isinstance(entry, Dictionary) else ():
-                        self._listen(glyph)
+                        self._read_names(glyph)
                 if isinstance(entry, Object):
                     self._waiting.append((entry, key in CATEGORIES and isinstance(entry, Dictionary)))
 
-    def _listen(self, stream: Any) -> None:
+    def _read_names(self, stream: Any) -> None:
         if not isinstance(stream, Stream):
             return
         try:
@@ -192,24 +190,25 @@ class _PageWalk:
             return
         for name in set(_NAME_TOKEN.findall(text)):
             plain = _NAME_ESCAPE.sub(lambda found: bytes([int(found[1], 16)]), name)
-            self._say("/" + plain.decode("utf-8", "surrogateescape"))
+            self._use_name("/" + plain.decode("utf-8", "surrogateescape"))
 
-    def _say(self, name: str) -> None:
-        self._said.add(name)
-        entries = self._unsaid.pop(name, ())
+    def _use_name(self, name: str) -> None:
+        self._used_names.add(name)
+        entries = self._unused_entries.pop(name, ())
         if entries:
             self.found.names.add(name)
             self._waiting += [(entry, False) for entry in entries]
 
 
 def _is_outside_page(value: Any) -> bool:
-    """Whether ``value`` is another page, or a part of what describes the document as a whole."""
+    """Return whether ``value`` is another page or document-wide data."""
     kind = str(value.get("/Type")) if isinstance(value, Dictionary | Stream) else ""
     return kind in _FORBIDDEN_TYPES or kind in ("/Page", "/Pages", "/Catalog")
 
 
 def _iterate_objects(pdf: pikepdf.Pdf) -> Iterator[tuple[Any, bool]]:
-    """All objects of the file and what stands inside them, each with whether its keys are freely chosen names."""
+    """Yield all objects of the file, including nested ones, each with whether its keys are names chosen by the
+    author."""
     objects = [value for value in pdf.objects if isinstance(value, Object)]
     chosen = {
         entry.objgen
@@ -235,19 +234,19 @@ def _is_indirect(value: Any) -> bool:
 
 
 def _collect_structure(pdf: pikepdf.Pdf, size: int) -> DocumentContents:
-    """Return all that is in ``pdf``, which must have ``size`` pages, and none of the places where documents keep what
-    is about all of them. Raises Refused ``leak``.
+    """Return the contents of ``pdf``. Raises PdfRefused ``leak`` if it does not have exactly ``size`` pages, or
+    contains document-wide data.
     """
     found = DocumentContents()
-    sheets = 0
+    page_count = 0
     for value, names in _iterate_objects(pdf):
         found.take(value)
         if not names and isinstance(value, Dictionary | Stream):
             kind = value.get("/Type")
-            sheets += kind == Name.Page
+            page_count += kind == Name.Page
             if str(kind) in _FORBIDDEN_TYPES or (kind != Name.Pages and not _FORBIDDEN_KEYS.isdisjoint(value.keys())):
                 raise PdfRefused("leak")
     catalog, trailer = set(pdf.Root.keys()), set(pdf.trailer.keys())
-    if len(pdf.pages) != size or sheets != size or catalog - _CATALOG_KEYS or trailer - _TRAILER_KEYS:
+    if len(pdf.pages) != size or page_count != size or catalog - _CATALOG_KEYS or trailer - _TRAILER_KEYS:
         raise PdfRefused("leak")
     return found

@@ -1,4 +1,4 @@
-"""The links of a page: link annotations, and addresses written in the text. Runs inside the worker only."""
+"""List the links of a page: link annotations, and URLs in the text. Runs only inside the worker."""
 
 import ctypes
 import re
@@ -22,20 +22,20 @@ Corners = tuple[float, float, float, float]
 def list_page_links(
     document: OpenPdfDocument, page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, view: PageView
 ) -> list[list[Any]]:
-    """Rows of [x, y, w, h, target]: fractions of the page as shown, and {"url": str} or {"page": 1-based}.
+    """Return rows of [x, y, w, h, target]: fractions of the displayed page, and {"url": str} or {"page": 1-based}.
 
-    Only http, https and mailto addresses and pages of this document; a written address under an annotation of the
-    author is left to the annotation.
+    Targets are http, https and mailto URLs and pages of this document. A URL in the text under a link annotation is
+    skipped.
     """
     rows: list[list[Any]] = []
     for corners, target in _list_annotation_links(document, page):
-        if len(rows) < _MAX_LINKS and (place := view.fractions(view.shown(*corners))):
-            rows.append([*place, target])
+        if len(rows) < _MAX_LINKS and (area := view.fractions(view.shown(*corners))):
+            rows.append([*area, target])
     authored = list(rows)
     for corners, target in _list_text_links(text):
-        place = view.fractions(view.shown(*corners))
-        if place and len(rows) < _MAX_LINKS and not any(_is_covered_by(row, place) for row in authored):
-            rows.append([*place, target])
+        area = view.fractions(view.shown(*corners))
+        if area and len(rows) < _MAX_LINKS and not any(_is_covered_by(row, area) for row in authored):
+            rows.append([*area, target])
     return rows
 
 
@@ -78,7 +78,7 @@ def _read_uri(document: OpenPdfDocument, action: Any) -> str:
 
 
 def _list_link_areas(link: Any) -> Iterator[Corners]:
-    """The quadrilaterals of a link that runs over several lines, else its rectangle."""
+    """Yield the bounding boxes of the quadrilaterals of a link, one for each line, or else its rectangle."""
     quad = pdfium.FS_QUADPOINTSF()
     count = min(pdfium.FPDFLink_CountQuadPoints(link), _MAX_QUADS)
     for index in range(count):
@@ -91,7 +91,7 @@ def _list_link_areas(link: Any) -> Iterator[Corners]:
 
 
 def _list_text_links(text: pypdfium2.PdfTextPage) -> Iterator[tuple[Corners, dict[str, str | int]]]:
-    """Addresses pdfium recognises in the text itself."""
+    """Yield the URLs that pdfium recognizes in the text."""
     found = pdfium.FPDFLink_LoadWebLinks(text)
     try:
         for index in range(min(pdfium.FPDFLink_CountWebLinks(found), _MAX_LINKS)):
@@ -120,15 +120,15 @@ def _list_web_areas(found: Any, index: int) -> Iterator[Corners]:
 
 
 def _sanitize_url(url: str) -> str:
-    """``url`` if it may be offered to a reader, else ""."""
+    """Return ``url`` if it is safe for readers, else ""."""
     url = url.strip()
     if url[:4].lower() == "www.":
         url = "http://" + url
     return url if len(url) <= _MAX_URL and _SAFE_URL.fullmatch(url) else ""
 
 
-def _is_covered_by(row: list[Any], place: tuple[float, float, float, float]) -> bool:
-    """Whether the centre of ``place`` lies in the link ``row``."""
-    x, y = place[0] + place[2] / 2, place[1] + place[3] / 2
+def _is_covered_by(row: list[Any], area: tuple[float, float, float, float]) -> bool:
+    """Return whether the center of ``area`` is inside the link ``row``."""
+    x, y = area[0] + area[2] / 2, area[1] + area[3] / 2
     left, top, width, height = row[:4]
     return bool(left <= x <= left + width and top <= y <= top + height)

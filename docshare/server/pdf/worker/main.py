@@ -1,6 +1,6 @@
-"""The worker process: reads jobs from its input, answers on its output (protocol: see ``child``).
+"""Run a worker process: read jobs from stdin and write replies to stdout (``child`` describes the protocol).
 
-Started as ``python -m docshare.server.pdf.worker.main MEMORY_BYTES TIMEOUT_S`` by ``child`` and only there.
+Only ``child`` starts it, as ``python -m docshare.server.pdf.worker.main MEMORY_BYTES TIMEOUT_S [edit]``.
 """
 
 import io
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from docshare.server.pdf.worker.documents import DocumentCache
 
 MAX_JSON_BYTES = 4 << 20
-"""Bytes of an answer in JSON; the text of a dense newspaper page takes half of it."""
+"""Maximum size of a reply in JSON; the text of a dense newspaper page takes half of it."""
 
 _IDLE_TIMEOUT_S = 15.0
 _BLOCK_BYTES = 1 << 16
@@ -31,7 +31,7 @@ def main(memory_bytes: int, timeout_s: float, *, edits: bool) -> None:
     try:
         documents = _load_libraries(edits=edits)
         status = confine.confine(memory_bytes, place)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the parent reports it
+    except Exception as error:  # noqa: BLE001 - the parent reports any error
         _send(sink, {"error": f"{type(error).__name__}: {error}"})
         return
     _send(sink, {"ready": True, **status.row()})
@@ -39,11 +39,11 @@ def main(memory_bytes: int, timeout_s: float, *, edits: bool) -> None:
         confine.extend_cpu_limit(timeout_s)
         header, body = _run_job(documents, json.loads(line), file)
         _send(sink, header, body)
-    os._exit(0)  # nothing here needs an orderly end, and the parent waits
+    os._exit(0)  # skip the interpreter's shutdown, because the parent waits
 
 
 def _move_pipes() -> tuple[socket.socket, int]:
-    """Move the protocol away from descriptors 0 and 1, so that no library can write into it."""
+    """Move the pipes away from descriptors 0 and 1, because a library could write to those."""
     source, sink = socket.socket(fileno=os.dup(0)), os.dup(1)
     null = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
@@ -54,7 +54,7 @@ def _move_pipes() -> tuple[socket.socket, int]:
 
 
 def _load_libraries(*, edits: bool) -> "DocumentCache":
-    """Import whatever a job may need and use it once, for a confined process finds no library any more."""
+    """Import and use once everything that jobs need, because a confined process cannot load libraries."""
     from docshare.server.pdf.worker import warmup
     from docshare.server.pdf.worker.documents import DocumentCache
 
@@ -67,8 +67,7 @@ def _load_libraries(*, edits: bool) -> "DocumentCache":
 
 
 def _receive_jobs(source: socket.socket, documents: "DocumentCache") -> Iterator[tuple[bytes, io.FileIO]]:
-    """The jobs as they come: a line, and the file it is about. While none comes, documents are closed and memory is
-    given back."""
+    """Yield each job as a JSON line and its file. While idle, close all documents and release memory."""
     rest = b""
     files: list[int] = []
     idle_s: float | None = _IDLE_TIMEOUT_S
@@ -102,16 +101,16 @@ def _run_job(documents: "DocumentCache", job: dict[str, Any], file: io.FileIO) -
     kind = job["do"]
     try:
         if kind in ("picture", "stamp", "clean"):
-            with io.BufferedReader(file) as whole:
+            with io.BufferedReader(file) as buffered:
                 match kind:
                     case "picture":
-                        return {}, picture.reencode_image(whole, job["type"])
+                        return {}, picture.reencode_image(buffered, job["type"])
                     case "stamp":
-                        return {}, image_mark.stamp_image(whole, job["mark"])
+                        return {}, image_mark.stamp_image(buffered, job["mark"])
                     case _:
                         from docshare.server.pdf.worker.lint import clean
 
-                        return {}, clean.make_clean_copy(whole, keep_title=job["keep_title"])
+                        return {}, clean.make_clean_copy(buffered, keep_title=job["keep_title"])
         if kind == "lint":
             from docshare.server.pdf.worker.lint import report
 
@@ -132,17 +131,17 @@ def _run_job(documents: "DocumentCache", job: dict[str, Any], file: io.FileIO) -
                 return {}, _truncate_text(text.extract_page_text(document, job["page"]))
     except PdfRefused as refused:
         return {"error": refused.reason}, b""
-    # Anything else, MemoryError first, ends the process: the parent then starts from a clean one.
+    # Any other exception, such as MemoryError, ends the process, and the parent starts a new one.
 
 
 def _truncate_text(page: dict[str, Any]) -> bytes:
-    """The text of a page as JSON, without what comes last on it where that is too much for an answer."""
-    told = json.dumps(page).encode("ascii")
-    while len(told) > MAX_JSON_BYTES:
+    """Return the text of a page as JSON. Drop boxes and links at the end of the page to fit ``MAX_JSON_BYTES``."""
+    body = json.dumps(page).encode("ascii")
+    while len(body) > MAX_JSON_BYTES:
         for rows in (page["boxes"], page["links"]):
-            del rows[len(rows) * MAX_JSON_BYTES // (len(told) + 1) :]
-        told = json.dumps(page).encode("ascii")
-    return told
+            del rows[len(rows) * MAX_JSON_BYTES // (len(body) + 1) :]
+        body = json.dumps(page).encode("ascii")
+    return body
 
 
 if __name__ == "__main__":

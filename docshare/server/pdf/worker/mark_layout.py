@@ -1,18 +1,18 @@
-"""Where the lines of a watermark stand on a page: the same in images and in documents. Runs inside the worker only."""
+"""Compute the positions of watermark lines on a page, for images and for PDFs. Runs only inside the worker."""
 
 import math
 from typing import NamedTuple
 
-SLANT_DEGREES = 40  # degrees, counterclockwise as the page is shown
+SLANT_DEGREES = 40  # counterclockwise on the displayed page
 _LINES_BY_DENSITY = {"sparse": 3, "normal": 5, "dense": 8}  # over the shorter side
-_CHARACTER_WIDTH = 0.56  # width in font sizes, on average
-_MAX_TEXT_CHARS = 120  # characters
+_CHARACTER_WIDTH = 0.56  # average, in multiples of the font size
+_MAX_TEXT_CHARS = 120
 _MAX_LINES = 60
 
 
 class MarkLayout(NamedTuple):
-    """``text`` as it is drawn, ``size`` of its letters, ``length`` of a line of it, and the ``middles`` of the lines
-    counted from the middle of the page, y upward. All in the units of the page."""
+    """``text`` as drawn (possibly truncated), its font ``size``, the ``length`` of a line, and the ``middles`` of the
+    lines relative to the center of the page, y upward. Lengths are in the units of the page."""
 
     text: str
     size: float
@@ -21,7 +21,7 @@ class MarkLayout(NamedTuple):
 
 
 def lay_out_mark(wide: float, tall: float, text: str, density: str, angle: float) -> MarkLayout:
-    """Lines of ``text`` all over a page ``wide`` x ``tall``, drawn at ``angle`` degrees counterclockwise."""
+    """Return lines of ``text`` that fill a page of ``wide`` x ``tall``, at ``angle`` degrees counterclockwise."""
     text = text[:_MAX_TEXT_CHARS]
     short, reach = min(wide, tall), math.hypot(wide, tall)
     step = max(short / _LINES_BY_DENSITY[density], reach / _MAX_LINES)
@@ -38,6 +38,6 @@ def lay_out_mark(wide: float, tall: float, text: str, density: str, angle: float
 
 
 def _spread_steps(reach: float, step: float) -> list[float]:
-    """Places from -reach/2 to reach/2, ``step`` apart, the middle among them."""
+    """Return positions from about -``reach``/2 to ``reach``/2, ``step`` apart, including 0."""
     most = math.floor(reach / 2 / step) + 1
     return [step * number for number in range(-most, most + 1)]

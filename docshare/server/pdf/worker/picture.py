@@ -1,6 +1,6 @@
-"""An uploaded image, decoded and encoded anew: what comes out is pixels and nothing else. Runs inside the worker only.
+"""Re-encode an uploaded image from its pixels. Runs only inside the worker.
 
-No byte of the upload is served, so no metadata, script or second file can hide in it.
+The server never serves the bytes of the upload, so metadata, scripts or a second file inside them are lost.
 """
 
 import io
@@ -15,19 +15,19 @@ import PIL.JpegImagePlugin
 from docshare.server.pdf.worker.documents import PdfRefused
 
 MAX_PIXELS = 40_000_000
-MAX_SIDE = 4096  # larger ones are scaled down; no page shows more
+MAX_SIDE = 4096  # larger images are scaled down; no page shows more
 _FORMATS = {"image/png": "PNG", "image/jpeg": "JPEG", "image/webp": "WEBP"}
-# What Pillow's decoders raise on broken files; whatever else happens ends the worker.
+# The exceptions of Pillow's decoders for broken files; any other exception ends the worker.
 _DECODE_ERRORS = (OSError, SyntaxError, ValueError, EOFError, IndexError, KeyError, struct.error)
-_HEAD_BYTES = 1024  # bytes in which a WebP file says how it is compressed
+_HEAD_BYTES = 1024  # the part of a WebP file that names its compression
 
 
 def reencode_image(file: BinaryIO, media_type: str) -> bytes:
-    """The image in ``file``, which begins like one of ``media_type``, as a new file of that type: upright, in sRGB, at
-    most ``LONGEST_SIDE`` pixels a side, without metadata.
+    """Return the image in ``file`` as a new file of ``media_type``: upright, in sRGB, at most ``MAX_SIDE`` pixels a
+    side, without metadata.
 
-    Raises Refused: ``broken`` (also truncated), ``pixels`` (more than ``MAX_PIXELS``, judged before
-    anything is decoded) and ``animated``.
+    Raises PdfRefused: ``broken`` (also if truncated), ``pixels`` for more than ``MAX_PIXELS`` (checked before
+    decoding), or ``animated``.
     """
     try:
         with PIL.Image.open(file, formats=(_FORMATS[media_type],)) as opened:
@@ -45,13 +45,13 @@ def reencode_image(file: BinaryIO, media_type: str) -> bytes:
 def _require_still_image(image: PIL.Image.Image) -> None:
     if image.width * image.height > MAX_PIXELS:
         raise PdfRefused("pixels")
-    # A JPEG may carry a preview as its second picture, as phones write it: the first one is meant.
+    # Phones store a preview as the second image of a JPEG. Only the first image is used.
     if image.format != "MPO" and getattr(image, "is_animated", False):
         raise PdfRefused("animated")
 
 
 def _choose_encoding(image: PIL.Image.Image, file: BinaryIO) -> dict[str, Any]:
-    """How to write the image again, as near to what was sent as can be."""
+    """Return arguments for ``Image.save`` that stay close to the encoding of the upload."""
     if image.format == "PNG":
         return {"format": "PNG"}
     if image.format == "WEBP":
@@ -64,8 +64,8 @@ def _choose_encoding(image: PIL.Image.Image, file: BinaryIO) -> dict[str, Any]:
 
 
 def _convert_to_scalable(image: PIL.Image.Image) -> PIL.Image.Image:
-    """``image`` in a mode that can be scaled smoothly."""
-    if image.mode.startswith("I"):  # grey of 16 bits
+    """Return ``image`` in a mode that can be scaled with interpolation."""
+    if image.mode.startswith("I"):  # 16-bit grayscale
         return image.convert("I").point(lambda value: value / 256).convert("L")
     if "transparency" in image.info or image.mode in ("LA", "PA", "La", "RGBa"):
         return image.convert("RGBA")
@@ -74,7 +74,7 @@ def _convert_to_scalable(image: PIL.Image.Image) -> PIL.Image.Image:
 
 
 def _convert_to_srgb(image: PIL.Image.Image) -> PIL.Image.Image:
-    """``image`` as grey, RGB or RGBA, its colours those that its profile means."""
+    """Return ``image`` as grayscale, RGB or RGBA, with its color profile applied."""
     profile = image.info.get("icc_profile")
     if profile and image.mode in ("RGB", "RGBA", "CMYK"):
         target = "RGBA" if image.mode == "RGBA" else "RGB"
@@ -83,12 +83,12 @@ def _convert_to_srgb(image: PIL.Image.Image) -> PIL.Image.Image:
             srgb = PIL.ImageCms.createProfile("sRGB")
             return PIL.ImageCms.profileToProfile(image, source, srgb, outputMode=target) or image
         except (PIL.ImageCms.PyCMSError, *_DECODE_ERRORS):
-            pass  # a profile that cannot be read is no reason to refuse its image
+            pass  # ignore an invalid profile
     return image if image.mode in ("L", "RGB", "RGBA") else image.convert("RGB")
 
 
 def _encode(image: PIL.Image.Image, encoding: dict[str, Any]) -> bytes:
-    bare = PIL.Image.frombytes(image.mode, image.size, image.tobytes())  # nothing of ``info`` comes along
+    bare = PIL.Image.frombytes(image.mode, image.size, image.tobytes())  # drops ``info``, which holds the metadata
     out = io.BytesIO()
     bare.save(out, **encoding)
     return out.getvalue()

@@ -1,4 +1,4 @@
-"""A page as a JPEG. Runs inside the worker only."""
+"""Render a page as a JPEG. Runs only inside the worker."""
 
 import ctypes
 import io
@@ -13,22 +13,20 @@ from docshare.server.pdf.worker import image_mark
 from docshare.server.pdf.worker.documents import OpenPdfDocument, PdfRefused
 
 MAX_PIXELS = 16_000_000
-_MAX_SIDE = 16_384  # JPEG ends at 65,535; browsers and graphics cards much earlier
+_MAX_SIDE = 16_384  # JPEG allows 65,535, browsers and graphics cards much less
 _JPEG_QUALITY = 80
 _WHITE = 0xFFFFFFFF
 
 
 def render_jpeg(document: OpenPdfDocument, number: int, width: int, mark: dict[str, Any] | None = None) -> bytes:
-    """Page ``number`` (1-based) as JPEG, ``width`` pixels wide or less where the page is extremely tall.
+    """Return page ``number`` (1-based) as a JPEG, ``width`` pixels wide, or narrower if the page is extremely tall.
 
-    ``mark``: None, or what ``imagemark.draw`` takes.
-
-    Raises Refused ``page``.
+    ``mark`` is None or the arguments of ``image_mark.draw_image_mark``. Raises PdfRefused ``page``.
     """
     with document.page(number) as page:
         width_pt, height_pt = page.get_size()
         wide, tall = pixel_size(width_pt, height_pt, width)
-        # pdfium draws in the order red, green, blue, unused; Pillow encodes straight from that buffer.
+        # pdfium writes red, green, blue, unused; Pillow encodes directly from that buffer.
         pixels = bytearray(wide * tall * 4)
         buffer = (ctypes.c_char * len(pixels)).from_buffer(pixels)
         bitmap = pdfium.FPDFBitmap_CreateEx(wide, tall, pdfium.FPDFBitmap_BGRx, buffer, wide * 4)
@@ -51,7 +49,8 @@ def render_jpeg(document: OpenPdfDocument, number: int, width: int, mark: dict[s
 
 
 def pixel_size(width_pt: float, height_pt: float, width: int) -> tuple[int, int]:
-    """Pixels for a page of ``width_pt`` x ``height_pt`` points at ``width`` pixels, within 16 MP and 16,384 a side."""
+    """Return the width and height in pixels of a page of ``width_pt`` x ``height_pt`` points at ``width`` pixels,
+    scaled down to ``MAX_PIXELS`` and ``_MAX_SIDE``. Raises PdfRefused ``page`` if the page has no area."""
     if not (math.isfinite(width_pt) and math.isfinite(height_pt) and width_pt > 0 and height_pt > 0):
         raise PdfRefused("page")
     scale = width / width_pt

@@ -1,4 +1,4 @@
-"""A second try for files that pdfium does not open: qpdf says why, or writes them anew. Runs inside the worker only."""
+"""Repair files that pdfium cannot open, or find out why, with qpdf. Runs only inside the worker."""
 
 import io
 import sys
@@ -12,18 +12,21 @@ _EMPTY_FILE = b""
 
 
 def is_possible() -> bool:
-    """Return whether this process has loaded qpdf; most workers do without, and a confined one cannot load it."""
+    """Return whether this process has loaded qpdf. Most workers have not, and a confined process cannot load it."""
     return "pikepdf" in sys.modules
 
 
 def reset_last_error() -> None:
-    """Set the error that pdfium remembers to that of an empty file: it keeps the last one, also of other files."""
+    """Reset pdfium's last error, which is global, to that of an empty file."""
     pdfium.FPDF_LoadMemDocument(_EMPTY_FILE, 0, None)
 
 
 def open_repaired(file: BinaryIO, error: int) -> pypdfium2.PdfDocument | str:
-    """Open the PDF in ``file``, which pdfium refused with ``error``, as qpdf writes it; or return why it cannot be
-    opened: ``password``, ``protection`` or ``broken``. ``file`` itself stays as it is and open."""
+    """Open a copy, rewritten by qpdf, of the PDF in ``file``, which pdfium rejected with ``error``.
+
+    Return the reason if it cannot be opened: ``password``, ``protection`` or ``broken``. Does not change or close
+    ``file``.
+    """
     import pikepdf
 
     reason = "protection" if error == pdfium.FPDF_ERR_SECURITY else "broken"

@@ -1,6 +1,7 @@
-"""A damaged document written anew by the engine that draws the share page. Runs inside the worker only.
+"""Save a damaged document again with pdfium. Runs only inside the worker.
 
-Readers see what that engine makes of a file; the library that cuts and stamps is stricter. The stored bytes stay.
+pdfium renders the share page and tolerates more damage than qpdf, which cuts and stamps. The stored file does not
+change.
 """
 
 import io
@@ -14,9 +15,9 @@ from docshare.server.pdf.worker.documents import OpenPdfDocument
 
 
 def resave(source: OpenPdfDocument) -> Iterator[bytes]:
-    """Return ``source`` written anew: first as a whole; then its pages alone, in a new document.
+    """Yield ``source`` saved again: first the whole document, then only its pages in a new document.
 
-    The second knows neither outline nor form. Whether it shows the same is for the caller to find out.
+    The second has neither outline nor form. The caller must check that a result looks the same.
     """
     with suppress(pypdfium2.PdfiumError):
         yield _serialize(source.pdf)

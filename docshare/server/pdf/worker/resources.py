@@ -1,8 +1,8 @@
-"""The resources of kept pages, reduced to what those pages use. Runs inside the worker only.
+"""Reduce the resources of kept pages to what those pages use. Runs only inside the worker.
 
-Pages often share one resource dictionary, so it names images and fonts of other pages too; and what is drawn may carry
-notes about the whole document (metadata, private data of programs, places in the structure tree). Nothing but what
-drawing needs is kept.
+Pages often share one resource dictionary, which then names images and fonts of other pages too. Drawn objects can also
+hold information about the whole document: metadata, private data of applications, references to the structure tree.
+Only entries that are needed for drawing are kept.
 """
 
 from collections.abc import Collection, Iterable
@@ -24,7 +24,8 @@ _PATTERN_KEYS = STREAM_KEYS | {
     "/Type", "/PatternType", "/PaintType", "/TilingType", "/BBox", "/XStep", "/YStep", "/Resources", "/Matrix",
     "/Shading", "/ExtGState",
 }  # fmt: skip
-# Of fonts, and of the fonts, descriptors and programs inside them. Which characters a subset holds is not repeated.
+# Keys of fonts and of the fonts, descriptors and programs inside them. /CharSet and /CIDSet are dropped: they list the
+# characters of a subset.
 _FONT_KEYS = frozenset({
     "/Type", "/Subtype", "/BaseFont", "/FirstChar", "/LastChar", "/Widths", "/FontDescriptor", "/Encoding",
     "/ToUnicode", "/FontBBox", "/FontMatrix", "/CharProcs", "/Resources", "/DescendantFonts", "/CIDSystemInfo", "/DW",
@@ -38,7 +39,7 @@ _DESCRIPTOR_KEYS = frozenset({
 _PROGRAM_KEYS = STREAM_KEYS | {
     "/Type", "/Subtype", "/Length1", "/Length2", "/Length3", "/CMapName", "/CIDSystemInfo", "/WMode", "/UseCMap",
 }  # fmt: skip
-# Of colour profiles, functions and shadings.
+# Keys of color profiles, functions and shadings.
 _DATA_KEYS = STREAM_KEYS | {
     "/N", "/Alternate", "/Range", "/FunctionType", "/Domain", "/Size", "/BitsPerSample", "/Order", "/Encode",
     "/Decode", "/Functions", "/Bounds", "/C0", "/C1", "/ShadingType", "/ColorSpace", "/Background", "/BBox",
@@ -54,25 +55,26 @@ _GSTATE_KEYS = frozenset({
     "/Type", "/LW", "/LC", "/LJ", "/ML", "/D", "/RI", "/OP", "/op", "/OPM", "/Font", "/BG", "/BG2", "/UCR", "/UCR2",
     "/TR", "/TR2", "/HT", "/FL", "/SM", "/SA", "/BM", "/SMask", "/CA", "/ca", "/AIS", "/TK",
 })  # fmt: skip
-# Color spaces that stand for the device's own ones wherever resources name them.
+# Color spaces that replace those of the device wherever resources define them.
 _DEFAULT_COLOR_SPACES = frozenset(ResourceUse("/ColorSpace", f"/Default{model}") for model in ("Gray", "RGB", "CMYK"))
 _MAX_DEPTH = 50
 _MAX_DATA_DEPTH = 6
 
 
 def keep_only(holder: Any, keys: Collection[str]) -> None:
-    """Remove all entries of the dictionary or stream ``holder`` but ``keys``."""
-    # The length of a stream is the library's, and cannot be removed.
+    """Remove all entries except ``keys`` from the dictionary or stream ``holder``."""
+    # pikepdf manages the length of a stream, so it cannot be removed.
     for key in [key for key in holder.keys() if key not in keys and key != "/Length"]:  # noqa: SIM118 - no mapping
         del holder[key]
 
 
 @dataclass(eq=False)
 class DrawnContent:
-    """A form, pattern or drawn font: it takes the resources that it uses and does not bring from whoever draws it.
+    """A form, pattern or Type 3 font, which inherits the resources that it uses but does not define.
 
-    ``missing``: those resources; ``inside``: what it draws that misses something too; ``contents``: the instructions
-    that may show text in a font of ``missing``; ``given``: what those who draw it have for it, None where they differ.
+    ``missing``: those resources; ``inside``: drawn objects in it that inherit resources too; ``contents``: the content
+    streams that can show text in a font of ``missing``; ``given``: the inherited value of each resource, None if users
+    of this object have different values.
     """
 
     holder: Any
@@ -83,7 +85,7 @@ class DrawnContent:
     given: dict[ResourceUse, Any] = field(default_factory=dict)
 
     def add(self, missing: Collection[ResourceUse], inside: Iterable["DrawnContent"]) -> None:
-        """Note what else it misses and draws."""
+        """Add further missing resources and further objects that it draws."""
         self.missing |= frozenset(missing)
         for drawing in inside:
             if drawing is not self and drawing not in self.inside:
@@ -91,9 +93,9 @@ class DrawnContent:
                 self.contents |= drawing.contents
 
     def give(self, use: ResourceUse, value: Any) -> None:
-        """Note that whoever draws this has ``value`` for ``use``."""
+        """Record that a user of this object has ``value`` for ``use``."""
         if use not in self.missing or (self.had_resources and use in _DEFAULT_COLOR_SPACES):
-            return  # default color spaces are not inherited by a form that has resources
+            return  # a form with resources does not inherit default color spaces
         known = self.given.get(use, value)
         if use in self.given and (known is None or _is_same(known, value)):
             return
@@ -102,18 +104,18 @@ class DrawnContent:
             drawing.give(use, value)
 
     def settle(self) -> None:
-        """Write down what it was given: readers differ in where they look for what a form or font does not bring."""
+        """Store the inherited resources in the object itself, because viewers differ in how they look them up."""
         for use, value in self.given.items():
             if value is not None:
                 _set_resource(self.holder.Resources, use, value)
         if not self.had_resources and None in self.given.values():
-            del self.holder["/Resources"]  # it looks different on different pages, which keep what it takes
+            del self.holder["/Resources"]  # users have different values, so each of them keeps its own
 
 
 @dataclass
 class _Type3Font:
-    """A Type 3 font: ``resources`` as found; ``codes`` of all text that may be set in it; ``done``: its glyphs that are
-    reduced."""
+    """A Type 3 font: ``resources`` before the reduction; ``codes``: the character codes that can be shown in it;
+    ``done``: the glyphs that are already reduced."""
 
     drawing: DrawnContent
     glyphs: Any
@@ -124,8 +126,8 @@ class _Type3Font:
 
 @dataclass
 class _ReducedResources:
-    """What is left of some resources: ``kept`` of them, ``missing`` in them, and what is drawn ``inside`` that misses
-    something itself."""
+    """Reduced resources: ``kept`` are the used ones, ``missing`` the undefined ones, and ``inside`` the drawn objects
+    that inherit resources."""
 
     kept: Dictionary = field(default_factory=Dictionary)
     missing: set[ResourceUse] = field(default_factory=set)
@@ -133,8 +135,8 @@ class _ReducedResources:
 
 
 class ResourceReducer:
-    """Reduces resources in place, each object once, however many pages share it. ``layers``: optional content groups
-    met on the way, by object number."""
+    """Reduces resources in place. An object that several pages share is reduced once. ``layers`` collects the optional
+    content groups by object number."""
 
     def __init__(self) -> None:
         self.layers: dict[tuple[int, int], Any] = {}
@@ -144,8 +146,8 @@ class ResourceReducer:
         self._depth = 0
 
     def page(self, page: Any, resources: Any) -> Dictionary:
-        """Return new resources of ``page``: the part of ``resources`` that it uses."""
-        return self._reduced(resources, page, find_used_resources(page)).kept
+        """Return the part of ``resources`` that ``page`` uses."""
+        return self._reduce(resources, page, find_used_resources(page)).kept
 
     def look(self, form: Any, resources: Any) -> None:
         """Reduce the form XObject of an annotation, on a page with ``resources``."""
@@ -153,13 +155,13 @@ class ResourceReducer:
         self._resolve(resources, {(use, drawing) for use in drawing.missing})
 
     def finish(self) -> None:
-        """Once all pages are known: complete forms and fonts, and remove the glyphs that no page shows."""
+        """Complete forms and fonts after the last page, and remove the glyphs that no page shows."""
         for drawing in self._drawings.values():
             drawing.settle()
         for font in self._fonts.values():
-            shown = _find_glyph_names(font.drawing.holder, font.codes)
-            if shown is not None:
-                keep_only(font.glyphs, shown)
+            used_glyphs = _find_glyph_names(font.drawing.holder, font.codes)
+            if used_glyphs is not None:
+                keep_only(font.glyphs, used_glyphs)
 
     def _form(self, form: Any) -> DrawnContent:
         keep_only(form, _FORM_KEYS)
@@ -168,31 +170,31 @@ class ResourceReducer:
 
     def _drawing(self, stream: Any) -> DrawnContent:
         known = self._drawings.get(stream.objgen)
-        if known is not None:  # perhaps one that draws itself
+        if known is not None:  # also ends the recursion of a form that draws itself
             return known
         drawing = self._drawings[stream.objgen] = DrawnContent(stream, "/Resources" in stream, {stream.objgen: stream})
         self._depth += 1
         if self._depth > _MAX_DEPTH:
             raise PdfRefused("contents")
-        part = self._reduced(stream.get("/Resources"), stream, find_used_resources(stream))
+        part = self._reduce(stream.get("/Resources"), stream, find_used_resources(stream))
         self._depth -= 1
         stream.Resources = part.kept
         drawing.add(part.missing, part.inside)
         return drawing
 
-    def _reduced(self, resources: Any, content: Any, names: Iterable[ResourceUse]) -> _ReducedResources:
-        """What ``content``, which says ``names``, uses of ``resources``."""
+    def _reduce(self, resources: Any, content: Any, names: Iterable[ResourceUse]) -> _ReducedResources:
+        """Return the part of ``resources`` that ``content`` uses by ``names``."""
         return self._resolve(resources, {(use, None) for use in {*names, *_DEFAULT_COLOR_SPACES}}, content)
 
     def _resolve(
-        self, resources: Any, wanted: set[tuple[ResourceUse, DrawnContent | None]], content: Any = None
+        self, resources: Any, pending: set[tuple[ResourceUse, DrawnContent | None]], content: Any = None
     ) -> _ReducedResources:
-        """Look up ``wanted``: resources, each with the drawing that does not bring it, None where ``content`` itself
-        names it. Drawings that are met on the way add to it."""
+        """Look up the resources ``pending``, each paired with the drawn object that inherits it, or None if ``content``
+        itself names it. Also look up the resources that drawn objects found on the way inherit."""
         part = _ReducedResources()
         done: set[tuple[ResourceUse, DrawnContent | None]] = set()
-        while wanted:
-            use, drawing = wanted.pop()
+        while pending:
+            use, drawing = pending.pop()
             done.add((use, drawing))
             found = _find_resource(resources, use)
             if found is None:
@@ -200,16 +202,16 @@ class ResourceReducer:
                 continue
             if drawing is not None:
                 drawing.give(use, found)
-            for met in self._descend(use.category, found, list(drawing.contents.values()) if drawing else [content]):
-                wanted |= {(name, met) for name in met.missing} - done
-                if met.missing and met not in part.inside:
-                    part.inside.append(met)
+            for inner in self._descend(use.category, found, list(drawing.contents.values()) if drawing else [content]):
+                pending |= {(name, inner) for name in inner.missing} - done
+                if inner.missing and inner not in part.inside:
+                    part.inside.append(inner)
             _set_resource(part.kept, use, found)
         return part
 
     def _descend(self, category: str, found: Any, contents: Iterable[Any]) -> list[DrawnContent]:
-        """Reduce what a resource brings along; returns the drawings in it, which may take something from whoever draws
-        them. ``contents``: the instructions that name it."""
+        """Reduce the resource ``found``; return the drawn objects in it, which can inherit resources. ``contents``: the
+        content streams that name it."""
         match category:
             case "/XObject":
                 return self._xobject(found)
@@ -238,9 +240,9 @@ class ResourceReducer:
         return []
 
     def _font(self, font: Any, contents: Iterable[Any]) -> list[DrawnContent]:
-        """Glyphs of a drawn (Type 3) font are streams like any other; those of other fonts stay in their program.
+        """Reduce a font. The glyphs of a Type 3 font are content streams; other fonts keep their font program.
 
-        Only glyphs that ``contents`` may show are followed: the others may use what is on hidden pages.
+        Skips glyphs that ``contents`` cannot show, because they may use resources of hidden pages.
         """
         _reduce_font(font)
         glyphs = font.get("/CharProcs")
@@ -249,28 +251,28 @@ class ResourceReducer:
         if not font.is_indirect:
             raise PdfRefused(
                 "contents"
-            )  # nobody writes such a font, and which of its glyphs are shared is hard to tell
-        drawn = self._fonts.get(font.objgen)
-        if drawn is None:
+            )  # no known software writes such fonts, and shared glyphs in them are hard to detect
+        type3 = self._fonts.get(font.objgen)
+        if type3 is None:
             drawing = self._drawings[font.objgen] = DrawnContent(font, "/Resources" in font)
-            drawn = self._fonts[font.objgen] = _Type3Font(drawing, glyphs, font.get("/Resources"))
+            type3 = self._fonts[font.objgen] = _Type3Font(drawing, glyphs, font.get("/Resources"))
             font.Resources = Dictionary()
-        drawn.codes.update(*map(self._codes_of, contents))
-        shown = _find_glyph_names(font, drawn.codes)
+        type3.codes.update(*map(self._codes_of, contents))
+        used_glyphs = _find_glyph_names(font, type3.codes)
         for name, glyph in list(glyphs.items()):
-            if isinstance(glyph, Stream) and name not in drawn.done and (shown is None or name in shown):
-                drawn.done.add(name)
-                self._glyph(drawn, glyph)
-        return [drawn.drawing]
+            if isinstance(glyph, Stream) and name not in type3.done and (used_glyphs is None or name in used_glyphs):
+                type3.done.add(name)
+                self._glyph(type3, glyph)
+        return [type3.drawing]
 
-    def _glyph(self, drawn: _Type3Font, glyph: Any) -> None:
+    def _glyph(self, type3: _Type3Font, glyph: Any) -> None:
         keep_only(glyph, STREAM_KEYS)
-        part = self._reduced(drawn.resources, glyph, find_used_resources(glyph))
+        part = self._reduce(type3.resources, glyph, find_used_resources(glyph))
         for category in part.kept.keys():  # noqa: SIM118 - no mapping
             for key, value in part.kept[category].items():
-                _set_resource(drawn.drawing.holder.Resources, ResourceUse(category, key), value)
-        drawn.drawing.contents[glyph.objgen] = glyph
-        drawn.drawing.add(part.missing, part.inside)
+                _set_resource(type3.drawing.holder.Resources, ResourceUse(category, key), value)
+        type3.drawing.contents[glyph.objgen] = glyph
+        type3.drawing.add(part.missing, part.inside)
 
     def _codes_of(self, content: Any) -> frozenset[int]:
         if content.objgen not in self._codes:
@@ -304,7 +306,7 @@ class ResourceReducer:
             self._mark(layer)
 
     def _mark(self, mark: Any) -> None:
-        """A layer, a set of layers, or what is said about a piece of content."""
+        """Reduce a layer, a set of layers, or the properties of marked content."""
         kind = mark.get("/Type")
         if kind == Name.OCG:
             keep_only(mark, _LAYER_KEYS)
@@ -338,7 +340,7 @@ def _reduce_font(font: Any) -> None:
 
 
 def _reduce_data(value: Any, depth: int = 0) -> None:
-    """Reduce a colour space, function or shading, and those inside it."""
+    """Reduce a color space, function or shading, and those inside it."""
     if depth > _MAX_DATA_DEPTH:
         return
     if isinstance(value, Dictionary | Stream):
@@ -356,7 +358,7 @@ def _find_resource(resources: Any, use: ResourceUse) -> Any:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Whether two resources are one object, or alike where they stand directly in a dictionary."""
+    """Return whether two resources are the same object, or equal if both are direct objects."""
     if not isinstance(one, Object) or not isinstance(other, Object):
         return False
     if one.is_indirect or other.is_indirect:
@@ -371,7 +373,7 @@ def _set_resource(resources: Dictionary, use: ResourceUse, value: Any) -> None:
 
 
 def _flatten_layers(*values: Any, depth: int = 0) -> Iterable[Any]:
-    """The layers in ``values``: dictionaries, and arrays (expressions) of them."""
+    """Yield the layers in ``values``, which are dictionaries or nested arrays (expressions) of them."""
     for value in values:
         if isinstance(value, Array) and depth < _MAX_DEPTH:
             yield from _flatten_layers(*value, depth=depth + 1)
@@ -380,7 +382,7 @@ def _flatten_layers(*values: Any, depth: int = 0) -> Iterable[Any]:
 
 
 def _find_glyph_names(font: Any, codes: Collection[int]) -> set[str] | None:
-    """The glyphs that ``font`` draws for ``codes``; None if it does not name them all itself, as drawn fonts should."""
+    """Return the names of the glyphs that ``font`` draws for ``codes``; None if its encoding does not name them all."""
     encoding = font.get("/Encoding")
     differences = encoding.get("/Differences") if isinstance(encoding, Dictionary) else None
     if not isinstance(differences, Array) or "/BaseEncoding" in encoding:

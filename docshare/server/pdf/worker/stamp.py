@@ -1,4 +1,4 @@
-"""A line of text over every page, again and again on the slant: the watermark. Runs inside the worker only."""
+"""Draw a watermark, slanted lines of repeated text, on the pages of a PDF. Runs only inside the worker."""
 
 import math
 import zlib
@@ -22,10 +22,10 @@ _SAVE_STATE, _RESTORE_STATE = b"q\n", b"\nQ\n"
 def draw_watermark(
     pdf: pikepdf.Pdf, text: str, opacity: float, density: str, *, wrapped: bool = False
 ) -> DocumentContents:
-    """Draw ``text`` over every page of ``pdf``; returns what that has added to it.
+    """Draw ``text`` over every page of ``pdf``; return everything that was added to the document.
 
-    Parameters: ``text`` in ASCII; ``opacity`` 0 to 1; ``density`` ``sparse``, ``normal`` or ``dense``; ``wrapped`` to
-    put what pages draw into forms first: instructions that break off in the middle would swallow the mark.
+    Parameters: ``text`` in ASCII; ``opacity`` 0 to 1; ``density`` ``sparse``, ``normal`` or ``dense``; ``wrapped``:
+    first move the contents of each page into a form, because truncated contents would hide the watermark.
     """
     added = DocumentContents()
     forms: dict[tuple[float, ...], Any] = {}
@@ -47,12 +47,12 @@ def draw_watermark(
 
 
 def _wrap_contents(pdf: pikepdf.Pdf, page: pikepdf.Page) -> Any:
-    """Let ``page`` draw nothing but a form that draws what it drew; returns the form."""
+    """Move the contents of ``page`` into a form, which the page then draws; return the form."""
     contents = page.obj.get("/Contents")
     parts = []
     for stream in contents if isinstance(contents, Array) else (contents,):
         if isinstance(stream, Stream):
-            with suppress(pikepdf.PdfError):  # what cannot be decoded draws nothing
+            with suppress(pikepdf.PdfError):  # contents that cannot be decoded draw nothing
                 parts.append(stream.read_bytes())
     form = Stream(pdf, zlib.compress(b"\n".join(parts)), Filter=Name.FlateDecode, Type=Name.XObject, Subtype=Name.Form)
     form.BBox = Array([round(side, 3) for side in _visible_box(page.obj)])
@@ -63,7 +63,7 @@ def _wrap_contents(pdf: pikepdf.Pdf, page: pikepdf.Page) -> Any:
 
 
 def _make_mark_form(pdf: pikepdf.Pdf, box: PageBox, opacity: float, instructions: bytes) -> Any:
-    """One sheet of marks as large as ``box``."""
+    """Return a form of the size ``box`` that draws ``instructions`` with ``opacity``."""
     font = Dictionary(Type=Name.Font, Subtype=Name.Type1, BaseFont=Name.Helvetica, Encoding=Name.WinAnsiEncoding)
     state = Dictionary(Type=Name.ExtGState, ca=round(opacity, 3))
     form = Stream(pdf, instructions)
@@ -73,22 +73,22 @@ def _make_mark_form(pdf: pikepdf.Pdf, box: PageBox, opacity: float, instructions
 
 
 def _build_instructions(box: PageBox, turn: int, text: str, density: str) -> bytes:
-    """What draws ``text`` all over ``box``, for pages that are shown turned by ``turn`` degrees clockwise."""
+    """Return the content stream that fills ``box`` with ``text``, for pages rotated by ``turn`` degrees clockwise."""
     left, bottom, right, top = box
     angle = math.radians(SLANT_DEGREES + turn)
     cos, sin = math.cos(angle), math.sin(angle)
-    sheet = lay_out_mark(right - left, top - bottom, text, density, SLANT_DEGREES + turn)
-    shown = sheet.text.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)").encode("ascii", "replace")
-    lines = [b"/G gs 0.45 g BT /F %.2f Tf" % sheet.size]
-    for x, y in sheet.middles:
-        x += (left + right) / 2 - sheet.length / 2 * cos
-        y += (bottom + top) / 2 - sheet.length / 2 * sin
-        lines.append(b"%.4f %.4f %.4f %.4f %.2f %.2f Tm (%s) Tj" % (cos, sin, -sin, cos, x, y, shown))
+    layout = lay_out_mark(right - left, top - bottom, text, density, SLANT_DEGREES + turn)
+    escaped = layout.text.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)").encode("ascii", "replace")
+    lines = [b"/G gs 0.45 g BT /F %.2f Tf" % layout.size]
+    for x, y in layout.middles:
+        x += (left + right) / 2 - layout.length / 2 * cos
+        y += (bottom + top) / 2 - layout.length / 2 * sin
+        lines.append(b"%.4f %.4f %.4f %.4f %.2f %.2f Tm (%s) Tj" % (cos, sin, -sin, cos, x, y, escaped))
     return b"\n".join([*lines, b"ET"])
 
 
 def _visible_box(page: Any) -> PageBox:
-    """The visible part of the page, in its own coordinates."""
+    """Return the crop box of the page, or else its media box; US Letter if neither is valid."""
     for key in ("/CropBox", "/MediaBox"):
         values = find_inherited(page, key)
         if isinstance(values, Array) and len(values) == 4 and all(isinstance(side, int | Decimal) for side in values):

@@ -1,7 +1,7 @@
-"""The text layer of a page: runs of text with their boxes, for selection, find in page and screen readers.
+"""Extract the text layer of a page: runs of text with their boxes, for selection, find in page and screen readers.
 
-Runs inside the worker only. pdfium gives characters one by one in reading order, with the spaces and line ends it
-infers; this module joins them to runs. A run ends at the end of a line and at a gap as wide as a column's.
+Runs only inside the worker. pdfium returns single characters in reading order, including the spaces and line breaks
+that it infers. This module joins them into runs, which end at a line break or at a gap between columns.
 """
 
 import ctypes
@@ -20,8 +20,8 @@ from docshare.server.pdf.worker.geometry import PageView, PdfRect
 from docshare.server.pdf.worker.links import list_page_links
 
 _MAX_CHARS = 100_000  # a dense newspaper page has about 20,000
-_COLUMN_GAP = 1.5  # in line heights: wider than the spaces of justified text, narrower than between columns
-_HYPHEN_CODE = 0x02  # what pdfium reports for a hyphen at the end of a line
+_COLUMN_GAP = 1.5  # in line heights: wider than a space in justified text, narrower than a gap between columns
+_HYPHEN_CODE = 0x02  # pdfium's code for a hyphen at the end of a line
 _SYMBOL_BULLETS = (0xF0A7, 0xF0B7)  # squares and dots of symbol fonts, in the private use area
 
 
@@ -29,7 +29,7 @@ Span = tuple[float, float]
 
 
 class Glyph(NamedTuple):
-    """One character as shown: ``rect`` in points from the top left, ``angle`` in degrees clockwise."""
+    """One character on the displayed page: ``rect`` in points from the top left, ``angle`` in degrees clockwise."""
 
     text: str
     rect: PdfRect
@@ -37,9 +37,9 @@ class Glyph(NamedTuple):
 
 
 class TextRun:
-    """Text that goes in one box: the characters of one line up to its end or a column gap.
+    """The text of one box: characters of one line, up to its end or a column gap.
 
-    ``start``/``end`` is its extent in the direction of the text, ``low``/``high`` its extent across.
+    ``start`` and ``end`` are its extent in the direction of the text, ``low`` and ``high`` its extent across.
     """
 
     __slots__ = ("angle", "end", "high", "low", "parts", "rects", "start")
@@ -52,7 +52,7 @@ class TextRun:
         self.low, self.high = across
 
     def takes(self, glyph: Glyph, along: Span, across: Span) -> bool:
-        """Whether ``glyph`` continues this run: same direction, same line, no column gap, no jump back."""
+        """Return whether ``glyph`` continues this run: same direction, same line, no column gap, no jump back."""
         low, high = across
         height, other = self.high - self.low, high - low
         if low != self.low or high != self.high:
@@ -73,15 +73,16 @@ class TextRun:
         self.low, self.high = min(self.low, across[0]), max(self.high, across[1])
 
     def rect(self) -> PdfRect:
-        """The box around all its characters."""
+        """Return the bounding box of all characters."""
         x0, y0, x1, y1 = zip(*self.rects, strict=True)
         return min(x0), min(y0), max(x1), max(y1)
 
 
 def extract_page_text(document: OpenPdfDocument, number: int) -> dict[str, Any]:
-    """Width, height, boxes and links of page ``number`` (1-based), JSON-ready. Raises Refused ``page``.
+    """Return the width, height, boxes and links of page ``number`` (1-based) as a JSON object.
 
-    ``boxes`` rows are [x, y, w, h, text, angle], ``links`` rows [x, y, w, h, target], all places as fractions.
+    A box is [x, y, w, h, text, angle] and a link [x, y, w, h, target], with coordinates as fractions of the page.
+    Raises PdfRefused ``page``.
     """
     with document.page(number) as page:
         view = PageView.of(page)
@@ -95,7 +96,7 @@ def extract_page_text(document: OpenPdfDocument, number: int) -> dict[str, Any]:
 
 
 def _iterate_glyphs(source: pypdfium2.PdfTextPage, view: PageView) -> Iterator[Glyph | str]:
-    """The characters of the page; a plain " " or line feed stands for white space."""
+    """Yield the characters of the page as glyphs, and white space as " " or a line feed."""
     handle = source.raw
     box = pdfium.FS_RECTF()
     pointer = ctypes.byref(box)
@@ -111,7 +112,7 @@ def _iterate_glyphs(source: pypdfium2.PdfTextPage, view: PageView) -> Iterator[G
 
 @lru_cache(4096)
 def _decode_character(code: int) -> str:
-    """The text of one pdfium character: "" to leave out, " " for any white space. Ligatures arrive spelled out."""
+    """Return the text of one pdfium character: "" to skip it, " " for any white space. pdfium expands ligatures."""
     if 0x20 < code < 0x7F:
         return chr(code)
     if code in (0x0A, 0x0D):
@@ -153,7 +154,7 @@ def _group_runs(glyphs: Iterator[Glyph | str]) -> Iterator[TextRun]:
 
 
 def _glyph_extents(glyph: Glyph) -> tuple[Span, Span]:
-    """The glyph's extent along its line and across it, both growing in reading direction."""
+    """Return the extents of the glyph along its line and across it, both increasing in reading direction."""
     x0, y0, x1, y1 = glyph.rect
     match glyph.angle:
         case 0:
@@ -172,17 +173,17 @@ def _glyph_extents(glyph: Glyph) -> tuple[Span, Span]:
 
 
 def _build_row(run: TextRun, view: PageView) -> list[Any] | None:
-    """A run as [x, y, w, h, text, angle]; None if it lies outside the page.
+    """Return a run as [x, y, w, h, text, angle]; None if it is outside the page.
 
-    Text at an odd angle (a stamp across the page) gets a level box through its middle, so that it can be found and
-    read out and yet does not cover the text under it.
+    Slanted text, such as a stamp, gets a horizontal box through its middle: it can be searched and read aloud, but does
+    not cover the text under it.
     """
     angle, (x0, y0, x1, y1) = run.angle, run.rect()
     if angle % 90:
         middle, half = (y0 + y1) / 2, min(run.high - run.low, y1 - y0) / 2
         angle, y0, y1 = 0, middle - half, middle + half
-    place = view.fractions((x0, y0, x1, y1))
-    return [*place, "".join(run.parts), angle] if place else None
+    area = view.fractions((x0, y0, x1, y1))
+    return [*area, "".join(run.parts), angle] if area else None
 
 
 @lru_cache(4096)

@@ -1,7 +1,7 @@
-"""Load and use once whatever the jobs of a worker need. Runs inside the worker only, before it is confined.
+"""Load and use once everything that rendering jobs need. Runs only inside the worker, before it is confined.
 
-Libraries import parts of themselves at first use, and ctypes gets memory for its callbacks then: neither is possible
-afterwards. What only the jobs need that edit is in ``editing``.
+Libraries import some of their modules on first use, and ctypes then allocates memory for its callbacks. A confined
+process can do neither. ``editing`` does the same for jobs that edit.
 """
 
 import codecs
@@ -24,7 +24,7 @@ _PRELOADED = (
     PIL.WebPImagePlugin,
     palette,
     heapq,
-)  # otherwise when first needed
+)  # otherwise imported on first use
 _BLANK_PDF = b"""%PDF-1.4
 1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj
 2 0 obj <</Type/Pages/Kids[3 0 R]/Count 1>> endobj
@@ -34,14 +34,14 @@ trailer <</Root 1 0 R/Size 4>>
 
 
 def warm_up_drawing() -> None:
-    """Make every kind of answer about a page without anything on it."""
+    """Run every kind of rendering job on a blank page."""
     for name in _CODECS:
         codecs.lookup(name)
     PIL.Image.preinit()
     document = OpenPdfDocument(io.BytesIO(_BLANK_PDF))
-    drawn = render.render_jpeg(document, 1, 8)
+    image = render.render_jpeg(document, 1, 8)
     inspect.measure_pages(document, 1)
     text.extract_page_text(document, 1)
     document.close()
-    image_mark.stamp_image(io.BytesIO(drawn), SAMPLE_MARK)
-    picture.reencode_image(io.BytesIO(drawn), "image/jpeg")
+    image_mark.stamp_image(io.BytesIO(image), SAMPLE_MARK)
+    picture.reencode_image(io.BytesIO(image), "image/jpeg")

@@ -21,7 +21,7 @@ from tests.support.pdfs import Sheet, lines_content
 from tests.support.shell import Shell
 
 BOXED = [Sheet(lines_content("Secret") + " 0 g 60 700 300 50 re f")]
-FOLDER_FINDING = 'It names "C:\\Users\\ada\\offer.docx".'
+FOLDER_FINDING = 'Contains the path "C:\\Users\\ada\\offer.docx".'
 STRIP_HINT = "Remove it with docshare lint --strip."
 
 
@@ -95,7 +95,7 @@ def test_json_is_an_array_with_page_and_fix(shell: Shell, boxed: Path) -> None:
     assert done.code == 13
     assert done.json == [{
         "path": str(boxed), "level": "error", "check": "covered-text", "page": 1,
-        "message": "6 letters under a box or picture can be selected, copied and found.",
+        "message": "6 letters under a box or image can be selected, searched and copied.",
         "fix": "A box only hides the text. Delete the text in the original document and export it again.",
     }]  # fmt: skip
 
@@ -186,7 +186,7 @@ def test_the_plan_can_be_that_of_the_account(api: FakeApi, shell: Shell, fine: P
 
 @pytest.mark.parametrize(("data", "code", "words"), [
     (pdfs.header_only_pdf(), 9, "error: {}: the file cannot be read as a PDF"),
-    (pdfs.encrypted_pdf(user="secret"), 9, "error: {}: the PDF needs a password to be opened"),
+    (pdfs.encrypted_pdf(user="secret"), 9, "error: {}: the PDF is password-protected"),
     (b"hello", 2, "error: {} is not a PDF, Word (.docx) or PowerPoint file"),
     (office.make_docx(), 2, "error: {} is a Word or PowerPoint file; lint reads only PDFs"),
 ])  # fmt: skip
@@ -254,7 +254,7 @@ def test_what_stays_in_the_clean_copy_still_fails(shell: Shell, tmp_path: Path) 
     assert (done.code, done.lines) == (13, ["covered-text\tstays", "paths\tgone"])
     shell.tty = True
     shown = shell("lint", path, "--strip", "-o", clean, "--force", "--no-color")
-    assert shown.lines[1].startswith("  stays    page 1: 6 letters under a box or picture can be selected, ")
+    assert shown.lines[1].startswith("  stays    page 1: 6 letters under a box or image can be selected, ")
     assert "[covered-text]" in shown.out, "the name of the check is broken"
     assert shown.lines[-1] == f"  gone     {FOLDER_FINDING} [paths]"
     assert shown.err.splitlines()[-1] == "1 error in 1 file"
@@ -303,7 +303,7 @@ def test_upload_with_lint_sends_nothing_if_one_file_has_a_warning(
     done = shell("upload", fine, boxed, "--lint")
     assert (done.code, done.out, shelf.received) == (13, "", [])
     assert done.err.splitlines()[:2] == [
-        "error: boxed.pdf, page 1: 6 letters under a box or picture can be selected, copied and found. (covered-text)",
+        "error: boxed.pdf, page 1: 6 letters under a box or image can be selected, searched and copied. (covered-text)",
         "error: lint found 1 problem; nothing was uploaded",
     ]
     assert done.err.splitlines()[2] == "hint: To upload anyway, leave out --lint."

@@ -1,6 +1,6 @@
-"""What a PDF tells besides what its pages show, and a copy without it. Runs inside the worker only.
+"""Find metadata and hidden content in a PDF, and make a copy without it. Runs only inside the worker.
 
-``report`` gathers the findings: ``about`` from what the document says of itself, ``inside`` from what hangs in it,
-``sight`` from what its pages draw and nobody sees, ``versions`` from how it was saved. ``clean`` makes the copy. The
-parent's side of it is ``docshare.server.pdf.linter``.
+``report`` collects the findings: ``about`` checks metadata, ``inside`` embedded objects, ``layers`` hidden layers,
+``sight`` text that readers cannot see, ``versions`` earlier revisions. ``clean`` makes the copy. In the parent process,
+``docshare.server.pdf.linter`` starts these jobs.
 """

@@ -1,4 +1,4 @@
-"""What a document says of itself: names, programs, folders, title, language. Runs inside the worker only."""
+"""Check the metadata of a document: names, programs, paths, title, language. Runs only inside the worker."""
 
 import re
 from collections import Counter
@@ -10,7 +10,7 @@ from pikepdf import Dictionary, Stream, String
 
 from docshare.server.pdf.worker.lint.findings import FindingCollector, join_quoted, quote
 
-# What stands where nobody gave a name; ReportLab writes these.
+# Placeholders for missing names, such as those of ReportLab.
 _PLACEHOLDER_NAMES = frozenset(
     {"", "anonymous", "(anonymous)", "unspecified", "(unspecified)", "untitled", "(untitled)"}
 )
@@ -24,8 +24,8 @@ _STANDARD_KEYS = frozenset({
 _FILE_NAME = re.compile(
     r"Microsoft (?:Word|PowerPoint|Excel) - .*|.+\.(?:docx?|pptx?|xlsx?|odt|odp|pdf|indd|ai|tex|dvi|md|html?)", re.I
 )
-# Folders of Windows with at least one folder or a user's own, network folders, home folders, addresses of files. A
-# slash behind a word belongs to an address on the web.
+# Windows paths with at least one folder, UNC paths, paths in home and temporary folders, file: URLs. A slash after a
+# word is part of a web URL.
 _PATH = re.compile(
     r"""(?<![A-Za-z])[A-Za-z]:\\(?:[^\\/:*?"<>|\r\n]{1,64}\\)+[^\\/:*?"<>|\r\n]{0,64}"""
     r"""|(?<![\\\w])\\\\[\w.-]{1,64}\\[^\\/:*?"<>|\r\n]{1,64}(?:\\[^\\/:*?"<>|\r\n]{1,64})*"""
@@ -33,22 +33,22 @@ _PATH = re.compile(
     r"""|\bfile:/{1,3}[^\s"'<>]{1,200}""",
     re.IGNORECASE,
 )
-_MAX_TEXT_CHARS = 64 * 1024  # characters of one text that are searched
+_MAX_TEXT_CHARS = 64 * 1024  # longer texts are searched up to here
 _HISTORY_KEY = b"xmpMM:History"
 
 
 def find_paths(text: str) -> list[str]:
-    """The folders and files of a computer that ``text`` names."""
+    """Return the paths of files and folders in ``text``."""
     return _PATH.findall(text[:_MAX_TEXT_CHARS]) if "\\" in text or "/" in text else []
 
 
 def read_title(pdf: pikepdf.Pdf) -> str:
-    """The title, empty if it has none."""
+    """Return the title, or "" if the document has none."""
     return _read_text(_document_info(pdf).get("/Title")) or _read_xmp_text(_read_xmp(pdf)[0], "dc:title")
 
 
 def check_metadata(pdf: pikepdf.Pdf, findings: FindingCollector) -> None:
-    """Everything that stands in one place for the whole document."""
+    """Report document-wide metadata, encryption, and missing data for accessibility."""
     info = _document_info(pdf)
     xmp, raw = _read_xmp(pdf)
     people = Counter(_list_names(info, xmp, _PEOPLE_KEYS, _PEOPLE_XMP_KEYS))
@@ -56,27 +56,31 @@ def check_metadata(pdf: pikepdf.Pdf, findings: FindingCollector) -> None:
         findings.add("author", "note", f"The metadata names {join_quoted(people)}.")
     programs = Counter(_list_names(info, xmp, _PROGRAM_KEYS, _PROGRAM_XMP_KEYS))
     if programs:
-        findings.add("producer", "note", f"Made with {join_quoted(programs)}.")
+        findings.add("producer", "note", f"Created with {join_quoted(programs)}.")
     if _HISTORY_KEY in raw:
-        findings.add("history", "note", "The metadata keeps a history of when it was edited with which program.")
+        findings.add("history", "note", "The metadata contains the editing history with dates and programs.")
     odd = Counter(key[1:] for key in info.keys() if key not in _STANDARD_KEYS)  # noqa: SIM118 - no mapping
     if odd:
-        findings.add("private-data", "note", f"The metadata has fields of its own: {join_quoted(odd)}.")
+        findings.add("private-data", "note", f"The metadata has custom fields: {join_quoted(odd)}.")
     _check_accessibility(pdf, read_title(pdf), findings)
     if pdf.is_encrypted:
-        findings.add("encryption", "note", "It is encrypted, but opens without a password.")
+        findings.add("encryption", "note", "The document is encrypted, but opens without a password.")
 
 
 def _check_accessibility(pdf: pikepdf.Pdf, title: str, findings: FindingCollector) -> None:
     if title.lower() in _PLACEHOLDER_NAMES:
-        findings.add("title", "note", "It has no title; the tab of the browser shows the name of the file.")
+        findings.add("title", "note", "The document has no title; browser tabs show the file name.")
     elif _FILE_NAME.fullmatch(title):
-        findings.add("title", "note", f"Its title is the name of a file: {quote(title)}.")
+        findings.add("title", "note", f"The title is a file name: {quote(title)}.")
     if not _read_text(pdf.Root.get("/Lang")):
-        findings.add("language", "note", "It does not say its language, so screen readers guess how to pronounce it.")
+        findings.add(
+            "language", "note", "The document does not set its language, so screen readers guess the pronunciation."
+        )
     marked: Any = pdf.Root.get("/MarkInfo")
     if not (isinstance(marked, Dictionary) and marked.get("/Marked") and "/StructTreeRoot" in pdf.Root):
-        findings.add("tags", "note", "It is not tagged: screen readers guess what is a heading, a list or a table.")
+        findings.add(
+            "tags", "note", "The document is not tagged, so screen readers guess its headings, lists and tables."
+        )
 
 
 def _list_names(info: Any, xmp: Any, keys: tuple[str, ...], xmp_keys: tuple[str, ...]) -> Iterator[str]:
@@ -93,7 +97,7 @@ def _read_text(value: Any) -> str:
 
 
 def _read_xmp_text(xmp: Any, key: str) -> str:
-    """The text under ``key``; of a list all of it."""
+    """Return the text under ``key``; the items of a list are joined by commas."""
     try:
         value = xmp.get(key) if xmp is not None else None
     except (KeyError, TypeError, ValueError):
@@ -104,14 +108,14 @@ def _read_xmp_text(xmp: Any, key: str) -> str:
 
 
 def _read_xmp(pdf: pikepdf.Pdf) -> tuple[Any, bytes]:
-    """The XMP metadata of the document, None if there is none or it is broken; and its bytes."""
+    """Return the XMP metadata of the document, or None if it is missing or broken, and its bytes."""
     stream = pdf.Root.get("/Metadata")
     if not isinstance(stream, Stream):
         return None, b""
     try:
         raw = stream.read_bytes()
         xmp = pdf.open_metadata(set_pikepdf_as_editor=False, update_docinfo=False, strict=True)
-        xmp.get("dc:title")  # it is read at first use
+        xmp.get("dc:title")  # pikepdf parses it on first use
     except (pikepdf.PdfError, ValueError, TypeError, SyntaxError):
         return None, b""
     return xmp, raw

@@ -1,8 +1,8 @@
-"""A copy of a document without what its pages do not show. Runs inside the worker only.
+"""Make a copy of a document without metadata and hidden content. Runs only inside the worker.
 
-What a reader sees stays, with links, outline and structure. Notes and marks on text go; what was typed, stamped or
-drawn onto a page, and fields of forms, become part of the page. Everything the document keeps beside its pages goes.
-Text under boxes stays: taking it out needs the program the document was made with.
+The copy keeps all visible content, links, outline and structure. Comments and text markup are removed. Text boxes,
+stamps, drawings and form fields become part of the page. Everything stored outside the pages is removed. Text under
+boxes stays, because only the original application can remove it.
 """
 
 import io
@@ -34,11 +34,11 @@ _LINK_KEYS = frozenset({
 })  # fmt: skip
 _REDACT_KEYS = frozenset(
     {"/Type", "/Subtype", "/Rect", "/F", "/QuadPoints", "/P"}
-)  # it stays, since the work is not done
+)  # kept, because the redaction has not been applied
 _DRAWN_SUBTYPES = frozenset({
     "/Widget", "/FreeText", "/Stamp", "/Ink", "/Line", "/Square", "/Circle", "/Polygon", "/PolyLine",
 })  # fmt: skip
-_HIDDEN_FLAGS = 2 | 32  # flags of annotations: hidden, and not shown on screens
+_HIDDEN_FLAGS = 2 | 32  # annotation flags Hidden and NoView
 _REMOVED_KEYS = frozenset({
     "/Metadata", "/PieceInfo", "/LastModified", "/AF", "/AA", "/Thumb", "/OPI", "/Alternates", "/Ref", "/EF", "/RF",
 })  # fmt: skip
@@ -50,12 +50,12 @@ _ACTION_TYPES = frozenset({
     "/RichMediaExecute",
 })  # fmt: skip
 _SAFE_URL = re.compile(rb"(?:https?://|mailto:|tel:)[^\x00-\x20\x7f]+", re.IGNORECASE)
-# What comes of entries that are not of the kind they should be.
+# The exceptions that entries of unexpected types cause.
 _MALFORMED_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, RuntimeError, TypeError, ValueError)
 
 
 def make_clean_copy(file: BinaryIO, *, keep_title: bool) -> bytes:
-    """The clean copy of the document in ``file``. Raises Refused: ``password``, ``broken``, ``missing``."""
+    """Return a clean copy of the document in ``file``. Raises PdfRefused: ``password``, ``broken``, ``missing``."""
     try:
         with pikepdf.open(file) as pdf:
             title = read_title(pdf) if keep_title else ""
@@ -82,36 +82,46 @@ def make_clean_copy(file: BinaryIO, *, keep_title: bool) -> bytes:
 
 
 def _flatten_annotations(pdf: pikepdf.Pdf) -> None:
-    """Draw fields and drawings onto their pages; of the other annotations only links stay. What is not kept is emptied,
-    for the structure tree may still point to it."""
+    """Draw form fields and drawings onto their pages; remove other annotations except links and pending redactions.
+
+    Removed annotations are emptied too, because the structure tree may still refer to them.
+    """
     generate_field_appearances(pdf)
     kept: list[list[Any]] = []
-    gone: list[Any] = []
+    removed: list[Any] = []
     for page in pdf.pages:
         listed = page.obj.get("/Annots")
-        notes = [note for note in listed if isinstance(note, Dictionary)] if isinstance(listed, Array) else []
-        kinds = [str(note.get("/Subtype", "")) for note in notes]
-        kept.append([note for note, kind in zip(notes, kinds, strict=True) if kind in ("/Link", "/Redact")])
+        annotations = (
+            [annotation for annotation in listed if isinstance(annotation, Dictionary)]
+            if isinstance(listed, Array)
+            else []
+        )
+        kinds = [str(annotation.get("/Subtype", "")) for annotation in annotations]
+        kept.append(
+            [annotation for annotation, kind in zip(annotations, kinds, strict=True) if kind in ("/Link", "/Redact")]
+        )
         drawn = [
-            note
-            for note, kind in zip(notes, kinds, strict=True)
-            if kind in _DRAWN_SUBTYPES and not _annotation_flags(note) & _HIDDEN_FLAGS
+            annotation
+            for annotation, kind in zip(annotations, kinds, strict=True)
+            if kind in _DRAWN_SUBTYPES and not _annotation_flags(annotation) & _HIDDEN_FLAGS
         ]
-        gone += [note for note, kind in zip(notes, kinds, strict=True) if kind not in ("/Link", "/Redact")]
+        removed += [
+            annotation for annotation, kind in zip(annotations, kinds, strict=True) if kind not in ("/Link", "/Redact")
+        ]
         page.obj.Annots = Array(drawn)
     pdf.flatten_annotations("all")
-    for page, notes in zip(pdf.pages, kept, strict=True):
-        for note in notes:
-            keep_only(note, _LINK_KEYS if note.get("/Subtype") == Name.Link else _REDACT_KEYS)
-        page.obj.Annots = Array(notes)
-        if not notes:
+    for page, annotations in zip(pdf.pages, kept, strict=True):
+        for annotation in annotations:
+            keep_only(annotation, _LINK_KEYS if annotation.get("/Subtype") == Name.Link else _REDACT_KEYS)
+        page.obj.Annots = Array(annotations)
+        if not annotations:
             del page.obj["/Annots"]
-    for note in gone:
-        keep_only(note, ())
+    for annotation in removed:
+        keep_only(annotation, ())
 
 
-def _annotation_flags(note: Any) -> int:
-    flags = note.get("/F")
+def _annotation_flags(annotation: Any) -> int:
+    flags = annotation.get("/F")
     return flags if isinstance(flags, int) else 0
 
 
@@ -128,7 +138,7 @@ def _remove_document_extras(pdf: pikepdf.Pdf) -> None:
 
 
 def _remove_extras(value: Any) -> None:
-    """Take out of one dictionary what is not for readers."""
+    """Remove metadata, unsafe actions and photo metadata from one dictionary or stream."""
     for key in [key for key in value.keys() if key in _REMOVED_KEYS or key.startswith(_TEX_PREFIX)]:  # noqa: SIM118 - no mapping
         del value[key]
     if not _is_safe_action(value.get("/A")):
@@ -138,7 +148,7 @@ def _remove_extras(value: Any) -> None:
 
 
 def _is_safe_action(action: Any) -> bool:
-    """Whether ``action`` leads to a place a reader may go to, or is none at all. Nothing may follow it."""
+    """Return whether ``action`` is a safe link or not an action at all. Removes the actions that follow it."""
     kind = str(action.get("/S", "")) if isinstance(action, Dictionary) else ""
     if kind not in _ACTION_TYPES:
         return True

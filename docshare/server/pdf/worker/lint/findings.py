@@ -1,17 +1,17 @@
-"""Where the checks put what they find."""
+"""Collect findings and format their messages."""
 
 import time
 from collections import Counter
 
 from docshare.contract.lint import LintFinding
 
-MOST = 25  # findings of one check; a list of hundreds helps nobody
-_MAX_QUOTED_CHARS = 80  # characters of a text that is quoted
+MOST = 25  # findings listed per check
+_MAX_QUOTED_CHARS = 80
 
 
 class FindingCollector:
-    """Collects findings, of each check at most 25 and then one that counts the others. ``budget_s``: how many seconds
-    all checks together may take."""
+    """Collects findings: at most 25 of each check, and one that counts the rest. ``budget_s`` is the time limit of all
+    checks together, in seconds."""
 
     def __init__(self, budget_s: float) -> None:
         self._found: list[LintFinding] = []
@@ -19,23 +19,23 @@ class FindingCollector:
         self._ends = time.monotonic() + budget_s
 
     def add(self, check: str, level: str, message: str, page: int | None = None) -> None:
-        """Note one finding (see ``docshare.contract.lint.Finding``)."""
+        """Add a finding (see ``docshare.contract.lint.LintFinding``)."""
         self._counts[check] += 1
         if self._counts[check] <= MOST:
             self._found.append(LintFinding(check, level, page, message))
 
     def out_of_time(self) -> bool:
-        """Whether the checks have used up their time."""
+        """Return whether the time limit is exceeded."""
         return time.monotonic() > self._ends
 
     def all(self, pages: int) -> list[LintFinding]:
-        """Return everything found, in the order it was found, about a document that readers see ``pages`` pages of.
+        """Return all findings in the order of ``add``, for a document with ``pages`` pages.
 
-        A damaged file may list more of them, which have no number for readers.
+        Findings on later pages get no page number: a damaged file can list pages that viewers do not show.
         """
         more = [
             LintFinding(check, next(known.level for known in self._found if known.check == check), None,
-                    f"And in {count - MOST} more places.")
+                    f"And in {count_of(count - MOST, 'more place')}.")
             for check, count in self._counts.items() if count > MOST
         ]  # fmt: skip
         found = [each._replace(page=None) if (each.page or 0) > pages else each for each in self._found]
@@ -43,17 +43,17 @@ class FindingCollector:
 
 
 def quote(text: str) -> str:
-    """``text`` in quotation marks, cut to what fits a line."""
+    """Return ``text`` on one line in quotation marks, truncated to 80 characters."""
     line = " ".join(text.split())
     return f'"{line}"' if len(line) <= _MAX_QUOTED_CHARS else f'"{line[: _MAX_QUOTED_CHARS - 1]}…"'
 
 
 def join_quoted(names: Counter[str], most: int = 5) -> str:
-    """The names, each once, as a list for a sentence."""
-    shown = [quote(name) for name in list(names)[:most]]
-    return ", ".join(shown) + (f" and {len(names) - most} more" if len(names) > most else "")
+    """Return the first ``most`` names, quoted and joined by commas, and the number of others."""
+    quoted = [quote(name) for name in list(names)[:most]]
+    return ", ".join(quoted) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def count_of(count: int, one: str, many: str = "") -> str:
-    """``1 file`` or ``3 files``."""
+    """Return ``1 file`` or ``3 files``."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"

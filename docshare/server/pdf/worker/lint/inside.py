@@ -1,5 +1,7 @@
-"""What hangs in a document besides its pages: files, scripts, notes, forms, layers, leftovers. Runs inside the worker
-only. One walk over all objects; each kind of thing has a function that looks at it."""
+"""Find embedded files, scripts, comments, form data and leftovers in a document. Runs only inside the worker.
+
+One walk visits all objects, with a method for each kind.
+"""
 
 import ipaddress
 import re
@@ -19,27 +21,27 @@ NOTE_SUBTYPES = frozenset({
     "/Text", "/FreeText", "/Line", "/Square", "/Circle", "/Polygon", "/PolyLine", "/Highlight", "/Underline",
     "/Squiggly", "/StrikeOut", "/Stamp", "/Caret", "/Ink", "/Sound",
 })  # fmt: skip
-"""Annotations by which people talk about a page."""
+"""Subtypes of annotations that count as comments."""
 
 _OUTWARD_ACTIONS = {
-    "/Launch": "starts a program or opens a file",
-    "/SubmitForm": "sends what is filled in to an address",
-    "/ImportData": "reads a file of the reader's computer",
-    "/GoToR": "opens another file",
-    "/Rendition": "plays something",
-    "/Movie": "plays something",
-    "/Sound": "plays something",
+    "/Launch": "Starts a program or opens a file",
+    "/SubmitForm": "Sends form data to a URL",
+    "/ImportData": "Reads a file on the reader's computer",
+    "/GoToR": "Opens another file",
+    "/Rendition": "Plays audio or video",
+    "/Movie": "Plays a video",
+    "/Sound": "Plays a sound",
 }
 _INTERNAL_HOST = re.compile(
     r"localhost|[^.]+|.*\.(?:local|localhost|internal|intranet|corp|lan|home|localdomain)", re.I
 )
-_MAX_PRIVATE_DATA_BYTES = 4096  # bytes a program may keep for itself before it can be an earlier drawing
+_MAX_PRIVATE_DATA_BYTES = 4096  # more private data may be a copy of the document
 _CONTAINER_TYPES = frozenset({"/ObjStm", "/XRef"})
 _MAX_PARENTS = 50
 
 
 class DocumentSurvey:
-    """One walk over a document, and the findings that come of it."""
+    """Walks over all objects of a document and reports findings."""
 
     def __init__(self, pdf: pikepdf.Pdf, findings: FindingCollector) -> None:
         self._pdf = pdf
@@ -58,8 +60,8 @@ class DocumentSurvey:
         self._own: Counter[bool] = Counter()
 
     def run(self) -> None:
-        """Look at everything, and tell."""
-        self._pdf.remove_unreferenced_resources()  # a picture that no page draws is a leftover, though pages list it
+        """Visit all objects and report the findings."""
+        self._pdf.remove_unreferenced_resources()  # an image that no page draws is a leftover even if pages list it
         for thing in walk_objects(self._pdf, self._findings.out_of_time):
             value = thing.value
             if value.is_indirect:
@@ -68,9 +70,9 @@ class DocumentSurvey:
                 self._string(thing)
             elif isinstance(value, Dictionary | Stream) and not thing.named:
                 self._dictionary(thing)
-        self._tell()
+        self._report()
         if not self._findings.out_of_time():
-            self._leftovers()
+            self._report_leftovers()
 
     def _string(self, thing: VisitedObject) -> None:
         for path in find_paths(str(thing.value)):
@@ -91,9 +93,11 @@ class DocumentSurvey:
 
     def _stream(self, value: Any, thing: VisitedObject) -> None:
         if photos.is_photo(value):
-            told = photos.find_personal_data(value)
-            if told:
-                self._findings.add("image-metadata", "warning", f"A photo tells {' and '.join(told)}.", thing.page)
+            details = photos.find_personal_data(value)
+            if details:
+                self._findings.add(
+                    "image-metadata", "warning", f"A photo contains {' and '.join(details)}.", thing.page
+                )
         elif value.get("/Type") == Name.Metadata or thing.key == "/Metadata":
             try:
                 text = value.read_bytes().decode("utf-8", "replace")
@@ -105,7 +109,7 @@ class DocumentSurvey:
     def _action(self, value: Any, page: int | None) -> None:
         kind = str(value.get("/S", "")) if isinstance(value.get("/S"), Name) else ""
         if "/K" in value or "/Pg" in value:
-            return  # a part of the structure tree, where /S is the kind of a paragraph
+            return  # an element of the structure tree, where /S is its type
         if kind == "/JavaScript" or (kind == "/Rendition" and "/JS" in value):
             self._scripts[page] += 1
         elif kind in _OUTWARD_ACTIONS:
@@ -115,10 +119,10 @@ class DocumentSurvey:
             if is_internal(address):
                 self._internal[page][address] += 1
         for key in ("/OpenAction", "/AA"):
-            held = value.get(key)
-            for action in [held, *held.values()] if isinstance(held, Dictionary) else []:
+            actions = value.get(key)
+            for action in [actions, *actions.values()] if isinstance(actions, Dictionary) else []:
                 if isinstance(action, Dictionary) and action.get("/S") == Name.URI:
-                    self._calls[page][f"calls {quote(_read_text(action.get('/URI')))} when it is opened"] += 1
+                    self._calls[page][f"Opens {quote(_read_text(action.get('/URI')))} automatically"] += 1
 
     def _annotation(self, value: Any, page: int | None) -> None:
         kind = str(value.get("/Subtype", "")) if isinstance(value.get("/Subtype"), Name) else ""
@@ -130,56 +134,65 @@ class DocumentSurvey:
     def _field(self, value: Any) -> None:
         if "/V" not in value:
             return
-        kind, filled = _find_inherited(value, "/FT"), value["/V"]
+        kind, entry = _find_inherited(value, "/FT"), value["/V"]
         name = _read_text(_find_inherited(value, "/T")) or "without a name"
-        if kind == Name.Sig and isinstance(filled, Dictionary):
-            self._signers[_read_text(filled.get("/Name")) or name] += 1
-        elif (kind in (Name.Tx, Name.Ch) and (isinstance(filled, Array | Stream) or _read_text(filled))) or (
-            kind == Name.Btn and isinstance(filled, Name) and filled != Name.Off
+        if kind == Name.Sig and isinstance(entry, Dictionary):
+            self._signers[_read_text(entry.get("/Name")) or name] += 1
+        elif (kind in (Name.Tx, Name.Ch) and (isinstance(entry, Array | Stream) or _read_text(entry))) or (
+            kind == Name.Btn and isinstance(entry, Name) and entry != Name.Off
         ):
             self._fields[name] += 1
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         add = self._findings.add
         for page, count in self._marked_out.items():
-            text = (
-                f"{count_of(count, 'place is', 'places are')} marked to be blacked out, but nothing was taken away yet."
-            )
+            text = f"{count_of(count, 'area is', 'areas are')} marked for redaction, but the text has not been removed."
             add("covered-text", "error", text, page)
         for page, files in self._files.items():
-            add("attachments", "warning", f"{count_of(files.total(), 'file')} attached: {join_quoted(files)}.", page)
+            add("attachments", "warning", f"{count_of(files.total(), 'embedded file')}: {join_quoted(files)}.", page)
         for page, count in self._scripts.items():
-            add("javascript", "warning", f"It holds {count_of(count, 'script')}.", page)
+            add("javascript", "warning", f"Contains {count_of(count, 'script')}.", page)
         for page, calls in self._calls.items():
             for call in calls:
-                add("actions", "warning", f"It {call}.", page)
+                add("actions", "warning", f"{call}.", page)
         for page, notes in self._notes.items():
             names = Counter({name: count for name, count in notes.items() if name})
             by = f" by {join_quoted(names)}" if names else ""
-            add("comments", "warning", f"{count_of(notes.total(), 'note or mark', 'notes and marks')}{by}.", page)
+            add("comments", "warning", f"{count_of(notes.total(), 'comment')}{by}.", page)
         for page, paths in self._paths.items():
-            add("paths", "warning", f"It names {join_quoted(paths, 3)}.", page)
+            add(
+                "paths",
+                "warning",
+                f"Contains the {'path' if len(paths) == 1 else 'paths'} {join_quoted(paths, 3)}.",
+                page,
+            )
         for page, links in self._internal.items():
             add("private-links", "warning", f"Links to {join_quoted(links, 3)}.", page)
-        self._tell_of_forms()
+        self._report_forms()
         if self._own[True]:
-            add("private-data", "warning", "A program keeps its own copy of a drawing in it, perhaps with more in it.")
+            add(
+                "private-data",
+                "warning",
+                "Contains private data of a program, possibly a complete copy of a drawing.",
+            )
         elif self._own[False]:
-            add("private-data", "note", "A program keeps notes for itself in it.")
+            add("private-data", "note", "Contains private data of a program.")
         if self._thumbs:
-            add("thumbnails", "note", f"{count_of(self._thumbs, 'small picture')} of pages, perhaps as they once were.")
+            add("thumbnails", "note", f"{count_of(self._thumbs, 'page thumbnail')}, possibly of an earlier version.")
 
-    def _tell_of_forms(self) -> None:
+    def _report_forms(self) -> None:
         form = self._pdf.Root.get("/AcroForm")
         if isinstance(form, Dictionary) and "/XFA" in form:
-            self._findings.add("form-data", "warning", "It is an XFA form, which keeps what is filled in as a file.")
+            self._findings.add(
+                "form-data", "warning", "The document is an XFA form, which stores form data as an embedded file."
+            )
         if self._fields:
-            said = f"{count_of(self._fields.total(), 'field')} of a form filled in: {join_quoted(self._fields)}."
-            self._findings.add("form-data", "warning", said)
+            message = f"{count_of(self._fields.total(), 'filled-in form field')}: {join_quoted(self._fields)}."
+            self._findings.add("form-data", "warning", message)
         if self._signers:
-            self._findings.add("signature", "note", f"Signed: {join_quoted(self._signers)}.")
+            self._findings.add("signature", "note", f"Signed by {join_quoted(self._signers)}.")
 
-    def _leftovers(self) -> None:
+    def _report_leftovers(self) -> None:
         pages, pictures, masks = 0, set[tuple[int, int]](), set[tuple[int, int]]()
         for value in self._pdf.objects:
             if isinstance(value, Dictionary | Stream) and value.objgen not in self._reached:
@@ -192,12 +205,12 @@ class DocumentSurvey:
                     }
         pictures -= masks
         if pages or pictures:
-            counted = [count_of(pages, "page")] * bool(pages) + [count_of(len(pictures), "picture")] * bool(pictures)
-            self._findings.add("leftovers", "warning", f"Not shown, but still in the file: {' and '.join(counted)}.")
+            counts = [count_of(pages, "page")] * bool(pages) + [count_of(len(pictures), "image")] * bool(pictures)
+            self._findings.add("leftovers", "warning", f"Not shown, but still in the file: {' and '.join(counts)}.")
 
 
 def is_internal(address: str) -> bool:
-    """Whether an address on the web is one of a private network."""
+    """Return whether ``address`` is the URL of a host in a private network."""
     try:
         parts = urlsplit(address.strip())
         host = parts.hostname or ""
@@ -226,9 +239,9 @@ def _find_inherited(field: Any, key: str) -> Any:
 
 
 def _stream_bytes_below(top: Any) -> int:
-    """Bytes of the streams below ``top``."""
-    waiting, seen, weight = [top], set[tuple[int, int]](), 0
-    while waiting and weight <= _MAX_PRIVATE_DATA_BYTES:
+    """Return the total size of the streams below ``top``; may stop counting above ``_MAX_PRIVATE_DATA_BYTES``."""
+    waiting, seen, total = [top], set[tuple[int, int]](), 0
+    while waiting and total <= _MAX_PRIVATE_DATA_BYTES:
         value = waiting.pop()
         if not isinstance(value, Object) or (value.is_indirect and value.objgen in seen):
             continue
@@ -237,9 +250,9 @@ def _stream_bytes_below(top: Any) -> int:
         if value.is_indirect:
             seen.add(value.objgen)
         if isinstance(value, Stream):
-            weight += len(value.read_raw_bytes())
+            total += len(value.read_raw_bytes())
         if isinstance(value, Dictionary | Stream):
             waiting += value.values()
         elif isinstance(value, Array):
             waiting += list(value)
-    return weight
+    return total

@@ -1,4 +1,4 @@
-"""Layers that are in a document and not shown. Runs inside the worker only."""
+"""Find and remove hidden layers. Runs only inside the worker."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -14,23 +14,23 @@ from docshare.server.pdf.worker.lint.walk import walk_objects
 
 _OPENING_OPERATORS = frozenset({"BDC", "BMC"})
 _TEXT_OPERATORS = frozenset({"Tj", "TJ"})
-_LINE_TEXT_OPERATORS = frozenset({"'", '"'})  # they move to the next line as well
+_LINE_TEXT_OPERATORS = frozenset({"'", '"'})  # these also move to the next line
 _POSITION_OPERATORS = frozenset({"BT", "ET", "Td", "TD", "Tm", "T*", "'", '"'})
 _PAINT_OPERATORS = frozenset({"f", "F", "f*", "B", "B*", "b", "b*", "S", "s"})
 _DRAW_OPERATORS = frozenset({"Tj", "TJ", "sh", "Do", "INLINE IMAGE", "BDC", "BMC", "EMC", "MP", "DP"})
 
 
 def check_layers(pdf: pikepdf.Pdf, findings: FindingCollector) -> None:
-    """Tell of layers that are off when the document is opened."""
+    """Report layers that are off when the document is opened."""
     names = Counter(_layer_name(layer) for layer in find_hidden_layers(pdf).values())
     if names:
         count = count_of(names.total(), "layer is", "layers are")
-        said = f"{count} not shown, but can be switched on: {join_quoted(names)}."
-        findings.add("hidden-layers", "warning", said)
+        message = f"{count} hidden, but can be switched on: {join_quoted(names)}."
+        findings.add("hidden-layers", "warning", message)
 
 
 def find_hidden_layers(pdf: pikepdf.Pdf) -> dict[tuple[int, int], Any]:
-    """The layers that are off when the document is opened, by object number."""
+    """Return the layers that are off when the document is opened, by object number."""
     layers = pdf.Root.get("/OCProperties")
     if not isinstance(layers, Dictionary):
         return {}
@@ -54,11 +54,11 @@ def _layer_name(layer: Any) -> str:
 
 
 class _InseparableError(Exception):
-    """Hidden content cannot be told from what is shown around it."""
+    """Hidden content cannot be separated from the visible content around it."""
 
 
 def remove_hidden(pdf: pikepdf.Pdf) -> bool:
-    """Take out what hidden layers draw; says whether all of it is gone. Where it is not, they stay hidden layers."""
+    """Remove the contents of hidden layers; return whether all were removed. Layers that remain stay hidden."""
     off = find_hidden_layers(pdf)
     if not off:
         return True
@@ -69,7 +69,7 @@ def remove_hidden(pdf: pikepdf.Pdf) -> bool:
     except (_InseparableError, PdfRefused, pikepdf.PdfError):
         return False
     states = pdf.Root.OCProperties
-    del pdf.Root["/OCProperties"]  # layers that are shown are drawn without it too
+    del pdf.Root["/OCProperties"]  # visible layers do not need it
     reached = (thing.value for thing in walk_objects(pdf, lambda: False))
     if any(value.is_indirect and value.objgen in off for value in reached):
         pdf.Root.OCProperties = states
@@ -78,7 +78,7 @@ def remove_hidden(pdf: pikepdf.Pdf) -> bool:
 
 
 class _LayerRemover:
-    """Rewrites drawing instructions without those of the layers ``off``."""
+    """Rewrites content streams without the contents of the layers ``off``."""
 
     def __init__(self, pdf: pikepdf.Pdf, off: Mapping[tuple[int, int], Any]) -> None:
         self._pdf = pdf
@@ -86,28 +86,30 @@ class _LayerRemover:
         self._done: set[tuple[int, int]] = set()
 
     def page(self, page: pikepdf.Page) -> None:
-        """Rewrite one page and the forms it draws."""
+        """Rewrite one page and the forms that it draws."""
         resources = find_inherited(page.obj, "/Resources")
-        kept = self._kept(page, resources)
+        kept = self._remove_hidden(page, resources)
         if kept is not None:
             page.obj.Contents = self._pdf.make_stream(kept)
-        self._forget(resources)
-        notes = page.obj.get("/Annots")
-        if isinstance(notes, Array):
-            page.obj.Annots = Array([note for note in notes if not self._is_off(note.get("/OC"))])
+        self._clean_resources(resources)
+        annotations = page.obj.get("/Annots")
+        if isinstance(annotations, Array):
+            page.obj.Annots = Array(
+                [annotation for annotation in annotations if not self._is_off(annotation.get("/OC"))]
+            )
 
     def _form(self, form: Any, outer: Any) -> None:
         if form.objgen in self._done:
             return
         self._done.add(form.objgen)
         resources = form.get("/Resources", outer)
-        kept = self._kept(form, resources)
+        kept = self._remove_hidden(form, resources)
         if kept is not None:
             form.write(kept)
-        self._forget(resources)
+        self._clean_resources(resources)
 
-    def _kept(self, content: Any, resources: Any) -> bytes | None:
-        """The instructions of ``content`` that draw what is shown; None if those are all. Raises _Entangled."""
+    def _remove_hidden(self, content: Any, resources: Any) -> bytes | None:
+        """Return ``content`` without hidden instructions; None if it has none. Raises _InseparableError."""
         kept: list[Any] = []
         opened: list[bool] = []
         moved = changed = False
@@ -123,7 +125,7 @@ class _LayerRemover:
             if not inside:
                 if moved and operator in _TEXT_OPERATORS:
                     raise _InseparableError
-                if operator == "Do" and self._is_gone(instruction.operands, resources):
+                if operator == "Do" and self._is_hidden(instruction.operands, resources):
                     changed = True
                 else:
                     kept.append(instruction)
@@ -143,8 +145,8 @@ class _LayerRemover:
             return False
         return self._is_off(_find_entry(resources, "/Properties", operands[1]))
 
-    def _is_gone(self, operands: Any, resources: Any) -> bool:
-        """Whether what is drawn here is of a hidden layer; forms that are not are rewritten as well."""
+    def _is_hidden(self, operands: Any, resources: Any) -> bool:
+        """Return whether the drawn XObject is on a hidden layer. A form that is not is rewritten too."""
         drawn = _find_entry(resources, "/XObject", operands[0]) if len(operands) else None
         if not isinstance(drawn, Stream):
             return False
@@ -165,8 +167,8 @@ class _LayerRemover:
         listed = list(members) if isinstance(members, Array) else [members]
         return bool(listed) and all(isinstance(each, Dictionary) and each.objgen in self._off for each in listed)
 
-    def _forget(self, resources: Any) -> None:
-        """Take hidden layers, and what is drawn on them, out of a resource dictionary."""
+    def _clean_resources(self, resources: Any) -> None:
+        """Remove hidden layers and the XObjects on them from a resource dictionary."""
         for category in ("/Properties", "/XObject"):
             part: Any = resources.get(category) if isinstance(resources, Dictionary) else None
             entries = list(part.items()) if isinstance(part, Dictionary) else []

@@ -1,4 +1,4 @@
-"""What cameras write into photos: where, when, with whose camera. Runs inside the worker only."""
+"""Find and remove metadata that cameras write into photos. Runs only inside the worker."""
 
 import io
 from collections.abc import Iterator
@@ -10,34 +10,36 @@ import PIL.JpegImagePlugin
 from pikepdf import Array, Name, PdfError, Stream
 
 _GPS_TAG = 0x8825
-# Artist, copyright, camera owner, serial numbers of camera and lens.
+# Artist, copyright, camera owner, serial numbers of the camera and the lens.
 _OWNER_TAGS = (0x013B, 0x8298, 0xA430, 0xA431, 0xA435)
 _EXIF_TAG = 0x8769
-_KEPT_MARKERS = frozenset({0xE0, 0xE2, 0xEE})  # JFIF, colour profile and Adobe's transform, which change how it looks
+_KEPT_MARKERS = frozenset(
+    {0xE0, 0xE2, 0xEE}
+)  # JFIF, ICC profile and Adobe color transform, which affect how the photo looks
 _COMMENT_MARKER = 0xFE
 _SCAN_MARKER, _END_MARKER = 0xDA, 0xD9
 
 
 def is_photo(stream: Any) -> bool:
-    """Whether the stream is a JPEG as a camera made it, packed once more or not."""
+    """Return whether the stream is a JPEG, possibly with further filters."""
     return bool(stream.get("/Subtype") == Name.Image and _as_list(stream.get("/Filter"))[-1:] == [Name.DCTDecode])
 
 
 def find_personal_data(stream: Any) -> list[str]:
-    """What the photo tells besides its picture: ``the place``, ``the owner of the camera``."""
+    """Return the kinds of personal data in the EXIF metadata of the photo, as words for a message."""
     try:
         with PIL.Image.open(io.BytesIO(_read_jpeg(stream)), formats=("JPEG",)) as image:
             exif = image.getexif()
             tags = {**exif, **exif.get_ifd(_EXIF_TAG)}
-            told = ["the place where it was taken"] if exif.get_ifd(_GPS_TAG) else []
+            details = ["the location where it was taken"] if exif.get_ifd(_GPS_TAG) else []
     except (OSError, PdfError, ValueError, SyntaxError, KeyError, TypeError, PIL.Image.DecompressionBombError):
         return []
-    return [*told, "whose camera it was"] if any(tags.get(tag) for tag in _OWNER_TAGS) else told
+    return [*details, "the owner of the camera"] if any(tags.get(tag) for tag in _OWNER_TAGS) else details
 
 
 def strip_metadata(stream: Any) -> bool:
-    """Take everything out of a photo that is not its picture, which stays as it is to the bit; says if there was
-    anything. Raises PdfError for one that cannot be unpacked."""
+    """Remove all metadata from a photo without recompressing it; return whether there was any. Raises PdfError if the
+    stream cannot be decoded."""
     raw = _read_jpeg(stream)
     kept = b"".join(_iterate_picture_parts(raw))
     if len(kept) == len(raw):
@@ -47,7 +49,7 @@ def strip_metadata(stream: Any) -> bool:
 
 
 def _read_jpeg(stream: Any) -> bytes:
-    """The photo as the camera made it: ReportLab writes it as text, other programs pack all streams."""
+    """Return the JPEG without outer filters: ReportLab encodes it as ASCII85, other programs compress all streams."""
     raw: bytes = stream.read_raw_bytes()
     packing = _as_list(stream.get("/Filter"))[:-1]
     if not packing:
@@ -59,18 +61,18 @@ def _read_jpeg(stream: Any) -> bytes:
 
 
 def _filter_parameters(stream: Any) -> list[Any]:
-    """What is told to each of the filters."""
+    """Return the parameters of each filter, or None."""
     count = len(_as_list(stream.get("/Filter")))
     return [*_as_list(stream.get("/DecodeParms")), *[None] * count][:count]
 
 
 def _as_list(value: Any) -> list[Any]:
-    """One filter may stand without a list."""
+    """Return ``value`` as a list; a PDF can store a single filter without an array."""
     return [] if value is None else list(value) if isinstance(value, Array) else [value]
 
 
 def _iterate_picture_parts(raw: bytes) -> Iterator[bytes]:
-    """The parts of a JPEG that are its picture. From the first that is not as it should be, all of the rest."""
+    """Yield the segments of a JPEG that the image needs. After a malformed segment, yield the rest unchanged."""
     if not raw.startswith(b"\xff\xd8"):
         yield raw
         return

@@ -1,4 +1,4 @@
-"""What a page draws, in its order: texts, and what could hide them. Runs inside the worker only."""
+"""List the texts of a page and the opaque shapes that could hide them. Runs only inside the worker."""
 
 import ctypes
 import math
@@ -13,21 +13,21 @@ import pypdfium2.raw as pdfium
 
 from docshare.server.pdf.worker.geometry import PdfRect
 
-_MAX_DEPTH = 12  # forms inside forms
-_MAX_OBJECTS = 50_000  # objects of one page
+_MAX_DEPTH = 12  # of nested forms
+_MAX_OBJECTS = 50_000  # per page
 _MIN_OPACITY = 250  # of 255
-_COVERED_SHARE = 0.9  # of a letter that must be under a cover
-_MIN_COVER_SIDE = 2.0  # points; what is thinner hides no letter
-_MIN_COVER_STROKE = 4.0  # points; so broad is a line that may hide letters
-_CELL_SIZE = 32.0  # points: covers are looked up by the square of the page they lie in
-_MAX_CELLS = 64  # squares; a cover over more of them is looked at for every letter
+_COVERED_SHARE = 0.9  # of the area of a covered letter
+_MIN_COVER_SIDE = 2.0  # points; a thinner shape does not hide a letter
+_MIN_COVER_STROKE = 4.0  # points; a thinner line does not hide a letter
+_CELL_SIZE = 32.0  # points; covers are indexed by the grid cells that they touch
+_MAX_CELLS = 64  # a cover that touches more cells is compared with every letter
 _MAX_COORDINATE = 20_000.0  # points; pages are smaller
-_MIN_PALE = 250  # of 255: what counts as white
-_MAX_COVERS = 500  # covers; more take longer to compare with texts than the letters do
+_MIN_PALE = 250  # of 255; lighter colors count as white
+_MAX_COVERS = 500  # with more covers, comparing texts takes longer than checking every letter
 INVISIBLE_MODE = 3
-"""The render mode of text that is not drawn."""
+"""The PDF text rendering mode of invisible text."""
 
-# Annotations that may lie on text like a box.
+# Annotations that can cover text like a box.
 _COVERING_SUBTYPES = frozenset({
     pdfium.FPDF_ANNOT_SQUARE, pdfium.FPDF_ANNOT_POLYGON, pdfium.FPDF_ANNOT_STAMP, pdfium.FPDF_ANNOT_INK,
     pdfium.FPDF_ANNOT_FREETEXT, pdfium.FPDF_ANNOT_HIGHLIGHT, pdfium.FPDF_ANNOT_LINE, pdfium.FPDF_ANNOT_CIRCLE,
@@ -36,8 +36,8 @@ _COVERING_SUBTYPES = frozenset({
 
 
 class TextObject(NamedTuple):
-    """A text object: its ``handle``, ``box`` in points of the page, render ``mode``, and ``pale``, the darkest part of
-    its colour (255 is white)."""
+    """A text object: its ``handle``, ``box`` in points of the page, rendering ``mode``, and ``pale``, the lowest
+    component of its color (255 is white)."""
 
     handle: Any
     box: PdfRect
@@ -46,12 +46,13 @@ class TextObject(NamedTuple):
 
     @property
     def is_faint(self) -> bool:
-        """Whether it has no colour that stands out from paper."""
+        """Whether the text is invisible or nearly white."""
         return self.mode == INVISIBLE_MODE or self.pale >= _MIN_PALE
 
 
 class OpaqueShape(NamedTuple):
-    """Something opaque: its ``box`` in points of the page, its ``place`` in the order of drawing."""
+    """An opaque shape: its ``box`` in points of the page, its ``place`` in the drawing order, and whether it is an
+    image (``picture``)."""
 
     box: PdfRect
     place: int
@@ -59,7 +60,7 @@ class OpaqueShape(NamedTuple):
 
 
 class PageShapes:
-    """The texts of a page by address of their object, and its covers."""
+    """The texts of a page, keyed by the address of the pdfium object, and its opaque shapes (covers)."""
 
     def __init__(self) -> None:
         self.texts: dict[int, TextObject] = {}
@@ -68,23 +69,23 @@ class PageShapes:
         self._wide: list[OpaqueShape] = []
 
     def add_text(self, place: int, text: TextObject) -> None:
-        """A text that is drawn at ``place``."""
+        """Add a text at ``place`` in the drawing order."""
         address = ctypes.addressof(text.handle.contents)
         self.texts[address] = text
         self._places[address] = place
 
     def add_cover(self, cover: OpaqueShape) -> None:
-        """Something opaque."""
+        """Add an opaque shape."""
         left, bottom, right, top = (_cell_index(side) for side in cover.box)
         if (right - left + 1) * (top - bottom + 1) > _MAX_CELLS:
             self._wide.append(cover)
             return
-        for square in product(range(left, right + 1), range(bottom, top + 1)):
-            self._near[square].append(cover)
+        for cell in product(range(left, right + 1), range(bottom, top + 1)):
+            self._near[cell].append(cover)
 
     def may_hide(self, view: PdfRect) -> bool:
-        """Whether some text may be out of sight: faint, outside of ``view``, or touched by something drawn later. Of
-        most pages that is known without a look at their letters."""
+        """Return whether a text may be hidden: faint, outside of ``view``, or touched by a later cover. This check of
+        whole texts is fast and rules out most pages."""
         covers = sorted((cover for near in (*self._near.values(), self._wide) for cover in near), key=_drawing_position)
         if len(covers) > _MAX_COVERS:
             return True
@@ -99,22 +100,22 @@ class PageShapes:
         return False
 
     def over(self, owner: int, box: PdfRect) -> OpaqueShape | None:
-        """What lies over a letter in ``box`` of the text ``owner``, drawn after it."""
+        """Return a cover over a letter at ``box`` that is drawn after the text ``owner``, or None."""
         place = self._places.get(owner, _MAX_OBJECTS)
         return next((cover for cover in self._at(box) if cover.place > place and _is_covered(box, cover.box)), None)
 
     def on_picture(self, box: PdfRect) -> bool:
-        """Whether a letter in ``box`` stands where there is a picture too, before or behind."""
+        """Return whether an image covers ``box``, in front of or behind the letter."""
         return any(cover.picture and _is_covered(box, cover.box) for cover in self._at(box))
 
     def _at(self, box: PdfRect) -> Iterator[OpaqueShape]:
-        """The covers that may lie over the middle of ``box``, and so over nearly all of it."""
+        """Return the covers that can contain the center of ``box``, and therefore most of it."""
         middle = _cell_index((box[0] + box[2]) / 2), _cell_index((box[1] + box[3]) / 2)
         return chain(self._near.get(middle, ()), self._wide)
 
 
 def collect_shapes(page: pypdfium2.PdfPage) -> PageShapes:
-    """What ``page`` draws."""
+    """Return the texts and covers of ``page``."""
     found = PageShapes()
     place = 0
     for place, (handle, matrix) in enumerate(_iterate_objects(page)):
@@ -126,13 +127,13 @@ def collect_shapes(page: pypdfium2.PdfPage) -> PageShapes:
             box = _object_box(handle, matrix)
             if min(box[2] - box[0], box[3] - box[1]) > _MIN_COVER_SIDE:
                 found.add_cover(OpaqueShape(box, place, kind == pdfium.FPDF_PAGEOBJ_IMAGE))
-    for box in _iterate_note_boxes(page):
+    for box in _iterate_annotation_boxes(page):
         found.add_cover(OpaqueShape(box, place + 1, picture=False))
     return found
 
 
 def _iterate_objects(page: pypdfium2.PdfPage) -> Iterator[tuple[Any, pypdfium2.PdfMatrix]]:
-    """The objects in the order of drawing, those of forms in the place of the form, each with the form's matrix."""
+    """Yield the objects in drawing order, with the objects of a form in its place, each with the matrix of its form."""
     waiting = [
         (pdfium.FPDFPage_GetObject(page, at), pypdfium2.PdfMatrix(), 0)
         for at in _reversed_indexes(_count_objects(page))
@@ -172,8 +173,8 @@ def _object_box(handle: Any, matrix: pypdfium2.PdfMatrix) -> PdfRect:
     if not pdfium.FPDFPageObj_GetBounds(handle, *map(ctypes.byref, sides)):
         return (0.0, 0.0, 0.0, 0.0)
     left, bottom, right, top = (side.value for side in sides)
-    shown: PdfRect = matrix.on_rect(left, bottom, right, top)
-    return shown
+    box: PdfRect = matrix.on_rect(left, bottom, right, top)
+    return box
 
 
 def _is_opaque(handle: Any, kind: int) -> bool:
@@ -186,13 +187,13 @@ def _is_opaque(handle: Any, kind: int) -> bool:
         return False
     if fill.value != pdfium.FPDF_FILLMODE_NONE and _object_color(handle)[3] >= _MIN_OPACITY:
         return True
-    # A broad line, as of a marker pen; the thin ones of tables and charts hide no letter.
+    # A broad line, as of a marker pen; thin lines of tables and charts do not hide letters.
     is_broad = bool(stroke.value) and _stroke_width(handle) >= _MIN_COVER_STROKE
     return is_broad and _object_color(handle, pdfium.FPDFPageObj_GetStrokeColor)[3] >= _MIN_OPACITY
 
 
 def _stroke_width(handle: Any) -> float:
-    """How broad the lines of a path are, in points of what holds it."""
+    """Return the stroke width of a path in points of its container."""
     width = ctypes.c_float()
     pdfium.FPDFPageObj_GetStrokeWidth(handle, ctypes.byref(width))
     matrix = _object_matrix(handle)
@@ -200,7 +201,7 @@ def _stroke_width(handle: Any) -> float:
 
 
 def _object_color(handle: Any, getter: Any = pdfium.FPDFPageObj_GetFillColor) -> tuple[int, int, int, int]:
-    """Red, green, blue and opacity of the fill, or what ``getter`` gets, each 0 to 255; black where it has none."""
+    """Return red, green, blue and opacity (0 to 255) of the fill color, or that of ``getter``; black if it has none."""
     parts = [ctypes.c_uint() for _ in range(4)]
     if not getter(handle, *map(ctypes.byref, parts)):
         return (0, 0, 0, 255)
@@ -208,21 +209,21 @@ def _object_color(handle: Any, getter: Any = pdfium.FPDFPageObj_GetFillColor) ->
     return red, green, blue, opacity
 
 
-def _iterate_note_boxes(page: pypdfium2.PdfPage) -> Iterator[PdfRect]:
+def _iterate_annotation_boxes(page: pypdfium2.PdfPage) -> Iterator[PdfRect]:
     rect = pdfium.FS_RECTF()
     for at in range(min(pdfium.FPDFPage_GetAnnotCount(page), _MAX_OBJECTS)):
-        note = pdfium.FPDFPage_GetAnnot(page, at)
+        annotation = pdfium.FPDFPage_GetAnnot(page, at)
         try:
-            if pdfium.FPDFAnnot_GetSubtype(note) in _COVERING_SUBTYPES and pdfium.FPDFAnnot_GetRect(
-                note, ctypes.byref(rect)
+            if pdfium.FPDFAnnot_GetSubtype(annotation) in _COVERING_SUBTYPES and pdfium.FPDFAnnot_GetRect(
+                annotation, ctypes.byref(rect)
             ):
                 yield rect.left, rect.bottom, rect.right, rect.top
         finally:
-            pdfium.FPDFPage_CloseAnnot(note)
+            pdfium.FPDFPage_CloseAnnot(annotation)
 
 
 def is_touching(box: PdfRect, other: PdfRect) -> bool:
-    """Whether the two have any place in common."""
+    """Return whether the two boxes overlap."""
     return box[0] < other[2] and box[2] > other[0] and box[1] < other[3] and box[3] > other[1]
 
 
@@ -235,7 +236,7 @@ def _cell_index(side: float) -> int:
 
 
 def _is_covered(box: PdfRect, cover: PdfRect) -> bool:
-    """Whether nearly all of ``box`` is inside ``cover``."""
+    """Return whether at least ``_COVERED_SHARE`` of ``box`` is inside ``cover``."""
     wide = min(box[2], cover[2]) - max(box[0], cover[0])
     tall = min(box[3], cover[3]) - max(box[1], cover[1])
     return wide > 0 and tall > 0 and wide * tall >= _COVERED_SHARE * (box[2] - box[0]) * (box[3] - box[1])

@@ -1,8 +1,8 @@
-"""Text that a page holds and nobody sees. Runs inside the worker only.
+"""Find text on a page that readers cannot see. Runs only inside the worker.
 
-What lies under a later opaque shape, is drawn white or without colour, or stands beside the visible part of the page is
-only suspected. Judged is by looking: the page is drawn with the suspected text and without it; text that makes no
-difference cannot be seen. Recognised text over a scanned page (render mode 3 on a picture) is meant to be invisible.
+Text is suspected to be hidden if it is under a later opaque shape, nearly white or invisible, or outside the visible
+area of the page. The page is then rendered with and without the suspected text: text that makes no difference is
+hidden. OCR text over a scanned page (rendering mode 3 on an image) is invisible on purpose.
 """
 
 import ctypes
@@ -23,19 +23,19 @@ from docshare.server.pdf.worker.geometry import PdfRect
 from docshare.server.pdf.worker.lint.findings import FindingCollector, count_of
 from docshare.server.pdf.worker.lint.shapes import INVISIBLE_MODE, PageShapes, collect_shapes, is_touching
 
-_MAX_CHARS = 100_000  # as many as the text layer takes
-_RENDER_SCALE = 2.0  # pixels per point at which pages are compared
+_MAX_CHARS = 100_000  # equals the limit of the text layer
+_RENDER_SCALE = 2.0  # pixels per point
 _MAX_PIXELS = 16_000_000
-_DIFFERENCE_THRESHOLD = 12  # of 255: less is rounding
-_MIN_LETTERS = 2  # letters in a row; single ones are ornaments
+_DIFFERENCE_THRESHOLD = 12  # of 255; smaller differences are rounding
+_MIN_LETTERS = 2  # in a row; single letters are ornaments
 _MIN_PALE_LETTERS = 4
-_MAX_SLUG_LETTERS = 200  # letters
-_MAX_DIFFERENT_SHARE = 0.1  # of a letter may be seen: boxes are drawn by hand
+_MAX_SLUG_LETTERS = 200
+_MAX_DIFFERENT_SHARE = 0.1  # visible share of a hidden letter; boxes drawn by hand are imprecise
 
 
 class PageLetter(NamedTuple):
-    """One letter or digit: its ``box`` in points of the page (left, bottom, right, top), and the text object ``owner``
-    it is of."""
+    """One letter or digit: its ``box`` in points of the page (left, bottom, right, top), and the address ``owner`` of
+    its text object."""
 
     char: str
     box: PdfRect
@@ -44,9 +44,9 @@ class PageLetter(NamedTuple):
 
 @dataclass
 class SuspectedText:
-    """Runs of letters by why nobody may see them: under a later shape; under a later picture, which may be the scan the
-    text was recognised in; recognised text (drawn as nothing) under a shape; without a colour to be seen by. And how
-    many letters stand ``outside`` the visible part of the page."""
+    """Runs of suspected letters by reason: ``covered`` by a later shape; ``under_picture``, a later image, which may be
+    the scan of the text; ``under_mode``: OCR text under a shape; ``pale``: invisible or nearly white. ``outside`` is
+    the number of letters outside the visible area of the page."""
 
     covered: list[list[PageLetter]] = field(default_factory=list)
     under_picture: list[list[PageLetter]] = field(default_factory=list)
@@ -55,23 +55,23 @@ class SuspectedText:
     outside: int = 0
 
     def runs(self) -> tuple[list[list[PageLetter]], ...]:
-        """The runs, by why."""
+        """Return the runs of each reason."""
         return self.covered, self.under_picture, self.under_mode, self.pale
 
 
 def check_hidden_text(document: OpenPdfDocument, findings: FindingCollector) -> None:
-    """Every page, as long as there is time."""
+    """Check every page until time runs out."""
     for number in range(1, document.count + 1):
         if findings.out_of_time():
-            said = f"There was no time to look under what the pages from {number} on draw."
-            findings.add("unchecked", "warning", said)
+            message = f"Pages from {number} on were not checked for hidden text, because time ran out."
+            findings.add("unchecked", "warning", message)
             return
         try:
             with document.page(number) as page:
                 _check_page(page, number, findings)
         except PdfRefused:
             findings.add(
-                "unchecked", "warning", "The page cannot be drawn, so nobody knows what is hidden on it.", number
+                "unchecked", "warning", "The page cannot be rendered, so it was not checked for hidden text.", number
             )
 
 
@@ -82,21 +82,21 @@ def _check_page(page: pypdfium2.PdfPage, number: int, findings: FindingCollector
     with closing(page.get_textpage()) as source:
         suspects = _find_suspects(page, source.raw, shapes)
     if suspects.outside >= _MIN_LETTERS:
-        said = f"{count_of(suspects.outside, 'letter')} outside the visible part of the page can be found and copied."
+        message = f"{count_of(suspects.outside, 'letter')} outside the visible area can be searched and copied."
         printing = suspects.outside <= _MAX_SLUG_LETTERS and _has_slug(page)
-        findings.add("cropped-text", "note" if printing else "warning", said, number)
+        findings.add("cropped-text", "note" if printing else "warning", message, number)
     if not any(suspects.runs()):
         return
-    looks = _PageComparison(page, shapes)
-    covered = looks.unseen(suspects.covered + looks.plain(suspects.under_picture))
-    covered += sum(map(len, looks.plain(suspects.under_mode)))
+    comparison = _PageComparison(page, shapes)
+    covered = comparison.unseen(suspects.covered + comparison.plain(suspects.under_picture))
+    covered += sum(map(len, comparison.plain(suspects.under_mode)))
     if covered >= _MIN_LETTERS:
-        said = f"{count_of(covered, 'letter')} under a box or picture can be selected, copied and found."
-        findings.add("covered-text", "error", said, number)
-    pale = looks.unseen(suspects.pale)
+        message = f"{count_of(covered, 'letter')} under a box or image can be selected, searched and copied."
+        findings.add("covered-text", "error", message, number)
+    pale = comparison.unseen(suspects.pale)
     if pale >= _MIN_PALE_LETTERS:
-        said = f"{count_of(pale, 'letter')} that cannot be seen (as white on white) can be found and copied."
-        findings.add("invisible-text", "warning", said, number)
+        message = f"{count_of(pale, 'invisible letter')}, such as white on white, can be searched and copied."
+        findings.add("invisible-text", "warning", message, number)
 
 
 def _find_suspects(page: pypdfium2.PdfPage, source: Any, shapes: PageShapes) -> SuspectedText:
@@ -113,27 +113,26 @@ def _find_suspects(page: pypdfium2.PdfPage, source: Any, shapes: PageShapes) -> 
 
 
 def _has_slug(page: pypdfium2.PdfPage) -> bool:
-    """Whether the page is made for printing, and cropped to what is left of it: what stands beside that are its marks,
-    with the name of the file and the day."""
+    """Return whether the page is cropped for printing. The text outside is then the slug, with file name and date."""
     trimmed = page.get_trimbox(fallback_ok=False) or page.get_bleedbox(fallback_ok=False)
     sheet = page.get_mediabox()
     return trimmed is not None and trimmed != sheet and page.get_bbox() != sheet
 
 
 def _count_outside(letters: list[PageLetter], view: PdfRect) -> int:
-    """How many letters are of texts that stand outside of ``view`` as a whole, and not inside as well: a watermark goes
-    beyond the edges."""
+    """Return the number of letters of texts that are entirely outside of ``view``, unless the same text also occurs
+    inside, as a watermark does."""
     texts, inside = defaultdict[int, str](str), set[int]()
     for letter in letters:
         texts[letter.owner] += letter.char
         if is_touching(letter.box, view):
             inside.add(letter.owner)
-    shown = {texts[owner] for owner in inside}
-    return sum(len(text) for owner, text in texts.items() if owner not in inside and text not in shown)
+    visible = {texts[owner] for owner in inside}
+    return sum(len(text) for owner, text in texts.items() if owner not in inside and text not in visible)
 
 
 def _classify_letter(letter: PageLetter, shapes: PageShapes) -> str | None:
-    """Why nobody may see the letter: a field of ``Suspects``, or None."""
+    """Return why the letter may be hidden, as a field name of ``SuspectedText``, or None."""
     text = shapes.texts.get(letter.owner)
     if text is None:
         return None
@@ -148,7 +147,7 @@ def _classify_letter(letter: PageLetter, shapes: PageShapes) -> str | None:
 
 
 def _iterate_letters(source: Any) -> Iterator[PageLetter]:
-    """Letters and digits with their boxes, in reading order."""
+    """Yield letters and digits in reading order."""
     left, right, bottom, top = (ctypes.c_double() for _ in range(4))
     pointers = [ctypes.byref(side) for side in (left, right, bottom, top)]
     for index in range(min(pdfium.FPDFText_CountChars(source), _MAX_CHARS)):
@@ -164,33 +163,33 @@ def _iterate_letters(source: Any) -> Iterator[PageLetter]:
 
 
 class _PageComparison:
-    """A page as it is drawn, with suspected texts and without."""
+    """Compares renderings of a page with and without suspected texts."""
 
     def __init__(self, page: pypdfium2.PdfPage, shapes: PageShapes) -> None:
         self._page = page
         self._shapes = shapes
         width, height = page.get_size()
         self._scale = min(_RENDER_SCALE, (_MAX_PIXELS / max(width * height, 1)) ** 0.5)
-        self._whole = self._drawn()
+        self._rendering = self._render()
 
     def unseen(self, runs: list[list[PageLetter]]) -> int:
-        """How many letters make no difference to how the page looks."""
+        """Return the number of letters that make no visible difference."""
         owners = {letter.owner for run in runs for letter in run}
         for owner in owners:
             pdfium.FPDFPageObj_SetIsActive(self._shapes.texts[owner].handle, False)
-        without = self._drawn()
+        without = self._render()
         for owner in owners:
             pdfium.FPDFPageObj_SetIsActive(self._shapes.texts[owner].handle, True)
-        changed = _max_channel(PIL.ImageChops.difference(self._whole, without))
+        changed = _max_channel(PIL.ImageChops.difference(self._rendering, without))
         parts = (changed.crop(self._pixels([letter])).histogram() for run in runs for letter in run)
         return sum(sum(counts[_DIFFERENCE_THRESHOLD:]) <= _MAX_DIFFERENT_SHARE * sum(counts) for counts in parts)
 
     def plain(self, runs: list[list[PageLetter]]) -> list[list[PageLetter]]:
-        """The runs in whose place there is nothing but one colour."""
+        """Return the runs whose area on the page has a single color."""
         return [run for run in runs if self._is_plain(run)]
 
     def _is_plain(self, run: list[PageLetter]) -> bool:
-        part = self._whole.crop(self._pixels(run))
+        part = self._rendering.crop(self._pixels(run))
         middle = tuple(map(_median, part.split()))
         counts = _max_channel(PIL.ImageChops.difference(part, PIL.Image.new("RGB", part.size, middle))).histogram()
         return sum(counts[_DIFFERENCE_THRESHOLD:]) <= _MAX_DIFFERENT_SHARE * sum(counts)
@@ -204,11 +203,11 @@ class _PageComparison:
 
     def _pixel(self, x: float, y: float) -> tuple[int, int]:
         across, down = ctypes.c_int(), ctypes.c_int()
-        wide, tall = self._whole.size
+        wide, tall = self._rendering.size
         pdfium.FPDF_PageToDevice(self._page, 0, 0, wide, tall, 0, x, y, ctypes.byref(across), ctypes.byref(down))
         return across.value, down.value
 
-    def _drawn(self) -> PIL.Image.Image:
+    def _render(self) -> PIL.Image.Image:
         bitmap = self._page.render(scale=self._scale, draw_annots=True, may_draw_forms=True, rev_byteorder=True)
         with closing(bitmap):
             picture: PIL.Image.Image = bitmap.to_pil().convert("RGB")
@@ -216,7 +215,7 @@ class _PageComparison:
 
 
 def _max_channel(difference: PIL.Image.Image) -> PIL.Image.Image:
-    """Of each pixel the channel that differs most."""
+    """Return the largest channel of each pixel."""
     red, green, blue = difference.split()
     return PIL.ImageChops.lighter(PIL.ImageChops.lighter(red, green), blue)
 

@@ -1,57 +1,58 @@
-"""Earlier states of a document that it still carries: PDF programs may save by adding to the end of the file."""
+"""Count earlier revisions in a PDF: programs can save changes by appending them to the file."""
 
 import re
 from typing import BinaryIO
 
-_TAIL_BYTES = 2048  # bytes from the end in which the place of the last table is told
-_HEAD_BYTES = 1024  # bytes in which the header stands, and the mark of a file made for the web
+_TAIL_BYTES = 2048  # the end of the file, which holds the offset of the last xref table
+_HEAD_BYTES = 1024  # the start of the file, which holds the header and the /Linearized entry
 _BLOCK_BYTES = 1 << 16
 _MAX_REVISIONS = 1000
 _START_XREF = re.compile(rb"startxref\s+(\d+)\s+%%EOF")
 _XREF_SECTION = re.compile(rb"\s*(\d+)\s+(\d+)[ \t\r]*\r?\n?")
 _PREVIOUS_XREF = re.compile(rb"/Prev\s+(\d+)")
-_XREF_ENTRY_BYTES = 20  # bytes
+_XREF_ENTRY_BYTES = 20
 _NO_TABLE = -1
 
 
 def count_earlier_versions(file: BinaryIO) -> int:
-    """How many earlier states the PDF in ``file`` holds. 0 as well where its tables cannot be followed."""
+    """Return the number of earlier revisions in the PDF ``file``; 0 also if its xref tables are damaged."""
     head = _read_at(file, 0, _HEAD_BYTES)
     offset = max(head.find(b"%PDF-"), 0)
     size = file.seek(0, 2)
     found = _START_XREF.findall(_read_at(file, max(0, size - _TAIL_BYTES), _TAIL_BYTES))
-    place = int(found[-1]) if found else None
+    position = int(found[-1]) if found else None
     seen: set[int] = set()
-    while place is not None and place not in seen and len(seen) < _MAX_REVISIONS:
-        previous = _find_previous_xref(file, place + offset)
+    while position is not None and position not in seen and len(seen) < _MAX_REVISIONS:
+        previous = _find_previous_xref(file, position + offset)
         if previous == _NO_TABLE:
             break
-        seen.add(place)
-        place = previous
-    first = 2 if b"/Linearized" in head else 1  # a file made for the web has its one table in two parts
+        seen.add(position)
+        position = previous
+    first = 2 if b"/Linearized" in head else 1  # a linearized file splits its only table in two
     return max(0, len(seen) - first)
 
 
-def _find_previous_xref(file: BinaryIO, place: int) -> int | None:
-    """Where the table before the one at ``place`` stands; None if that was the first, -1 if there is no table."""
-    block = _read_at(file, place, _BLOCK_BYTES)
+def _find_previous_xref(file: BinaryIO, position: int) -> int | None:
+    """Return the offset of the xref table before the one at ``position``; None if that is the first, ``_NO_TABLE`` if
+    there is no table at ``position``."""
+    block = _read_at(file, position, _BLOCK_BYTES)
     start = block.lstrip()
     if start.startswith(b"xref"):
-        return _parse_previous(_read_trailer(file, place + len(block) - len(start) + len(b"xref")))
+        return _parse_previous(_read_trailer(file, position + len(block) - len(start) + len(b"xref")))
     if re.match(rb"\d+\s+\d+\s+obj\b", start) is None:
         return _NO_TABLE
     return _parse_previous(start.partition(b"stream")[0])
 
 
-def _read_trailer(file: BinaryIO, place: int) -> bytes:
-    """The dictionary behind the table whose first part begins at ``place``."""
+def _read_trailer(file: BinaryIO, position: int) -> bytes:
+    """Return the trailer after the xref table whose first section starts at ``position``."""
     for _ in range(_MAX_REVISIONS):
-        block = _read_at(file, place, 64)
+        block = _read_at(file, position, 64)
         section = _XREF_SECTION.match(block)
         if section is None:
             break
-        place += section.end() + int(section[2]) * _XREF_ENTRY_BYTES
-    return _read_at(file, place, _BLOCK_BYTES).partition(b"startxref")[0]
+        position += section.end() + int(section[2]) * _XREF_ENTRY_BYTES
+    return _read_at(file, position, _BLOCK_BYTES).partition(b"startxref")[0]
 
 
 def _parse_previous(dictionary: bytes) -> int | None:
@@ -59,6 +60,6 @@ def _parse_previous(dictionary: bytes) -> int | None:
     return None if found is None else int(found[1])
 
 
-def _read_at(file: BinaryIO, place: int, size: int) -> bytes:
-    file.seek(place)
+def _read_at(file: BinaryIO, position: int, size: int) -> bytes:
+    file.seek(position)
     return file.read(size)

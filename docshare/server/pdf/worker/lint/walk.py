@@ -1,4 +1,4 @@
-"""Every object of a document once, with the page it belongs to. Runs inside the worker only."""
+"""Visit every object of a document once, with the page that it belongs to. Runs only inside the worker."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -9,15 +9,15 @@ from pikepdf import Array, Dictionary, Object, Stream
 from docshare.server.pdf.worker.contents import CATEGORIES
 
 NAME_KEYED = frozenset({*CATEGORIES, "/CharProcs", "/Colorants"})
-"""Entries whose value is a dictionary with freely chosen keys: there a key means nothing."""
+"""Entries whose value is a dictionary with keys chosen by the author, which have no meaning."""
 
 _UPWARD_KEYS = frozenset({"/Parent", "/P", "/Popup", "/IRT", "/Dest", "/B", "/StructParent"})
 _PAGE_TYPES = ("/Page", "/Pages")
 
 
 class VisitedObject(NamedTuple):
-    """One object: its ``value``; ``key`` under which it was met first; ``page`` 1-based, None for the document's own;
-    ``named``: it is a dictionary whose keys are freely chosen."""
+    """One object: its ``value``; the ``key`` under which it was first found; its ``page`` (1-based), None for objects
+    of the document; ``named``: it is a dictionary with keys chosen by the author."""
 
     value: Any
     key: str
@@ -26,7 +26,7 @@ class VisitedObject(NamedTuple):
 
 
 def walk_objects(pdf: pikepdf.Pdf, stop: Callable[[], bool]) -> Iterator[VisitedObject]:
-    """All objects that can be reached, those of the pages first, until ``stop`` says so."""
+    """Yield all reachable objects, those of the pages first, until ``stop`` returns True."""
     seen: set[tuple[int, int]] = set()
     for number, page in enumerate(pdf.pages, 1):
         seen.add(page.obj.objgen)
