@@ -1,3 +1,4 @@
-"""Backups of an instance: taken beside a running server, verified before they are put in place, and the check of a data
-directory. Nothing here needs the server to run; only files are read and written (``operations.md``, Administration).
+"""Back up, verify, restore and check an instance.
+
+Only files are read and written, so the server may be stopped; a backup or a check may also run beside the server.
 """

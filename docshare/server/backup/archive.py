@@ -1,4 +1,4 @@
-"""Where a backup goes: an archive that anybody's ``tar`` reads, or a directory that keeps what is there already."""
+"""Write a backup to a tar archive, or to a directory, which keeps the bytes that it already has."""
 
 import hashlib
 import os
@@ -20,7 +20,7 @@ from docshare.server.backup.manifest import (
     parse_manifest,
 )
 
-_BLOCK_BYTES = 512  # bytes; what a tar is made of
+_BLOCK_BYTES = 512  # bytes; the block size of tar
 _MODE = 0o600
 _PARTIAL_SUFFIX = ".part"
 
@@ -28,23 +28,23 @@ Progress = Callable[[int], None]
 
 
 class OtherInstance(Exception):
-    """The directory holds the backup of another instance, whose documents would be removed."""
+    """The directory contains a backup of another instance, whose documents would be deleted."""
 
 
 class Sink(Protocol):
-    """Takes the members of one backup, then its manifest."""
+    """Receive the members of one backup, then its manifest."""
 
     written: int
-    """Bytes that were stored anew."""
+    """Bytes that were not stored before."""
 
     def begin(self, size: int, instance: str) -> None:
-        """``size``: as many bytes will come at most; ``instance``: of which instance. Raises OtherInstance."""
+        """Begin a backup of ``instance`` with at most ``size`` bytes. Raises OtherInstance."""
 
     def has(self, digest: str, size: int) -> bool:
-        """Whether the bytes of a blob are stored already, from this backup or one before."""
+        """Return whether the bytes of a blob are stored, by this backup or an earlier one."""
 
     def remembered(self, key: str) -> str | None:
-        """The SHA-256 of the blob ``key``, where a backup before says it."""
+        """Return the SHA-256 of the blob ``key`` from the manifest of an earlier backup, or None."""
 
     def add_named(self, name: str, source: Path, progress: Progress) -> Member:
         """Store the file ``source`` as the member ``name``."""
@@ -53,42 +53,42 @@ class Sink(Protocol):
         """Store the bytes of a blob."""
 
     def finish(self, manifest: Manifest) -> str:
-        """Store the manifest, and return its SHA-256 once everything is safe."""
+        """Store the manifest, and return its SHA-256 once everything is durable."""
 
 
 class TarSink:
-    """A backup as one stream, ``out``: constant memory, nothing is gone back to."""
+    """Write a backup as one stream, ``out``, in constant memory and without seeking."""
 
     def __init__(self, out: IO[bytes]) -> None:
         self._out = out
         self._stored: set[str] = set()
         self.written = 0
 
-    def begin(self, size: int, instance: str) -> None:  # noqa: ARG002 - as Sink
-        """As ``Sink``."""
+    def begin(self, size: int, instance: str) -> None:  # noqa: ARG002 - see Sink
+        """See ``Sink``."""
         self._add_bytes(START, build_start(size))
 
-    def has(self, digest: str, size: int) -> bool:  # noqa: ARG002 - as Sink
-        """As ``Sink``."""
+    def has(self, digest: str, size: int) -> bool:  # noqa: ARG002 - see Sink
+        """See ``Sink``."""
         return digest in self._stored
 
-    def remembered(self, key: str) -> str | None:  # noqa: ARG002 - as Sink
-        """As ``Sink``: an archive knows none before it."""
+    def remembered(self, key: str) -> str | None:  # noqa: ARG002 - see Sink
+        """Return None: an archive does not know earlier backups."""
         return None
 
     def add_named(self, name: str, source: Path, progress: Progress) -> Member:
-        """As ``Sink``."""
+        """See ``Sink``."""
         digest, size = durable.hash_file(source)
         self._add(name, source, size, progress)
         return Member(name, size, digest)
 
     def add_blob(self, source: Path, digest: str, size: int, progress: Progress) -> None:
-        """As ``Sink``."""
+        """See ``Sink``."""
         self._add(blob_path(digest), source, size, progress)
         self._stored.add(digest)
 
     def finish(self, manifest: Manifest) -> str:
-        """As ``Sink``; whoever opened the stream closes it."""
+        """See ``Sink``. The caller closes the stream."""
         data = manifest.to_bytes()
         self._add_bytes(MANIFEST, data)
         self._out.write(bytes(2 * _BLOCK_BYTES))
@@ -123,9 +123,8 @@ def _padding(size: int) -> bytes:
 
 
 class DirectorySink:
-    """A backup in the directory ``root``, which may hold one already: what is there is not copied again. The manifest
-    is replaced last, so that a crash leaves the backup before as it was. ``takeover``: that may be of another
-    instance."""
+    """Write a backup to the directory ``root``; bytes of an earlier backup in it are not copied again. The manifest is
+    replaced last, so that a crash leaves the earlier backup intact. ``takeover``: allow one of another instance."""
 
     def __init__(self, root: Path, *, takeover: bool = False) -> None:
         self._root = root
@@ -138,37 +137,37 @@ class DirectorySink:
             before = parse_manifest((root / MANIFEST).read_bytes())
             self._before, self._instance = before.keys(), before.instance
 
-    def begin(self, size: int, instance: str) -> None:  # noqa: ARG002 - as Sink
-        """As ``Sink``."""
+    def begin(self, size: int, instance: str) -> None:  # noqa: ARG002 - see Sink
+        """See ``Sink``."""
         if self._instance not in ("", instance) and not self._takeover:
             raise OtherInstance(str(self._root))
         for path in [*self._root.glob(f"*{_PARTIAL_SUFFIX}"), *self._root.glob(f"blobs/*/*{_PARTIAL_SUFFIX}")]:
-            path.unlink()  # of a backup that was killed
+            path.unlink()  # from a backup that was killed
 
     def has(self, digest: str, size: int) -> bool:
-        """As ``Sink``."""
+        """See ``Sink``."""
         try:
             return (self._root / blob_path(digest)).stat().st_size == size
         except FileNotFoundError:
             return False
 
     def remembered(self, key: str) -> str | None:
-        """As ``Sink``."""
+        """See ``Sink``."""
         return self._before.get(key)
 
     def add_named(self, name: str, source: Path, progress: Progress) -> Member:
-        """As ``Sink``."""
+        """See ``Sink``."""
         digest, size = durable.hash_file(source)
         member = Member(f"{name}.{digest[:16]}", size, digest)
         self._add(member.path, source, digest, progress)
         return member
 
-    def add_blob(self, source: Path, digest: str, size: int, progress: Progress) -> None:  # noqa: ARG002 - as Sink
-        """As ``Sink``."""
+    def add_blob(self, source: Path, digest: str, size: int, progress: Progress) -> None:  # noqa: ARG002 - see Sink
+        """See ``Sink``."""
         self._add(blob_path(digest), source, digest, progress)
 
     def finish(self, manifest: Manifest) -> str:
-        """As ``Sink``. What this backup does not name is removed: it may be of documents that were destroyed."""
+        """See ``Sink``. Delete what this backup does not refer to, because the documents may have been destroyed."""
         data = manifest.to_bytes()
         partial = self._root / f"{MANIFEST}{_PARTIAL_SUFFIX}"
         durable.write_file([data], partial, lambda count: None)
@@ -198,13 +197,13 @@ class DirectorySink:
 
 
 def require_usable_directory(root: Path) -> None:
-    """Raise FileExistsError for a directory that holds something else than a backup."""
+    """Raise FileExistsError for a directory that contains anything but a backup."""
     if root.is_dir() and not (root / MANIFEST).exists() and any(_is_foreign(name) for name in os.listdir(root)):
         raise FileExistsError(str(root))
 
 
 def _is_foreign(name: str) -> bool:
-    # What a first backup leaves that was killed before its manifest stood.
+    # A first backup that is killed before it writes its manifest leaves these names.
     return not (
         name == "blobs" or name.endswith(_PARTIAL_SUFFIX) or any(name.startswith(f"{known}.") for known in NAMES)
     )

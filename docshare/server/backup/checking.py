@@ -1,4 +1,7 @@
-"""Is an instance whole? Every finding is a row ``{check, ok, detail, fix}``. Only reads, so a server may run."""
+"""Check the integrity of an instance. Every finding is a row ``{check, ok, detail, fix}``.
+
+The check only reads, so a server may be running.
+"""
 
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -8,35 +11,30 @@ from typing import Any
 
 from docshare.server.backup import durable, placing, reading
 from docshare.server.backup.manifest import CONFIG, DATABASE, VAULT_KEY
+from docshare.server.store import offline
 from docshare.server.store.blobs import BACKUP_LOCK
 from docshare.server.store.lock import is_locked
 from docshare.server.store.migrations import STEPS
 from docshare.server.store.vault import Vault
 
 PRIVATE_PATHS = (".", DATABASE, VAULT_KEY, "instance.key", CONFIG, "blobs", "tmp", "cache")
-_UPLOAD_GRACE_MS = 3_600_000  # beside a server, what is younger may be an upload that has no row yet
+_UPLOAD_GRACE_MS = 3_600_000  # while a server runs, a younger file may be an upload that does not have a row yet
 _REPAIR_HINT = "docshare admin check --repair, while no server runs"
 _RESTORE_HINT = "restore a backup: docshare admin restore"
-_FILE, _ASSET = "SELECT 1 FROM files WHERE blob = ?1 AND destroyed_at IS NULL", "SELECT 1 FROM assets WHERE blob = ?1"
-_IS_REFERENCED = f"{_FILE} UNION ALL {_ASSET} LIMIT 1"
-# Rows that no code could have written.
-_INCONSISTENCIES = (
-    ("a file whose settings cannot be read", "SELECT uuid FROM files WHERE NOT json_valid(settings)"),
-    ("a file in the trash without an end", "SELECT uuid FROM files WHERE trashed_at IS NOT NULL AND purge_at IS NULL"),
-    ("a file that more views were taken of than its limit",
-     "SELECT uuid FROM files WHERE view_limit IS NOT NULL AND views_consumed > view_limit"),
-    ("a file whose version no revision tells of",
-     "SELECT uuid FROM files WHERE content_version <> "
-     "(SELECT COALESCE(MAX(content_version), 0) FROM revisions WHERE file_id = files.id)"),
-    ("a link for one recipient whose settings cannot be read",
-     "SELECT uuid FROM variants WHERE NOT json_valid(overrides)"),
-    ("a delivery whose body cannot be read", "SELECT uuid FROM deliveries WHERE NOT json_valid(body)"),
-)  # fmt: skip
+# The kinds of ``offline.list_inconsistent``, in words.
+_INCONSISTENCIES = {
+    "settings": "a file whose settings cannot be read",
+    "trash": "a file in the trash without an end",
+    "views": "a file that more views were taken of than its limit",
+    "revisions": "a file whose version no revision tells of",
+    "overrides": "a link for one recipient whose settings cannot be read",
+    "deliveries": "a delivery whose body cannot be read",
+}
 
 
 @dataclass(frozen=True)
 class Finding:
-    """``check`` what was looked at; ``detail`` what was found; ``fix`` what to do, empty where all is well."""
+    """The result of one check: ``detail`` what was found; ``fix`` what to do, empty if the check passed."""
 
     check: str
     ok: bool
@@ -44,23 +42,23 @@ class Finding:
     fix: str = ""
 
     def row(self) -> dict[str, Any]:
-        """As ``--json`` prints it."""
+        """Return the row that ``--json`` prints."""
         return {"check": self.check, "ok": self.ok, "detail": self.detail, "fix": self.fix or None}
 
 
 @dataclass(frozen=True)
 class DamagedRow:
-    """A row without its bytes, or with others: ``problem`` in words."""
+    """A row whose bytes are missing or differ: ``problem`` in words."""
 
     row: reading.BlobRow
     problem: str
 
 
 class InstanceCheck:
-    """Looks at the instance in ``data_dir``.
+    """Check the instance in ``data_dir``.
 
-    Parameters: ``now`` ms; ``serving`` whether a server may be at work on it; ``hashes`` whether all bytes are read;
-    ``progress`` is told the bytes done and all bytes.
+    Parameters: ``now`` ms; ``serving`` whether a server may be running; ``hashes`` whether to read all bytes;
+    ``progress`` is called with the bytes done and the total.
     """
 
     def __init__(
@@ -78,7 +76,7 @@ class InstanceCheck:
         self._progress = progress
 
     def findings(self) -> list[Finding]:
-        """All findings. Raises OSError where the directory cannot be read."""
+        """Run all checks and return the findings. Raises OSError if the directory cannot be read."""
         return list(self._findings())
 
     def _findings(self) -> Iterator[Finding]:
@@ -105,13 +103,12 @@ class InstanceCheck:
             yield Finding("permissions", True, "nobody else on this machine may open it")
 
     def _content(self, database: sqlite3.Connection) -> Iterator[Finding]:
-        rows = list(
-            reading.list_rows(database)
-        )  # at once: who reads on for long keeps the log of the database from ending
+        # All at once, because a long read transaction keeps the write-ahead log from being truncated.
+        rows = list(reading.list_rows(database))
         size, done, damages = sum(row.size for row in rows), 0, []
         for row in rows:
             damage = self._damage(row)
-            if damage is not None and _is_referenced(database, row.blob):  # else it was deleted or replaced meanwhile
+            if damage is not None and offline.is_referenced(database, row.blob):  # else it was deleted or replaced
                 damages.append(damage)
             done += row.size
             self._progress(done, size)
@@ -123,7 +120,7 @@ class InstanceCheck:
             yield Finding("content", True, f"{len(rows)} files and assets, {size} bytes, are in the store {how}")
 
     def damages(self) -> list[DamagedRow]:
-        """The rows whose bytes are missing or changed."""
+        """Return the rows whose bytes are missing or changed."""
         with reading.open_database(self._data / DATABASE) as database:
             found = (self._damage(row) for row in reading.list_rows(database))
             return [damage for damage in found if damage is not None]
@@ -155,7 +152,7 @@ class InstanceCheck:
             yield Finding("leftovers", True, f"{path.name} is what a restore replaced; delete it once you are sure")
 
     def stray(self, database: sqlite3.Connection) -> list[Path]:
-        """Blobs of no document that stands, and uploads that never ended."""
+        """Return blobs that no row refers to, and unfinished uploads."""
         known = {row.blob for row in reading.list_rows(database)}
         blobs = [path for path in (self._data / "blobs").glob("*/*") if path.name not in known]
         return sorted(path for path in [*blobs, *(self._data / "tmp").glob("*")] if self._is_old(path))
@@ -163,11 +160,11 @@ class InstanceCheck:
     def _is_old(self, path: Path) -> bool:
         try:
             return self._older_than is None or path.stat().st_mtime * 1000 < self._older_than
-        except FileNotFoundError:  # it went meanwhile
+        except FileNotFoundError:  # it was deleted meanwhile
             return False
 
     def _secrets(self, database: sqlite3.Connection) -> Iterator[Finding]:
-        sealed = database.execute("SELECT uuid, secret FROM webhooks").fetchall()
+        sealed = offline.list_webhook_secrets(database)
         if sealed and not (self._data / VAULT_KEY).is_file():
             fix = f"put {VAULT_KEY} back; without it make new webhooks"
             yield Finding("secrets", False, f"{VAULT_KEY} is missing: no webhook can be signed for", fix)
@@ -181,13 +178,9 @@ class InstanceCheck:
 
 
 def find_exposed(data_dir: Path) -> list[Path]:
-    """What of the instance others on this machine may open."""
+    """Return the paths of the instance that other users of this machine may open."""
     paths = [data_dir / name for name in PRIVATE_PATHS]
     return [path for path in paths if path.exists() and path.stat().st_mode & 0o077]
-
-
-def _is_referenced(database: sqlite3.Connection, blob: str) -> bool:
-    return database.execute(_IS_REFERENCED, (blob,)).fetchone() is not None
 
 
 def _check_integrity(database: sqlite3.Connection) -> Iterator[Finding]:
@@ -213,7 +206,9 @@ def _check_schema(step: int) -> Iterator[Finding]:
 
 
 def _check_rows(database: sqlite3.Connection) -> Iterator[Finding]:
-    found = [(what, uuid) for what, sql in _INCONSISTENCIES for (uuid,) in database.execute(sql)]
+    found = [
+        (what, uuid) for kind, what in _INCONSISTENCIES.items() for uuid in offline.list_inconsistent(database, kind)
+    ]
     for what, uuid in found:
         yield Finding("rows", False, f"{what}: {uuid}", _RESTORE_HINT)
     if not found:

@@ -1,4 +1,4 @@
-"""Bytes that stay: copying with a digest, and waiting until files and names are on the disk."""
+"""Copy bytes with a digest, and wait until files and their names are on the disk."""
 
 import hashlib
 import os
@@ -11,7 +11,7 @@ BLOCK_BYTES = 1 << 20
 
 
 def read_blocks(source: IO[bytes], size: int | None = None) -> "Iterable[bytes]":
-    """The next ``size`` bytes of ``source`` (all that there are for None), a megabyte at a time; fewer when it ends."""
+    """Yield the next ``size`` bytes of ``source``, all for None, in blocks of a megabyte; fewer if ``source`` ends."""
     left = size
     while left is None or left > 0:
         block = source.read(BLOCK_BYTES if left is None else min(BLOCK_BYTES, left))
@@ -23,7 +23,7 @@ def read_blocks(source: IO[bytes], size: int | None = None) -> "Iterable[bytes]"
 
 
 def hash_file(path: Path) -> tuple[str, int]:
-    """SHA-256 in hex and size in bytes of a file. Raises OSError."""
+    """Return the SHA-256 in hex and the size in bytes of a file. Raises OSError."""
     digest, size = hashlib.sha256(), 0
     with path.open("rb", buffering=0) as source:
         for block in read_blocks(source):
@@ -33,7 +33,7 @@ def hash_file(path: Path) -> tuple[str, int]:
 
 
 def write_file(source: Iterable[bytes], path: Path, progress: Callable[[int], None]) -> str:
-    """Write ``source`` to the new file ``path`` (0600); returns its SHA-256. Not on the disk before ``settle``."""
+    """Write ``source`` to the new file ``path`` (0600) and return its SHA-256. It is durable after ``sync_tree``."""
     digest = hashlib.sha256()
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb", buffering=0) as out:
         for block in source:
@@ -48,7 +48,7 @@ def write_file(source: Iterable[bytes], path: Path, progress: Callable[[int], No
 def sync_tree(root: Path) -> None:
     """Return once everything below ``root`` is on the disk."""
     if sys.platform == "linux":
-        os.sync()  # waits; a great many files go faster together than one by one
+        os.sync()  # waits; for many files this is faster than one fsync each
         return
     for folder, _, names in os.walk(root):
         for name in names:
@@ -69,7 +69,7 @@ def sync_directory(directory: Path) -> None:
 
 
 def chown_to_owner(data_dir: Path, *paths: Path) -> None:
-    """Where root works on somebody's data directory, what it makes there is theirs: their server must open it."""
+    """As root, give ``paths`` to the owner of the data directory, whose server must be able to open them."""
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         owner = data_dir.stat()
         for path in paths:

@@ -1,8 +1,8 @@
-"""Making a backup, beside a running server or without one.
+"""Make a backup of an instance, whether its server is running or not.
 
-The order makes it whole: first the lock that keeps blobs from being removed, then the database as it is at one instant,
-then the blobs that this database names. What is deleted meanwhile is in the backup, as it was at that instant, and goes
-from the store once the backup has ended, or its process has died.
+The order makes it complete: first the lock that keeps blobs from being deleted, then a snapshot of the database, then
+the blobs that the snapshot refers to. A blob whose row is deleted meanwhile is in the backup, and is deleted from the
+store once the backup has ended or its process has died.
 """
 
 import sqlite3
@@ -20,12 +20,12 @@ from docshare.server.backup.reading import BlobRow
 from docshare.server.store.blobs import BACKUP_LOCK
 from docshare.server.store.lock import AlreadyLocked, DirectoryLock
 
-_LOCK_ATTEMPTS, _LOCK_PAUSE_S = 100, 0.05  # a server that deletes looks at the lock for a moment
+_LOCK_ATTEMPTS, _LOCK_PAUSE_S = 100, 0.05  # a server that deletes blobs holds the lock for a moment
 
 
 @dataclass(frozen=True)
 class BackupResult:
-    """What was made. ``sha256`` of its manifest; ``written``: bytes that were stored anew."""
+    """A finished backup. ``sha256`` of its manifest; ``written``: bytes that were not in the backup before."""
 
     manifest: Manifest
     sha256: str
@@ -34,7 +34,7 @@ class BackupResult:
 
 @dataclass
 class _BlobCollector:
-    """The blobs of the instance as they go into the backup."""
+    """Copy the blobs of the instance into the backup."""
 
     root: Path
     sink: Sink
@@ -43,7 +43,7 @@ class _BlobCollector:
     damaged: dict[str, str] = field(default_factory=dict)
 
     def take(self, row: BlobRow) -> None:
-        """Put the bytes of ``row`` into the backup, unless they are in it."""
+        """Add the bytes of ``row`` to the backup, unless it contains them."""
         digest = row.sha256 or self.sink.remembered(row.blob)
         if digest is None or not self.sink.has(digest, row.size):
             digest = self._copied(row)
@@ -53,11 +53,11 @@ class _BlobCollector:
             self.found.setdefault(digest, (row.size, []))[1].append(row.blob)
 
     def contents(self) -> dict[str, BlobContent]:
-        """What was taken, by its SHA-256."""
+        """Return the collected contents by SHA-256."""
         return {digest: BlobContent(size, tuple(keys)) for digest, (size, keys) in self.found.items()}
 
     def _copied(self, row: BlobRow) -> str | None:
-        """The SHA-256 of the bytes, copied where they were not; None where there are none."""
+        """Copy the bytes of ``row`` if necessary; return their SHA-256, or None if they are missing."""
         source = self.root / row.blob[:2] / row.blob
         try:
             digest, size = durable.hash_file(source)
@@ -65,7 +65,7 @@ class _BlobCollector:
             self.damaged[row.blob] = "missing"
             return None
         if size != row.size or digest != (row.sha256 or digest):
-            self.damaged[row.blob] = "changed"  # kept all the same: it may be all that is left of the document
+            self.damaged[row.blob] = "changed"  # kept, because it may be the only remaining copy of the document
             self.found.setdefault(digest, (size, []))
         if self.sink.has(digest, size):
             self.progress(size)
@@ -85,28 +85,28 @@ def make_backup(
 ) -> BackupResult:
     """Back up the instance in ``data_dir`` to ``sink``.
 
-    Parameters: ``staging`` a path for the copy of the database while it is made; ``now`` ms; ``with_key`` whether the
-    key goes along that opens the secrets in the database; ``progress`` is told the bytes done and all bytes. Raises
-    AlreadyLocked while another backup of the instance is being made, OtherInstance, OSError, sqlite3.Error.
+    Parameters: ``staging`` a path for the temporary copy of the database; ``now`` ms; ``with_key`` whether to include
+    the key that decrypts the secrets in the database; ``progress`` is called with the bytes done and the total. Raises
+    AlreadyLocked while another backup of the instance is running, OtherInstance, OSError, sqlite3.Error.
     """
     with _hold_blobs(data_dir):
         total = reading.database_size(data_dir / DATABASE)
         done = 0
 
-        def tell(count: int) -> None:
+        def report(count: int) -> None:
             nonlocal done
             done += count
             progress(min(done, total), total)
 
         try:
-            reading.copy_database(data_dir / DATABASE, staging, tell)
+            reading.copy_database(data_dir / DATABASE, staging, report)
             with reading.open_database(staging, still=True) as database:
                 size = staging.stat().st_size + _compute_size(data_dir, database)
                 total = size + staging.stat().st_size  # the database is read twice
                 instance = reading.instance_id(database)
                 sink.begin(size, instance)
-                files = dict(_add_named_members(data_dir, staging, sink, tell, with_key))
-                store = _BlobCollector(data_dir / "blobs", sink, tell)
+                files = dict(_add_named_members(data_dir, staging, sink, report, with_key))
+                store = _BlobCollector(data_dir / "blobs", sink, report)
                 for row in reading.list_rows(database):
                     store.take(row)
                 found = Manifest(
@@ -134,7 +134,8 @@ def _add_named_members(
 
 
 def _compute_size(data_dir: Path, database: sqlite3.Connection) -> int:
-    """Bytes that follow the database at most. A damaged blob may be longer than its row says, so it is looked at."""
+    """Return the most bytes that can follow the database. The size of each blob is read from the disk too, because a
+    damaged blob may be longer than its row says."""
     size = sum((data_dir / name).stat().st_size for name in (VAULT_KEY, CONFIG) if (data_dir / name).is_file())
     for row in reading.list_rows(database):
         path = data_dir / "blobs" / row.blob[:2] / row.blob
@@ -144,7 +145,7 @@ def _compute_size(data_dir: Path, database: sqlite3.Connection) -> int:
 
 @contextmanager
 def _hold_blobs(data_dir: Path) -> Iterator[None]:
-    """Keep blobs from being removed for the length of the block. Raises AlreadyLocked."""
+    """Keep blobs from being deleted during the block. Raises AlreadyLocked."""
     with ExitStack() as stack:
         for attempt in range(_LOCK_ATTEMPTS):
             try:

@@ -1,7 +1,7 @@
-"""What a backup says of itself: every member with its size and SHA-256. The manifest is its last word, so a backup
-without one is not whole; the digest of the manifest stands for all of it.
+"""Read and write the manifest of a backup, which lists every member with its size and SHA-256.
 
-A member is either one of ``NAMES`` or the bytes of blobs, stored once under their SHA-256 however many blobs there are.
+The manifest is written last, so a backup without one is incomplete; the digest of the manifest identifies the backup.
+A member is either one of ``NAMES`` or the content of one or more blobs, stored once under its SHA-256.
 """
 
 import json
@@ -14,18 +14,18 @@ FORMAT, VERSION = "docshare-backup", 1
 START, MANIFEST = "backup.json", "manifest.json"
 DATABASE, VAULT_KEY, CONFIG = "docshare.db", "vault.key", "config.toml"
 NAMES = (DATABASE, VAULT_KEY, CONFIG)
-# In a directory a name carries the beginning of its digest, so that a backup never overwrites part of the one before.
+# In a directory a name ends with the start of its digest, so that a backup does not overwrite the one before.
 _PATH_PATTERN = re.compile(
     r"blobs/(?P<shelf>[0-9a-f]{2})/(?P<blob>(?P=shelf)[0-9a-f]{62})"
     r"|(?P<name>docshare\.db|vault\.key|config\.toml)(?:\.[0-9a-f]{16})?"
 )
 _DIGEST_PATTERN = re.compile(r"[0-9a-f]{64}")
 _KEY_PATTERN = re.compile(r"[0-9A-Za-z]{16,64}")
-_MAX_TIME_MS = 253_402_300_800_000  # ms; the year 10000, which no clock shows
+_MAX_TIME_MS = 253_402_300_800_000  # ms; the year 10000
 
 
 class InvalidBackup(Exception):
-    """A backup that must not be restored; the message says why, in one sentence."""
+    """The backup must not be restored; the message gives the reason in one sentence."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Member:
 
 @dataclass(frozen=True)
 class BlobContent:
-    """Bytes of blobs: ``size``, and the ``keys`` of the blobs that have them."""
+    """The content of blobs: ``size`` in bytes, and the ``keys`` of the blobs with this content."""
 
     size: int
     keys: tuple[str, ...]
@@ -61,22 +61,22 @@ class Manifest:
     instance: str = ""
 
     def members(self) -> Iterator[Member]:
-        """Every member but the manifest itself."""
+        """Yield every member except the manifest."""
         yield from self.files.values()
         for digest, content in self.blobs.items():
             yield Member(blob_path(digest), content.size, digest)
 
     @property
     def size(self) -> int:
-        """Bytes of all members together."""
+        """Return the size of all members in bytes."""
         return sum(member.size for member in self.members())
 
     def keys(self) -> dict[str, str]:
-        """The SHA-256 of what every blob holds, by its key."""
+        """Return the SHA-256 of every blob by key."""
         return {key: digest for digest, content in self.blobs.items() for key in content.keys}
 
     def to_bytes(self) -> bytes:
-        """The manifest as it is written: always the same bytes for the same content."""
+        """Serialize the manifest; equal manifests give equal bytes."""
         value = {
             "format": FORMAT,
             "version": VERSION,
@@ -93,12 +93,12 @@ class Manifest:
 
 
 def blob_path(digest: str) -> str:
-    """The path of the bytes with the SHA-256 ``digest``."""
+    """Return the path of the content with the SHA-256 ``digest``."""
     return f"blobs/{digest[:2]}/{digest}"
 
 
 def parse_member_digest(path: str) -> str | None:
-    """The SHA-256 that ``path`` promises, None for a member with a name. Raises BadBackup for any other path."""
+    """Return the SHA-256 in ``path``, or None for a member of ``NAMES``. Raises InvalidBackup for any other path."""
     match = _PATH_PATTERN.fullmatch(path)
     if match is None:
         raise InvalidBackup(f"it holds {path!r}, which does not belong there")
@@ -106,7 +106,7 @@ def parse_member_digest(path: str) -> str | None:
 
 
 def parse_manifest(data: bytes) -> Manifest:
-    """Read a manifest. Raises BadBackup for one that is damaged or of a later version."""
+    """Parse a manifest. Raises InvalidBackup for one that is damaged or of a later version."""
     value = _parse_object(data, MANIFEST)
     try:
         files = {name: Member(*entry) for name, entry in value["files"].items()}
@@ -150,13 +150,13 @@ def _has_member_name(name: str, path: str) -> bool:
 
 
 def build_start(size: int) -> bytes:
-    """The first member of an archive; ``size``: as many bytes follow at most, in all members but the manifest."""
+    """Build the first member of an archive; ``size``: at most this many bytes follow before the manifest."""
     value = {"format": FORMAT, "version": VERSION, "bytes": size}
     return json.dumps(value, separators=(",", ":")).encode() + b"\n"
 
 
 def parse_start(data: bytes) -> int:
-    """How many bytes follow at most. Raises BadBackup."""
+    """Return how many bytes follow at most before the manifest. Raises InvalidBackup."""
     size = _parse_object(data, START).get("bytes")
     if not isinstance(size, int) or size < 0:
         raise InvalidBackup(f"its {START} is damaged")

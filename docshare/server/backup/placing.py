@@ -1,8 +1,8 @@
-"""Putting a restored instance in the place of the old one, so that a crash leaves one of the two.
+"""Replace an instance with a restored one, so that a crash leaves one of the two.
 
-The restored instance is built in ``<data>/restoring.part``. Renaming that to ``restoring`` is the decision; what
-follows only moves names, and whoever opens the directory next goes on with it (``finish``). The old instance is never
-removed: it lies in ``<data>/before-restore-<time>``.
+The restored instance is built in ``<data>/restoring.part``. Renaming that to ``restoring`` commits the restore; the
+remaining steps only rename files, and ``finish_restore`` completes them when the directory is opened next. The old
+instance is not deleted but moved to ``<data>/before-restore-<time>``.
 """
 
 import shutil
@@ -12,19 +12,19 @@ from docshare.server.backup import durable
 
 READY, PARTIAL = "restoring", "restoring.part"
 ASIDE_PREFIX = "before-restore-"
-ASIDE_NAME_FILE = "aside"  # in READY: the name of the directory that takes the old instance
-# The log of the old database first: the new database must never stand beside it.
+ASIDE_NAME_FILE = "aside"  # in READY: the name of the directory for the old instance
+# The log of the old database is moved first, because SQLite would apply it to the new database.
 _OLD_NAMES = ("docshare.db-wal", "docshare.db-shm", "server.json", "instance.key")
 _NEW_NAMES = ("tmp", "cache", "blobs", "vault.key", "config.toml", "docshare.db")
 
 
 def finish_restore(data_dir: Path) -> Path | None:
-    """Go on with a restore that was decided, if there is one, and forget one that was not; returns where the old
-    instance went, None for nowhere.
+    """Finish a restore that was committed, and discard one that was not; return the directory of the old instance, or
+    None if there is not one.
 
-    Only under the lock of ``data_dir``. Each step can be done again after a crash.
+    The caller holds the lock of ``data_dir``. Each step can be repeated after a crash.
     """
-    shutil.rmtree(data_dir / PARTIAL, ignore_errors=True)  # of a restore that was killed
+    shutil.rmtree(data_dir / PARTIAL, ignore_errors=True)  # from a restore that was killed
     ready = data_dir / READY
     if not ready.is_dir():
         return None
@@ -42,7 +42,7 @@ def finish_restore(data_dir: Path) -> Path | None:
 
 def _replace_aside(path: Path, aside: Path) -> None:
     if (aside / path.name).is_dir() and path.is_dir():
-        path.rmdir()  # the old one was moved before a crash; this empty one was made at the start since
+        path.rmdir()  # the old one was moved before a crash; a later start created this empty one
     elif path.exists():
         aside.mkdir(mode=0o700, exist_ok=True)
         durable.chown_to_owner(path.parent, aside)

@@ -1,5 +1,6 @@
-"""Mending what a check found, under the lock of the data directory. Nothing that might be wanted is deleted: it moves
-to ``<data>/lost-and-found/<time>``, with a report of what was done.
+"""Repair what a check found, under the lock of the data directory.
+
+Files are not deleted but moved to ``<data>/lost-and-found/<time>``, with a report of all repairs.
 """
 
 import json
@@ -11,15 +12,14 @@ from docshare.contract.wire import format_instant
 from docshare.server.backup import placing
 from docshare.server.backup.checking import DamagedRow, Finding, InstanceCheck, find_exposed
 from docshare.server.backup.manifest import DATABASE
+from docshare.server.store import offline
 from docshare.server.store.migrations import STEPS
 
 LOST_AND_FOUND = "lost-and-found"
-# Readers get a page that says the link is on hold, and not one that breaks; its owner can still replace the document.
-_FREEZE = "UPDATE files SET frozen_at = ?, updated_at = ? WHERE uuid = ? AND frozen_at IS NULL"
 
 
 def repair(data_dir: Path, *, now: int) -> list[Finding]:
-    """Mend what can be; returns what was done, as findings that are ``ok``. The caller holds the lock of ``data_dir``.
+    """Repair what can be repaired; return the repairs as findings that are ``ok``. The caller holds the lock.
 
     Parameters: ``now`` ms. Raises OSError, sqlite3.Error.
     """
@@ -53,8 +53,10 @@ def _move_aside(data_dir: Path, path: Path, place: Path) -> Finding:
 
 
 def _freeze_damaged(database: sqlite3.Connection, damage: DamagedRow, now: int) -> list[Finding]:
+    """Freeze the links of a damaged file: readers get a page that says so instead of errors, and the owner can still
+    replace the document."""
     row = damage.row
-    if row.kind != "file" or not database.execute(_FREEZE, (now, now, row.uuid)).rowcount:
+    if row.kind != "file" or not offline.freeze_file(database, row.uuid, now):
         return []
     detail = f"the links of file {row.uuid} were frozen: {damage.problem}"
     return [Finding("content", True, detail, "once its owner has replaced it: docshare admin unfreeze")]

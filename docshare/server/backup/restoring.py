@@ -1,4 +1,4 @@
-"""Restoring a backup: everything is verified and built beside the data directory's content before any of it moves."""
+"""Restore a backup: verify and build all of it beside the content of the data directory before replacing anything."""
 
 import gzip
 import hashlib
@@ -28,40 +28,31 @@ from docshare.server.backup.manifest import (
 )
 from docshare.server.backup.placing import ASIDE_NAME_FILE, ASIDE_PREFIX, PARTIAL, READY, finish_restore
 from docshare.server.backup.sources import MemberStream, Source
+from docshare.server.store import offline
 from docshare.server.store.migrations import STEPS
 
-_INCOMING = "incoming"  # the members as they come, below PARTIAL
-# A sign-in, or a token of an app, that was ended after the backup must not live again; people and apps sign
-# in again.
-_SIGN_IN_TABLES = ("login_links", "web_sessions", "oauth_tokens", "oauth_codes")
-# So far on go the ids of streams: clients keep the last id they saw, and would miss events that got lower
-# ones.
-_SEQUENCE_JUMP = 1_000_000_000
-_SEQUENCE_TABLES = ("view_rows", "download_rows", "gate_rows", "activity_rows", "session_rows", "deliveries")
-_HOLD_BACK = (
-    "UPDATE deliveries SET next_at = NULL, claimed_at = NULL, abandoned_at = ?1 WHERE next_at IS NOT NULL",
-    "UPDATE mails SET next_at = NULL, gathers_until = NULL, failed_at = ?1, error = 'held back by a restore' "
-    "WHERE next_at IS NOT NULL",
-)
+_INCOMING = "incoming"  # the members as received, below PARTIAL
+# Clients keep the last id that they saw of a stream, and would miss later events with lower ids.
+_STREAM_ID_STEP = 1_000_000_000
 
 
 class NotEnoughSpace(Exception):
-    """The disk is too small for what would be restored."""
+    """The disk does not have enough free space for the backup."""
 
 
 @dataclass(frozen=True)
 class VerifiedBackup:
-    """A backup that is whole. ``sha256`` of its manifest."""
+    """A complete backup. ``sha256`` of its manifest."""
 
     manifest: Manifest
     sha256: str
 
 
 def verify(source: Source, scratch: Path, progress: Callable[[int, int], None]) -> VerifiedBackup:
-    """Read all of a backup and keep nothing: is it whole?
+    """Verify a backup by reading all of it, without keeping anything.
 
-    Parameters: ``scratch`` an empty directory for its database; ``progress`` as for ``making.make``. Raises BadBackup,
-    NoRoom, OSError.
+    Parameters: ``scratch`` an empty directory for its database; ``progress`` as for ``making.make_backup``. Raises
+    InvalidBackup, NotEnoughSpace, OSError.
     """
     return _BackupReader(scratch, progress, keep_blobs=False).take(source)
 
@@ -69,11 +60,11 @@ def verify(source: Source, scratch: Path, progress: Callable[[int, int], None]) 
 def restore(
     source: Source, data_dir: Path, *, now: int, hold: bool, expected: str = "", progress: Callable[[int, int], None]
 ) -> tuple[VerifiedBackup, Path | None]:
-    """Put a backup in place of what is in ``data_dir``, whose lock the caller holds.
+    """Replace the content of ``data_dir``, whose lock the caller holds, with a backup.
 
-    Parameters: ``hold`` whether deliveries and mails that were waiting stay unsent; ``expected`` the SHA-256 that the
-    manifest must have. Returns what was restored and where the old instance went. Raises as ``verify``; nothing is
-    changed then.
+    Parameters: ``hold`` whether to cancel pending deliveries and mails; ``expected`` the SHA-256 that the manifest must
+    have, empty for any. Returns the backup and the path of the replaced instance. Raises what ``verify`` raises, and
+    then changes nothing.
     """
     finish_restore(data_dir)
     partial = data_dir / PARTIAL
@@ -97,13 +88,13 @@ def restore(
 
 
 class _BackupReader:
-    """Takes the members of a backup into ``folder``, under flat names, and holds them against its manifest."""
+    """Write the members of a backup to ``folder``, under flat names, and compare them with its manifest."""
 
     def __init__(self, folder: Path, progress: Callable[[int, int], None], *, keep_blobs: bool) -> None:
         self._folder = folder
         self._progress = progress
         self._keep_blobs = keep_blobs
-        self._limit = 0  # bytes that may come
+        self._limit = 0  # bytes that may be received
         self._got = 0
         self._done = 0
         self._members: dict[str, Member] = {}
@@ -144,14 +135,14 @@ class _BackupReader:
         promised = parse_member_digest(piece.path)
         blocks = durable.read_blocks(piece.source, piece.size)
         if promised is None or self._keep_blobs:
-            digest = durable.write_file(blocks, self._folder / _flat_name(piece.path), self._tell)
+            digest = durable.write_file(blocks, self._folder / _flat_name(piece.path), self._report)
         else:
-            digest = _hash_blocks(blocks, self._tell)
+            digest = _hash_blocks(blocks, self._report)
         if promised not in (None, digest):
             raise InvalidBackup(f"{piece.path} is damaged")
         self._members[piece.path] = Member(piece.path, piece.size, digest)
 
-    def _tell(self, count: int) -> None:
+    def _report(self, count: int) -> None:
         self._done += count
         self._progress(self._done, self._limit)
 
@@ -179,7 +170,7 @@ def _flat_name(path: str) -> str:
 
 
 def _require_valid_database(database: Path, manifest: Manifest) -> None:
-    """Raise BadBackup unless the database can be used, and every row has its bytes."""
+    """Raise InvalidBackup unless the database can be used and every row has its bytes."""
     try:
         with reading.open_database(database, still=True) as connection:
             step = reading.schema_step(connection)
@@ -202,7 +193,7 @@ def _require_valid_database(database: Path, manifest: Manifest) -> None:
 
 
 def _build_instance(partial: Path, manifest: Manifest) -> None:
-    """The instance out of what came in: names as a server knows them, each blob under each of its keys."""
+    """Build the instance from the received members, with each blob under all its keys."""
     incoming = partial / _INCOMING
     for name in NAMES:
         if name in manifest.files:
@@ -213,21 +204,19 @@ def _build_instance(partial: Path, manifest: Manifest) -> None:
         for key in content.keys:
             target = partial / "blobs" / key[:2] / key
             target.parent.mkdir(mode=0o700, exist_ok=True)
-            os.link(incoming / digest, target)  # no blob is ever written again, so that two may be one file
+            os.link(incoming / digest, target)  # blobs are never changed, so two keys may share one file
     shutil.rmtree(incoming)
 
 
 def _prepare_database(database: Path, now: int, *, hold: bool) -> None:
-    """Change in the restored database what must not be as it was then."""
+    """Update the restored database: end sign-ins, advance stream ids and, with ``hold``, cancel pending messages."""
     with closing(sqlite3.connect(database, isolation_level=None)) as connection:
         connection.execute("PRAGMA secure_delete = ON")
-        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        tables = offline.list_tables(connection)
         connection.execute("BEGIN IMMEDIATE")
-        for table in tables.intersection(_SIGN_IN_TABLES):
-            connection.execute(f"DELETE FROM {table}")  # noqa: S608 - a name from above
-        for table in _SEQUENCE_TABLES:
-            connection.execute("UPDATE sqlite_sequence SET seq = seq + ? WHERE name = ?", (_SEQUENCE_JUMP, table))
-        if hold and tables.issuperset({"deliveries", "mails"}):
-            for statement in _HOLD_BACK:
-                connection.execute(statement, (now,))
+        # Sessions and tokens that were revoked after the backup must not become valid again.
+        offline.delete_sign_ins(connection, tables)
+        offline.advance_stream_ids(connection, _STREAM_ID_STEP)
+        if hold:
+            offline.cancel_pending(connection, tables, now)
         connection.execute("COMMIT")

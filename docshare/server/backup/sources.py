@@ -1,5 +1,6 @@
-"""Where a backup comes from: an archive as a stream, or a directory. Both hand over their members one by one, and the
-manifest last. Nothing that they say is believed: no path leads anywhere, no size is taken for granted.
+"""Read a backup from an archive, as a stream, or from a directory: member by member, and the manifest last.
+
+A backup is untrusted input: its paths are only compared with known names, and its sizes are limited.
 """
 
 import gzip
@@ -24,13 +25,13 @@ from docshare.server.backup.manifest import (
 _BLOCK_BYTES = 512
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-_ZSTD_WINDOW = 1 << 27  # bytes; as much memory as the zstd program itself gives to an archive of a stranger
+_ZSTD_WINDOW = 1 << 27  # bytes; the default memory limit of the zstd program
 _START_BYTES = 4096
-_MANIFEST_BYTES = 1 << 30  # some million blobs
+_MANIFEST_BYTES = 1 << 30  # enough for some million blobs
 
 
 class MemberStream(NamedTuple):
-    """A member as it is read: ``size`` bytes of ``source`` are its content, to be read before the next piece."""
+    """A member while it is read: its content is ``size`` bytes of ``source``, to be read before the next member."""
 
     path: str
     size: int
@@ -38,20 +39,20 @@ class MemberStream(NamedTuple):
 
 
 class Source(Protocol):
-    """Hands over a backup."""
+    """Read a backup."""
 
     def pieces(self) -> Iterator[MemberStream]:
-        """``backup.json``, the members, the manifest. Raises BadBackup, OSError."""
+        """Yield ``backup.json``, the members, and the manifest. Raises InvalidBackup, OSError."""
 
 
 class TarSource:
-    """A backup that comes as a stream. Only plain members are taken: no links, no devices, no long names."""
+    """Read a backup from a stream. Only plain members are accepted: links, devices and long names are rejected."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
 
     def pieces(self) -> Iterator[MemberStream]:
-        """As ``Source``."""
+        """See ``Source``."""
         seen: set[str] = set()
         while (info := self._next()) is not None:
             if info.name in seen:
@@ -59,10 +60,10 @@ class TarSource:
             seen.add(info.name)
             yield MemberStream(info.name, info.size, self._stream)
             self._read(-info.size % _BLOCK_BYTES)
-        self._stream.read(_BLOCK_BYTES)  # the second block of the end, that who writes to a pipe sees it taken
+        self._stream.read(_BLOCK_BYTES)  # the second end block, so that a writer to a pipe does not fail
 
     def _next(self) -> tarfile.TarInfo | None:
-        """The next head, None at the end of the archive."""
+        """Return the next header, or None at the end of the archive."""
         head = self._read(_BLOCK_BYTES)
         if not any(head):
             return None
@@ -94,13 +95,13 @@ def _require_known_member(info: tarfile.TarInfo) -> None:
 
 
 class DirectorySource:
-    """A backup in a directory. What its manifest does not name is left alone."""
+    """Read a backup from a directory. Files that its manifest does not list are ignored."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
     def pieces(self) -> Iterator[MemberStream]:
-        """As ``Source``."""
+        """See ``Source``."""
         try:
             data = self._bytes(MANIFEST, _MANIFEST_BYTES)
         except FileNotFoundError:
@@ -126,14 +127,14 @@ class DirectorySource:
         return data
 
     def _open(self, path: str) -> IO[bytes]:
-        # Not through links, and not into a pipe that nobody writes to.
+        # Links are not followed, and a pipe without a writer does not block.
         handle = os.open(self._root / path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         return open(handle, "rb")
 
 
 @contextmanager
 def open_source(path: Path) -> Iterator[Source]:
-    """The backup at ``path``: a directory, a tar archive, or a compressed one. Raises OSError."""
+    """Open the backup at ``path``: a directory, a tar archive, or a compressed one. Raises OSError."""
     if path.is_dir():
         yield DirectorySource(path)
         return
@@ -143,9 +144,9 @@ def open_source(path: Path) -> Iterator[Source]:
 
 @contextmanager
 def open_stream(stream: IO[bytes]) -> Iterator[Source]:
-    """The archive that comes out of ``stream``, which need not be a file."""
+    """Open the archive that is read from ``stream``, which may be a pipe."""
     head = b""
-    while len(head) < len(_ZSTD_MAGIC) and (more := stream.read(len(_ZSTD_MAGIC) - len(head))):  # a pipe may give less
+    while len(head) < len(_ZSTD_MAGIC) and (more := stream.read(len(_ZSTD_MAGIC) - len(head))):  # pipes may return less
         head += more
     whole = io.BufferedReader(_RejoinedStream(head, stream), durable.BLOCK_BYTES)
     if head.startswith(_GZIP_MAGIC):
@@ -158,7 +159,7 @@ def open_stream(stream: IO[bytes]) -> Iterator[Source]:
 
 
 class _ZstdReader(io.RawIOBase):
-    """What a Zstandard stream holds, all its frames. Raises BadBackup where it is damaged."""
+    """Decompress all frames of a Zstandard stream. Raises InvalidBackup if it is damaged."""
 
     def __init__(self, packed: IO[bytes]) -> None:
         import zstandard
@@ -178,7 +179,7 @@ class _ZstdReader(io.RawIOBase):
 
 
 class _RejoinedStream(io.RawIOBase):
-    """A stream of which ``head`` was read already."""
+    """A stream whose first bytes, ``head``, were already read."""
 
     def __init__(self, head: bytes, rest: IO[bytes]) -> None:
         self._head = head

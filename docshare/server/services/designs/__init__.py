@@ -1,1 +1,1 @@
-"""The lane of the design tool: its tokens, its designs, and which file shows which."""
+"""Designs of the design tool: verify its tokens, publish designs, and bind them to files."""

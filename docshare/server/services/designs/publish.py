@@ -1,6 +1,6 @@
-"""The lane of the design tool: designs that its users share without an account.
+"""Publish designs of design-tool users who do not have an account, and report their status.
 
-Publishing a design again replaces what its link shows, until somebody claims the file.
+Publishing a design again replaces the document of its link, until somebody claims the file.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ from docshare.server.services.files.tokens import FileTokens
 
 @dataclass(frozen=True)
 class PublishedDesign:
-    """The shared design, and its tokens at the one moment they can be seen."""
+    """The shared design, and the only copy of its tokens."""
 
     file: ImportedFile
     tokens: FileTokens
@@ -36,11 +36,11 @@ class PublishedDesign:
 
 @dataclass(frozen=True)
 class DesignStatus:
-    """What a design tool is told of a design.
+    """The status of a design for the design tool.
 
-    ``link``: the file that shows it, None where its user has shared none; ``owner``: whether it belongs to the account
-    whose token was sent, None without one; ``by_other``: whether another user's living link shows it too; ``whole``:
-    whether its UUID and views may be told; ``claim_token``: a fresh one for a living link that nobody has claimed.
+    ``link``: the file that shows it, None if its user has not shared it; ``owner``: whether that belongs to the account
+    whose token was sent, None without a token; ``by_other``: whether another user's live link shows it too; ``whole``:
+    whether to disclose UUID and views; ``claim_token``: a new one for a live link that was not claimed, or None.
     """
 
     link: DesignFile | None
@@ -51,12 +51,12 @@ class DesignStatus:
 
 
 def publish(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> PublishedDesign:
-    """Fetch the document that ``body`` names and share it for the design-tool user ``caller``: by the link of its
-    design, where one stands, otherwise by a new one that ends after 365 days.
+    """Fetch the document that ``body`` names and share it for the design-tool user ``caller``: under the link of its
+    design if that exists, otherwise under a new one that expires after 365 days.
 
     Raises ``bad_request``, ``forbidden`` (host; a link that is frozen, belongs to an account, or takes no updates),
-    ``conflict`` (changed meanwhile), ``payload_too_large`` (above the anonymous limit), ``rate_limited`` (the day's
-    budget), ``bad_gateway`` and ``unavailable``. On any of them nothing is stored.
+    ``conflict`` (changed meanwhile), ``payload_too_large`` (above the anonymous limit), ``rate_limited`` (the
+    daily quota), ``bad_gateway`` and ``unavailable``. On any of them nothing is stored.
     """
     user = caller.design_user
     order = imports.parse_allowed_import(rt, body, import_rules.DESIGN_LANE_NAME)
@@ -77,7 +77,7 @@ def publish(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> Publishe
 
 
 def find_status(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> DesignStatus:
-    """What became of a design that ``caller``, a user of the design tool, has shared.
+    """Return the status of a design that ``caller``, a user of the design tool, has shared.
 
     Raises ``bad_request`` (no design token), ``unauthorized`` (a bad design token or access token), ``unavailable``.
     """
@@ -86,7 +86,7 @@ def find_status(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> Desi
         raise fields.field_problem("designToken", "the token of a design")
     design = UserDesign(caller.design_user, design_tokens.verify_design(rt, token))
     account = _authenticate_account(rt, body)
-    with rt.db.write():  # one moment for all of it: nobody claims the file between the look and the token
+    with rt.db.write():  # so that the file is not claimed before its claim token is created
         link = _find_status_link(rt, design, account)
         open_to_claims = link is not None and rules.is_claimable(link, rt.clock())
         return DesignStatus(
@@ -99,7 +99,7 @@ def find_status(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> Desi
 
 
 def _find_open_link(rt: Runtime, design: UserDesign | None) -> DesignFile | None:
-    """The link that a publishing of ``design`` changes, None where it makes one. Raises ``forbidden``."""
+    """Return the link that publishing ``design`` updates, or None if it creates one. Raises ``forbidden``."""
     bound = None if design is None else rules.select_unclaimed(designs.list_by_user(rt, design), rt.clock())
     if bound is not None:
         rules.require_unclaimed(bound)
@@ -125,7 +125,7 @@ def _publish_new(
 
 
 def _authenticate_account(rt: Runtime, body: Mapping[str, object]) -> Caller | None:
-    """The account whose token ``body`` holds. Raises ``unauthorized`` for one that is not valid, ``bad_request``."""
+    """Return the account whose token is in ``body``. Raises ``unauthorized`` for an invalid one, ``bad_request``."""
     if "accessToken" not in body:
         return None
     token = import_rules.read_text(body, "accessToken")
@@ -139,7 +139,7 @@ def _authenticate_account(rt: Runtime, body: Mapping[str, object]) -> Caller | N
 
 
 def _find_status_link(rt: Runtime, design: UserDesign, account: Caller | None) -> DesignFile | None:
-    """The link that ``design`` is told of: the account's own, then the one that its user would publish to."""
+    """Return the link to report: the account's own, or else the one that publishing ``design`` would update."""
     mine = designs.list_by_owner(rt, account.account_id, design.design) if account else []
     return next(iter(mine), None) or rules.select_unclaimed(designs.list_by_user(rt, design), rt.clock())
 
@@ -149,5 +149,5 @@ def _is_owner(account: Caller, link: DesignFile | None) -> bool:
 
 
 def _may_read(account: Caller | None, link: DesignFile) -> bool:
-    # An access token that may not read files proves whose they are, and is told no more.
+    # An access token without the scope to read files proves the owner, but does not disclose more.
     return account is not None and _is_owner(account, link) and FILES_READ in account.scopes

@@ -1,4 +1,4 @@
-"""Tokens of the design tool: who publishes, and which design."""
+"""Verify tokens of the design tool, which identify a user and a design."""
 
 import re
 from typing import NamedTuple
@@ -13,39 +13,39 @@ _BEARER = re.compile(r"bearer +([\w-]+\.[\w-]+\.[\w-]*)", re.IGNORECASE | re.ASC
 _USER_CLAIMS = ("sub", "userId")
 _DESIGN_CLAIMS = ("designId",)
 _MAX_ID_CHARS = 255
-_RETRY_HEADERS = {"Retry-After": str(MINUTE // SECOND)}  # keys that could not be had are asked for again so late
+_RETRY_HEADERS = {"Retry-After": str(MINUTE // SECOND)}  # when the next fetch of the keys is worth a try
 
 
 class UserDesign(NamedTuple):
-    """A design, and the user of the design tool who publishes it."""
+    """A design, and the design-tool user who publishes it."""
 
     user: str
     design: str
 
 
 def authenticate_user(rt: Runtime, authorization: str | None) -> Caller:
-    """The user of the design tool behind an ``Authorization`` header value.
+    """Return the design-tool user of an ``Authorization`` header value.
 
-    Raises ``unauthorized``; ``unavailable`` where the lane is off, or keys cannot be fetched.
+    Raises ``unauthorized``; ``unavailable`` if the lane is disabled or the keys cannot be fetched.
     """
     if not authorization:
         raise Problem("unauthorized", "This route needs the user token of the design tool.")
     match = _BEARER.fullmatch(authorization.strip(" \t"))
     if match is None:
-        # Whether the lane is on or off: what can be no such token is none.
+        # A value that cannot be a token is rejected even while the lane is disabled.
         raise invalid_credential("This route takes the user token of the design tool as its bearer credential.")
     return make_design_caller(_verify_claim(rt, match[1], _user_issuer(rt), _USER_CLAIMS), digest(match[1]))
 
 
 def verify_design(rt: Runtime, token: str) -> str:
-    """The design that ``token`` is of. Raises as ``caller``."""
+    """Return the design of ``token``. Raises what ``authenticate_user`` raises."""
     return _verify_claim(rt, token, _design_issuer(rt), _DESIGN_CLAIMS)
 
 
 def find_proven_design(rt: Runtime, user_token: str, design_token: str) -> UserDesign | None:
-    """What both tokens say together, None unless both are good.
+    """Return the design and the user of both tokens, or None unless both are valid.
 
-    Also where nothing can be said of them now: the import is a plain create.
+    If the tokens cannot be verified now, the result is None too: the import then creates a file without a design.
     """
     if not user_token or not design_token:
         return None
@@ -58,10 +58,10 @@ def find_proven_design(rt: Runtime, user_token: str, design_token: str) -> UserD
 
 
 def find_design(rt: Runtime, token: str) -> str | None:
-    """The design that ``token`` is of; None for one that is not good, which then counts for nothing.
+    """Return the design of ``token``, or None for an invalid token, which is ignored. Only the status rejects one.
 
-    Only the status is said to check it hard. Raises ``unavailable``: keys that cannot be fetched now say
-    nothing against it, and a second link of one design is worse than a second try.
+    Raises ``unavailable`` if the keys cannot be fetched: the token may be valid, and a second link for one design would
+    be worse than a second try.
     """
     try:
         return verify_design(rt, token) if token else None
@@ -72,7 +72,7 @@ def find_design(rt: Runtime, token: str) -> str | None:
 
 
 def _verify_claim(rt: Runtime, token: str, authority: TrustedIssuer, names: tuple[str, ...]) -> str:
-    """The id in the first claim of ``names`` that ``token`` has. Raises ``unauthorized``, ``unavailable``."""
+    """Return the id in the first claim of ``names`` that ``token`` has. Raises ``unauthorized``, ``unavailable``."""
     try:
         claims = rt.jwts.claims(token, authority)
     except UntrustedToken as error:
@@ -100,7 +100,7 @@ def _user_issuer(rt: Runtime) -> TrustedIssuer:
 
 
 def _design_issuer(rt: Runtime) -> TrustedIssuer:
-    """As the user's, in all that is not said otherwise."""
+    """Return the issuer of design tokens; options that are not set default to those of user tokens."""
     config, user = rt.config, _user_issuer(rt)
     return TrustedIssuer(
         config.design_token_jwks_url or user.jwks_url,

@@ -1,1 +1,1 @@
-"""Files: intake, settings, replacement, trash, purge, and what hangs on one file. Read ``intake`` first."""
+"""Files: intake, settings, replacement, trash, purge, and the rows of one file. Read ``intake`` first."""

@@ -1,7 +1,7 @@
-"""Sharing without an account, where the operator allows it.
+"""Share files without an account, where the operator allows it.
 
-The file belongs to nobody: who holds the claim token can take it over, who holds the manage token can change its
-settings. Its link ends after a week.
+The file has no owner: the claim token makes an account its owner, and the manage token gives access to its settings.
+Its link expires after a week.
 """
 
 from typing import NamedTuple
@@ -15,12 +15,12 @@ from docshare.server.rules import intake as rules
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import intake, tenants, tokens
 from docshare.server.services.files.tokens import FileTokens
-from docshare.server.store.tables import File
+from docshare.server.store.tables.files import File
 
 
 class AnonymousUpload(NamedTuple):
-    """The new file, its tokens at the one moment they can be seen, the warning about its document, and what its
-    conversion left out."""
+    """A new file, the only copy of its tokens, the warning about its document, and the addresses of linked pictures
+    that its conversion left out."""
 
     file: File
     tokens: FileTokens
@@ -29,13 +29,13 @@ class AnonymousUpload(NamedTuple):
 
 
 def admit(rt: Runtime, length: int | None) -> int:
-    """Judge an upload by what is known before its bytes; ``length`` and the result as of ``intake.admit``.
+    """Check an upload before its bytes arrive; ``length`` and the result are those of ``intake.admit``.
 
-    Raises ``not_found`` where nobody may upload without an account, ``payload_too_large``, ``unavailable``.
+    Raises ``not_found`` if uploads without an account are disabled, ``payload_too_large``, ``unavailable``.
     """
     if not rt.config.anonymous_uploads:
         raise Problem("not_found", "There is no such route.")
-    # An office document may be larger than the PDF that is made of it, as on every plan.
+    # An office document may be larger than the PDF that it is converted to, as on every plan.
     largest = max(
         media.input_size_limit(kind, find_plan(rt)) if row.cap else max_bytes(rt)
         for kind, row in media.DOCUMENTS.items()
@@ -47,9 +47,9 @@ def admit(rt: Runtime, length: int | None) -> int:
 
 
 def store_upload(rt: Runtime, received: ReceivedFile, address: str) -> AnonymousUpload:
-    """Store a document uploaded from ``address`` as a file of nobody; its row and tokens are durable when this returns.
+    """Store a document uploaded from ``address`` as a file without an owner; its row and tokens are durable on return.
 
-    Raises as ``admit`` and ``intake.store``.
+    Raises what ``admit`` and ``intake.store_document`` raise.
     """
     admit(rt, received.part.size)
     if media.detect_document_type(received.part.head) == "pdf" and received.part.size > max_bytes(rt):
@@ -67,17 +67,17 @@ def store_upload(rt: Runtime, received: ReceivedFile, address: str) -> Anonymous
 
 
 def max_bytes(rt: Runtime) -> int:
-    """How many bytes a file without an owner may have."""
+    """Return the size limit in bytes of a file without an owner."""
     return rt.config.anonymous_limit
 
 
 def find_plan(rt: Runtime) -> Plan:
-    """The lowest plan that may store as much as the operator allows."""
+    """Return the lowest plan that may store as much as the operator allows."""
     return next((plan for plan in Plan if PLAN_LIMITS[plan].stored_bytes >= max_bytes(rt)), Plan.PRO)
 
 
 def too_large(rt: Runtime) -> Problem:
-    """The refusal of more than ``limit``."""
+    """Build the error for a file above the limit."""
     size = f"{max_bytes(rt) // MB} MB" if max_bytes(rt) >= MB else f"{max_bytes(rt)} bytes"
     hint = "Sign in to share larger files."
-    return Problem("payload_too_large", f"Without an account a file may have {size}, and this one has more.", hint=hint)
+    return Problem("payload_too_large", f"The file is larger than {size}, the limit without an account.", hint=hint)

@@ -1,4 +1,4 @@
-"""Assets: the images and sounds of a share page, uploaded to one file."""
+"""Upload, list and serve assets: the images and sounds of a share page, which belong to one file."""
 
 import json
 import mmap
@@ -19,34 +19,23 @@ from docshare.server.services.accounts.callers import Caller, recheck_caller
 from docshare.server.services.files import files, intake, tenants
 from docshare.server.services.links.links import Link
 from docshare.server.store.blobs import PartialFile
-from docshare.server.store.tables import Asset
-
-_OF_FILE = "SELECT id, uuid, kind, blob FROM assets WHERE file_id = ?"
-_LIST = "SELECT uuid, kind, mime_type, size FROM assets WHERE file_id = ? ORDER BY id"
-_SELECT_SERVED = "SELECT blob, mime_type FROM assets WHERE file_id = ? AND uuid = ?"
-
-
-class AssetRow(NamedTuple):
-    """What an asset upload answers; ``size`` in bytes as stored."""
-
-    uuid: str
-    kind: str
-    mime_type: str
-    size: int
+from docshare.server.store.tables import assets as asset_rows
+from docshare.server.store.tables import files as file_rows
+from docshare.server.store.tables.assets import AssetRow as AssetRow
 
 
 class ServedAsset(NamedTuple):
-    """An asset as its reader gets it."""
+    """The path and the media type of an asset that is sent to a reader."""
 
     path: Path
     mime_type: str
 
 
 def admit(rt: Runtime, caller: Caller, name: str, length: int | None) -> int:
-    """Judge an upload to the file ``name`` (UUID or short id) by what is known before its bytes.
+    """Check an upload to the file ``name`` (UUID or short id) before its bytes arrive.
 
-    Parameters: ``length`` the least size of the asset in bytes, None if unknown. Returns the largest asset that may
-    follow. Raises ``plan_required`` below Basic, ``not_found``, ``payload_too_large``, ``unavailable``.
+    Parameters: ``length`` the least size of the asset in bytes, None if unknown. Returns the largest size allowed.
+    Raises ``plan_required`` below Basic, ``not_found``, ``payload_too_large``, ``unavailable``.
     """
     require_plan(caller.plan, "assets.create", "An asset")
     files.get_owned(rt, caller, name)
@@ -56,10 +45,10 @@ def admit(rt: Runtime, caller: Caller, name: str, length: int | None) -> int:
 
 
 def add(rt: Runtime, caller: Caller, name: str, kind: str | None, received: ReceivedFile) -> AssetRow:
-    """Store ``received`` as an asset of the caller's file ``name``; of a singleton kind it replaces the one before.
+    """Store ``received`` as an asset of the caller's file ``name``; a singleton kind replaces the current one.
 
-    Raises as ``admit``, ``bad_request`` (unknown kind, a type that the kind does not take, or ten assets stand) and
-    ``unprocessable`` (an image or a sound that cannot be read).
+    Raises what ``admit`` raises, ``bad_request`` (unknown kind, a type that the kind does not accept, or ten assets
+    already stored) and ``unprocessable`` (an image or a sound that cannot be read).
     """
     require_plan(caller.plan, "assets.create", "An asset")
     files.get_owned(rt, caller, name)
@@ -82,25 +71,25 @@ def add(rt: Runtime, caller: Caller, name: str, kind: str | None, received: Rece
         intake.discard_blob(rt, blob, error)
         raise
     for old in replaced:
-        # The rows are the truth from here on. Bytes that cannot be removed now go at the next start.
+        # The transaction is committed. Bytes that cannot be deleted now have no row; the next start deletes them.
         with suppress(OSError):
             rt.blobs.delete(old)
     return row
 
 
 def list_assets(rt: Runtime, caller: Caller, name: str) -> list[AssetRow]:
-    """The assets of the caller's file ``name`` (UUID or short id), oldest first. Raises ``not_found``."""
-    return [AssetRow._make(found) for found in rt.db.rows(_LIST, (files.get_owned(rt, caller, name).id,))]
+    """Return the assets of the caller's file ``name`` (UUID or short id), oldest first. Raises ``not_found``."""
+    return asset_rows.list_of_file(rt.db, files.get_owned(rt, caller, name).id)
 
 
 def find_served(rt: Runtime, link: Link, asset_id: str) -> ServedAsset | None:
-    """The asset ``asset_id`` of the file behind ``link``, None for an unknown one and for one of another file."""
-    found = rt.db.row(_SELECT_SERVED, (link.file.id, asset_id.lower())) if is_uuid(asset_id) else None
+    """Return the asset ``asset_id`` of the file behind ``link``, or None if the file does not have it."""
+    found = asset_rows.find_served(rt.db, link.file.id, asset_id.lower()) if is_uuid(asset_id) else None
     return None if found is None else ServedAsset(rt.blobs.path(found[0]), found[1])
 
 
 def _strip_metadata(rt: Runtime, source: PartialFile, media_type: str, made: PartialFile, owner: str) -> None:
-    """Write to ``made`` what is kept of the upload ``source``: pixels or frames of sound, no metadata."""
+    """Write the pixels or the frames of sound of the upload ``source`` to ``made``, without metadata."""
     if media_type != "audio/mpeg":
         made.write(rt.engine.picture(source.path, media_type, Tenant(owner, source.sha256())))
         return
@@ -112,24 +101,20 @@ def _strip_metadata(rt: Runtime, source: PartialFile, media_type: str, made: Par
 
 
 def _insert(rt: Runtime, caller: Caller, name: str, row: AssetRow, blob: str) -> list[str]:
-    """Write the new asset down; returns the blobs of those it replaced."""
+    """Insert the new asset; return the blobs of the assets that it replaced."""
     now = rt.clock()
     with rt.db.write():
-        # Judged again: plan, file and the other assets may have changed while this one was read.
+        # Plan, file and the other assets may have changed while the upload was read, so all checks run again.
         caller = recheck_caller(rt, caller)
         require_plan(caller.plan, "assets.create", "An asset")
         file = files.get_owned(rt, caller, name)
-        standing = rt.db.rows(_OF_FILE, (file.id,))
-        replaced = [each for each in standing if ASSET_KINDS[row.kind].singleton and each[2] == row.kind]
-        rules.require_asset_slot(len(standing) - len(replaced))
-        Asset.create(**row._asdict(), file=file.id, blob=blob, created_at=now)
+        current = asset_rows.list_blobs(rt.db, file.id)
+        replaced = [each for each in current if ASSET_KINDS[row.kind].singleton and each.kind == row.kind]
+        rules.require_asset_slot(len(current) - len(replaced))
+        asset_rows.insert(rt.db, file.id, row, blob, now)
         if replaced:
-            rt.db.execute(
-                "DELETE FROM assets WHERE file_id = ? AND kind = ? AND uuid <> ?", (file.id, row.kind, row.uuid)
-            )
-            settings = rules.replace_asset_ids(
-                json.loads(file.settings), frozenset(each[1] for each in replaced), row.uuid
-            )
-            text = json.dumps(settings, separators=(",", ":"))
-            rt.db.execute("UPDATE files SET settings = ?, updated_at = ? WHERE id = ?", (text, now, file.id))
-    return [each[3] for each in replaced]
+            asset_rows.delete_others(rt.db, file.id, row.kind, row.uuid)
+            replaced_ids = frozenset(each.uuid for each in replaced)
+            settings = rules.replace_asset_ids(json.loads(file.settings), replaced_ids, row.uuid)
+            file_rows.update_settings(rt.db, file.id, json.dumps(settings, separators=(",", ":")), now)
+    return [each.blob for each in replaced]

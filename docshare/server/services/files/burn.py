@@ -1,59 +1,56 @@
-"""Links that end after a number of views: taking a unit, and the sweep of the bytes.
+"""Count the views of links with a view limit, and destroy the bytes of burned files.
 
-A file is burned from the moment its last unit is taken. Its bytes are destroyed half an hour later; its row and what
-its readers left stay.
+A file is burned from the moment its last view is counted. Its bytes are destroyed half an hour later; its row, its
+feedback and its readership remain.
 """
 
 from docshare.server.rules import burning as rules
 from docshare.server.rules import lifecycle
 from docshare.server.runtime import Runtime
 from docshare.server.services.events import activity
-
-_SELECT_STATE = "SELECT view_limit, views_consumed, trashed_at, burned_at, delete_at FROM files WHERE id = ?"
-_CONSUME = "UPDATE files SET views_consumed = ?, burned_at = ? WHERE id = ?"
-_DUE = "SELECT id, uuid, blob FROM files WHERE burned_at <= ? AND destroyed_at IS NULL"
-_STILL_DUE = f"{_DUE} AND id = ?"
-_DESTROY = "UPDATE files SET destroyed_at = ? WHERE id = ?"
+from docshare.server.store.tables import contents
+from docshare.server.store.tables import files as file_rows
 
 
 def consume_view(rt: Runtime, file_id: int) -> bool:
-    """Let one reader open the file ``file_id``: whether there was a unit of its view limit left, now taken.
+    """Return whether a reader may open the file ``file_id``, and count the view if the file has a view limit.
 
-    A live link without a limit is open to everybody and counts nothing; a dead one is open to nobody.
+    A live link without a limit is always open and counts nothing; a dead link is always closed.
     """
     now = rt.clock()
     with rt.db.write():
-        found = rt.db.row(_SELECT_STATE, (file_id,))
-        if found is None:
+        file = file_rows.find_view_limit(rt.db, file_id)
+        if file is None:
             return False
-        limit, consumed, trashed_at, burned_at, delete_at = found
-        state = lifecycle.file_state(trashed_at=trashed_at, burned_at=burned_at, delete_at=delete_at, now=now)
-        if state != lifecycle.LIVE or limit is None:
+        state = lifecycle.file_state(
+            trashed_at=file.trashed_at, burned_at=file.burned_at, delete_at=file.delete_at, now=now
+        )
+        if state != lifecycle.LIVE or file.view_limit is None:
             return state == lifecycle.LIVE
-        taken = rules.consume_view(limit, consumed, burned_at)
-        if taken is None:
+        view = rules.consume_view(file.view_limit, file.views_consumed, file.burned_at)
+        if view is None:
             return False
-        rt.db.execute(_CONSUME, (taken.consumed, now if taken.burns else None, file_id))
+        file_rows.set_views_consumed(rt.db, file_id, view.consumed, now if view.burns else None)
     return True
 
 
 def destroy_due(rt: Runtime) -> int:
-    """Destroy the bytes of the files that burned half an hour ago; returns how many."""
-    due = rt.db.rows(_DUE, (rules.latest_due_burn(rt.clock()),))
-    return sum(_destroy_bytes(rt, file_id) for file_id, *_ in due)
-
-
-def _destroy_bytes(rt: Runtime, file_id: int) -> bool:
-    """Destroy the bytes of one file, unless its content was replaced since it was found."""
+    """Destroy the bytes of the files that burned half an hour ago; return how many."""
     now = rt.clock()
+    due = contents.list_burned_ids(rt.db, rules.latest_due_burn(now))
+    return sum(_destroy_bytes(rt, file_id, now) for file_id in due)
+
+
+def _destroy_bytes(rt: Runtime, file_id: int, now: int) -> bool:
+    """Destroy the bytes of one file, unless its content was replaced since it was found."""
     with rt.db.write():
-        found = rt.db.row(_STILL_DUE, (rules.latest_due_burn(now), file_id))
+        found = contents.find_burned(rt.db, file_id, rules.latest_due_burn(now))
         if found is None:
             return False
-        _, uuid, blob = found
-        rt.db.execute(_DESTROY, (now, file_id))
+        uuid, blob = found
+        contents.mark_destroyed(rt.db, file_id, now)
         activity.record(rt, file_id, "file.burned", at=now)
-    # The fact first: bytes of a file that is down as destroyed are removed at the next start if a crash left them.
+    # The row is written first: if a crash leaves the bytes of a destroyed file, the next start deletes them.
     try:
         rt.blobs.delete(blob)
     finally:

@@ -1,9 +1,8 @@
-"""The owner's files: list, detail, stored bytes, delete."""
+"""List, show, download and delete the files of an owner."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from docshare.contract.fields import is_short_id, is_uuid
 from docshare.contract.problems import Problem
@@ -13,110 +12,62 @@ from docshare.server.rules.lifecycle import TrashEntry
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.files import purge as purging
-
-
-class FileRow(NamedTuple):
-    """What the File object is drawn from. Times in milliseconds, sizes in bytes; ``settings`` is JSON as stored."""
-
-    id: int
-    uuid: str
-    short_id: str
-    slug: str | None
-    original_name: str
-    size: int
-    mime_type: str
-    total_pages: int
-    sha256: str
-    blob: str
-    content_version: int
-    created_at: int
-    updated_at: int
-    delete_at: int | None
-    burned_at: int | None
-    view_count: int
-    views_consumed: int
-    view_limit: int | None
-    protected: int
-    settings: str
-    download_warning: str | None
-
-
-class RevisionRow(NamedTuple):
-    """One stored content of a file."""
-
-    content_version: int
-    original_name: str
-    size: int
-    total_pages: int
-    sha256: str
-    created_at: int
+from docshare.server.store.tables import files as file_rows
+from docshare.server.store.tables import library
+from docshare.server.store.tables.library import FileRow as FileRow
+from docshare.server.store.tables.library import RevisionRow as RevisionRow
 
 
 @dataclass(frozen=True)
 class StoredContent:
-    """The stored bytes of ``row``, at ``path``."""
+    """The path of the stored bytes of ``row``."""
 
     row: FileRow
     path: Path
 
 
-# Hot reads are compiled once, past the models.
-COLUMNS = ", ".join(FileRow._fields).replace("protected", "password_hash IS NOT NULL")
-"""What to select from ``files`` for a ``FileRow``."""
-_SELECT_OWNED = f"SELECT {COLUMNS} FROM files WHERE owner_id = ? AND trashed_at IS NULL"  # noqa: S608 - columns from the row
-_LIST = f"{_SELECT_OWNED} ORDER BY id DESC"
-_ONE = {"uuid": f"{_SELECT_OWNED} AND uuid = ?", "short_id": f"{_SELECT_OWNED} AND short_id = ?"}
-_MANAGED = {
-    column: f"SELECT {COLUMNS} FROM files WHERE id = ? AND owner_id IS NULL AND trashed_at IS NULL AND {column} = ?"  # noqa: S608 - as above
-    for column in ("uuid", "short_id")
-}
-_SELECT_ANY = {
-    column: f"SELECT id, owner_id, trashed_at, purge_at FROM files WHERE {column} = ?"  # noqa: S608 - as above
-    for column in ("uuid", "short_id")
-}
-_REVISIONS = f"""
-SELECT {", ".join(RevisionRow._fields)} FROM revisions WHERE file_id = ? ORDER BY content_version DESC
-"""  # noqa: S608 - columns from the row
-
-
 def list_files(rt: Runtime, caller: Caller) -> Iterator[FileRow]:
-    """The caller's files, newest first, without those in the trash; read in blocks."""
-    return map(FileRow._make, rt.db.stream(_LIST, (caller.account_id,)))
+    """Yield the caller's files, newest first, without those in the trash."""
+    return library.stream_files(rt.db, caller.account_id)
 
 
 def show(rt: Runtime, caller: Caller, name: str) -> tuple[FileRow, list[RevisionRow]]:
-    """The caller's file ``name`` (UUID or short id) with its revisions, newest first. Raises ``not_found``."""
+    """Return the caller's file ``name`` (UUID or short id) with its revisions, newest first. Raises ``not_found``."""
     row = get_owned(rt, caller, name)
-    return row, [RevisionRow._make(found) for found in rt.db.rows(_REVISIONS, (row.id,))]
+    return row, library.list_revisions(rt.db, row.id)
 
 
 def get_owned(rt: Runtime, caller: Caller, name: str) -> FileRow:
-    """The caller's file ``name`` (UUID or short id, never a slug), trash excluded. A manage token has one file, while
-    that is nobody's.
+    """Return the caller's file ``name`` (UUID or short id, never a slug), unless it is in the trash. A manage token
+    gives access to one file until the file is claimed.
 
     Raises ``not_found``, the same for unknown, foreign, unclaimed and trashed files.
     """
     key = lookup_key(name)
-    reads, holder = (_MANAGED, caller.file_id) if caller.lane is Lane.MANAGE else (_ONE, caller.account_id)
-    found = key and rt.db.row(reads[key[0]], (holder, key[1]))
-    if not found:
+    if key is None:
         raise file_not_found()
-    return FileRow._make(found)
+    if caller.lane is Lane.MANAGE:
+        row = library.find_unclaimed(rt.db, caller.file_id, *key)
+    else:
+        row = library.find_owned(rt.db, caller.account_id, *key)
+    if row is None:
+        raise file_not_found()
+    return row
 
 
 def get_for_readership(rt: Runtime, caller: Caller, name: str) -> FileRow:
-    """The caller's file ``name`` as the readership routes find it.
+    """Return the caller's file ``name`` for the readership routes.
 
-    Another account's active file is ``forbidden`` there; otherwise as ``owned``.
+    Raises ``forbidden`` for another account's active file, and what ``get_owned`` raises.
     """
     get_active_id(rt, caller, name)
     return get_owned(rt, caller, name)
 
 
 def get_content(rt: Runtime, caller: Caller, name: str) -> StoredContent:
-    """The stored bytes of the caller's file ``name``, for download. Raises ``not_found``; ``gone`` once burned.
+    """Return the stored bytes of the caller's file ``name``, for download.
 
-    Burned counts from the moment the view limit is reached; an expired file can still be downloaded.
+    Raises ``not_found``, and ``gone`` as soon as the view limit is reached. An expired file can be downloaded.
     """
     row = get_owned(rt, caller, name)
     if row.burned_at is not None:
@@ -125,27 +76,26 @@ def get_content(rt: Runtime, caller: Caller, name: str) -> StoredContent:
 
 
 def file_not_found() -> Problem:
-    """The one answer for what a caller must not know, or what is not there."""
+    """Build the error for files that do not exist and for those that the caller must not know about."""
     return Problem("not_found", "There is no such file.")
 
 
 def admin_file_not_found(name: str) -> Problem:
-    """What the operator hears, from whom no file is hidden."""
+    """Build the error for the operator, who may know about every file."""
     hint = "Check the id: the UUID or the short id of a file that is not in the trash."
     return Problem("not_found", f"There is no file '{name}'.", hint=hint)
 
 
 def count_active(rt: Runtime, account_id: int) -> int:
-    """How many file slots the account uses. Files in the trash hold none."""
-    found = rt.db.recall("SELECT COUNT(*) FROM files WHERE owner_id = ? AND trashed_at IS NULL", (account_id,))
-    return int(found[0]) if found else 0
+    """Return how many file slots the account uses. Files in the trash do not use one."""
+    return file_rows.recall_count(rt.db, account_id)
 
 
 def delete(rt: Runtime, caller: Caller, name: str, *, purge: bool) -> TrashEntry | None:
-    """Delete the caller's file ``name`` (UUID or short id); ``purge`` destroys it whatever the plan.
+    """Delete the caller's file ``name`` (UUID or short id); with ``purge`` destroy it on every plan.
 
-    Returns its place in the trash, None when it was destroyed. Raises ``not_found`` for an unknown file and for one
-    in another account's trash, ``forbidden`` for another account's active file.
+    Returns when it was trashed and will be destroyed, or None if it was destroyed. Raises ``not_found`` for an unknown
+    file and for one in another account's trash, ``forbidden`` for another account's active file.
     """
     with rt.db.turn(get_id_and_trash(rt, caller, name)[0]):
         return _delete_locked(rt, caller, name, purge=purge)
@@ -154,23 +104,25 @@ def delete(rt: Runtime, caller: Caller, name: str, *, purge: bool) -> TrashEntry
 def _delete_locked(rt: Runtime, caller: Caller, name: str, *, purge: bool) -> TrashEntry | None:
     now = rt.clock()
     with rt.db.write():
-        file_id, standing = get_id_and_trash(rt, caller, name)
-        trash = lifecycle.plan_deletion(plan=caller.plan, purge=purge, trash=standing, now=now)
-        # Destruction is written as a place in the trash that is due now, so that a crash cannot leave half of it.
-        mark = trash or TrashEntry(standing.trashed_at if standing else now, now)
-        rt.db.execute("UPDATE files SET trashed_at = ?, purge_at = ? WHERE id = ?", (*_trash_columns(mark), file_id))
-        if trash is not None and standing is None:
+        file_id, current = get_id_and_trash(rt, caller, name)
+        trash = lifecycle.plan_deletion(plan=caller.plan, purge=purge, trash=current, now=now)
+        # A file to destroy is first marked as due in the trash, so that the next start finishes after a crash.
+        mark = trash or TrashEntry(current.trashed_at if current else now, now)
+        file_rows.mark_trashed(rt.db, file_id, mark.trashed_at, mark.purge_at)
+        if trash is not None and current is None:
             purging.revoke_grants(rt, "file_id", file_id)
     if trash is None:
         purging.purge(rt, file_id)
-    elif standing is None:
+    elif current is None:
         purging.hide_rows(rt, file_id)
     return trash
 
 
 def get_active_id(rt: Runtime, caller: Caller, name: str) -> int:
-    """The id of the caller's file ``name`` (UUID or short id) that is not in the trash. Raises as ``held``, and
-    ``not_found`` for one in the caller's own trash."""
+    """Return the id of the caller's active file ``name`` (UUID or short id).
+
+    Raises what ``get_id_and_trash`` raises, and ``not_found`` for a file in the caller's own trash.
+    """
     file_id, trash = get_id_and_trash(rt, caller, name)
     if trash is not None:
         raise file_not_found()
@@ -178,13 +130,13 @@ def get_active_id(rt: Runtime, caller: Caller, name: str) -> int:
 
 
 def get_id_and_trash(rt: Runtime, caller: Caller, name: str) -> tuple[int, TrashEntry | None]:
-    """The id of the caller's file ``name`` (UUID or short id), and its place in the trash.
+    """Return the id of the caller's file ``name`` (UUID or short id), and its trash entry or None.
 
     Raises ``not_found`` for an unknown file, one that is being destroyed, an unclaimed one and one in another account's
     trash, ``forbidden`` for another account's active file.
     """
     key = lookup_key(name)
-    found = key and rt.db.row(_SELECT_ANY[key[0]], (key[1],))
+    found = key and file_rows.find_owner_and_trash(rt.db, *key)
     if not found:
         raise file_not_found()
     file_id, owner_id, trashed_at, purge_at = found
@@ -197,12 +149,9 @@ def get_id_and_trash(rt: Runtime, caller: Caller, name: str) -> tuple[int, Trash
     return file_id, None if trashed_at is None else TrashEntry(trashed_at, purge_at)
 
 
-def _trash_columns(trash: TrashEntry) -> tuple[int, int]:
-    return trash.trashed_at, trash.purge_at
-
-
 def lookup_key(name: str) -> tuple[str, str] | None:
-    """The column and value by which an API route finds a file; None for what is neither UUID nor short id."""
+    """Return the column and the value by which an API route finds a file, or None if ``name`` is neither a UUID nor a
+    short id."""
     if is_uuid(name):
         return "uuid", name.lower()
     return ("short_id", name) if is_short_id(name) else None

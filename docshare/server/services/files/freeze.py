@@ -1,7 +1,7 @@
-"""Links that the operator freezes while what they show is being reviewed.
+"""Freeze links while the operator reviews a file.
 
-Readers get a page of its own and nothing of the document. The owner keeps reading it and its settings, but its design
-cannot be published again.
+Readers get a page that says so, without anything of the document. The owner can read the file and its settings, but the
+design tool cannot publish its design again.
 """
 
 from typing import Any
@@ -10,48 +10,50 @@ from docshare.contract.wire import drop_none, format_instant
 from docshare.server.runtime import Runtime
 from docshare.server.services.files.files import admin_file_not_found
 from docshare.server.services.links import links
-
-_FREEZE = "UPDATE files SET frozen_at = COALESCE(frozen_at, ?) WHERE id = ?"
-_UNFREEZE = "UPDATE files SET frozen_at = NULL WHERE id = ?"
-_SELECT = "SELECT uuid, short_id, original_name, frozen_at FROM files WHERE id = ?"
-_SELECT_ALL = (
-    "SELECT files.uuid, files.short_id, files.original_name, files.frozen_at, accounts.email FROM files "
-    "LEFT JOIN accounts ON accounts.id = files.owner_id WHERE files.frozen_at IS NOT NULL "
-    "ORDER BY files.frozen_at DESC, files.id DESC"
-)
+from docshare.server.store.tables import files as file_rows
+from docshare.server.store.tables.files import FrozenFile
 
 
 def freeze(rt: Runtime, name: str) -> dict[str, Any]:
-    """Freeze every link of the file that the link ``name`` leads to; one that is frozen stays so since then.
+    """Freeze all links of the file behind the link ``name``; freezing it again keeps the first date.
 
-    Whoever reports a link has only seen that: ``name`` is any, also a link name or that of one recipient. Returns what
-    ``docshare admin freeze --json`` prints. Raises ``not_found``.
+    Whoever reports a link knows only that link, so ``name`` may also be a slug or a recipient's link. Returns the JSON
+    of ``docshare admin freeze --json``. Raises ``not_found``.
     """
-    return _update_frozen(rt, name, _FREEZE, rt.clock())
+    now = rt.clock()
+    with rt.db.write():
+        file_id = _get_file_id(rt, name)
+        file_rows.freeze(rt.db, file_id, now)
+        return _describe(file_rows.get_frozen(rt.db, file_id))
 
 
 def unfreeze(rt: Runtime, name: str) -> dict[str, Any]:
-    """Open the links again. As ``freeze``."""
-    return _update_frozen(rt, name, _UNFREEZE)
+    """Open the links again. Parameters, result and errors are those of ``freeze``."""
+    with rt.db.write():
+        file_id = _get_file_id(rt, name)
+        file_rows.unfreeze(rt.db, file_id)
+        return _describe(file_rows.get_frozen(rt.db, file_id))
 
 
 def list_frozen(rt: Runtime) -> list[dict[str, Any]]:
-    """Every frozen file, the last one first, with the address of its owner."""
-    return [_describe(*row) for row in rt.db.rows(_SELECT_ALL)]
+    """Return all frozen files, the one that was frozen last first, each with the email of its owner."""
+    return [_describe(row) for row in file_rows.list_frozen(rt.db)]
 
 
-def _update_frozen(rt: Runtime, name: str, sql: str, *values: int) -> dict[str, Any]:
-    with rt.db.write():
-        link = links.resolve(rt, name)
-        if link is None:
-            raise admin_file_not_found(name)
-        rt.db.execute(sql, (*values, link.file.id))
-        return _describe(*rt.db.rows(_SELECT, (link.file.id,))[0])
+def _get_file_id(rt: Runtime, name: str) -> int:
+    link = links.resolve(rt, name)
+    if link is None:
+        raise admin_file_not_found(name)
+    return link.file.id
 
 
-def _describe(
-    uuid: str, short_id: str, original_name: str, frozen_at: int | None, email: str | None = None
-) -> dict[str, Any]:
-    frozen = None if frozen_at is None else format_instant(frozen_at)
-    found = {"uuid": uuid, "shortId": short_id, "originalName": original_name, "frozenAt": frozen, "owner": email}
-    return drop_none(found)
+def _describe(row: FrozenFile) -> dict[str, Any]:
+    return drop_none(
+        {
+            "uuid": row.uuid,
+            "shortId": row.short_id,
+            "originalName": row.original_name,
+            "frozenAt": None if row.frozen_at is None else format_instant(row.frozen_at),
+            "owner": row.owner,
+        }
+    )

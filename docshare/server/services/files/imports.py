@@ -1,4 +1,4 @@
-"""Import: fetch a PDF from a host that the operator named, and make it a file."""
+"""Import a PDF: fetch it from a host that the operator allows, and make it a file."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -34,8 +34,8 @@ _OK = 200
 
 @dataclass(frozen=True)
 class ImportedFile:
-    """The file, and the colours of its first page (``#rrggbb``, most dominant first), if they could be told;
-    ``republished``: whether the document took another one's place, None where no design was shown."""
+    """The imported file. ``palette``: the colors of its first page (``#rrggbb``, most dominant first), if known;
+    ``republished``: whether the document replaced another one, None without a design."""
 
     uuid: str
     short_id: str
@@ -45,7 +45,7 @@ class ImportedFile:
 
 
 class SourceLimit(NamedTuple):
-    """The largest source that is read, in bytes; the ``plan`` whose limits hold for its PDF; how more is refused."""
+    """The largest source in bytes, the ``plan`` whose limits apply to the PDF, and the error for a larger source."""
 
     most: int
     plan: Plan
@@ -54,7 +54,7 @@ class SourceLimit(NamedTuple):
 
 def import_document(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> ImportedFile:
     """Fetch the document that ``body`` names and make it a new file of ``caller``, or the next version of the file that
-    shows the design whose tokens it holds.
+    shows the design whose tokens ``body`` contains.
 
     Raises ``bad_request`` (body, not a PDF, a PDF that cannot be used), ``forbidden`` (host, file slots, a file that
     takes no updates), ``conflict`` (changed meanwhile), ``payload_too_large``, ``bad_gateway`` (the source) and
@@ -87,21 +87,21 @@ def import_document(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> 
 
 
 FileReference = tuple[str, str, int]
-"""UUID, short id and content version of a file that has just got its document."""
+"""UUID, short id and content version of a file whose document was just stored."""
 
 
 def parse_allowed_import(
     rt: Runtime, body: Mapping[str, object], default_name: str = rules.DEFAULT_NAME
 ) -> ImportRequest:
-    """What ``body`` asks for, from a host that may be imported from. Raises ``bad_request``, ``forbidden``."""
+    """Return the import that ``body`` requests, from an allowed host. Raises ``bad_request``, ``forbidden``."""
     order = rules.parse_import(body, default_name)
     rules.require_allowed_host(order.target, rt.config.import_hosts)
     return order
 
 
 def fetch_document(rt: Runtime, order: ImportRequest, ceiling: SourceLimit, owner: str) -> StoredDocument:
-    """The document of ``order``, checked and in the store; ``kept`` writes its row. ``owner`` as of ``intake.store``.
-    Raises as ``take``."""
+    """Fetch, check and store the document of ``order``; the caller inserts its row. ``owner``: see
+    ``intake.store_document``. Raises what ``import_document`` raises."""
     part = rt.blobs.part()
     try:
         with _transfer_slot(rt):
@@ -111,7 +111,7 @@ def fetch_document(rt: Runtime, order: ImportRequest, ceiling: SourceLimit, owne
     except Problem as problem:
         if problem.code != "unprocessable":
             raise
-        # 422 belongs to upload and replacement; an import of what cannot be used is a bad request.
+        # 422 is for uploads and replacements; an import of an unusable document is a bad request.
         raise Problem("bad_request", problem.detail, hint=problem.hint) from problem
     finally:
         part.discard()
@@ -119,8 +119,8 @@ def fetch_document(rt: Runtime, order: ImportRequest, ceiling: SourceLimit, owne
 
 @contextmanager
 def document_transaction(rt: Runtime, document: StoredDocument, bound: DesignFile | None) -> Iterator[None]:
-    """The transaction that makes ``document`` a file's: if it fails, the bytes go; if not, those of the file ``bound``
-    that it replaces."""
+    """Run the transaction that stores ``document`` in a file. Delete its bytes if that fails; otherwise delete those of
+    the version of ``bound`` that it replaces."""
     try:
         with rt.db.write():
             yield
@@ -133,17 +133,17 @@ def document_transaction(rt: Runtime, document: StoredDocument, bound: DesignFil
 
 
 def replace_bound_document(rt: Runtime, document: StoredDocument, bound: DesignFile) -> FileReference:
-    """Let the link of ``bound`` show ``document``, in the caller's transaction. Raises ``payload_too_large``.
+    """Replace the document of ``bound`` with ``document``, in the caller's transaction. Raises ``payload_too_large``.
 
-    What was anchored to pages goes, as in every replacement that does not say otherwise.
+    Anchors are deleted, which is the default of every replacement.
     """
     replaced = replace.store_next_version(rt, _replacement_target(bound), document, keep=False)
     return bound.uuid, bound.short_id, replaced.content_version
 
 
 def require_unchanged(before: DesignFile | None, now: DesignFile | None) -> None:
-    """Raise ``conflict`` when the link of the design is not what it was before its document was fetched, and as
-    ``require_open``."""
+    """Raise ``conflict`` if the link of the design changed while its document was fetched, and what
+    ``require_updates_allowed`` raises."""
     if (before is None) != (now is None) or (before is not None and not before.same_as(now)):
         raise Problem("conflict", "The link of this design was changed while the document was being fetched.")
     if now is not None:
@@ -151,7 +151,7 @@ def require_unchanged(before: DesignFile | None, now: DesignFile | None) -> None
 
 
 def _find_bound_file(rt: Runtime, caller: Caller, design: UserDesign | None) -> DesignFile | None:
-    """The caller's living file that shows ``design``, the newest if there are several."""
+    """Return the newest live file of the caller that shows ``design``, or None."""
     if design is None:
         return None
     now = rt.clock()
@@ -159,7 +159,7 @@ def _find_bound_file(rt: Runtime, caller: Caller, design: UserDesign | None) -> 
 
 
 def _create_file(rt: Runtime, caller: Caller, document: StoredDocument, design: UserDesign | None) -> FileReference:
-    # Judged again inside the transaction: two imports may race for the last slot, and a plan may have ended.
+    # Checked again inside the transaction: another import may have used the last slot, and the plan may have changed.
     intake.require_slot(rt, caller.account_id, caller.plan)
     row = intake.insert_file(rt, document, owner_id=caller.account_id, delete_at=None)
     if design is not None:
@@ -172,7 +172,7 @@ def _replacement_target(bound: DesignFile) -> replace.ReplacementTarget:
 
 
 def _download(rt: Runtime, ceiling: SourceLimit, target: OutboundTarget, part: PartialFile) -> None:
-    """Write what ``target`` answers into ``part``."""
+    """Write the response of ``target`` to ``part``."""
     request = OutboundRequest(target, headers=_HEADERS)
     try:
         with rt.outbound.exchange(request, is_operator_allowed, deadline_s=DEADLINE_S) as answer:
@@ -184,7 +184,7 @@ def _download(rt: Runtime, ceiling: SourceLimit, target: OutboundTarget, part: P
     except OutboundError as error:
         raise Problem("bad_gateway", f"The source at {target.host_header} {error}.") from error
     except OSError as error:
-        raise intake_rules.disk_space_problem() from error  # of the part: what the network raises is translated
+        raise intake_rules.disk_space_problem() from error  # writing the part failed; network errors are OutboundError
 
 
 def _receive(answer: OutboundResponse, most: int, part: PartialFile) -> None:
@@ -192,12 +192,12 @@ def _receive(answer: OutboundResponse, most: int, part: PartialFile) -> None:
         judged = part.size >= HEAD_BYTES
         part.write(block)
         if not judged and part.size >= HEAD_BYTES:
-            rules.require_pdf(part.head)  # the rest need not come
+            rules.require_pdf(part.head)  # do not download the rest of a file that is not a PDF
 
 
 @contextmanager
 def _transfer_slot(rt: Runtime) -> Iterator[None]:
-    """The right to hold a thread of the server for as long as a slow source may take."""
+    """Hold one of the slots for transfers, because a slow source occupies a thread of the server."""
     if not rt.outbound.transfers.acquire(blocking=False):
         raise Problem("rate_limited", "Too many documents are being imported now.", headers={"Retry-After": "10"})
     try:

@@ -1,4 +1,4 @@
-"""Taking a document in: judged before its bytes where possible, stored, inspected, and only then a row."""
+"""Store a new document: check it before its bytes arrive where possible, store and inspect it, then insert its row."""
 
 import json
 from contextlib import suppress
@@ -19,17 +19,18 @@ from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller, recheck_caller
 from docshare.server.services.files import short_ids, tenants
 from docshare.server.store.blobs import PartialFile
-from docshare.server.store.tables import File, Revision
+from docshare.server.store.tables import contents
+from docshare.server.store.tables import files as file_rows
+from docshare.server.store.tables.files import File
 
 _SLOW_PAGE_WARNING = "Page 1 takes more than 2 seconds to draw. Readers may get an error instead of its image."
-_COUNT_FILES = "SELECT COUNT(*) FROM (SELECT 1 FROM files WHERE owner_id = ? AND trashed_at IS NULL LIMIT ?)"
 
 
 def admit(rt: Runtime, caller: Caller, length: int | None) -> int:
-    """Judge an upload by what is known before its bytes: slots, size, room on the disk.
+    """Check an upload before its bytes arrive: file slots, size, disk space.
 
-    Parameters: ``length`` the bytes that are announced, None if unknown; it may exceed the file by the form around it,
-    so the caller takes that off. Returns the largest file in bytes that may follow. Raises ``forbidden``,
+    Parameters: ``length`` the announced size of the file in bytes, None if unknown; the caller subtracts the size of
+    the form around the file. Returns the largest size in bytes that may follow. Raises ``forbidden``,
     ``payload_too_large``, ``unavailable``.
     """
     require_slot(rt, caller.account_id, caller.plan)
@@ -37,7 +38,10 @@ def admit(rt: Runtime, caller: Caller, length: int | None) -> int:
 
 
 def admit_size(rt: Runtime, plan: Plan, length: int | None) -> int:
-    """As ``admit``, for what takes no slot: size and disk only. Raises ``payload_too_large``, ``unavailable``."""
+    """Check size and disk space like ``admit``, for an upload that does not use a file slot.
+
+    Raises ``payload_too_large``, ``unavailable``.
+    """
     if length is not None:
         rules.require_input_size(plan, length)
     rules.require_disk_space(rt.blobs.free_bytes(), length or 0)
@@ -46,9 +50,9 @@ def admit_size(rt: Runtime, plan: Plan, length: int | None) -> int:
 
 @dataclass(frozen=True)
 class StoredDocument:
-    """A PDF that was inspected and lies in the store, without a row yet. ``size`` in bytes; ``page_sizes`` as stored in
-    the row of a file; ``warning`` what its sender should know of it, one sentence; ``left_out`` the addresses of linked
-    pictures that a conversion left out."""
+    """An inspected PDF in the blob store that does not have a row yet. ``size`` in bytes; ``page_sizes`` as stored in
+    the row of a file; ``warning`` for its uploader, one sentence; ``left_out`` the addresses of linked pictures that
+    the conversion left out."""
 
     name: str
     size: int
@@ -70,18 +74,21 @@ class StoredUpload(NamedTuple):
 
 
 def store_upload(rt: Runtime, caller: Caller, received: ReceivedFile) -> StoredUpload:
-    """Store an uploaded document as a new file of ``caller``; its row is durable. Raises as ``store``, ``create``."""
+    """Store an uploaded document as a new file of ``caller``; its row is durable on return.
+
+    Raises what ``store_document`` and ``create_file`` raise.
+    """
     document = store_document(rt, caller.plan, received, tenants.account_tenant_key(caller.account_id))
     return StoredUpload(create_file(rt, caller, document), document.warning, document.left_out)
 
 
 def store_document(rt: Runtime, plan: Plan, received: ReceivedFile, owner: str) -> StoredDocument:
-    """Check, convert if need be, inspect and store the bytes of ``received``; whoever gets the document writes its row
-    or deletes its blob. ``owner``: as of ``tenants``, to whom the time of the PDF engine is charged.
+    """Check, convert if necessary, inspect and store the bytes of ``received``. The caller inserts the row of the
+    document or deletes its blob. ``owner``: the key from ``tenants`` to which the PDF engine's time is charged.
 
-    A PDF is stored as sent. Of an office document the PDF made of it is stored, under the name
-    that was sent: size and digest are the PDF's. ``received`` is used up at most on success; the shell discards it
-    otherwise. Raises ``bad_request`` (no document, old Word), ``payload_too_large`` (the input, or the PDF made of it),
+    A PDF is stored as sent. An office document is stored as the PDF that it is converted to, under the name that was
+    sent; size and digest are those of the PDF. ``received`` is consumed only on success; otherwise the shell discards
+    it. Raises ``bad_request`` (not a document, legacy Word), ``payload_too_large`` (the input, or the converted PDF),
     ``unprocessable`` and ``unavailable`` (PDF engine, LibreOffice).
     """
     name, part = clean_name(received.filename), received.part
@@ -101,7 +108,7 @@ def _convert(rt: Runtime, source: PartialFile, kind: str, made: PartialFile, lar
     try:
         return rt.converter.convert(source.path, kind, made, largest)
     except OSError as error:
-        raise rules.disk_space_problem() from error  # disk or process table are full: in both cases not now
+        raise rules.disk_space_problem() from error  # the disk or the process table is full; a retry may succeed
 
 
 def _store_pdf(rt: Runtime, plan: Plan, name: str, part: PartialFile, owner: str) -> StoredDocument:
@@ -114,13 +121,15 @@ def _store_pdf(rt: Runtime, plan: Plan, name: str, part: PartialFile, owner: str
 
 
 def create_file(rt: Runtime, caller: Caller, document: StoredDocument) -> File:
-    """Make ``document`` a new file of ``caller``; returns its row. On any failure the stored bytes are deleted.
+    """Make ``document`` a new file of ``caller`` and return its row. On any failure the stored bytes are deleted.
 
-    Raises ``forbidden`` (no slot), ``payload_too_large`` and ``unauthorized`` (the key or its account went meanwhile).
+    Raises ``forbidden`` (all slots are used), ``payload_too_large`` and ``unauthorized`` (the key was revoked, or its
+    account deleted, during the upload).
     """
     try:
         with rt.db.write():
-            # Judged again inside the transaction: two uploads may race for the last slot, and a plan may have ended.
+            # Checked again inside the transaction: another upload may have used the last slot, and the plan may have
+            # changed.
             caller = recheck_caller(rt, caller)
             rules.require_size(caller.plan, document.size)
             require_slot(rt, caller.account_id, caller.plan)
@@ -134,7 +143,7 @@ def create_file(rt: Runtime, caller: Caller, document: StoredDocument) -> File:
 def discard_blob(rt: Runtime, blob: str, error: BaseException) -> None:
     """Delete the bytes ``blob`` of a row that was not written because of ``error``.
 
-    They stay until the next start when the disk failed: the commit may come back after a crash, and needs them then.
+    If the disk failed, they are kept until the next start: the commit may reappear after a crash, and needs them then.
     """
     if not faults.may_have_committed(error):
         with suppress(OSError):
@@ -142,55 +151,39 @@ def discard_blob(rt: Runtime, blob: str, error: BaseException) -> None:
 
 
 def insert_file(rt: Runtime, document: StoredDocument, *, owner_id: int | None, delete_at: int | None) -> File:
-    """Write ``document`` down as a new file, in the caller's transaction; returns its row.
+    """Insert ``document`` as a new file, in the caller's transaction, and return its row.
 
-    Parameters: ``owner_id`` None for nobody; ``delete_at`` when its link expires, ms, None for never.
+    Parameters: ``owner_id`` None for a file without an owner; ``delete_at`` when its link expires (ms), None for never.
     """
     now = rt.clock()
-    row = File.create(
-        uuid=rt.uuid(),
-        short_id=short_ids.create_short_id(rt),
-        owner=owner_id,
-        original_name=document.name,
-        size=document.size,
-        mime_type=media.STORED_TYPE,
-        total_pages=document.total_pages,
-        page_sizes=document.page_sizes,
-        sha256=document.sha256,
-        blob=document.blob,
-        content_version=1,
-        created_at=now,
-        updated_at=now,
-        delete_at=delete_at,
-    )
-    add_revision(row)
-    return row
+    columns = {
+        "uuid": rt.uuid(),
+        "short_id": short_ids.create_short_id(rt),
+        "owner": owner_id,
+        "original_name": document.name,
+        "size": document.size,
+        "mime_type": media.STORED_TYPE,
+        "total_pages": document.total_pages,
+        "page_sizes": document.page_sizes,
+        "sha256": document.sha256,
+        "blob": document.blob,
+        "content_version": 1,
+        "created_at": now,
+        "updated_at": now,
+        "delete_at": delete_at,
+    }
+    return contents.insert(rt.db, columns)
 
 
 def require_slot(rt: Runtime, account_id: int, plan: Plan) -> None:
-    """Raise ``forbidden`` when all slots of the account are taken. A plan without a limit counts nothing, any other
-    only so far."""
+    """Raise ``forbidden`` if all file slots of the account are used."""
     slots = PLAN_LIMITS[plan].file_slots
     if slots is None:
         return
-    row = rt.db.row(_COUNT_FILES, (account_id, slots))
-    rules.require_slot(plan, int(row[0]) if row else 0)
-
-
-def add_revision(row: File) -> None:
-    """Write down the content that ``row`` now has as one of its revisions, in the caller's transaction."""
-    Revision.create(
-        file=row,
-        content_version=row.content_version,
-        original_name=row.original_name,
-        size=row.size,
-        total_pages=row.total_pages,
-        sha256=row.sha256,
-        created_at=row.created_at,
-    )
+    rules.require_slot(plan, file_rows.count_up_to(rt.db, account_id, slots))
 
 
 def _encode_page_sizes(inspection: Inspection) -> str:
-    """The sizes of all pages in points as JSON, equal neighbours folded together: [[pages, width, height], ...]."""
+    """Return the sizes of all pages in points as JSON, runs of equal sizes merged: [[pages, width, height], ...]."""
     rounded = ((round(width, 2), round(height, 2)) for width, height in inspection.sizes)
     return json.dumps([[len(list(run)), *size] for size, run in groupby(rounded)], separators=(",", ":"))

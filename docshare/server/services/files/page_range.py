@@ -1,6 +1,6 @@
-"""What one reader is shown of a document: the window of pages, and everything said about them in its numbers.
+"""Compute which pages of a document a reader sees, and translate page numbers into the reader's.
 
-The signed-in owner gets the full document, whatever the range.
+The signed-in owner always gets the full document.
 """
 
 import hashlib
@@ -24,14 +24,14 @@ from docshare.server.services.operations.secrets import instance_secret
 
 _SECRET = "page-mark-1"  # noqa: S105 - a name
 EMPTY_REASON = "empty"
-_WATERMARK_SEPARATOR = "."  # before what stands over the pages, in a mark
+_WATERMARK_SEPARATOR = "."  # before the tag of the watermark, in a mark
 
 
 @dataclass(frozen=True)
 class ReaderView:
-    """``window``: the pages a reader sees; ``place``: content and window in one word, which tells nobody where in the
-    document the window lies; ``watermark``: what stands over the pages, or None; ``mark``: all three, as they stand in
-    the addresses of pages, so that pages under one address never change."""
+    """``window``: the pages that a reader sees; ``place``: identifies content and window without revealing the position
+    of the window; ``watermark`` over the pages, or None; ``mark``: identifies all three in the addresses of pages, so
+    that the page at an address never changes."""
 
     window: PageWindow
     place: str
@@ -39,72 +39,72 @@ class ReaderView:
     watermark: Watermark | None = None
 
     def has(self, mark: str) -> bool:
-        """Whether a page with the ``mark`` shows the same places of the same document, whatever stands over them."""
+        """Return whether ``mark`` identifies the same pages of the same content, with any watermark."""
         return mark.partition(_WATERMARK_SEPARATOR)[0] == self.place
 
 
 def prepare(rt: Runtime) -> None:
-    """Make what showing a part of a document needs, so that showing the first one stores nothing either."""
+    """Create the secret for partial documents in advance, so that showing the first one writes nothing."""
     instance_secret(rt, _SECRET)
 
 
 def reader_window(link: Link) -> PageWindow:
-    """The pages that readers of ``link`` see; its ``size`` is how many pages the document has for them."""
+    """Return the pages that readers of ``link`` see; ``size`` is the page count of the document for them."""
     file_range = json.loads(link.file.settings).get("pageRange")
     return resolve_window(link.file.total_pages, file_range, link.overrides.get("pageRange"))
 
 
 def resolve_view(rt: Runtime, link: Link, cookie: str | None, viewer_token: str | None = None) -> ReaderView:
-    """What whoever holds the session cookie ``cookie`` and the ``viewer_token`` of ``link`` sees of the document."""
+    """Return what a reader with this session cookie and this viewer token of ``link`` sees of the document."""
     file = link.file
     shown, watermark = reader_window(link), marking.find_viewer_watermark(rt, link, viewer_token)
     whole, place = shown.covers(file.total_pages), str(file.content_version)
     if (whole and watermark is None) or is_owner(rt, link, cookie):
         return ReaderView(PageWindow(1, file.total_pages), place, place)
-    said = f"{file.uuid} {place} {shown.first} {shown.last}"
+    message = f"{file.uuid} {place} {shown.first} {shown.last}"
     if not whole:
-        place = f"{place}-{_compute_tag(rt, said)}"
-    mark = place if watermark is None else f"{place}{_WATERMARK_SEPARATOR}{_compute_tag(rt, f'{said} {watermark}')}"
+        place = f"{place}-{_compute_tag(rt, message)}"
+    mark = place if watermark is None else f"{place}{_WATERMARK_SEPARATOR}{_compute_tag(rt, f'{message} {watermark}')}"
     return ReaderView(shown, place, mark, watermark)
 
 
-def _compute_tag(rt: Runtime, said: str) -> str:
-    return hmac.digest(instance_secret(rt, _SECRET), said.encode(), hashlib.sha256)[:6].hex()
+def _compute_tag(rt: Runtime, message: str) -> str:
+    return hmac.digest(instance_secret(rt, _SECRET), message.encode(), hashlib.sha256)[:6].hex()
 
 
 def is_range_empty(total_pages: int, page_range: Mapping[str, int] | None) -> bool:
-    """Return whether a document of ``total_pages`` has no page of a range that stands; None is no range."""
+    """Return whether ``page_range`` contains none of ``total_pages`` pages; False without a range."""
     return is_empty(total_pages, page_range)
 
 
 def require_pages(rt: Runtime, link: Link, cookie: str | None) -> None:
-    """Raise ``not_found``, with ``reason`` ``EMPTY`` in its ``extra``, where a replacement left no page of the range of
-    ``link``, unless the session cookie ``cookie`` is that of the file's owner, who gets the full document."""
+    """Raise ``not_found``, with the reason ``EMPTY_REASON`` in ``extra``, if the range of ``link`` contains no page
+    since a replacement, unless the session cookie is that of the owner, who gets the full document."""
     if reader_window(link).size == 0 and not is_owner(rt, link, cookie):
         detail = "The shared pages are not part of the new version."
         raise Problem("not_found", detail, extra={"reason": EMPTY_REASON})
 
 
 def is_owner(rt: Runtime, link: Link, cookie: str | None) -> bool:
-    """Whether the session cookie ``cookie`` is that of the file's owner."""
+    """Return whether the session cookie ``cookie`` is that of the file's owner."""
     owner_id = link.file.owner_id
     return cookie is not None and owner_id is not None and sign_in.find_account_id(rt, cookie) == owner_id
 
 
 def load_page_text(rt: Runtime, link: Link, shown: PageWindow, page: int, address: str) -> dict[str, Any]:
-    """Words and links of the ``page`` of a reader at ``address``, JSON-ready. Links to hidden pages are left out, the
-    others lead to the reader's numbers. Raises what ``PageStore.text`` raises, ValueError outside of the window."""
+    """Load the words and links of the ``page`` of a reader at ``address``, JSON-ready, without links to hidden pages
+    and with the reader's page numbers. Raises what ``PageStore.text`` raises, ValueError outside of the window."""
     file = link.file
     number = shown.of_document(page)
     tenant = tenants.reader_tenant(file, address)
     make = partial(rt.pages.text, file.uuid, file.content_version, rt.blobs.path(file.blob), number, tenant)
     text: dict[str, Any] = json.loads(_read_text(make))
-    text["links"] = [seen for row in text["links"] if (seen := _translate_link(row, shown))]
+    text["links"] = [link_row for row in text["links"] if (link_row := _translate_link(row, shown))]
     return text
 
 
 def _read_text(make: "partial[Path]") -> str:
-    """The stored text; made once more when newer ones pushed it out between being found and being read."""
+    """Read the stored text; make it again if the cache evicted it before it could be read."""
     try:
         return make().read_text(encoding="ascii")
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Another document behind the same link: the link, its readership and its settings stay."""
+"""Replace the document behind a link; the link, its readership and its settings do not change."""
 
 import json
 from collections.abc import Sequence
@@ -17,39 +17,16 @@ from docshare.server.services.accounts.callers import Caller, recheck_caller
 from docshare.server.services.events import activity
 from docshare.server.services.files import files, intake, tenants, trials
 from docshare.server.services.files.intake import StoredDocument
-
-_TARGET = "SELECT id, uuid, content_version, blob, delete_at FROM files WHERE id = ?"
-_CARRIED_OVER = (
-    "SELECT f.settings, EXISTS (SELECT 1 FROM variants WHERE file_id = f.id "
-    "AND json_extract(overrides, '$.pageRange.to') > 0), f.burned_at, f.views_consumed FROM files f WHERE f.id = ?"
-)
-# The range of a variant that was revoked is looked at too: it may come back.
-_EMPTY_VARIANTS = (
-    "SELECT COUNT(*) FROM variants WHERE file_id = ? AND overrides ->> '$.pageRange.to' > 0 "
-    "AND overrides ->> '$.pageRange.from' > ?"
-)
-_REPLACE = (
-    "UPDATE files SET original_name = ?, size = ?, total_pages = ?, page_sizes = ?, sha256 = ?, blob = ?, "
-    "content_version = ?, updated_at = ?, burned_at = NULL, destroyed_at = NULL, views_consumed = ? WHERE id = ?"
-)
-_ADD_REVISION = (
-    "INSERT INTO revisions (file_id, content_version, original_name, size, total_pages, sha256, created_at) "
-    "SELECT id, content_version, original_name, size, total_pages, sha256, updated_at FROM files WHERE id = ?"
-)
-# An anchor is on a page; a note about the whole document has none and stays. What was proofed on the pages
-# goes and stays with hotspots and notes. What stays on a page that the new version lacks is shown nowhere until one has
-# that page again.
-_CLEAR = "DELETE FROM {} WHERE file_id = ? AND page IS NOT NULL"
-_COUNT = "SELECT COUNT(*) FROM {} WHERE file_id = ? AND page IS NOT NULL"
-_UPDATE_VERSION = "UPDATE {} SET content_version = ? WHERE file_id = ?"
+from docshare.server.store.tables import contents, dependents, sharing
+from docshare.server.store.tables.contents import ReplacementTarget as ReplacementTarget
 
 
 @dataclass(frozen=True)
 class ReplacementResult:
-    """The result: ``size`` in bytes of the stored PDF; the counts are of what was cleared; ``warning`` is about the new
-    document. ``page_range_empty``: the page range of the file has no page in the new version; ``empty_variants``: how
-    many links have a range of their own of which that is true; ``left_out``: the linked pictures that a conversion left
-    out."""
+    """The result of a replacement. ``size`` in bytes of the stored PDF; the counts are those of deleted rows;
+    ``warning`` about the new document. ``page_range_empty``: the page range of the file contains no page of the new
+    version; ``empty_variants``: how many variants have such a range; ``left_out``: the linked pictures that the
+    conversion left out."""
 
     uuid: str
     content_version: int
@@ -67,7 +44,7 @@ class ReplacementResult:
 
 
 class Anchors(NamedTuple):
-    """How much stands on the pages of a file."""
+    """How many rows of each kind are anchored to the pages of a file."""
 
     hotspots: int
     notes: int
@@ -75,20 +52,10 @@ class Anchors(NamedTuple):
     annotations: int
 
 
-class ReplacementTarget(NamedTuple):
-    """The file whose content is replaced, as it stood when that was judged."""
-
-    id: int
-    uuid: str
-    content_version: int
-    blob: str
-    delete_at: int | None
-
-
 def admit(rt: Runtime, caller: Caller, name: str, length: int | None) -> int:
-    """Judge a replacement of the file ``name`` (UUID or short id) by what is known before its bytes.
+    """Check a replacement of the file ``name`` (UUID or short id) before its bytes arrive.
 
-    ``length`` and the result as of ``intake.admit``; no slot is asked for. Raises ``not_found``, ``forbidden`` (another
+    ``length`` and the result are those of ``intake.admit_size``. Raises ``not_found``, ``forbidden`` (another
     account's), ``plan_required`` below Pro, ``gone`` (expired), ``payload_too_large``, ``unavailable``.
     """
     _get_target(rt, caller, name)
@@ -98,17 +65,17 @@ def admit(rt: Runtime, caller: Caller, name: str, length: int | None) -> int:
 def replace_document(
     rt: Runtime, caller: Caller, name: str, received: ReceivedFile, *, clear_anchors: Sequence[str] = ()
 ) -> ReplacementResult:
-    """Put ``received`` behind the link ``name`` as its next version, durable; a burned link lives again.
+    """Store ``received`` durably as the next version of the file ``name``; a burned link becomes live again.
 
-    Parameters: ``clear_anchors`` the values of the query parameter. Raises as ``admit`` and ``intake.store``,
-    ``unauthorized`` when the key was revoked meanwhile, and
-    ``conflict`` when the file was changed meanwhile: whoever writes first wins, so no version exists twice.
+    Parameters: ``clear_anchors`` the values of the query parameter. Raises what ``admit`` and ``intake.store_document``
+    raise, ``unauthorized`` if the key was revoked during the upload, and ``conflict`` if the file was changed during
+    the upload: the first write wins, so that every version exists once.
     """
     target = _get_target(rt, caller, name)
     document = intake.store_document(rt, caller.plan, received, tenants.account_tenant_key(caller.account_id))
     try:
         with rt.db.write():
-            # While the bytes were inspected the plan may have ended, and the row been trashed, replaced or expired.
+            # During the inspection the plan may have changed, and the file been trashed, replaced or expired.
             caller = recheck_caller(rt, caller)
             intake_rules.require_size(caller.plan, document.size)
             if _get_target(rt, caller, name).content_version != target.content_version:
@@ -123,27 +90,26 @@ def replace_document(
 
 
 def delete_replaced(rt: Runtime, target: ReplacementTarget) -> None:
-    """Remove the bytes and pages of what stood at ``target`` before ``swap``, once that is committed."""
-    # The row is the truth from here on. Bytes that cannot be removed now have no row and go at the next start.
+    """Delete the bytes and pages of the version that ``target`` describes, once its replacement is committed."""
+    # Bytes that cannot be deleted now have no row; the next start deletes them.
     with suppress(OSError):
         rt.blobs.delete(target.blob)
     rt.pages.forget(target.uuid, target.content_version)
 
 
 def count_anchors(rt: Runtime, caller: Caller, name: str) -> Anchors:
-    """What a replacement of the caller's file ``name`` (UUID or short id) would clear. Raises ``not_found``."""
+    """Count what a replacement of the caller's file ``name`` (UUID or short id) would delete. Raises ``not_found``."""
     file = files.get_owned(rt, caller, name)
-    return Anchors(*(rt.db.rows(_COUNT.format(table), (file.id,))[0][0] for table in Anchors._fields))
+    return Anchors(**{table: dependents.count_anchored(rt.db, table, file.id) for table in Anchors._fields})
 
 
 def _get_target(rt: Runtime, caller: Caller, name: str) -> ReplacementTarget:
-    """The file to replace, judged in the order of the specification."""
+    """Return the file to replace, after the checks in the order of the specification."""
     file_id = files.get_active_id(rt, caller, name)
     require_plan(caller.plan, "files.replace", "Replacing the document of a link")
-    found = rt.db.row(_TARGET, (file_id,))
-    if found is None:  # it went between the two reads
+    target = contents.find_target(rt.db, file_id)
+    if target is None:  # it was deleted between the two reads
         raise files.file_not_found()
-    target = ReplacementTarget._make(found)
     rules.require_not_expired(target.delete_at, rt.clock())
     return target
 
@@ -151,25 +117,27 @@ def _get_target(rt: Runtime, caller: Caller, name: str) -> ReplacementTarget:
 def store_next_version(
     rt: Runtime, target: ReplacementTarget, document: StoredDocument, *, keep: bool
 ) -> ReplacementResult:
-    """Write ``document`` down as the next version of ``target``, in the caller's transaction; then ``retire`` the old.
+    """Store ``document`` as the next version of ``target``, in the caller's transaction; after the commit, call
+    ``delete_replaced``.
 
-    Parameters: ``keep`` whether anchors stay. Raises ``payload_too_large`` where the link's settings forbid the size.
+    Parameters: ``keep`` whether to keep anchors. Raises ``payload_too_large`` if the settings do not allow the size.
     """
     now = rt.clock()
     version = target.content_version + 1
-    settings, variants_trim, burned_at, consumed = rt.db.rows(_CARRIED_OVER, (target.id,))[0]
-    rules.require_servable(settings, bool(variants_trim), document.size)
+    settings, variants_trim, burned_at, consumed = contents.get_carried_over(rt.db, target.id)
+    rules.require_servable(settings, variants_trim, document.size)
     content = (document.name, document.size, document.total_pages, document.page_sizes, document.sha256, document.blob)
-    used = rules.reset_views_consumed(burned_at, consumed)
-    rt.db.execute(_REPLACE, (*content, version, now, used, target.id))
-    rt.db.execute(_ADD_REVISION, (target.id,))
+    consumed = rules.reset_views_consumed(burned_at, consumed)
+    contents.replace_content(rt.db, target.id, content, version, consumed, now)
+    # Marks and annotations are kept or deleted together with hotspots and notes. An anchor on a page that the new
+    # version does not have is hidden until a later version has that page.
     if keep:
         for table in ("marks", "annotations"):
-            rt.db.execute(_UPDATE_VERSION.format(table), (version, target.id))
-    cleared = [0 if keep else rt.db.execute(_CLEAR.format(table), (target.id,)) for table in Anchors._fields]
+            dependents.set_content_version(rt.db, table, target.id, version)
+    cleared = [0 if keep else dependents.delete_anchored(rt.db, table, target.id) for table in Anchors._fields]
     activity.record(rt, target.id, "content.replaced", {"contentVersion": version}, at=now)
     empty = is_empty(document.total_pages, json.loads(settings).get("pageRange"))
-    ((variants,),) = rt.db.rows(_EMPTY_VARIANTS, (target.id, document.total_pages))
+    variants = sharing.count_empty_variants(rt.db, target.id, document.total_pages)
     return ReplacementResult(
         target.uuid,
         version,

@@ -1,18 +1,17 @@
-"""New short ids: of files and of variants, which share one space."""
+"""Create short ids. Files, variants and invites share one namespace."""
 
 from docshare.server.runtime import Runtime
+from docshare.server.store.tables import files, sharing
 
 SHORT_ID_LENGTH = 12
 
 
 def create_short_id(rt: Runtime) -> str:
-    """A short id that nobody has or ever had; written down at once, so inside the caller's transaction.
+    """Create a short id that was never used, and reserve it in the caller's transaction.
 
-    A slug may have the same form and the same place in addresses, so none may be equal either.
+    A slug may look like a short id and is used in the same addresses, so a short id must not equal a slug either.
     """
     while True:
         short_id = rt.token(SHORT_ID_LENGTH)
-        if rt.db.row("SELECT 1 FROM files WHERE slug = ?", (short_id,)) is None and rt.db.execute(
-            "INSERT OR IGNORE INTO short_ids (short_id) VALUES (?)", (short_id,)
-        ):
+        if not files.has_slug(rt.db, short_id) and sharing.insert_short_id(rt.db, short_id):
             return short_id

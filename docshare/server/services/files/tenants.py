@@ -1,4 +1,4 @@
-"""Whom the time of the PDF engine is charged to."""
+"""Choose the budget to which the time of the PDF engine is charged."""
 
 from docshare.server.http.rate_limits import address_key
 from docshare.server.pdf.budget import Tenant
@@ -6,17 +6,17 @@ from docshare.server.services.links.links import SharedFile
 
 
 def reader_tenant(file: SharedFile, address: str) -> Tenant:
-    """Return who pays for a job about ``file`` that a reader at ``address`` asks for.
+    """Return the tenant of a job about ``file`` that a reader at ``address`` requests.
 
-    That is the owner of the file, or the reader's own network where nobody owns it: files without an owner must not
-    share one budget, and anybody can upload many of them.
+    That is the owner of the file, or the reader's own network for a file without an owner: such files must not share
+    one budget, because anybody can upload many of them.
     """
     reader = address_tenant_key(address)
     return Tenant(reader if file.owner_id is None else account_tenant_key(file.owner_id), file.sha256, reader)
 
 
 def owner_tenant(file: SharedFile) -> Tenant:
-    """Return who pays for a job about ``file`` that no reader asked for."""
+    """Return the tenant of a job about ``file`` that was not requested by a reader."""
     return Tenant(f"file {file.uuid}" if file.owner_id is None else account_tenant_key(file.owner_id), file.sha256)
 
 

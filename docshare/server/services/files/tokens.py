@@ -1,6 +1,6 @@
-"""The two tokens of a file without an owner: one claims it, the other manages its settings.
+"""Create and delete the two tokens of a file without an owner: one claims it, the other manages its settings.
 
-Only digests are kept. A token outlives its file, so that a claim that comes too late hears what happened.
+Only digests are stored. A token outlives its file, so that a late claim gets the reason for its rejection.
 """
 
 from typing import NamedTuple
@@ -8,44 +8,46 @@ from typing import NamedTuple
 from docshare.contract.scopes import CREDENTIAL_CHARS, LANES, Lane
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import digest
+from docshare.server.store.tables import sharing
 
 _KINDS = {Lane.CLAIM: "claim", Lane.MANAGE: "manage"}
-_INSERT = "INSERT INTO file_tokens (digest, file_id, kind, expires_at) VALUES (?, ?, ?, ?)"
-
-_DELETE_EXPIRED_CLAIMS = "DELETE FROM file_tokens WHERE file_id = ? AND kind = 'claim' AND expires_at <= ?"
 
 
 class FileTokens(NamedTuple):
-    """Both tokens at the one moment they can be seen."""
+    """Both tokens in plain text, which are returned only once."""
 
     claim: str
     manage: str
 
 
 def mint(rt: Runtime, file_id: int) -> FileTokens:
-    """New tokens of the file, inside the caller's transaction; older ones stay good until their own end."""
-    return FileTokens(_create_token(rt, file_id, Lane.CLAIM), _create_token(rt, file_id, Lane.MANAGE))
+    """Create both tokens of the file, in the caller's transaction; earlier tokens remain valid until they expire."""
+    now = rt.clock()
+    return FileTokens(_create_token(rt, file_id, Lane.CLAIM, now), _create_token(rt, file_id, Lane.MANAGE, now))
 
 
 def mint_claim(rt: Runtime, file_id: int) -> str:
-    """Another claim token of the file, inside the caller's transaction. Those past their end go: they answer as unknown
-    ones, and a file whose state is asked for all day would collect them."""
-    rt.db.execute(_DELETE_EXPIRED_CLAIMS, (file_id, rt.clock()))
-    return _create_token(rt, file_id, Lane.CLAIM)
+    """Create another claim token of the file, in the caller's transaction, and delete the expired ones.
+
+    An expired token is rejected like an unknown one, and frequent status requests would accumulate them.
+    """
+    now = rt.clock()
+    sharing.delete_expired_claim_tokens(rt.db, file_id, now)
+    return _create_token(rt, file_id, Lane.CLAIM, now)
 
 
 def delete_orphaned(rt: Runtime) -> int:
-    """Remove tokens that are past their end and whose file is gone; returns how many.
+    """Delete the expired tokens of deleted files; return how many.
 
-    Those of a living file stay: a manage token that is known is refused in another way than an unknown one.
+    Those of existing files are kept: a known manage token is rejected with another error than an unknown one.
     """
     with rt.db.write():
-        return rt.db.execute("DELETE FROM file_tokens WHERE file_id IS NULL AND expires_at <= ?", (rt.clock(),))
+        return sharing.delete_orphaned_tokens(rt.db, rt.clock())
 
 
-def _create_token(rt: Runtime, file_id: int, lane: Lane) -> str:
+def _create_token(rt: Runtime, file_id: int, lane: Lane, now: int) -> str:
     row = LANES[lane]
     assert row.lifetime_ms is not None
     token = f"{row.prefix}{rt.token(CREDENTIAL_CHARS)}"
-    rt.db.execute(_INSERT, (digest(token), file_id, _KINDS[lane], rt.clock() + row.lifetime_ms))
+    sharing.insert_file_token(rt.db, digest(token), file_id, _KINDS[lane], now + row.lifetime_ms)
     return token

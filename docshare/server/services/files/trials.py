@@ -1,7 +1,7 @@
-"""Trying the copies that readers would download, as soon as something decides what they are.
+"""Try the copies that readers would download, as soon as a change affects them.
 
-Otherwise readers would be the first to learn that one cannot be made. A trial uses a worker that nobody else needs, in
-the background; whoever changed something waits for it for a moment, so that the owner reads the result at once.
+Otherwise readers would be the first to see that a copy cannot be made. A trial runs in the background on an idle
+worker; the request that made the change waits for it for a moment, so that the owner sees the result at once.
 """
 
 import itertools
@@ -16,37 +16,33 @@ from docshare.server.runtime import Runtime
 from docshare.server.services.files import tenants
 from docshare.server.services.links import downloads, links
 from docshare.server.services.links.links import Link
+from docshare.server.store.tables import sharing
 
 _MAX_TRIAL_S = 5.0
-_MAX_ATTEMPTS = 10  # of one job that found no worker after all
-_MAX_VARIANTS = 20  # variants of one file, tried because of one change
+_MAX_ATTEMPTS = 10  # of one job that did not get a worker
+_MAX_VARIANTS = 20  # variants of one file that are tried after one change
 _WAIT_SLOTS = threading.BoundedSemaphore(2)  # threads of the server that may wait for a trial at once
-_VARIANTS = (
-    "SELECT uuid FROM variants WHERE file_id = (SELECT id FROM files WHERE uuid = ?) AND revoked_at IS NULL "
-    "AND overrides <> '{}' ORDER BY id DESC LIMIT ?"
-)
 
 
 class _Trial(NamedTuple):
-    """A copy to try: what readers of ``link`` get."""
+    """A copy to try: the one that readers of ``link`` download."""
 
     link: Link
     wanted: Derivation
 
 
 def try_file(rt: Runtime, uuid: str) -> None:
-    """Try what readers of the file ``uuid`` download, by its own link and by variants that set something else."""
-    variants = (row[0] for row in rt.db.rows(_VARIANTS, (uuid, _MAX_VARIANTS)))
-    _start_trials(rt, uuid, [uuid, *variants])
+    """Try what readers of the file ``uuid`` download, by its own link and by variants that override a setting."""
+    _start_trials(rt, uuid, [uuid, *sharing.list_changed_variants(rt.db, uuid, _MAX_VARIANTS)])
 
 
 def try_variant(rt: Runtime, uuid: str) -> None:
-    """As ``file``, for one variant."""
+    """Try what readers of the variant ``uuid`` download."""
     _start_trials(rt, uuid, [uuid])
 
 
 def _start_trials(rt: Runtime, name: str, uuids: Iterable[str]) -> None:
-    """Settle at once what needs no trial, try the rest in the background, and wait for that a little."""
+    """Store at once the results that do not need a trial; run the other trials in the background and wait briefly."""
     trials = []
     for link in filter(None, (links.resolve(rt, uuid) for uuid in uuids)):
         if not downloads.can_make_copy(rt, link):
@@ -75,7 +71,7 @@ def _build_job(rt: Runtime, name: str, trials: list[_Trial], done: threading.Eve
     def run() -> None:
         while trials:
             link, wanted = trials[0]
-            alike = (wanted.first, wanted.last, wanted.mark is None)  # marks differ in their text alone
+            alike = (wanted.first, wanted.last, wanted.mark is None)  # watermarks differ only in their text
             if alike not in found:
                 try:
                     found[alike] = _find_failure(rt, link, wanted)
@@ -92,11 +88,11 @@ def _build_job(rt: Runtime, name: str, trials: list[_Trial], done: threading.Eve
 
 
 class _BusyError(Exception):
-    """There is no worker to spare now."""
+    """All workers are busy."""
 
 
 def _find_failure(rt: Runtime, link: Link, wanted: Derivation) -> str | None:
-    """Why the copy cannot be made, None if it can. Raises _BusyError."""
+    """Return why the copy cannot be made, or None if it can. Raises _BusyError."""
     whole = link.file
     try:
         blob = rt.blobs.path(whole.blob)

@@ -1,7 +1,7 @@
 """Files and the revisions of their content."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from peewee import ForeignKeyField, IntegerField, TextField
 
@@ -218,3 +218,152 @@ def list_unclaimed_due_ids(store: Store, now: int) -> list[int]:
     """Return the ids of the files without an owner that are due for destruction."""
     due = store.rows("SELECT id FROM files WHERE owner_id IS NULL AND purge_at <= ?", (now,))
     return [file_id for (file_id,) in due]
+
+
+class FrozenFile(NamedTuple):
+    """A file with ``frozen_at`` in milliseconds, None once its links are open again, and the email of its owner."""
+
+    uuid: str
+    short_id: str
+    original_name: str
+    frozen_at: int | None
+    owner: str | None = None
+
+
+class ViewLimit(NamedTuple):
+    """The view limit of a file, and the columns that decide whether its link is live. Times in milliseconds."""
+
+    view_limit: int | None
+    views_consumed: int
+    trashed_at: int | None
+    burned_at: int | None
+    delete_at: int | None
+
+
+_SELECT_OWNER_AND_TRASH = {
+    column: f"SELECT id, owner_id, trashed_at, purge_at FROM files WHERE {column} = ?"  # noqa: S608 - two columns
+    for column in ("uuid", "short_id")
+}
+_SELECT_PAGES = {
+    column: f"SELECT id, total_pages FROM files WHERE {column} = ? AND trashed_at IS NULL"  # noqa: S608 - two columns
+    for column in ("uuid", "short_id")
+}
+_COUNT_UP_TO = "SELECT COUNT(*) FROM (SELECT 1 FROM files WHERE owner_id = ? AND trashed_at IS NULL LIMIT ?)"
+_LIST_FROZEN = (
+    "SELECT files.uuid, files.short_id, files.original_name, files.frozen_at, accounts.email FROM files "
+    "LEFT JOIN accounts ON accounts.id = files.owner_id WHERE files.frozen_at IS NOT NULL "
+    "ORDER BY files.frozen_at DESC, files.id DESC"
+)
+_SELECT_VIEW_LIMIT = f"SELECT {', '.join(ViewLimit._fields)} FROM files WHERE id = ?"  # noqa: S608 - columns from the row
+
+
+def find_owner_and_trash(store: Store, column: str, key: str) -> tuple[Any, ...] | None:
+    """Return ``(id, owner_id, trashed_at, purge_at)`` of the file whose ``column`` (``uuid`` or ``short_id``) is
+    ``key``, or None."""
+    return store.row(_SELECT_OWNER_AND_TRASH[column], (key,))
+
+
+def find_page_count(store: Store, column: str, key: str) -> tuple[int, int] | None:
+    """Return the id and the number of pages of the active file whose ``column`` (``uuid`` or ``short_id``) is ``key``,
+    or None."""
+    found = store.row(_SELECT_PAGES[column], (key,))
+    return (found[0], found[1]) if found else None
+
+
+def recall_count(store: Store, owner_id: int) -> int:
+    """Return how many active files an account has."""
+    found = store.recall("SELECT COUNT(*) FROM files WHERE owner_id = ? AND trashed_at IS NULL", (owner_id,))
+    return int(found[0]) if found else 0
+
+
+def count_up_to(store: Store, owner_id: int, limit: int) -> int:
+    """Return how many active files an account has, without counting further than ``limit``."""
+    found = store.row(_COUNT_UP_TO, (owner_id, limit))
+    return int(found[0]) if found else 0
+
+
+def has_slug(store: Store, slug: str) -> bool:
+    """Return whether a file has this slug."""
+    return store.row("SELECT 1 FROM files WHERE slug = ?", (slug,)) is not None
+
+
+def update_settings(store: Store, file_id: int, settings: str, now: int, **columns: Any) -> None:
+    """Store the settings of a file: the JSON, and the ``columns`` of the settings that have one."""
+    File.update(**columns, settings=settings, updated_at=now).where(File.id == file_id).execute(store.sqlite)
+
+
+def enable_setting(store: Store, file_id: int, name: str) -> None:
+    """Switch on a setting of a file."""
+    store.execute(
+        "UPDATE files SET settings = json_set(settings, ?, json('true')) WHERE id = ?", (f"$.{name}", file_id)
+    )
+
+
+def set_delete_at(store: Store, file_id: int, delete_at: int | None) -> None:
+    """Change when the link of a file expires."""
+    File.update(delete_at=delete_at).where(File.id == file_id).execute(store.sqlite)
+
+
+def find_for_claim(store: Store, file_id: int | None) -> tuple[int, str, str, int | None, int] | None:
+    """Return ``(id, uuid, short_id, owner_id, size)`` of an active file, or None."""
+    found = store.row(
+        "SELECT id, uuid, short_id, owner_id, size FROM files WHERE id = ? AND trashed_at IS NULL", (file_id,)
+    )
+    return (found[0], found[1], found[2], found[3], found[4]) if found else None
+
+
+def set_owner(store: Store, file_id: int, owner_id: int, now: int) -> None:
+    """Make an account the owner of a file."""
+    File.update(owner=owner_id, updated_at=now).where(File.id == file_id).execute(store.sqlite)
+
+
+def freeze(store: Store, file_id: int, now: int) -> None:
+    """Store when a file was frozen; freezing it again keeps the first date."""
+    store.execute("UPDATE files SET frozen_at = COALESCE(frozen_at, ?) WHERE id = ?", (now, file_id))
+
+
+def unfreeze(store: Store, file_id: int) -> None:
+    """Erase when a file was frozen."""
+    store.execute("UPDATE files SET frozen_at = NULL WHERE id = ?", (file_id,))
+
+
+def get_frozen(store: Store, file_id: int) -> FrozenFile:
+    """Return an existing file, without the email of its owner."""
+    found = store.rows("SELECT uuid, short_id, original_name, frozen_at FROM files WHERE id = ?", (file_id,))
+    return FrozenFile(*found[0])
+
+
+def list_frozen(store: Store) -> list[FrozenFile]:
+    """Return all frozen files, the one that was frozen last first."""
+    return [FrozenFile._make(found) for found in store.rows(_LIST_FROZEN)]
+
+
+def find_view_limit(store: Store, file_id: int) -> ViewLimit | None:
+    """Return the view limit of a file with its state, or None if the file was deleted."""
+    found = store.row(_SELECT_VIEW_LIMIT, (file_id,))
+    return ViewLimit._make(found) if found else None
+
+
+def set_views_consumed(store: Store, file_id: int, consumed: int, burned_at: int | None) -> None:
+    """Store how many views of its limit a file has used, and when that burned it."""
+    store.execute("UPDATE files SET views_consumed = ?, burned_at = ? WHERE id = ?", (consumed, burned_at, file_id))
+
+
+def mark_trashed(store: Store, file_id: int, trashed_at: int, purge_at: int) -> None:
+    """Put a file into the trash until ``purge_at`` (ms)."""
+    store.execute("UPDATE files SET trashed_at = ?, purge_at = ? WHERE id = ?", (trashed_at, purge_at, file_id))
+
+
+def restore(store: Store, file_id: int) -> None:
+    """Take a file out of the trash."""
+    store.execute("UPDATE files SET trashed_at = NULL, purge_at = NULL WHERE id = ?", (file_id,))
+
+
+def mark_for_purge(store: Store, file_id: int, now: int) -> None:
+    """Mark a file in the trash as due for destruction now."""
+    store.execute("UPDATE files SET purge_at = ? WHERE id = ? AND trashed_at IS NOT NULL", (now, file_id))
+
+
+def delete(store: Store, file_id: int) -> None:
+    """Delete a file; every row that belongs to it goes with it."""
+    store.execute("DELETE FROM files WHERE id = ?", (file_id,))

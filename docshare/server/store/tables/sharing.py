@@ -240,3 +240,59 @@ def recall_manage_token(store: Store, digest: str) -> tuple[int | None, int] | N
     unknown token."""
     found = store.recall("SELECT file_id, expires_at FROM file_tokens WHERE digest = ? AND kind = 'manage'", (digest,))
     return (found[0], found[1]) if found else None
+
+
+# The page range of a revoked variant is checked too, because the variant may be restored.
+_COUNT_EMPTY_VARIANTS = (
+    "SELECT COUNT(*) FROM variants WHERE file_id = ? AND overrides ->> '$.pageRange.to' > 0 "
+    "AND overrides ->> '$.pageRange.from' > ?"
+)
+_SELECT_CHANGED_VARIANTS = (
+    "SELECT uuid FROM variants WHERE file_id = (SELECT id FROM files WHERE uuid = ?) AND revoked_at IS NULL "
+    "AND overrides <> '{}' ORDER BY id DESC LIMIT ?"
+)
+
+
+def insert_short_id(store: Store, short_id: str) -> bool:
+    """Reserve a short id for good; return False if it was reserved before."""
+    return store.execute("INSERT OR IGNORE INTO short_ids (short_id) VALUES (?)", (short_id,)) > 0
+
+
+def is_slug_taken(store: Store, slug: str) -> bool:
+    """Return whether ``slug`` is the slug of a file, be it in the trash, or equals any short id."""
+    by_slug = File.select(File.id).where(File.slug == slug)
+    by_short_id = ShortId.select(ShortId.short_id).where(ShortId.short_id == slug)
+    return bool((by_slug | by_short_id).exists(store.sqlite))
+
+
+def count_empty_variants(store: Store, file_id: int, total_pages: int) -> int:
+    """Return how many variants of a file have a page range without any of the first ``total_pages`` pages."""
+    ((count,),) = store.rows(_COUNT_EMPTY_VARIANTS, (file_id, total_pages))
+    return int(count)
+
+
+def list_changed_variants(store: Store, file_uuid: str, limit: int) -> list[str]:
+    """Return the UUIDs of the newest active variants of a file that override one of its settings."""
+    return [uuid for (uuid,) in store.rows(_SELECT_CHANGED_VARIANTS, (file_uuid, limit))]
+
+
+def insert_file_token(store: Store, digest: str, file_id: int, kind: str, expires_at: int) -> None:
+    """Insert a token of a file. ``kind`` is ``claim`` or ``manage``."""
+    FileToken.insert(digest=digest, file=file_id, kind=kind, expires_at=expires_at).execute(store.sqlite)
+
+
+def find_claim_token(store: Store, digest: str) -> tuple[int | None, int] | None:
+    """Return the file id of a claim token, None if the file was deleted, and when the token expires; or None for an
+    unknown token."""
+    found = store.row("SELECT file_id, expires_at FROM file_tokens WHERE digest = ? AND kind = 'claim'", (digest,))
+    return (found[0], found[1]) if found else None
+
+
+def delete_expired_claim_tokens(store: Store, file_id: int, now: int) -> None:
+    """Delete the expired claim tokens of a file."""
+    store.execute("DELETE FROM file_tokens WHERE file_id = ? AND kind = 'claim' AND expires_at <= ?", (file_id, now))
+
+
+def delete_orphaned_tokens(store: Store, now: int) -> int:
+    """Delete the expired tokens of deleted files; return how many."""
+    return store.execute("DELETE FROM file_tokens WHERE file_id IS NULL AND expires_at <= ?", (now,))

@@ -1,0 +1,146 @@
+"""Read the files of an owner: active files with their revisions, and files in the trash.
+
+Lists and details are read often, so the statements bypass the models.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from docshare.server.store.database import Store
+
+
+class FileRow(NamedTuple):
+    """The columns of the File object. Times in milliseconds, sizes in bytes; ``settings`` is JSON as stored;
+    ``protected``: 1 if a password is set."""
+
+    id: int
+    uuid: str
+    short_id: str
+    slug: str | None
+    original_name: str
+    size: int
+    mime_type: str
+    total_pages: int
+    sha256: str
+    blob: str
+    content_version: int
+    created_at: int
+    updated_at: int
+    delete_at: int | None
+    burned_at: int | None
+    view_count: int
+    views_consumed: int
+    view_limit: int | None
+    protected: int
+    settings: str
+    download_warning: str | None
+
+
+class RevisionRow(NamedTuple):
+    """A stored version of the content of a file."""
+
+    content_version: int
+    original_name: str
+    size: int
+    total_pages: int
+    sha256: str
+    created_at: int
+
+
+class TrashedFile(NamedTuple):
+    """A file in the trash. Times in milliseconds, ``size`` in bytes; ``owner_id`` and ``plan`` of its account."""
+
+    id: int
+    uuid: str
+    short_id: str
+    slug: str | None
+    original_name: str
+    size: int
+    trashed_at: int
+    purge_at: int
+    owner_id: int
+    plan: int
+
+
+_COLUMNS = ", ".join(FileRow._fields).replace("protected", "password_hash IS NOT NULL")
+_SELECT_OWNED = f"SELECT {_COLUMNS} FROM files WHERE owner_id = ? AND trashed_at IS NULL"  # noqa: S608 - columns from the row
+_LIST = f"{_SELECT_OWNED} ORDER BY id DESC"
+_ONE = {"uuid": f"{_SELECT_OWNED} AND uuid = ?", "short_id": f"{_SELECT_OWNED} AND short_id = ?"}
+_MANAGED = {
+    column: f"SELECT {_COLUMNS} FROM files WHERE id = ? AND owner_id IS NULL AND trashed_at IS NULL AND {column} = ?"  # noqa: S608 - as above
+    for column in ("uuid", "short_id")
+}
+_REVISIONS = f"""
+SELECT {", ".join(RevisionRow._fields)} FROM revisions WHERE file_id = ? ORDER BY content_version DESC
+"""  # noqa: S608 - columns from the row
+_NAMES = "SELECT id, original_name, slug FROM files WHERE owner_id = ? AND trashed_at IS NULL"
+_ORDER_COLUMNS = {
+    "newest": "id DESC",
+    "oldest": "id",
+    "name": "original_name COLLATE NOCASE, id DESC",
+    "views": "view_count DESC, id DESC",
+    "size": "size DESC, id DESC",
+}
+ORDERS = tuple(_ORDER_COLUMNS)
+_SELECT_PAGE = (
+    f"SELECT {_COLUMNS}, frozen_at IS NOT NULL FROM files WHERE owner_id = ? AND trashed_at IS NULL"  # noqa: S608 - columns from the row
+    " AND (? IS NULL OR id IN (SELECT value FROM json_each(?))) ORDER BY {} LIMIT ? OFFSET ?"
+)
+_TRASH_COLUMNS = ", ".join(f"f.{name}" for name in TrashedFile._fields[:-1])
+# Files that are due for destruction are not found: a restore could only get back a part of them.
+_SELECT_TRASHED = (
+    f"SELECT {_TRASH_COLUMNS}, a.plan FROM files f JOIN accounts a ON a.id = f.owner_id "  # noqa: S608 - columns from the row
+    "WHERE f.trashed_at IS NOT NULL AND f.purge_at > ?"
+)
+_TRASHED_OF_OWNER = f"{_SELECT_TRASHED} AND f.owner_id = ? ORDER BY f.trashed_at DESC, f.id DESC"
+_ONE_TRASHED = {column: f"{_SELECT_TRASHED} AND f.{column} = ?" for column in ("uuid", "short_id")}
+
+
+def stream_files(store: Store, owner_id: int | None) -> Iterator[FileRow]:
+    """Yield the active files of an account, newest first."""
+    return map(FileRow._make, store.stream(_LIST, (owner_id,)))
+
+
+def find_owned(store: Store, owner_id: int | None, column: str, key: str) -> FileRow | None:
+    """Return the active file of an account whose ``column`` (``uuid`` or ``short_id``) is ``key``, or None."""
+    found = store.row(_ONE[column], (owner_id, key))
+    return FileRow._make(found) if found else None
+
+
+def find_unclaimed(store: Store, file_id: int | None, column: str, key: str) -> FileRow | None:
+    """Return the active file ``file_id`` if it has no owner and its ``column`` (``uuid`` or ``short_id``) is ``key``,
+    or None."""
+    found = store.row(_MANAGED[column], (file_id, key))
+    return FileRow._make(found) if found else None
+
+
+def list_revisions(store: Store, file_id: int) -> list[RevisionRow]:
+    """Return the revisions of a file, newest first."""
+    return [RevisionRow._make(found) for found in store.rows(_REVISIONS, (file_id,))]
+
+
+def stream_names(store: Store, owner_id: int | None) -> Iterator[tuple[int, str, str | None]]:
+    """Yield the id, the name and the slug of each active file of an account."""
+    return ((file_id, name, slug) for file_id, name, slug in store.stream(_NAMES, (owner_id,)))
+
+
+def list_page(
+    store: Store, owner_id: int | None, ids: str | None, *, order: str, limit: int, offset: int
+) -> list[tuple[FileRow, bool]]:
+    """Return ``limit`` active files of an account after the first ``offset``, each with whether it is frozen.
+
+    Parameters: ``ids`` JSON, the files to choose from, None for all; ``order`` one of ``ORDERS``.
+    """
+    found = store.rows(_SELECT_PAGE.format(_ORDER_COLUMNS[order]), (owner_id, ids, ids, limit, offset))
+    return [(FileRow._make(row), bool(frozen)) for *row, frozen in found]
+
+
+def list_trashed(store: Store, owner_id: int, now: int) -> list[TrashedFile]:
+    """Return the files of an account in the trash, newest first."""
+    return [TrashedFile._make(found) for found in store.rows(_TRASHED_OF_OWNER, (now, owner_id))]
+
+
+def find_trashed(store: Store, column: str, key: str, now: int) -> TrashedFile | None:
+    """Return the file in the trash whose ``column`` (``uuid`` or ``short_id``) is ``key``, or None."""
+    found = store.row(_ONE_TRASHED[column], (now, key))
+    return TrashedFile._make(found) if found else None
