@@ -327,7 +327,7 @@ def test_proofing_is_told_once_for_each_reader_and_file(world: World, made: dict
 
 
 def test_an_invitation_is_told_once(world: World, made: dict[str, Any]) -> None:
-    """An e-mail invitee opens the document for the first time."""
+    """An email invitee opens the document for the first time."""
     create_webhook_for(world, "invite.viewed")
     insert_invite(world, made["uuid"], "ivy@other.example", "Invited00001")
     for _ in range(2):

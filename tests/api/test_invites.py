@@ -1,4 +1,4 @@
-"""Invitations: personal links by e-mail."""
+"""Invitations: personal links by email."""
 
 import json
 import re

@@ -73,7 +73,7 @@ def test_the_expiry_shows_unless_it_is_to_be_hidden(world: World, made: dict[str
 def test_the_name_of_a_gated_document_is_never_told(
     world: World, made: dict[str, Any], columns: dict[str, Any], protected: bool, required: bool, dead: str
 ) -> None:
-    """``originalName`` is absent when a password or e-mail gate stands, also after the link has ended."""
+    """``originalName`` is absent when a password or email gate stands, also after the link has ended."""
     update_file_row(world, made["uuid"], **columns)
     if dead:
         update_file_row(world, made["uuid"], **{{"expired": "delete_at", "burned": "burned_at"}[dead]: world.clock.now})

@@ -140,7 +140,7 @@ def test_no_look_has_a_serious_violation(
 
 PASSWORD, FORM, ADDRESS, VIEW = (
     {"password": "open sesame"},
-    {"gateFields": [{"key": "mail", "label": "Work e-mail", "type": "email", "required": True}]},
+    {"gateFields": [{"key": "mail", "label": "Work email", "type": "email", "required": True}]},
     {"requireEmail": True},
     {"viewLimit": 3},
 )

@@ -44,7 +44,7 @@ def test_a_password_an_address_a_form_and_a_view_are_asked_for(changes: dict[str
 
 
 def test_the_plain_prompt_is_a_form_of_one_address() -> None:
-    assert (PROMPT.form, PROMPT.custom) == ((FormField("email", "E-mail address", "email", True),), False)
+    assert (PROMPT.form, PROMPT.custom) == ((FormField("email", "Email address", "email", True),), False)
     assert (FORM.form, FORM.custom) == (
         (FormField("mail", "Mail", "email", True), FormField("who", "Your name", "text", False)),
         True,
@@ -151,11 +151,11 @@ def test_values_are_trimmed_and_empty_ones_left_out() -> None:
     ("sent", "wrong"),
     [
         ({}, {"mail": "This is needed."}),
-        ({"mail": "ada"}, {"mail": "This must be an e-mail address such as ada@example.com."}),
-        ({"mail": "a b@a.example"}, {"mail": "This must be an e-mail address such as ada@example.com."}),
+        ({"mail": "ada"}, {"mail": "This must be an email address such as ada@example.com."}),
+        ({"mail": "a b@a.example"}, {"mail": "This must be an email address such as ada@example.com."}),
         (
             {"mail": "a@a.example\r\nBcc: b@b.example"},
-            {"mail": "This must be an e-mail address such as ada@example.com."},
+            {"mail": "This must be an email address such as ada@example.com."},
         ),
         ({"mail": "a@a.example", "who": "x" * 501}, {"who": "This is longer than 500 characters."}),
         ({"mail": "a@a.example", "who": "two\nlines"}, {"who": "This must be one line of plain text."}),

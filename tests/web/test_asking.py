@@ -13,7 +13,7 @@ LINK = "http://127.0.0.1:8787"
 SETTINGS: dict[str, dict[str, Any]] = {
     "open": {},
     "with a password": {"password": "secret"},
-    "with a form": {"gateFields": [{"key": "mail", "label": "Work e-mail", "type": "email", "required": True}]},
+    "with a form": {"gateFields": [{"key": "mail", "label": "Work email", "type": "email", "required": True}]},
     "with a view limit": {"viewLimit": 1},
     "marked and ranged": {"watermark": True, "pageRange": {"from": 1, "to": 2}},
 }

@@ -55,7 +55,7 @@ def test_one_form_asks_for_everything_at_once(world: World, made: dict[str, Any]
     ("settings", "names", "words"),
     [
         ({"password": "x"}, ["password"], "the password that came with the link"),
-        ({"requireEmail": True}, ["field-email"], "asks for your e-mail address first"),
+        ({"requireEmail": True}, ["field-email"], "asks for your email address first"),
         ({"gateFields": FORM[1:2]}, ["field-mail"], "asks for a few details first"),
         ({"password": "x", "requireEmail": True}, ["password", "field-email"], "asks who you are"),
         ({"viewLimit": 1}, [], "a limited number of times"),
@@ -150,7 +150,7 @@ def test_fields_that_are_not_right_say_so_each_at_its_place(world: World, made: 
     answer = GateClient(world, made["shortId"]).sends("Sesam & öffne", mail="ada", password=ODD)
     assert answer.status_code == 422
     wrong = {
-        "field-mail": "This must be an e-mail address such as ada@example.com.",
+        "field-mail": "This must be an email address such as ada@example.com.",
         "field-phone": "This is needed.",
     }
     assert parse_errors(answer) == wrong

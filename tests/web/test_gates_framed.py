@@ -42,7 +42,7 @@ def test_a_browser_that_keeps_no_cookies_in_the_frame_takes_no_unit(world: World
     assert answer.status_code == 403
     assert "frame-ancestors *" in answer.headers["Content-Security-Policy"]
     assert parse_errors(answer) == {"": "Your browser does not let the document open inside another page."}
-    assert answer.text.count("Open in a window of its own") == 1
+    assert answer.text.count("Open in a new window") == 1
     assert "<form" not in answer.text
     assert count_consumed_views(world, made) == 0
 
@@ -50,7 +50,7 @@ def test_a_browser_that_keeps_no_cookies_in_the_frame_takes_no_unit(world: World
 def test_the_gate_alone_in_its_window_cannot_be_framed(world: World, made: dict[str, Any]) -> None:
     page = GateClient(world, made["shortId"]).looks()
     assert "frame-ancestors 'none'" in page.headers["Content-Security-Policy"]
-    assert "Open in a window of its own" not in page.text
+    assert "Open in a new window" not in page.text
 
 
 def test_in_a_window_of_its_own_too_a_browser_without_cookies_takes_and_leaves_nothing(

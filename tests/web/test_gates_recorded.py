@@ -66,7 +66,7 @@ def test_a_form_enters_the_gate_stream_and_the_record(world: World, made: dict[s
 
 
 def test_a_plain_address_stands_on_the_reader_and_not_in_the_gate_stream(world: World, made: dict[str, Any]) -> None:
-    """Gate rows are custom-form submissions only; a plain e-mail prompt appears on the session."""
+    """Gate rows are custom-form submissions only; a plain email prompt appears on the session."""
     put_settings(world, made, requireEmail=True)
     guest = GateClient(world, made["shortId"])
     assert guest.enters(email=" ada@a.example ")

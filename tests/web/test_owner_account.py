@@ -222,7 +222,7 @@ def test_what_is_kept_how_long_is_what_the_server_does(pia: FlaskClient) -> None
     found = section_text(get_account_page(pia), "kept")
     for words in (
         "computed from 90 days", "with the reason 90 days", "replaced every 30 days", "never stored",
-        "The record of events 90 days", "sent to webhooks, and how that went 90 days", "Mails that were sent 30 days",
+        "The record of events 90 days", "Webhook deliveries and their attempts 90 days", "Sent mails 30 days",
         "30 days; a sign-in link works for 10 minutes", "destroyed 30 minutes after", "restored for 30 days",
         "counts once the reader has touched", "two seconds after the page was opened",
     ):  # fmt: skip

@@ -172,7 +172,7 @@ def test_a_disabled_one_can_be_enabled(world: World, pia: FlaskClient) -> None:
     update_webhook_row(world, uuid, failure_count=20, disabled_at=world.clock.now)
     text = get_webhooks_page(pia, f"/webhooks/{uuid}")
     assert "disabled since 21 Sep 2026: 20 deliveries in a row were given up" in visible_text(text)
-    assert "The webhook gets events again." in submit_and_follow(pia, f"/webhooks/{uuid}/enable")
+    assert "The webhook receives events again." in submit_and_follow(pia, f"/webhooks/{uuid}/enable")
     (hook,) = list_webhooks(world.pia)
     assert (hook["active"], hook["failureCount"]) == (True, 0)
 

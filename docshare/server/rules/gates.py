@@ -1,7 +1,7 @@
 """The conditions that a reader must meet before a share link opens, and those not yet met. Pure.
 
 Three kinds of things are asked for: the ``password``; the
-``gate``, which is an e-mail address or the owner's form; and a ``view``, one unit of the view limit. Who gave one has a
+``gate``, which is an email address or the owner's form; and a ``view``, one unit of the view limit. Who gave one has a
 *grant* for it, which is worth something for one link, one content version, and as long as the same is asked: its *seal*
 is made of the stored password or form, so a new password, even the same word, makes every older grant worthless.
 
@@ -35,7 +35,7 @@ class FormField(NamedTuple):
     required: bool
 
 
-_EMAIL_PROMPT = (FormField("email", "E-mail address", "email", True),)
+_EMAIL_PROMPT = (FormField("email", "Email address", "email", True),)
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def validate_form(what: LinkRequirements, sent: Mapping[str, str]) -> dict[str, 
 
 
 def find_email(what: LinkRequirements, values: Mapping[str, str]) -> tuple[str, str]:
-    """Key and value of the form's one e-mail address, whatever its key is."""
+    """Key and value of the form's one email address, whatever its key is."""
     key = next(field.key for field in what.form if field.type == "email")
     return key, values[key]
 
@@ -158,7 +158,7 @@ def _validate_field(field: FormField, value: str) -> str | None:
     try:
         parse(field.key, value)
     except Problem:
-        wanted = "an e-mail address such as ada@example.com" if field.type == "email" else "one line of plain text"
+        wanted = "an email address such as ada@example.com" if field.type == "email" else "one line of plain text"
         return f"This must be {wanted}."
     return None
 

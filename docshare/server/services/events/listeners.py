@@ -46,7 +46,7 @@ class ListenerInput:
 
 def start(rt: Runtime, wish: ListenerInput) -> dict[str, Any]:
     """Begin to tell a listener of events; returns ``{uuid, secret, account, events, until}``, where ``account`` is the
-    e-mail address.
+    email address.
 
     Raises Problem: ``bad_request`` for an address elsewhere, an unknown kind or a secret that is none, ``not_found``
     for an unknown account, or a file that is not the account's.

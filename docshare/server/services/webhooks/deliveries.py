@@ -45,7 +45,7 @@ class DeliveryRow:
 
 @dataclass(frozen=True)
 class AdminDelivery:
-    """A delivery as the operator sees it: also its ``uuid``, the UUID and the ``url`` of the ``webhook``, the e-mail
+    """A delivery as the operator sees it: also its ``uuid``, the UUID and the ``url`` of the ``webhook``, the email
     address of its ``account``, and the ``body`` that is sent."""
 
     row: DeliveryRow

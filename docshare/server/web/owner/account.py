@@ -41,7 +41,7 @@ def show(owner: SignedInOwner) -> AnyResponse:
 @blueprint.post("/account/name")
 @owner_form
 def rename(owner: SignedInOwner) -> AnyResponse:
-    """Take another name; the e-mail address stays."""
+    """Take another name; the email address stays."""
     name = request.form.get("name", "")
     try:
         accounts.rename(current_runtime(), owner.caller.account_id, name)

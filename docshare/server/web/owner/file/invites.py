@@ -1,4 +1,4 @@
-"""The invitations to a file: a personal link for one e-mail address each."""
+"""The invitations to a file: a personal link for one email address each."""
 
 from collections.abc import Mapping
 

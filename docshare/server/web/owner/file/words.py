@@ -12,7 +12,7 @@ _LABELS_AND_HELP: dict[str, tuple[str, str]] = {
     "password": ("Password", "Readers must type it before anything is shown. Leave it empty to change nothing."),
     "allowDownload": ("Readers may download the PDF", ""),
     "showExpiry": ("Show readers when the link ends", ""),
-    "requireEmail": ("Ask for an e-mail address first", "Always on while there is a form."),
+    "requireEmail": ("Ask for an email address first", "Always on while there is a form."),
     "notifyOnView": ("Mail me when somebody reads", ""),
     "deleteAt": ("The link ends at", "In UTC. Empty: it never ends."),
     "neverExpire": ("Never expire", "Takes the date above away."),
