@@ -130,8 +130,7 @@ def test_a_replacement_names_what_stands_on_the_pages(desk: OwnerFile) -> None:
     ann.annotate(3, "Move this")
     page = desk.page("/replace")
     assert page.one("p", class_="note").words == (
-        "Its pages have 2 hotspots, 1 note, 1 mark, 1 annotation. "
-        "In a new document they may point to something else."
+        "Its pages have 2 hotspots, 1 note, 1 mark, 1 annotation. In a new document they may point to something else."
     )
     form = page.one("form", **{"data-upload": f"/api/account{desk.path}/content"})
     after = desk.page(form.attrs["data-next"].removeprefix(desk.path))

@@ -18,17 +18,15 @@ from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import accounts
 from docshare.server.services.files import files, purge
 from docshare.server.services.webhooks import webhooks
-from docshare.server.services.webhooks.send import AttemptOutcome, Receiver
-from docshare.server.store.tables import Account, Webhook
+from docshare.server.services.webhooks.send import AttemptOutcome
+from docshare.server.store.tables import Account
+from docshare.server.store.tables import files as file_table
+from docshare.server.store.tables import webhooks as table
+from docshare.server.store.tables.webhooks import Receiver
 
 LISTENER_TIMEOUT_MS = 60 * SECOND  # how long a listener lives on after its last sign of life
 
 _MAX_SECRET_CHARS = 200
-_RECEIVER = "SELECT account_id, file_id, url, format, secret FROM webhooks WHERE uuid = ? AND listens_until > ?"
-_FILE = {
-    column: f"SELECT id FROM files WHERE owner_id = ? AND trashed_at IS NULL AND {column} = ?"  # noqa: S608 - two words
-    for column in ("uuid", "short_id")
-}
 
 
 @dataclass(frozen=True)
@@ -58,16 +56,17 @@ def start(rt: Runtime, wish: ListenerInput) -> dict[str, Any]:
     uuid, now = rt.uuid(), rt.clock()
     sealed = rt.vault.seal(secret, uuid)
     with rt.db.write():
-        Webhook.create(
-            uuid=uuid,
-            account=account,
-            file=_find_file_id(rt, account, wish.file),
+        table.insert(
+            rt.db,
+            uuid,
+            account.id,
+            file_id=_find_file_id(rt, account, wish.file),
             url=wish.url,
             peer=f"{target.bare_host}:{target.port}",
             format=DEFAULT_FORMAT,
             events=json.dumps(kinds),
             secret=sealed,
-            created_at=now,
+            now=now,
             listens_until=now + LISTENER_TIMEOUT_MS,
         )
     return {
@@ -83,10 +82,7 @@ def renew(rt: Runtime, uuid: str) -> dict[str, Any]:
     """A sign of life of the listener ``uuid``; returns ``{uuid, until}``. Raises ``not_found`` once it has run out."""
     now = rt.clock()
     with rt.db.write():
-        changed = rt.db.execute(
-            "UPDATE webhooks SET listens_until = ? WHERE uuid = ? AND listens_until > ?",
-            (now + LISTENER_TIMEOUT_MS, uuid, now),
-        )
+        changed = table.renew_listener(rt.db, uuid, now + LISTENER_TIMEOUT_MS, now)
     if not changed:
         raise _listener_not_found()
     return {"uuid": uuid, "until": format_instant(now + LISTENER_TIMEOUT_MS)}
@@ -95,7 +91,7 @@ def renew(rt: Runtime, uuid: str) -> dict[str, Any]:
 def send_test(rt: Runtime, uuid: str) -> AttemptOutcome:
     """Send a test event to the listener ``uuid`` now, once, and wait for how that goes. Raises ``not_found``,
     ``unavailable`` while too many tests are running."""
-    found = rt.db.row(_RECEIVER, (uuid, rt.clock()))
+    found = table.find_listener(rt.db, uuid, rt.clock())
     if found is None:
         raise _listener_not_found()
     account_id, file_id, url, format, secret = found
@@ -104,21 +100,21 @@ def send_test(rt: Runtime, uuid: str) -> AttemptOutcome:
 
 def stop(rt: Runtime, uuid: str) -> dict[str, Any]:
     """Tell the listener ``uuid`` nothing more; what waits for it goes with it. One that is gone stays gone."""
-    _delete_listeners(rt, rt.db.rows("SELECT id FROM webhooks WHERE uuid = ? AND listens_until IS NOT NULL", (uuid,)))
+    _delete_listeners(rt, table.list_listener_ids(rt.db, uuid))
     return {"uuid": uuid}
 
 
 def delete_expired(rt: Runtime) -> int:
     """Delete the listeners that gave no sign of life in time, with what waits for them. Returns how many."""
-    return _delete_listeners(rt, rt.db.rows("SELECT id FROM webhooks WHERE listens_until <= ?", (rt.clock(),)))
+    return _delete_listeners(rt, table.list_expired_listener_ids(rt.db, rt.clock()))
 
 
-def _delete_listeners(rt: Runtime, found: list[tuple[Any, ...]]) -> int:
-    for (webhook_id,) in found:
+def _delete_listeners(rt: Runtime, webhook_ids: list[int]) -> int:
+    for webhook_id in webhook_ids:
         purge.delete_deliveries(rt, webhook_id)
         with rt.db.write():
-            rt.db.execute("DELETE FROM webhooks WHERE id = ?", (webhook_id,))  # with what came in since
-    return len(found)
+            table.delete(rt.db, webhook_id)  # also deletes deliveries that were queued meanwhile
+    return len(webhook_ids)
 
 
 def _listener_not_found() -> Problem:
@@ -159,7 +155,7 @@ def _find_file_id(rt: Runtime, account: Account, name: str) -> int | None:
     if not name:
         return None
     key = files.lookup_key(name)
-    found = key and rt.db.row(_FILE[key[0]], (account.id, key[1]))
+    found = key and file_table.find_active_id(rt.db, account.id, *key)
     if not found:
         raise files.file_not_found()
-    return int(found[0])
+    return found

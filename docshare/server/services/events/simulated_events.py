@@ -30,6 +30,7 @@ from docshare.server.services.links.invites import InviteInput as Invitation
 from docshare.server.services.links.links import Link, SharedInvite
 from docshare.server.services.readership import readers, viewing
 from docshare.server.services.readership.readers import ReaderContext
+from docshare.server.store.tables import accounts, sharing
 
 Values = dict[str, Any]
 
@@ -40,9 +41,6 @@ _EXAMPLE_ANSWERS = {"email": "reader", "phone": "+44 20 7946 0000", "company": "
 _READER_NAME = "Example Reader"
 _DOMAIN = "example.com"
 _RECT = {"x": 0.1, "y": 0.1, "width": 0.3, "height": 0.1}
-
-_SELECT_INVITES = "SELECT email, name, viewed_at FROM invites WHERE file_id = ?"
-_SELECT_OWNER = "SELECT id, uuid, email, name, plan, created_at FROM accounts WHERE id = ?"
 
 
 @dataclass(frozen=True)
@@ -115,7 +113,7 @@ def _cause_view(rt: Runtime, scene: TriggerContext, values: Values) -> None:
 
 def _prepare_invite_view(rt: Runtime, scene: TriggerContext) -> Values:
     require_plan(links.owner_plan(rt, scene.link), "invites.create", "An invitation")
-    known = {email: (name, viewed_at) for email, name, viewed_at in rt.db.rows(_SELECT_INVITES, (scene.link.file.id,))}
+    known = {email: (name, viewed_at) for email, name, viewed_at in sharing.list_invitees(rt.db, scene.link.file.id)}
     email = invites.parse_invite({"email": scene.given.get("email", _next_invitee_email(known))}).email
     name, viewed_at = known.get(email, (scene.given.get("name", _READER_NAME), None))
     if viewed_at is not None:
@@ -313,7 +311,7 @@ def _cause_replacement(rt: Runtime, scene: TriggerContext, _: Values) -> None:
 
 
 def _load_owner(rt: Runtime, link: Link) -> Caller:
-    ((account_id, uuid, email, name, plan, created_at),) = rt.db.rows(_SELECT_OWNER, (link.file.owner_id,))
+    account_id, uuid, email, name, plan, created_at = accounts.get_caller_columns(rt.db, link.file.owner_id)
     return Caller(account_id, uuid, email, name, Plan(plan), created_at, held_scopes(Lane.SESSION), Lane.SESSION, "")
 
 

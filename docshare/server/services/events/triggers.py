@@ -18,15 +18,8 @@ from docshare.server.services.events.simulated_events import TRIGGER_ACTIONS, Tr
 from docshare.server.services.files import files
 from docshare.server.services.links import links
 from docshare.server.services.links.links import Link
+from docshare.server.store.tables import deliveries, events, sharing
 
-_NEWEST = "SELECT (SELECT IFNULL(MAX(id), 0) FROM activity_rows), (SELECT IFNULL(MAX(id), 0) FROM deliveries)"
-_SELECT_EVENT = (
-    "SELECT id, happened_at, data FROM activity_rows WHERE id > ? AND file_id = ? AND event = ? ORDER BY id LIMIT 1"
-)
-_SELECT_DELIVERIES = "SELECT id FROM deliveries WHERE id > ? AND file_id = ? AND event = ? AND body = ? ORDER BY id"
-_VARIANTS = "SELECT short_id FROM variants WHERE file_id = ? AND revoked_at IS NULL"
-_BY_LABEL = f"{_VARIANTS} AND label = ? LIMIT 2"
-_BY_ID = f"{_VARIANTS} AND ? IN (uuid, short_id)"
 _LABEL_PREFIX = "label:"
 
 
@@ -63,7 +56,7 @@ def trigger_event(rt: Runtime, wish: TriggerInput) -> dict[str, Any]:
         return _describe_rehearsal(rt, wish.kind, scene, chosen)
     if wish.kind in contract.DESTRUCTIVE and not wish.consent:
         raise Problem("conflict", f"This {contract.DESTRUCTIVE[wish.kind]}.", hint="Give --yes if that is meant.")
-    before = rt.db.rows(_NEWEST)[0]
+    before = events.get_newest_ids(rt.db)
     act.do(rt, scene, chosen)
     return _describe_event(rt, wish.kind, link, before)
 
@@ -85,10 +78,11 @@ def _resolve_link(rt: Runtime, wish: TriggerInput) -> Link:
 def _resolve_variant(rt: Runtime, link: Link, name: str) -> Link | None:
     by_label = name.startswith(_LABEL_PREFIX)
     key = name.removeprefix(_LABEL_PREFIX) if by_label else name.lower() if is_uuid(name) else name
-    found = rt.db.rows(_BY_LABEL if by_label else _BY_ID, (link.file.id, key))
+    list_active = sharing.list_active_by_label if by_label else sharing.list_active_by_key
+    found = list_active(rt.db, link.file.id, key)
     if len(found) > 1:
         raise Problem("bad_request", f"Several variants are called {key}.", hint="Name it by its UUID or short id.")
-    return links.resolve(rt, found[0][0]) if found else None
+    return links.resolve(rt, found[0]) if found else None
 
 
 def _describe_rehearsal(rt: Runtime, kind: str, scene: TriggerContext, chosen: Mapping[str, Any]) -> dict[str, Any]:
@@ -103,11 +97,11 @@ def _describe_rehearsal(rt: Runtime, kind: str, scene: TriggerContext, chosen: M
 
 
 def _describe_event(rt: Runtime, kind: str, link: Link, before: tuple[int, int]) -> dict[str, Any]:
-    found = rt.db.row(_SELECT_EVENT, (before[0], link.file.id, kind))
+    found = events.find_event(rt.db, before[0], link.file.id, kind)
     if found is None:
         raise Problem("conflict", "The event did not happen: the file was changed meanwhile.")
     ident, at, data = found
     told = {"event": kind, "timestamp": format_instant(at), "data": json.loads(data)}
     body = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
-    queued = rt.db.rows(_SELECT_DELIVERIES, (before[1], link.file.id, kind, body))
-    return {"id": ident, **told, "deliveries": [row[0] for row in queued]}
+    queued = deliveries.list_ids_of_event(rt.db, before[1], link.file.id, kind, body)
+    return {"id": ident, **told, "deliveries": queued}

@@ -104,7 +104,7 @@ def _require_live(rt: Runtime, file_id: int, now: int) -> None:
 
 
 def _enqueue_mail(rt: Runtime, file_id: int, row: InviteRow) -> None:
-    sender = file_rows.find_invite_sender(rt.db, file_id)
+    sender = sharing.find_invite_sender(rt.db, file_id)
     if sender is None:
         return
     # A gate hides the name of the document, so the mail does not give it either.

@@ -5,17 +5,17 @@ from docshare.server.runtime import Runtime
 from docshare.server.services.files import burn, purge, tokens
 from docshare.server.services.webhooks import dispatch
 from docshare.server.store.blobs import SweepResult
+from docshare.server.store.tables import contents, sign_in
 from docshare.server.store.tables import files as file_rows
-from docshare.server.store.tables import sign_in
 
 
 def clean_at_start(rt: Runtime) -> SweepResult:
     """Clean up before the server answers: delete partial uploads, and bytes and derived pages without a row; finish
     deletions that a crash interrupted, and release the deliveries that it left claimed."""
-    swept = rt.blobs.sweep(frozenset(file_rows.stream_blobs(rt.db)))
+    swept = rt.blobs.sweep(frozenset(contents.stream_blobs(rt.db)))
     dispatch.release_claims(rt)
     purge_due(rt)
-    rt.pages.forget_others(dict(file_rows.stream_versions(rt.db)))
+    rt.pages.forget_others(dict(contents.stream_versions(rt.db)))
     for file_id in file_rows.list_trashed_ids(rt.db):
         purge.hide_rows(rt, file_id)
     return swept

@@ -1,1 +1,1 @@
-"""Readers: view sessions from beacons to the report. Read ``viewing`` first, then ``view_sessions``."""
+"""Readers, from beacons to view sessions and reports. Read ``viewing`` first, then ``view_sessions``."""

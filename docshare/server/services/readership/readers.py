@@ -18,12 +18,9 @@ from docshare.server.services.files.page_range import ReaderView
 from docshare.server.services.links.links import Link, owner_plan
 from docshare.server.services.readership import viewers
 from docshare.server.services.readership.viewers import KnownViewer, ViewerRow
-
-_IS_CURRENT_VERSION = "SELECT 1 FROM files WHERE id = ? AND content_version = ? AND trashed_at IS NULL"
-_IS_VARIANT_ACTIVE = "SELECT 1 FROM variants WHERE id = ? AND revoked_at IS NULL"
-_COUNT = "SELECT COUNT(*) FILTER (WHERE viewer_id = ?), COUNT(*) FROM {} WHERE file_id = ?"
-_DELETE_OWN = "DELETE FROM {} WHERE uuid = ? AND viewer_id = ?"
-_MARK_PROOFED = "UPDATE viewers SET proofed_at = ? WHERE id = ? AND proofed_at IS NULL"
+from docshare.server.store.tables import files as file_table
+from docshare.server.store.tables import readers as reader_tables
+from docshare.server.store.tables import sharing
 
 
 @dataclass(frozen=True)
@@ -102,16 +99,16 @@ def ensure_viewer(rt: Runtime, reader: ReaderContext) -> KnownViewer:
     them is not the one behind it any more.
     """
     link = reader.link
-    if link.variant is not None and rt.db.row(_IS_VARIANT_ACTIVE, (link.variant.id,)) is None:
+    if link.variant is not None and not sharing.is_variant_active(rt.db, link.variant.id):
         raise Problem("not_found", "There is no such link.")
-    if rt.db.row(_IS_CURRENT_VERSION, (link.file.id, link.file.content_version)) is None:
+    if not file_table.is_current_version(rt.db, link.file.id, link.file.content_version):
         raise _document_changed()
     return viewers.find_or_create(rt, link, reader.token)
 
 
 def require_feedback_quota(rt: Runtime, reader: ReaderContext, viewer: ViewerRow, table: str) -> None:
     """Raise ``conflict`` when ``table`` (a key of ``rules.BOUNDS``) takes no more rows of ``viewer``, or of anybody."""
-    ((own, of_file),) = rt.db.rows(_COUNT.format(table), (viewer.id, reader.link.file.id))
+    own, of_file = reader_tables.count_feedback(rt.db, table, viewer.id, reader.link.file.id)
     rules.require_feedback_quota(table, own, of_file)
 
 
@@ -123,7 +120,7 @@ def delete_own(rt: Runtime, reader: ReaderContext, table: str, uuid: str) -> Non
     viewer = require_viewer(rt, reader)
     if is_uuid(uuid):
         with rt.db.write():
-            if rt.db.execute(_DELETE_OWN.format(table), (uuid.lower(), viewer.id)):
+            if reader_tables.delete_feedback(rt.db, table, uuid.lower(), viewer.id):
                 return
     raise Problem("not_found", "You have left no such thing here.")
 
@@ -133,7 +130,7 @@ def record_proofing(rt: Runtime, reader: ReaderContext, viewer: ViewerRow, kind:
 
     Parameters: ``kind`` ``mark`` or ``annotation``; ``page`` in the document's numbers; ``now`` in milliseconds.
     """
-    if rt.db.execute(_MARK_PROOFED, (now, viewer.id)) == 0:
+    if not reader_tables.mark_proofed(rt.db, viewer.id, now):
         return
     link = reader.link
     data = {"kind": kind, "pageNumber": page, "viewer": viewers.identity(viewer, link)}

@@ -1,6 +1,6 @@
-"""Taps: how often readers follow a hotspot or the call to action.
+"""Count how often readers follow a hotspot or the call to action.
 
-Who tapped is not kept: a count is all that the report tells.
+The server does not store who tapped, because the report shows only a count.
 """
 
 from collections.abc import Mapping
@@ -13,17 +13,16 @@ from docshare.server.runtime import Runtime
 from docshare.server.services.files import settings
 from docshare.server.services.readership import readers
 from docshare.server.services.readership.readers import ReaderContext
-
-_HOTSPOT = "SELECT id, page FROM hotspots WHERE file_id = ? AND uuid = ?"
-_ADD = "INSERT INTO taps (file_id, hotspot_id, tapped_at) VALUES (?, ?, ?)"
+from docshare.server.store.tables import readers as reader_tables
+from docshare.server.store.tables import sharing
 
 
 def record(rt: Runtime, reader: ReaderContext, body: Mapping[str, Any], user_agent: str, *, prefetch: bool) -> None:
-    """Count the tap in ``body``, unless ``user_agent`` names a program or ``prefetch``, the browser loads ahead of its
-    reader: neither is anybody's tap, as neither is anybody's view.
+    """Count the tap in ``body``, unless ``user_agent`` is a program or the request is a ``prefetch``; neither counts as
+    a view either.
 
-    Raises ``forbidden`` (the owner, or no call to action stands), ``bad_request``, ``not_found`` for a hotspot that the
-    reader does not see.
+    Raises ``forbidden`` (the owner, or the document has no call to action), ``bad_request``, ``not_found`` for a
+    hotspot that the reader does not see.
     """
     readers.require_not_owner(reader)
     uuid, link = rules.parse_tap(body), reader.link
@@ -33,11 +32,11 @@ def record(rt: Runtime, reader: ReaderContext, body: Mapping[str, Any], user_age
     with rt.db.write():
         hotspot_id = None if uuid is None else _get_hotspot_id(rt, reader, uuid)
         if not prefetch and agents.parse_user_agent(user_agent).program is None:
-            rt.db.execute(_ADD, (link.file.id, hotspot_id, now))
+            reader_tables.insert_tap(rt.db, link.file.id, hotspot_id, now)
 
 
 def _get_hotspot_id(rt: Runtime, reader: ReaderContext, uuid: str) -> int:
-    found = rt.db.row(_HOTSPOT, (reader.link.file.id, uuid))
+    found = sharing.find_hotspot(rt.db, reader.link.file.id, uuid)
     if found is None or reader.window.of_reader(found[1]) is None:
         raise Problem("not_found", "There is no such hotspot.")
-    return int(found[0])
+    return found[0]

@@ -1,6 +1,6 @@
-"""Viewing: the word a share page hands out, the beacons that come back, and the sessions they make.
+"""Viewing: sign the token of a share page, record its beacons, and start and end view sessions.
 
-What counts and for how long is decided in ``rules/reading.py``; rows are written in ``view_sessions``.
+``rules/reading.py`` decides what counts and for how long; ``view_sessions`` stores the sessions.
 """
 
 from collections.abc import Callable
@@ -22,8 +22,10 @@ from docshare.server.services.operations.batches import run_in_batches
 from docshare.server.services.operations.secrets import instance_secret
 from docshare.server.services.readership import rollups, view_sessions, viewers
 from docshare.server.services.readership.view_sessions import SessionContext, StoredViewSession
+from docshare.server.store.tables import files as file_table
+from docshare.server.store.tables import viewing as tables
 
-# A view cannot be proven, so making views up is made slow; an office of hundreds behind one address still fits.
+# A view cannot be proven, so forging views is made slow; an office of hundreds behind one address still fits.
 SESSION_START_POLICY = RatePolicy("sessions", 300, 10 * MINUTE, "address")
 
 MAX_BEACON_BYTES = reading.MAX_BODY_BYTES  # bytes
@@ -34,7 +36,7 @@ _BATCH_SESSIONS = 200  # sessions ended, or deleted, in one transaction
 
 @dataclass(frozen=True)
 class PageFacts:
-    """How a share page was asked for. ``source``: ``Direct link``, ``Embed``, ``QR code`` or ``Variant``;
+    """How a share page was requested. ``source``: ``Direct link``, ``Embed``, ``QR code`` or ``Variant``;
     ``viewer_mode`` how it lays out pages; ``referrer`` host that linked here; ``prefetched``: loaded ahead."""
 
     source: str
@@ -58,12 +60,12 @@ class BeaconSender:
 
 
 def prepare(rt: Runtime) -> None:
-    """Make what opening a page needs, so that opening the first one stores nothing either."""
+    """Create the secret that opening a page needs, so that opening the first page does not write either."""
     instance_secret(rt, _SECRET)
 
 
 def sign_page_token(rt: Runtime, link: Link, window: PageWindow, facts: PageFacts) -> str:
-    """The signed token under which one load of the share page of ``link``, showing ``window``, reports its reading."""
+    """Return the signed token with which one load of the share page of ``link``, showing ``window``, sends beacons."""
     opening = PageLoad(
         public_id=link.public_id,
         content_version=link.file.content_version,
@@ -80,16 +82,15 @@ def sign_page_token(rt: Runtime, link: Link, window: PageWindow, facts: PageFact
 
 
 def record_beacon(rt: Runtime, name: str, body: bytes, sender: BeaconSender) -> None:
-    """Take one beacon that was sent to the link ``name``.
+    """Record one beacon that was sent to the link ``name``.
 
-    The first one of a session starts it; one heard before, one too many for the time that has passed, and any from the
-    file's owner change nothing.
-    Owner previews create no session.
+    The first beacon of a session starts it. Repeated beacons, beacons beyond the allowed rate and beacons of the file's
+    owner are ignored; the owner's previews do not create a session.
 
-    Raises Problem: ``bad_request`` and ``payload_too_large`` for what is no beacon, ``forbidden`` for a token that is
-    not ours, of another link or too old and for a link that asks for what this reader has not given, ``not_found`` and
-    ``gone`` for a dead one, ``conflict`` when the session is over (the reader's browser then begins its next one),
-    ``rate_limited`` when one network starts too many.
+    Raises Problem: ``bad_request`` and ``payload_too_large`` for an invalid body, ``forbidden`` for a token that is
+    invalid, too old or of another link and for a reader who has not met the conditions of the link, ``not_found`` and
+    ``gone`` for a dead link, ``conflict`` if the session is over (the reader's browser then begins the next one),
+    ``rate_limited`` if one network starts too many sessions.
     """
     token, beacon = reading.parse_beacon_request(body, sender.prefetch)
     now = rt.clock()
@@ -97,7 +98,7 @@ def record_beacon(rt: Runtime, name: str, body: bytes, sender: BeaconSender) -> 
     beacon = reading.to_document_pages(beacon, opening.pages_before)
     last_page = opening.pages_before + opening.pages
     with rt.db.write():
-        # Asked again for each beacon: a revoked variant, like a trashed file, ends its sessions at once.
+        # The link is resolved again for each beacon: a revoked variant, like a trashed file, ends its sessions at once.
         link = links.resolve(rt, name)
         if link is None:
             raise Problem("not_found", "There is no such link.")
@@ -120,7 +121,7 @@ def record_beacon(rt: Runtime, name: str, body: bytes, sender: BeaconSender) -> 
 
 
 def end_due_sessions(rt: Runtime) -> int:
-    """End the sessions whose reader has left; counted ones enter the feed in the same transaction. Returns how many."""
+    """End the sessions whose reader has left; counted ones enter the feed in the same transaction. Return how many."""
     now = rt.clock()
     return run_in_batches(rt, _BATCH_SESSIONS, lambda: _end_batch(rt, now))
 
@@ -133,21 +134,21 @@ def _end_batch(rt: Runtime, now: int) -> int:
 
 
 def delete_uncounted_sessions(rt: Runtime) -> int:
-    """Delete the sessions that ended 90 days ago and were not counted, with their beacons. Returns how many."""
+    """Delete the sessions that ended 90 days ago and were not counted, with their beacons. Return how many."""
     ended_by = rt.clock() - UNCOUNTED_RETENTION_MS
     return run_in_batches(rt, _BATCH_SESSIONS, lambda: view_sessions.delete_uncounted(rt, ended_by, _BATCH_SESSIONS))
 
 
 def delete_old_beacons(rt: Runtime) -> int:
-    """Delete what counted sessions were computed from, 90 days after they ended. Returns of how many sessions."""
+    """Delete the beacons of counted sessions 90 days after they ended. Return the number of sessions."""
     now = rt.clock()
     return run_in_batches(rt, _BATCH_SESSIONS, lambda: rollups.delete_beacons(rt, now, _BATCH_SESSIONS))
 
 
 def delete_old_salts(rt: Runtime) -> int:
-    """Destroy the reader salts past their 30 days, so that nobody can tell those readers again. Returns how many."""
+    """Delete reader salts after 30 days, so that those readers cannot be recognized again. Return how many."""
     with rt.db.write():
-        return rt.db.execute("DELETE FROM reader_salts WHERE created_at <= ?", (rt.clock() - READER_SALT_MS,))
+        return tables.delete_salts(rt.db, rt.clock() - READER_SALT_MS)
 
 
 def _verify_page_load(rt: Runtime, name: str, token: str, now: int) -> PageLoad:
@@ -158,8 +159,8 @@ def _verify_page_load(rt: Runtime, name: str, token: str, now: int) -> PageLoad:
 
 
 def _is_reader(rt: Runtime, link: Link, sender: BeaconSender) -> bool:
-    """False for the owner. Raises ``gone`` for a link that is dead, ``forbidden`` for one that asks for what this
-    reader has not given: its password was changed since the page was loaded, for example."""
+    """Return False for the owner. Raises ``gone`` for a dead link, ``forbidden`` if the reader has not met its
+    conditions, for example after the password was changed."""
     owner = link.file.owner_id is not None and link.file.owner_id == sender.account_id
     owed = entry.check_entry(rt, link, sender.viewer_token, owner=owner).owed
     if owner:
@@ -223,24 +224,22 @@ def _end_previous(rt: Runtime, last: StoredViewSession, beacon: BeaconBody, now:
 
 
 def _count_pages(rt: Runtime, link: Link, content_version: int) -> int:
-    found = rt.db.row(
-        "SELECT total_pages FROM revisions WHERE file_id = ? AND content_version = ?", (link.file.id, content_version)
-    )
-    return int(found[0]) if found else int(link.file.total_pages)
+    pages = file_table.find_revision_pages(rt.db, link.file.id, content_version)
+    return link.file.total_pages if pages is None else pages
 
 
 def _list_reader_keys(rt: Runtime, link: Link, address: str, now: int) -> list[str]:
-    """The names that readers of ``link`` at ``address`` have, one for each browser."""
+    """Return the salted names of readers of ``link`` at ``address``, one for each browser."""
     salt = _get_salt(rt, link.file.id, now)
     return [reader_key(salt, address, browser) for browser in BROWSERS]
 
 
 def _get_salt(rt: Runtime, file_id: int, now: int) -> bytes:
-    found = rt.db.row("SELECT salt, created_at FROM reader_salts WHERE file_id = ?", (file_id,))
+    found = tables.find_salt(rt.db, file_id)
     if found is not None and now - found[1] < READER_SALT_MS:
-        return bytes(found[0])
+        return found[0]
     salt = rt.secret(32)
-    rt.db.execute("REPLACE INTO reader_salts (file_id, salt, created_at) VALUES (?, ?, ?)", (file_id, salt, now))
+    tables.replace_salt(rt.db, file_id, salt, now)
     return salt
 
 

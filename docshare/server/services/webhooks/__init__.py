@@ -1,1 +1,1 @@
-"""Webhooks: their rows, the queue of deliveries, and sending them. Read ``queue``, ``dispatch``, ``send``."""
+"""Webhooks, the queue of their deliveries, and sending. Read ``queue``, ``dispatch``, ``send``."""

@@ -1,4 +1,4 @@
-"""One attempt to hand an event to a webhook: a signed POST to its receiver, and how that went."""
+"""Make one attempt to deliver an event to a webhook: a signed POST to its receiver."""
 
 import json
 import time
@@ -15,6 +15,7 @@ from docshare.server.outbound.exchange import OutboundRequest
 from docshare.server.outbound.failures import OutboundError, OutboundRedirect
 from docshare.server.runtime import Runtime
 from docshare.server.services.webhooks import destination
+from docshare.server.store.tables.webhooks import Receiver
 
 _MAX_RESPONSE_BYTES = 64 * 1024
 _NO_RESPONSE = 0
@@ -23,20 +24,9 @@ _SECRET_UNREADABLE = "This server can no longer read the secret of this webhook;
 _INTERNAL_FAILURE = "This server could not send the event."
 
 
-class Receiver(NamedTuple):
-    """A webhook as far as sending needs it: ``secret`` sealed by the vault about its ``uuid``; ``listens``: it belongs
-    to a listener on this machine, see ``services.listeners``."""
-
-    uuid: str
-    url: str
-    format: str
-    secret: bytes
-    listens: bool
-
-
 class AttemptOutcome(NamedTuple):
-    """How one attempt went: ``status`` of the answer, 0 when there was none; ``latency_ms`` of the whole attempt;
-    ``error`` one sentence that the owner may read, None when it was delivered."""
+    """The outcome of one attempt: ``status`` of the response, 0 if there was none; ``latency_ms`` of the whole attempt;
+    ``error`` is one sentence for the owner, None if the event was delivered."""
 
     status: int
     latency_ms: int
@@ -44,19 +34,18 @@ class AttemptOutcome(NamedTuple):
 
     @property
     def delivered(self) -> bool:
-        """Whether the receiver has it."""
+        """Return whether the receiver accepted the event."""
         return self.error is None
 
 
 def post_event(
     rt: Runtime, receiver: Receiver, *, event: str, body: str, delivery: str, attempt: int
 ) -> AttemptOutcome:
-    """Send ``body``, the envelope of one ``event``, to ``receiver`` once. Never raises, and never inside a transaction:
-    it takes up to ten seconds.
+    """Send ``body``, the envelope of one ``event``, to ``receiver`` once. Never raises, and must not run inside a
+    transaction, because it takes up to ten seconds.
 
-    Parameters: ``delivery`` the UUID that stays the same over all attempts; ``attempt`` their number, from 1. The body
-    on the wire is the same on every attempt, the signature is made anew. The URL rules are checked before every
-    send.
+    Parameters: ``delivery`` is the UUID that all attempts share; ``attempt`` counts them from 1. Every attempt sends
+    the same body with a new signature. The URL rules are checked before every attempt.
     """
     began = time.monotonic()
     status, error = _NO_RESPONSE, None
@@ -71,14 +60,14 @@ def post_event(
         error = f"The receiver {failure}."
     except Problem as refusal:
         error = refusal.detail
-    except Exception:  # noqa: BLE001 - whatever is wrong with one delivery must not keep it from being counted
+    except Exception:  # noqa: BLE001 - an unexpected error must not keep the attempt from being counted
         LOGGER.exception("delivery not sent", extra={"delivery": delivery})
         error = _INTERNAL_FAILURE
     return AttemptOutcome(status, round((time.monotonic() - began) * SECOND), error)
 
 
 def _send_request(rt: Runtime, receiver: Receiver, body: str, names: dict[str, str]) -> int:
-    """The status that ``receiver`` answers. Raises Problem, OutboundError."""
+    """Return the status of the response. Raises Problem, OutboundError."""
     target, permit = destination.vet_target(rt, receiver.url, listener=receiver.listens)
     headers = {"Content-Type": CONTENT_TYPE, "User-Agent": rt.config.webhook_user_agent, **names}
     if receiver.format == "slack":
@@ -88,11 +77,11 @@ def _send_request(rt: Runtime, receiver: Receiver, body: str, names: dict[str, s
         headers[rt.config.signature_header] = sign(_open_secret(rt, receiver), content, rt.clock())
     with rt.outbound.exchange(
         OutboundRequest(target, "POST", headers, content), permit, deadline_s=TIMEOUT_MS / SECOND
-    ) as answer:
-        # The status is the answer. The rest is heard out, up to a point, so that the receiver sees no broken line.
+    ) as response:
+        # Only the status matters. The body is read up to a limit so that the receiver does not see a broken connection.
         with suppress(OutboundError):
-            answer.beginning(_MAX_RESPONSE_BYTES)
-        return answer.status
+            response.beginning(_MAX_RESPONSE_BYTES)
+        return response.status
 
 
 def _open_secret(rt: Runtime, receiver: Receiver) -> str:

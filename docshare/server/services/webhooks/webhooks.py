@@ -1,12 +1,12 @@
-"""The webhooks of an account: create, list, delete, test, enable.
+"""Create, list, delete, test and enable the webhooks of an account.
 
-Those of listeners on this machine stand in the same table, and are nobody's to see (see ``services.listeners``).
+Listeners on this machine share the table, but no account sees them (see ``services.events.listeners``).
 """
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from docshare.contract.fields import is_uuid
 from docshare.contract.limits import SECOND
@@ -18,31 +18,16 @@ from docshare.server.services.accounts.callers import Caller, recheck_caller
 from docshare.server.services.files import files, purge
 from docshare.server.services.operations import slots
 from docshare.server.services.webhooks import destination, send
-from docshare.server.services.webhooks.send import AttemptOutcome, Receiver
-from docshare.server.store.tables import Webhook
-
-
-class WebhookRow(NamedTuple):
-    """What the Webhook object is drawn from. Times in milliseconds; ``events`` is JSON as stored; ``file_uuid`` None:
-    for all files of the account."""
-
-    id: int
-    uuid: str
-    url: str
-    events: str
-    format: str
-    created_at: int
-    file_id: int | None
-    file_uuid: str | None
-    failure_count: int
-    last_delivery_at: int | None
-    last_status: int | None
-    disabled_at: int | None
+from docshare.server.services.webhooks.send import AttemptOutcome
+from docshare.server.store.tables import files as file_table
+from docshare.server.store.tables import webhooks as table
+from docshare.server.store.tables.webhooks import Receiver
+from docshare.server.store.tables.webhooks import WebhookRow as WebhookRow
 
 
 @dataclass(frozen=True)
 class NewWebhook:
-    """A new webhook with its ``secret``, which nobody can read again."""
+    """A new webhook with its ``secret``, which is shown only once."""
 
     row: WebhookRow
     secret: str = field(repr=False)
@@ -50,98 +35,87 @@ class NewWebhook:
 
 _TEST_WAIT_S = TIMEOUT_MS / SECOND
 
-_COLUMNS = ", ".join(f"w.{name}" for name in WebhookRow._fields).replace("w.file_uuid", "f.uuid")
-_IS_OWNED = "w.account_id = ? AND w.listens_until IS NULL"
-_SELECT_OWNED = f"SELECT {_COLUMNS} FROM webhooks w LEFT JOIN files f ON f.id = w.file_id WHERE {_IS_OWNED}"  # noqa: S608 - words
-_LIST = f"{_SELECT_OWNED} ORDER BY w.id DESC"
-_ONE = f"{_SELECT_OWNED} AND w.uuid = ?"
-_COUNT = f"SELECT COUNT(*) FROM webhooks w WHERE {_IS_OWNED}"  # noqa: S608 - as above
-_SELECT_SAMPLE_FILE = """
-SELECT uuid, original_name FROM files WHERE owner_id = ? AND trashed_at IS NULL AND (? IS NULL OR id = ?)
-ORDER BY id DESC LIMIT 1
-"""
-
 
 def create(rt: Runtime, caller: Caller, body: Mapping[str, Any]) -> NewWebhook:
-    """Make a webhook of the caller's account as ``body`` says.
+    """Create a webhook of the caller's account from the request body.
 
-    Raises ``bad_request`` (malformed, an address that is not called, or 25 webhooks stand), ``not_found`` (a file that
-    is not the caller's), ``unavailable`` (many such hosts are being looked up) and ``unauthorized`` (a key that was
-    revoked meanwhile).
+    Raises ``bad_request`` (malformed body, forbidden address, or the account has 25 webhooks), ``not_found`` (the file
+    is not the caller's), ``unavailable`` (too many hosts are being looked up) and ``unauthorized`` (the key was revoked
+    meanwhile).
     """
-    wish = rules.parse_create(body)
-    destination.vet_target(rt, wish.url)  # what is wrong with the address itself is told before anything is looked up
+    fields = rules.parse_create(body)
+    destination.vet_target(rt, fields.url)  # report errors of the URL itself before any lookup
     with rt.db.snapshot():
-        _get_file_id(rt, caller, wish.file)
+        _get_file_id(rt, caller, fields.file)
         _require_slot(rt, caller)
-    target = destination.vet_registration(rt, wish.url)
+    target = destination.vet_registration(rt, fields.url)
     uuid, secret, now = rt.uuid(), SECRET_PREFIX + rt.secret(SECRET_HEX_CHARS // 2).hex(), rt.clock()
     sealed = rt.vault.seal(secret, uuid)
     with rt.db.write():
-        # Again: looking the host up took its time.
+        # The lookup took time, so everything is checked again.
         caller = recheck_caller(rt, caller)
-        file_id = _get_file_id(rt, caller, wish.file)
+        file_id = _get_file_id(rt, caller, fields.file)
         _require_slot(rt, caller)
-        Webhook.create(
-            uuid=uuid,
-            account=caller.account_id,
-            file=file_id,
-            url=wish.url,
+        table.insert(
+            rt.db,
+            uuid,
+            caller.account_id,
+            file_id=file_id,
+            url=str(fields.url),
             peer=f"{target.bare_host}:{target.port}",
-            format=wish.format,
-            events=json.dumps(wish.events),
+            format=fields.format,
+            events=json.dumps(fields.events),
             secret=sealed,
-            created_at=now,
+            now=now,
         )
         return NewWebhook(get_owned(rt, caller, uuid), secret)
 
 
 def list_webhooks(rt: Runtime, caller: Caller) -> list[WebhookRow]:
-    """The caller's webhooks, newest first, disabled ones too."""
-    return [WebhookRow._make(found) for found in rt.db.rows(_LIST, (caller.account_id,))]
+    """Return the caller's webhooks, newest first, including disabled ones."""
+    return table.list_owned(rt.db, caller.account_id)
 
 
 def delete(rt: Runtime, caller: Caller, webhook: str) -> None:
-    """Delete the caller's ``webhook`` (its UUID) with its deliveries, also those that wait. Raises ``not_found``."""
+    """Delete the caller's ``webhook`` (its UUID) with its deliveries, including queued ones. Raises ``not_found``."""
     row = get_owned(rt, caller, webhook)
     purge.delete_deliveries(rt, row.id)
     with rt.db.write():
-        rt.db.execute("DELETE FROM webhooks WHERE id = ?", (row.id,))  # with what came in since
+        table.delete(rt.db, row.id)  # also deletes deliveries that were queued meanwhile
     rt.db.scrub()
 
 
 def enable(rt: Runtime, caller: Caller, webhook: str) -> WebhookRow:
-    """Let the caller's ``webhook`` (its UUID) get events again, its failures forgotten.
+    """Enable the caller's ``webhook`` (its UUID) and reset its failures.
 
-    Raises ``not_found``. What happened while it was disabled is not sent any more.
+    Raises ``not_found``. Events that happened while it was disabled are not sent.
     """
     with rt.db.write():
         row = get_owned(rt, caller, webhook)
-        rt.db.execute("UPDATE webhooks SET disabled_at = NULL, failure_count = 0 WHERE id = ?", (row.id,))
+        table.enable(rt.db, row.id)
     return row._replace(disabled_at=None, failure_count=0)
 
 
 def send_test(rt: Runtime, caller: Caller, webhook: str) -> AttemptOutcome:
-    """Send a test event to the caller's ``webhook`` (its UUID) now, once, and wait for how that goes.
+    """Send a test event to the caller's ``webhook`` (its UUID) once, and wait for the outcome.
 
-    Whatever file it is for and whether it is disabled does not matter, and nothing is counted. Raises ``not_found``,
-    and ``unavailable`` while too many tests are running.
+    Disabled webhooks are tested too, and the attempt is not counted. Raises ``not_found``, and ``unavailable`` while
+    too many tests are running.
     """
     row = get_owned(rt, caller, webhook)
-    sealed = rt.db.row("SELECT secret FROM webhooks WHERE id = ?", (row.id,))
+    sealed = table.find_secret(rt.db, row.id)
     if sealed is None:
         raise webhook_not_found()
-    receiver = Receiver(row.uuid, row.url, row.format, sealed[0], listens=False)
+    receiver = Receiver(row.uuid, row.url, row.format, sealed, listens=False)
     return post_test_event(rt, receiver, caller.account_id, row.file_id)
 
 
 def post_test_event(rt: Runtime, receiver: Receiver, account_id: int | None, file_id: int | None) -> AttemptOutcome:
-    """Send a test event to ``receiver`` now, once. It tells of the file ``file_id``, or of the account's newest one.
+    """Send a test event to ``receiver`` once. It describes the file ``file_id``, or the newest file of the account.
 
-    Raises ``unavailable`` where too many others are running for as long as a test may take.
+    Raises ``unavailable`` if too many other tests keep running for as long as a test may take.
     """
-    file = rt.db.row(_SELECT_SAMPLE_FILE, (account_id, file_id, file_id))
-    envelope = rules.build_test_event((file[0], file[1]) if file else None, rt.clock())
+    envelope = rules.build_test_event(file_table.find_newest_name(rt.db, account_id, file_id), rt.clock())
     body = json.dumps(envelope, ensure_ascii=False, separators=(",", ":"))
     with slots.hold_shared_slot(
         rt.outbound.trials, account_id, "Too many webhooks are being tested now.", wait_s=_TEST_WAIT_S
@@ -150,16 +124,16 @@ def post_test_event(rt: Runtime, receiver: Receiver, account_id: int | None, fil
 
 
 def get_owned(rt: Runtime, caller: Caller, webhook: str) -> WebhookRow:
-    """The caller's webhook with that UUID, in either case. Raises ``not_found``, the same for unknown and foreign
-    ones."""
-    found = rt.db.row(_ONE, (caller.account_id, webhook.lower())) if is_uuid(webhook) else None
+    """Return the caller's webhook with that UUID, in upper or lower case. Raises ``not_found``, the same for unknown
+    and foreign ones."""
+    found = table.find_owned(rt.db, caller.account_id, webhook.lower()) if is_uuid(webhook) else None
     if found is None:
         raise webhook_not_found()
-    return WebhookRow._make(found)
+    return found
 
 
 def webhook_not_found() -> Problem:
-    """The one answer for a webhook that is not there or not the caller's."""
+    """Return the one error for a webhook that does not exist or is not the caller's."""
     return Problem("not_found", "There is no such webhook.", hint="Check the id; GET /api/v1/webhooks lists yours.")
 
 
@@ -168,5 +142,4 @@ def _get_file_id(rt: Runtime, caller: Caller, name: str | None) -> int | None:
 
 
 def _require_slot(rt: Runtime, caller: Caller) -> None:
-    found = rt.db.row(_COUNT, (caller.account_id,))
-    rules.require_webhook_slot(found[0] if found else 0)
+    rules.require_webhook_slot(table.count_owned(rt.db, caller.account_id))

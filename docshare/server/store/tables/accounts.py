@@ -172,3 +172,12 @@ def find_id(store: Store, uuid: str) -> int | None:
     """Return the id of the account ``uuid``, or None."""
     found = store.row("SELECT id FROM accounts WHERE uuid = ?", (uuid,))
     return int(found[0]) if found else None
+
+
+_SELECT_CALLER = "SELECT id, uuid, email, name, plan, created_at FROM accounts WHERE id = ?"
+
+
+def get_caller_columns(store: Store, account_id: int | None) -> tuple[int, str, str, str, int, int]:
+    """Return ``(id, uuid, email, name, plan, created_at)`` of an account."""
+    ((ident, uuid, email, name, plan, created_at),) = store.rows(_SELECT_CALLER, (account_id,))
+    return ident, uuid, email, name, plan, created_at

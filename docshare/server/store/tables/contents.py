@@ -1,6 +1,6 @@
 """Write the content of files: insert a file, replace its content, and destroy the bytes of a burned one."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from docshare.server.store.database import Store
@@ -93,3 +93,17 @@ def find_blob(store: Store, file_id: int) -> tuple[str, str] | None:
     """Return the UUID and the blob of a file, or None if it was deleted."""
     found = store.row("SELECT uuid, blob FROM files WHERE id = ?", (file_id,))
     return (found[0], found[1]) if found else None
+
+
+_STORED_BLOBS = "SELECT blob FROM files WHERE destroyed_at IS NULL UNION ALL SELECT blob FROM assets"
+
+
+def stream_blobs(store: Store) -> Iterator[str]:
+    """Yield the keys of all blobs that files and assets refer to."""
+    return (blob for (blob,) in store.stream(_STORED_BLOBS))
+
+
+def stream_versions(store: Store) -> Iterator[tuple[str, int]]:
+    """Yield the UUID and the content version of every file that is not destroyed."""
+    rows = store.stream("SELECT uuid, content_version FROM files WHERE destroyed_at IS NULL")
+    return ((uuid, version) for uuid, version in rows)

@@ -1,5 +1,7 @@
 """The three streams of the event feed and the record of all events; a row is appended once its event is complete."""
 
+from typing import NamedTuple
+
 from peewee import ForeignKeyField, IntegerField, TextField
 
 from docshare.server.store.database import Store
@@ -82,3 +84,31 @@ def erase_variant_label(store: Store, variant_id: int) -> None:
     store.execute(
         "UPDATE activity_rows SET data = json_remove(data, '$.variantLabel') WHERE variant_id = ?", (variant_id,)
     )
+
+
+class Contact(NamedTuple):
+    """One completed gate form; ``fields`` as stored."""
+
+    fields: str | None
+    created_at: int
+
+
+_SELECT_CONTACTS = "SELECT fields, read_at FROM gate_rows WHERE file_id = ? ORDER BY id DESC LIMIT ?"
+
+
+def list_contacts(store: Store, file_id: int, limit: int) -> list[Contact]:
+    """Return the newest ``limit`` completed gate forms of a file, newest first."""
+    return [Contact._make(found) for found in store.rows(_SELECT_CONTACTS, (file_id, limit))]
+
+
+# A file without an owner has no feed. The feed omits trashed files; their rows return when a file is restored.
+_APPEND_VIEW = (
+    "INSERT INTO view_rows (owner_id, file_id, hidden, read_at, country, pages_viewed, time_ms) "
+    "SELECT f.owner_id, f.id, f.trashed_at IS NOT NULL, s.started_at, s.country, s.pages_viewed, s.time_ms "
+    "FROM view_sessions s JOIN files f ON f.id = s.file_id WHERE s.id = ? AND f.owner_id IS NOT NULL"
+)
+
+
+def append_view(store: Store, session_id: int) -> None:
+    """Append a counted session to the stream of the file's owner."""
+    store.execute(_APPEND_VIEW, (session_id,))

@@ -1,6 +1,5 @@
 """Files and the revisions of their content."""
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from peewee import ForeignKeyField, IntegerField, TextField
@@ -57,21 +56,6 @@ class Revision(Row):
         table_name = "revisions"
 
 
-class InviteSender(NamedTuple):
-    """What a mail to an invitee says of a file and its owner. ``gated``: the file asks for an email or a form."""
-
-    owner: str
-    email: str
-    document: str
-    protected: int
-    gated: int
-
-
-_SELECT_INVITE_SENDER = (
-    "SELECT a.name, a.email, f.original_name, f.password_hash IS NOT NULL, "
-    "f.settings ->> 'requireEmail' IS 1 OR f.settings ->> 'gateFields' IS NOT NULL "
-    "FROM files f JOIN accounts a ON a.id = f.owner_id WHERE f.id = ?"
-)
 _SELECT_OWNED_BY_ANYBODY = (
     "SELECT id FROM files WHERE (uuid = ? OR short_id = ?) AND trashed_at IS NULL AND owner_id IS NOT NULL"
 )
@@ -104,12 +88,6 @@ def find_owned_by_anybody(store: Store, uuid: str, short_id: str) -> int | None:
     files without an owner are not found."""
     found = store.row(_SELECT_OWNED_BY_ANYBODY, (uuid, short_id))
     return int(found[0]) if found else None
-
-
-def find_invite_sender(store: Store, file_id: int) -> InviteSender | None:
-    """Return what a mail to an invitee says of a file, or None if the file has no owner."""
-    found = store.row(_SELECT_INVITE_SENDER, (file_id,))
-    return InviteSender._make(found) if found else None
 
 
 def has_warning(store: Store, file_id: int) -> bool:
@@ -182,21 +160,9 @@ def mark_notified(store: Store, file_id: int, now: int) -> None:
     store.execute("UPDATE files SET notified_at = ?, notified_views = view_count WHERE id = ?", (now, file_id))
 
 
-_STORED_BLOBS = "SELECT blob FROM files WHERE destroyed_at IS NULL UNION ALL SELECT blob FROM assets"
 _MARK_UNCLAIMED = (
     "UPDATE files SET trashed_at = ?1, purge_at = ?1 WHERE owner_id IS NULL AND delete_at <= ?2 AND trashed_at IS NULL"
 )
-
-
-def stream_blobs(store: Store) -> Iterator[str]:
-    """Yield the keys of all blobs that files and assets refer to."""
-    return (blob for (blob,) in store.stream(_STORED_BLOBS))
-
-
-def stream_versions(store: Store) -> Iterator[tuple[str, int]]:
-    """Yield the UUID and the content version of every file that is not destroyed."""
-    rows = store.stream("SELECT uuid, content_version FROM files WHERE destroyed_at IS NULL")
-    return ((uuid, version) for uuid, version in rows)
 
 
 def list_trashed_ids(store: Store) -> list[int]:
@@ -367,3 +333,53 @@ def mark_for_purge(store: Store, file_id: int, now: int) -> None:
 def delete(store: Store, file_id: int) -> None:
     """Delete a file; every row that belongs to it goes with it."""
     store.execute("DELETE FROM files WHERE id = ?", (file_id,))
+
+
+_SELECT_NEWEST = """
+SELECT uuid, original_name FROM files WHERE owner_id = ? AND trashed_at IS NULL AND (? IS NULL OR id = ?)
+ORDER BY id DESC LIMIT 1
+"""
+
+
+def find_newest_name(store: Store, owner_id: int | None, file_id: int | None) -> tuple[str, str] | None:
+    """Return the UUID and the name of the owner's newest active file, or of the file ``file_id`` if it is given."""
+    found = store.row(_SELECT_NEWEST, (owner_id, file_id, file_id))
+    return (found[0], found[1]) if found else None
+
+
+_IS_CURRENT_VERSION = "SELECT 1 FROM files WHERE id = ? AND content_version = ? AND trashed_at IS NULL"
+_SELECT_REVISION_PAGES = "SELECT total_pages FROM revisions WHERE file_id = ? AND content_version = ?"
+
+
+def is_current_version(store: Store, file_id: int, content_version: int) -> bool:
+    """Return whether an active file has that content version."""
+    return store.row(_IS_CURRENT_VERSION, (file_id, content_version)) is not None
+
+
+def find_revision_pages(store: Store, file_id: int, content_version: int) -> int | None:
+    """Return the number of pages of a revision, or None if it does not exist."""
+    found = store.row(_SELECT_REVISION_PAGES, (file_id, content_version))
+    return int(found[0]) if found else None
+
+
+def increment_view_count(store: Store, file_id: int) -> None:
+    """Count one view."""
+    store.execute("UPDATE files SET view_count = view_count + 1 WHERE id = ?", (file_id,))
+
+
+_FIND_ACTIVE = {
+    column: f"SELECT id FROM files WHERE owner_id = ? AND trashed_at IS NULL AND {column} = ?"  # noqa: S608 - two words
+    for column in ("uuid", "short_id")
+}
+
+
+def find_name(store: Store, file_id: int) -> tuple[str, str] | None:
+    """Return the UUID and the name of a file, or None."""
+    found = store.row("SELECT uuid, original_name FROM files WHERE id = ?", (file_id,))
+    return (found[0], found[1]) if found else None
+
+
+def find_active_id(store: Store, owner_id: int, column: str, key: str) -> int | None:
+    """Return the id of an owner's active file whose ``column`` (``uuid`` or ``short_id``) is ``key``, or None."""
+    found = store.row(_FIND_ACTIVE[column], (owner_id, key))
+    return int(found[0]) if found else None

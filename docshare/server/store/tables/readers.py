@@ -1,6 +1,7 @@
 """People who read a file and left something of themselves: what they may do, and what they said."""
 
 import json
+from typing import NamedTuple
 
 from peewee import CompositeKey, ForeignKeyField, IntegerField, TextField
 
@@ -120,3 +121,80 @@ def replace_grant(store: Store, viewer_id: int, kind: str, content_version: int,
 def set_viewer_email(store: Store, viewer_id: int, email: str | None) -> None:
     """Store the email that a viewer gave."""
     Viewer.update(email=email).where(Viewer.id == viewer_id).execute(store.sqlite)
+
+
+class ViewerRow(NamedTuple):
+    """One person on one link. ``pseudonym`` is a name such as ``Reader 7F3A``, stable on this file; ``email`` and
+    ``name`` are None until the person enters them; ``proofed_at`` in ms, of the first mark or annotation."""
+
+    id: int
+    file_id: int
+    variant_id: int | None
+    invite_id: int | None
+    pseudonym: str
+    email: str | None
+    name: str | None
+    proofed_at: int | None
+
+
+_VIEWER_COLUMNS = ", ".join(ViewerRow._fields)
+_FIND_VIEWER = f"SELECT {_VIEWER_COLUMNS} FROM viewers WHERE digest = ?"  # noqa: S608 - columns from the row
+_INSERT_VIEWER = (
+    "INSERT OR IGNORE INTO viewers (digest, file_id, variant_id, invite_id, pseudonym, email, name, created_at) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_COUNT_CTA_TAPS = "SELECT COUNT(*) FROM taps WHERE file_id = ? AND hotspot_id IS NULL"
+_COUNT_FEEDBACK = "SELECT COUNT(*) FILTER (WHERE viewer_id = ?), COUNT(*) FROM {} WHERE file_id = ?"
+_DELETE_FEEDBACK = "DELETE FROM {} WHERE uuid = ? AND viewer_id = ?"
+_MARK_PROOFED = "UPDATE viewers SET proofed_at = ? WHERE id = ? AND proofed_at IS NULL"
+_INSERT_TAP = "INSERT INTO taps (file_id, hotspot_id, tapped_at) VALUES (?, ?, ?)"
+
+
+def recall_viewer(store: Store, digest: str) -> ViewerRow | None:
+    """Return the viewer whose token has that digest, or None."""
+    found = store.recall(_FIND_VIEWER, (digest,))
+    return ViewerRow._make(found) if found else None
+
+
+def insert_viewer(
+    store: Store,
+    digest: str,
+    *,
+    file_id: int,
+    variant_id: int | None,
+    invite_id: int | None,
+    pseudonym: str,
+    email: str | None,
+    name: str | None,
+    now: int,
+) -> bool:
+    """Store a new viewer. Return False if the pseudonym is taken."""
+    row = (digest, file_id, variant_id, invite_id, pseudonym, email, name, now)
+    return store.execute(_INSERT_VIEWER, row) > 0
+
+
+def mark_proofed(store: Store, viewer_id: int, now: int) -> bool:
+    """Store when a viewer left their first mark or annotation. Return False if that is stored already."""
+    return store.execute(_MARK_PROOFED, (now, viewer_id)) > 0
+
+
+def count_feedback(store: Store, table: str, viewer_id: int, file_id: int) -> tuple[int, int]:
+    """Return how many rows of ``table`` belong to a viewer, and how many to the file."""
+    ((own, of_file),) = store.rows(_COUNT_FEEDBACK.format(table), (viewer_id, file_id))
+    return own, of_file
+
+
+def delete_feedback(store: Store, table: str, uuid: str, viewer_id: int) -> bool:
+    """Delete a row of ``table`` that a viewer left. Return False if it does not exist."""
+    return store.execute(_DELETE_FEEDBACK.format(table), (uuid, viewer_id)) > 0
+
+
+def insert_tap(store: Store, file_id: int, hotspot_id: int | None, now: int) -> None:
+    """Store a tap on a hotspot, or on the call to action if ``hotspot_id`` is None."""
+    store.execute(_INSERT_TAP, (file_id, hotspot_id, now))
+
+
+def count_cta_taps(store: Store, file_id: int) -> int:
+    """Return the number of taps on the call to action of a file."""
+    ((count,),) = store.rows(_COUNT_CTA_TAPS, (file_id,))
+    return int(count)

@@ -1,7 +1,10 @@
 """What is added up of a file's counted sessions as each of them ends, so that no report has to look at all of them."""
 
+from typing import NamedTuple
+
 from peewee import CompositeKey, ForeignKeyField, IntegerField, TextField
 
+from docshare.server.store.database import Store
 from docshare.server.store.tables.base import Row
 from docshare.server.store.tables.files import File
 from docshare.server.store.tables.sharing import Variant
@@ -72,3 +75,148 @@ class VariantTally(Row):
 
     class Meta:
         table_name = "variant_tallies"
+
+
+class ReadershipTotals(NamedTuple):
+    """Stored sums and counts of a whole file: times in ms, ``completion`` in millionths."""
+
+    sessions: int
+    came_back: int
+    visitors: int
+    time_ms: int
+    turns: int
+    back_turns: int
+    completion: int
+    countries: int
+    downloads: int
+    active: int
+    not_viewed: int
+    unconfirmed: int
+
+
+_ADD_READER = (
+    "INSERT OR IGNORE INTO readers (file_id, reader, sessions) "
+    "SELECT file_id, reader, 0 FROM view_sessions WHERE id = ?"
+)
+_APPEND_SESSION = (
+    "INSERT INTO session_rows (file_id, session_id, started_at, time_ms, beacons_until) "
+    "SELECT file_id, id, started_at, time_ms, ended_at + ?2 FROM view_sessions WHERE id = ?1"
+)
+_COUNT_READER = (
+    "UPDATE readers SET sessions = sessions + 1 "
+    "WHERE (file_id, reader) = (SELECT file_id, reader FROM view_sessions WHERE id = ?)"
+)
+_UPDATE_READERSHIP = (
+    "INSERT INTO readerships (file_id, sessions, came_back, visitors, time_ms, turns, back_turns, completion) "
+    "SELECT s.file_id, 1, s.came_back, r.sessions = 1, s.time_ms, s.turns, s.back_turns, "
+    "s.pages_viewed * 1000000 / s.shown_pages "
+    "FROM view_sessions s JOIN readers r ON r.file_id = s.file_id AND r.reader = s.reader WHERE s.id = ? "
+    "ON CONFLICT (file_id) DO UPDATE SET sessions = sessions + 1, came_back = came_back + excluded.came_back, "
+    "visitors = visitors + excluded.visitors, time_ms = time_ms + excluded.time_ms, turns = turns + excluded.turns, "
+    "back_turns = back_turns + excluded.back_turns, completion = completion + excluded.completion"
+)
+_TALLY_LABELS = (
+    "INSERT INTO tallies (file_id, kind, label, sessions) SELECT s.file_id, t.key, t.value, 1 "
+    "FROM view_sessions s, json_each(json_object("
+    "'country', s.country, 'device', s.device, 'browser', s.browser, 'source', s.source, 'referrer', s.referrer, "
+    "'viewerMode', s.viewer_mode, 'furthest', s.furthest_page, "
+    "'day', strftime('%Y-%m-%d', s.started_at / 1000, 'unixepoch'), "
+    "'hour', strftime('%w %H', s.started_at / 1000, 'unixepoch'))) t WHERE s.id = ? AND t.value IS NOT NULL "
+    "ON CONFLICT (file_id, kind, label) DO UPDATE SET sessions = sessions + 1"
+)
+_TALLY_UNCOUNTED = (
+    "INSERT INTO tallies (file_id, kind, label, sessions) SELECT file_id, 'uncounted', class, 1 FROM view_sessions "
+    "WHERE id = ? ON CONFLICT (file_id, kind, label) DO UPDATE SET sessions = sessions + 1"
+)
+_TALLY_PAGES = (
+    "INSERT INTO page_tallies (file_id, page, time_ms, views, back_views) "
+    "SELECT s.file_id, p.page, p.time_ms, p.views, p.back_views "
+    "FROM view_sessions s JOIN session_pages p ON p.session_id = s.id WHERE s.id = ? "
+    "ON CONFLICT (file_id, page) DO UPDATE SET time_ms = time_ms + excluded.time_ms, views = views + excluded.views, "
+    "back_views = back_views + excluded.back_views"
+)
+_TALLY_VARIANT = (
+    "INSERT INTO variant_tallies (variant_id, sessions, time_ms) "
+    "SELECT variant_id, 1, time_ms FROM view_sessions WHERE id = ? AND variant_id IS NOT NULL "
+    "ON CONFLICT (variant_id) DO UPDATE SET sessions = sessions + 1, time_ms = time_ms + excluded.time_ms"
+)
+_MARK_BEACONS_DELETED = (
+    "UPDATE session_rows SET beacons_until = NULL WHERE id IN "
+    "(SELECT id FROM session_rows WHERE beacons_until <= ? ORDER BY beacons_until, id LIMIT ?)"
+)
+_SUMS = ", ".join(f"IFNULL(r.{column}, 0)" for column in ReadershipTotals._fields[:7])
+# Few sessions are open on the whole instance, but a file may have many; the plus keeps SQLite off the index by file.
+_TOTALS = f"""
+SELECT {_SUMS},
+    (SELECT COUNT(*) FROM tallies WHERE file_id = f.id AND kind = 'country'),
+    (SELECT COUNT(*) FROM download_rows WHERE file_id = f.id),
+    (SELECT COUNT(*) FROM view_sessions
+        WHERE ended_at IS NULL AND +file_id = f.id AND counted_at IS NOT NULL AND heard_at > ?),
+    (SELECT COUNT(*) FROM invites WHERE file_id = f.id AND viewed_at IS NULL),
+    IFNULL((SELECT sessions FROM tallies WHERE file_id = f.id AND kind = 'uncounted' AND label = 'unconfirmed'), 0)
+FROM files f LEFT JOIN readerships r ON r.file_id = f.id WHERE f.id = ?
+"""  # noqa: S608 - columns from the row
+# One row in the middle, or the two around it.
+_MEDIAN = """
+SELECT SUM(time_ms), COUNT(*) FROM (SELECT time_ms FROM session_rows WHERE file_id = ?1 ORDER BY time_ms
+LIMIT 2 - ?2 % 2 OFFSET (?2 - 1) / 2)
+"""
+# These kinds have few labels each; a file may have any number of referrers.
+_TALLIES = """
+SELECT kind, label, sessions FROM tallies
+WHERE file_id = ? AND kind IN ('country', 'device', 'browser', 'source', 'viewerMode', 'hour', 'furthest', 'day',
+        'uncounted')
+    AND NOT (kind = 'day' AND label < ?) ORDER BY sessions DESC, label
+"""
+_REFERRERS = """
+SELECT label, sessions FROM tallies WHERE file_id = ? AND kind = 'referrer' ORDER BY sessions DESC, label LIMIT ?
+"""
+_PAGES = "SELECT page, time_ms, views, back_views FROM page_tallies WHERE file_id = ? AND page <= ?"
+
+
+def insert_reader(store: Store, session_id: int) -> None:
+    """Store the reader of a session unless the file knows them."""
+    store.execute(_ADD_READER, (session_id,))
+
+
+def add_session(store: Store, session_id: int, beacon_retention_ms: int) -> None:
+    """Add a counted session that has just ended to the stream and to all sums of its file and its variant."""
+    store.execute(_APPEND_SESSION, (session_id, beacon_retention_ms))
+    for statement in (_COUNT_READER, _UPDATE_READERSHIP, _TALLY_LABELS, _TALLY_PAGES, _TALLY_VARIANT):
+        store.execute(statement, (session_id,))
+
+
+def add_uncounted(store: Store, session_id: int) -> None:
+    """Count the class of a session that was not counted as a view."""
+    store.execute(_TALLY_UNCOUNTED, (session_id,))
+
+
+def mark_beacons_deleted(store: Store, now: int, limit: int) -> int:
+    """Mark up to ``limit`` sessions whose beacons expired by ``now`` as sessions without beacons. Return how many."""
+    return store.execute(_MARK_BEACONS_DELETED, (now, limit))
+
+
+def get_totals(store: Store, file_id: int, active_since: int) -> ReadershipTotals:
+    """Return the totals of a file; open sessions heard after ``active_since`` (ms) are active."""
+    return ReadershipTotals._make(store.rows(_TOTALS, (active_since, file_id))[0])
+
+
+def get_median_sum(store: Store, file_id: int, sessions: int) -> tuple[int, int]:
+    """Return the sum and the number (1 or 2) of the middle times of a file that has ``sessions`` > 0 sessions."""
+    ((total, count),) = store.rows(_MEDIAN, (file_id, sessions))
+    return total, count
+
+
+def list_tallies(store: Store, file_id: int, first_day: str) -> list[tuple[str, str, int]]:
+    """Return ``(kind, label, sessions)`` of a file, most sessions first; days only from ``first_day``, no referrers."""
+    return [(found[0], found[1], found[2]) for found in store.rows(_TALLIES, (file_id, first_day))]
+
+
+def count_by_referrer(store: Store, file_id: int, limit: int) -> dict[str, int]:
+    """Return the number of sessions of the ``limit`` most frequent referrers, most first."""
+    return {found[0]: found[1] for found in store.rows(_REFERRERS, (file_id, limit))}
+
+
+def list_pages(store: Store, file_id: int, total_pages: int) -> list[tuple[int, int, int, int]]:
+    """Return ``(page, time_ms, views, back_views)`` of the pages that were read, up to ``total_pages``."""
+    return [(found[0], found[1], found[2], found[3]) for found in store.rows(_PAGES, (file_id, total_pages))]

@@ -1,6 +1,6 @@
 """Variants and invites of a link, assets of a file, its hotspots, and the tokens of files without an owner."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from peewee import ForeignKeyField, IntegerField, TextField
 
@@ -296,3 +296,89 @@ def delete_expired_claim_tokens(store: Store, file_id: int, now: int) -> None:
 def delete_orphaned_tokens(store: Store, now: int) -> int:
     """Delete the expired tokens of deleted files; return how many."""
     return store.execute("DELETE FROM file_tokens WHERE file_id IS NULL AND expires_at <= ?", (now,))
+
+
+class HotspotTaps(NamedTuple):
+    """The number of taps on a hotspot."""
+
+    uuid: str
+    page: int
+    label: str
+    taps: int
+
+
+_SELECT_HOTSPOT_TAPS = """
+SELECT h.uuid, h.page, h.label, (SELECT COUNT(*) FROM taps t WHERE t.hotspot_id = h.id)
+FROM hotspots h JOIN files f ON f.id = h.file_id WHERE h.file_id = ? AND h.page <= f.total_pages ORDER BY h.page, h.id
+"""
+_SELECT_VARIANT_SESSIONS = """
+SELECT v.uuid, v.label, IFNULL(t.sessions, 0), IFNULL(t.time_ms, 0), v.revoked_at, v.redacted_at
+FROM variants v LEFT JOIN variant_tallies t ON t.variant_id = v.id WHERE v.file_id = ? ORDER BY v.id DESC
+"""
+_IS_VARIANT_ACTIVE = "SELECT 1 FROM variants WHERE id = ? AND revoked_at IS NULL"
+_SELECT_HOTSPOT = "SELECT id, page FROM hotspots WHERE file_id = ? AND uuid = ?"
+
+
+def count_hotspot_taps(store: Store, file_id: int) -> list[HotspotTaps]:
+    """Return the taps on every hotspot of a file's existing pages, by page."""
+    return [HotspotTaps._make(found) for found in store.rows(_SELECT_HOTSPOT_TAPS, (file_id,))]
+
+
+def list_variant_sessions(store: Store, file_id: int) -> list[tuple[Any, ...]]:
+    """Return ``(uuid, label, sessions, time_ms, revoked_at, redacted_at)`` of a file's variants, newest first."""
+    return store.rows(_SELECT_VARIANT_SESSIONS, (file_id,))
+
+
+def is_variant_active(store: Store, variant_id: int) -> bool:
+    """Return whether a variant exists and is not revoked."""
+    return store.row(_IS_VARIANT_ACTIVE, (variant_id,)) is not None
+
+
+def find_hotspot(store: Store, file_id: int, uuid: str) -> tuple[int, int] | None:
+    """Return the id and the page of a hotspot of a file, or None."""
+    found = store.row(_SELECT_HOTSPOT, (file_id, uuid))
+    return (found[0], found[1]) if found else None
+
+
+_SELECT_ACTIVE_VARIANTS = "SELECT short_id FROM variants WHERE file_id = ? AND revoked_at IS NULL"
+_SELECT_VARIANTS_BY_LABEL = f"{_SELECT_ACTIVE_VARIANTS} AND label = ? LIMIT 2"
+_SELECT_VARIANTS_BY_KEY = f"{_SELECT_ACTIVE_VARIANTS} AND ? IN (uuid, short_id)"
+_SELECT_INVITEES = "SELECT email, name, viewed_at FROM invites WHERE file_id = ?"
+
+
+def list_active_by_label(store: Store, file_id: int, label: str) -> list[str]:
+    """Return the short ids of up to two active variants of a file with that label."""
+    return [found[0] for found in store.rows(_SELECT_VARIANTS_BY_LABEL, (file_id, label))]
+
+
+def list_active_by_key(store: Store, file_id: int, key: str) -> list[str]:
+    """Return the short id of the active variant of a file with that UUID or short id, in a list."""
+    return [found[0] for found in store.rows(_SELECT_VARIANTS_BY_KEY, (file_id, key))]
+
+
+def list_invitees(store: Store, file_id: int) -> list[tuple[str, str | None, int | None]]:
+    """Return ``(email, name, viewed_at)`` of the invitations of a file."""
+    return [(found[0], found[1], found[2]) for found in store.rows(_SELECT_INVITEES, (file_id,))]
+
+
+class InviteSender(NamedTuple):
+    """What a mail to an invitee says of a file and its owner. ``gated``: the file asks for an email or a form."""
+
+    owner: str
+    email: str
+    document: str
+    protected: int
+    gated: int
+
+
+_SELECT_INVITE_SENDER = (
+    "SELECT a.name, a.email, f.original_name, f.password_hash IS NOT NULL, "
+    "f.settings ->> 'requireEmail' IS 1 OR f.settings ->> 'gateFields' IS NOT NULL "
+    "FROM files f JOIN accounts a ON a.id = f.owner_id WHERE f.id = ?"
+)
+
+
+def find_invite_sender(store: Store, file_id: int) -> InviteSender | None:
+    """Return what a mail to an invitee says of a file, or None if the file has no owner."""
+    found = store.row(_SELECT_INVITE_SENDER, (file_id,))
+    return InviteSender._make(found) if found else None

@@ -1,5 +1,9 @@
 """View sessions, the pages seen in them, and the beacons both are computed from."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
 from peewee import BlobField, CompositeKey, ForeignKeyField, IntegerField, TextField
 
 from docshare.server.store.database import Store
@@ -92,3 +96,212 @@ def find_session_reader(store: Store, session_id: int) -> tuple[bool, str | None
     """Return whether a session came through a variant, its country and the email of its reader; or None."""
     found = store.row("SELECT variant_id IS NOT NULL, country, email FROM view_sessions WHERE id = ?", (session_id,))
     return (bool(found[0]), found[1], found[2]) if found else None
+
+
+@dataclass(frozen=True)
+class SessionContext:
+    """The columns of a session that never change; unknown ones are None. ``total_pages`` of the content,
+    ``shown_pages`` of them to this reader."""
+
+    opening: str
+    part: int
+    file_id: int
+    content_version: int
+    total_pages: int
+    reader: str
+    country: str | None
+    device: str
+    browser: str
+    source: str
+    referrer: str | None
+    viewer_mode: str
+    variant_id: int | None
+    viewer_id: int | None
+    invite_id: int | None
+    email: str | None
+    name: str | None
+    shown_pages: int
+
+
+# The columns of ``SessionReading``, in its order.
+_STATE_COLUMNS = (
+    "class, reason, prefetched, earliest_at, started_at, first_at, heard_at, active_at, last_seq, hidden_at, "
+    "closed_at, input_at, counted_at, visible_ms, time_ms, turns, back_turns"
+)
+_COLUMNS = f"id, part, ended_at, file_id, invite_id, reader, {_STATE_COLUMNS}"
+_SELECT_SESSION = f"SELECT {_COLUMNS} FROM view_sessions"  # noqa: S608 - columns from above
+_FIND = f"{_SELECT_SESSION} WHERE opening = ? AND part = ?"
+_LAST = f"{_SELECT_SESSION} WHERE opening = ? ORDER BY part DESC LIMIT 1"
+# The timeouts are part of the text, because the planner compares the expression with an index only as text.
+_IDLE_END = "active_at + {idle_ms}"
+_END = (
+    f"MIN({_IDLE_END}, IFNULL(hidden_at + {{hidden_ms}}, {_IDLE_END}), IFNULL(closed_at + {{closed_ms}}, {_IDLE_END}))"
+)
+_DUE = f"{_SELECT_SESSION} WHERE ended_at IS NULL AND {_END} <= ? ORDER BY {_END} LIMIT ?"
+_CONTEXT_COLUMNS = (
+    "uuid, opening, part, file_id, content_version, total_pages, reader, country, device, browser, source, referrer, "
+    "viewer_mode, variant_id, viewer_id, invite_id, email, name, shown_pages"
+)
+_INSERT_SESSION = f"INSERT INTO view_sessions ({_CONTEXT_COLUMNS}, {_STATE_COLUMNS}) VALUES ({', '.join('?' * 36)})"  # noqa: S608 - from above
+_HAS_BEACON = "SELECT 1 FROM beacons WHERE session_id = ? AND seq = ?"
+_ADD_BEACON = "INSERT INTO beacons (session_id, seq, received_at, body, accepted) VALUES (?, ?, ?, ?, ?)"
+_SAVE = (
+    "UPDATE view_sessions SET class = ?, reason = ?, started_at = ?, heard_at = ?, active_at = ?, last_seq = ?, "
+    "hidden_at = ?, closed_at = ?, input_at = ?, visible_ms = ?, time_ms = ?, turns = ?, back_turns = ? WHERE id = ?"
+)
+# Apart from the others, because SQLite would update three indexes with every beacon.
+_SAVE_COUNTED = "UPDATE view_sessions SET counted_at = ? WHERE id = ?"
+_COUNT_SHORT = (
+    "SELECT reader, COUNT(*) FROM view_sessions WHERE file_id = ? AND reader IN (SELECT value FROM json_each(?)) "
+    "AND counted_at > ? AND heard_at - first_at < ? GROUP BY reader"
+)
+_INTO_PAGES = "INSERT INTO session_pages (session_id, page, time_ms, views, back_views)"
+_ON_CONFLICT_ADD = (
+    "ON CONFLICT (session_id, page) DO UPDATE SET time_ms = time_ms + excluded.time_ms, "
+    "views = views + excluded.views, back_views = back_views + excluded.back_views"
+)
+_ADD_PAGE = f"{_INTO_PAGES} VALUES (?, ?, ?, ?, ?) {_ON_CONFLICT_ADD}"
+_ADD_PAGES_OF_BEACONS = (
+    f"{_INTO_PAGES} SELECT b.session_id, p.value ->> 0, SUM(p.value ->> 1), SUM(p.value ->> 2), SUM(p.value ->> 3) "  # noqa: S608 - from above
+    f"FROM beacons b, json_each(b.accepted) p WHERE b.session_id = ? GROUP BY p.value ->> 0 {_ON_CONFLICT_ADD}"
+)
+# Every beacon may reach a page once without a turn, as the first does; the whole session may only once.
+_CUT_VIEWS = (
+    "UPDATE session_pages SET views = MIN(views, ?1), back_views = MIN(back_views, views, ?1) WHERE session_id = ?2"
+)
+_SUM_UP = "SELECT COUNT(*), IFNULL(MAX(page), 0) FROM session_pages WHERE session_id = ? AND time_ms >= ?"
+_DELETE_UNCOUNTED = (
+    "DELETE FROM view_sessions WHERE id IN "
+    "(SELECT id FROM view_sessions WHERE counted_at IS NULL AND ended_at <= ? LIMIT ?)"
+)
+_CLOSE = "UPDATE view_sessions SET ended_at = ?, pages_viewed = ?, furthest_page = ? WHERE id = ?"
+_SELECT_EVENT_DATA = (
+    "SELECT s.uuid, s.pages_viewed, s.time_ms, s.variant_id, v.uuid, v.label "
+    "FROM view_sessions s LEFT JOIN variants v ON v.id = s.variant_id WHERE s.id = ?"
+)
+# A reader's name lasts as long as the salt of the file, 30 days; a later visit counts as a new reader.
+_MARK_RETURNING = (
+    "UPDATE view_sessions AS s SET came_back = EXISTS "
+    "(SELECT 1 FROM readers r WHERE r.file_id = s.file_id AND r.reader = s.reader) WHERE s.id = ?"
+)
+_DELETE_BEACONS = (
+    "DELETE FROM beacons WHERE session_id IN (SELECT session_id FROM session_rows WHERE beacons_until <= ? "
+    "ORDER BY beacons_until, id LIMIT ?)"
+)
+_REPLACE_SALT = "REPLACE INTO reader_salts (file_id, salt, created_at) VALUES (?, ?, ?)"
+
+
+def mark_returning(store: Store, session_id: int) -> None:
+    """Store whether the reader of a session has come back."""
+    store.execute(_MARK_RETURNING, (session_id,))
+
+
+def delete_beacons(store: Store, now: int, limit: int) -> None:
+    """Delete the beacons of up to ``limit`` sessions that were kept until ``now``."""
+    store.execute(_DELETE_BEACONS, (now, limit))
+
+
+def find_salt(store: Store, file_id: int) -> tuple[bytes, int] | None:
+    """Return the reader salt of a file and when it was created (ms), or None."""
+    found = store.row("SELECT salt, created_at FROM reader_salts WHERE file_id = ?", (file_id,))
+    return (bytes(found[0]), found[1]) if found else None
+
+
+def replace_salt(store: Store, file_id: int, salt: bytes, now: int) -> None:
+    """Store a new reader salt of a file."""
+    store.execute(_REPLACE_SALT, (file_id, salt, now))
+
+
+def delete_salts(store: Store, created_by: int) -> int:
+    """Delete the reader salts created at or before ``created_by``. Return how many."""
+    return store.execute("DELETE FROM reader_salts WHERE created_at <= ?", (created_by,))
+
+
+def find_session(store: Store, opening: str, part: int) -> tuple[Any, ...] | None:
+    """Return the id, part, end, file, invite and reader of one session of a page load, and its state; or None."""
+    return store.row(_FIND, (opening, part))
+
+
+def find_last_session(store: Store, opening: str) -> tuple[Any, ...] | None:
+    """Return the columns of ``find_session`` of the newest session of a page load, or None."""
+    return store.row(_LAST, (opening,))
+
+
+def list_due_sessions(
+    store: Store, now: int, limit: int, *, idle_ms: int, hidden_ms: int, closed_ms: int
+) -> list[tuple[Any, ...]]:
+    """Return the columns of ``find_session`` of up to ``limit`` open sessions that timed out by ``now``, first ended
+    first."""
+    sql = _DUE.format(idle_ms=idle_ms, hidden_ms=hidden_ms, closed_ms=closed_ms)
+    return store.rows(sql, (now, limit))
+
+
+def insert_session(store: Store, uuid: str, context: SessionContext, state: Sequence[Any]) -> int:
+    """Store a new session. Return its id."""
+    store.execute(_INSERT_SESSION, (uuid, *vars(context).values(), *state))
+    ((session_id,),) = store.rows("SELECT last_insert_rowid()")
+    return int(session_id)
+
+
+def update_state(store: Store, session_id: int, state: Sequence[Any]) -> None:
+    """Store the state after a beacon, in the order of the statement."""
+    store.execute(_SAVE, (*state, session_id))
+
+
+def mark_counted(store: Store, session_id: int, counted_at: int) -> None:
+    """Store when a session was counted as a view."""
+    store.execute(_SAVE_COUNTED, (counted_at, session_id))
+
+
+def count_short_sessions(
+    store: Store, file_id: int, readers: str, *, counted_after: int, max_ms: int
+) -> dict[str, int]:
+    """Return the number of counted sessions shorter than ``max_ms`` of each of ``readers``, a JSON array."""
+    return {found[0]: found[1] for found in store.rows(_COUNT_SHORT, (file_id, readers, counted_after, max_ms))}
+
+
+def has_beacon(store: Store, session_id: int, seq: int) -> bool:
+    """Return whether a beacon of a session is stored."""
+    return store.row(_HAS_BEACON, (session_id, seq)) is not None
+
+
+def insert_beacon(store: Store, session_id: int, seq: int, now: int, body: str, accepted: str) -> None:
+    """Store one beacon; ``body`` and ``accepted`` are JSON."""
+    store.execute(_ADD_BEACON, (session_id, seq, now, body, accepted))
+
+
+def add_page(store: Store, session_id: int, page: int, time_ms: int, views: int, back_views: int) -> None:
+    """Add to the sums of one page of a session."""
+    store.execute(_ADD_PAGE, (session_id, page, time_ms, views, back_views))
+
+
+def add_pages_of_beacons(store: Store, session_id: int) -> None:
+    """Add the pages of all stored beacons of a session to its pages."""
+    store.execute(_ADD_PAGES_OF_BEACONS, (session_id,))
+
+
+def limit_page_views(store: Store, session_id: int, max_views: int) -> None:
+    """Limit the views of every page of a session to ``max_views``."""
+    store.execute(_CUT_VIEWS, (max_views, session_id))
+
+
+def sum_up_pages(store: Store, session_id: int, min_ms: int) -> tuple[int, int]:
+    """Return how many pages of a session were seen for ``min_ms``, and the last of them (0 without any)."""
+    ((seen, furthest),) = store.rows(_SUM_UP, (session_id, min_ms))
+    return seen, furthest
+
+
+def close_session(store: Store, session_id: int, ended_at: int, pages_viewed: int, furthest_page: int) -> None:
+    """Store the end of a session."""
+    store.execute(_CLOSE, (ended_at, pages_viewed, furthest_page, session_id))
+
+
+def get_event_data(store: Store, session_id: int) -> tuple[str, int, int, int | None, str | None, str | None]:
+    """Return the UUID, the pages, the time, and the id, the UUID and the label of the variant of a session."""
+    ((uuid, seen, time_ms, variant_id, variant, label),) = store.rows(_SELECT_EVENT_DATA, (session_id,))
+    return uuid, seen, time_ms, variant_id, variant, label
+
+
+def delete_uncounted_sessions(store: Store, ended_by: int, limit: int) -> int:
+    """Delete up to ``limit`` sessions that ended by ``ended_by`` and were not counted. Return how many."""
+    return store.execute(_DELETE_UNCOUNTED, (ended_by, limit))

@@ -1,6 +1,6 @@
 """Webhooks, what is sent to them and how that went, and refused attempts that wait to be told."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from peewee import BlobField, CompositeKey, ForeignKeyField, IntegerField, TextField
 
@@ -123,3 +123,164 @@ def list_denials(store: Store, before_minute: int, limit: int) -> list[DenialRow
 def delete_denial(store: Store, row: DenialRow) -> None:
     """Delete denials that have become an event."""
     store.execute(_DELETE_DENIAL, (row.file_id, row.reason, row.variant_id, row.minute))
+
+
+class WebhookRow(NamedTuple):
+    """The columns of the Webhook object. Times in milliseconds; ``events`` is JSON as stored; ``file_uuid`` is None for
+    all files of the account."""
+
+    id: int
+    uuid: str
+    url: str
+    events: str
+    format: str
+    created_at: int
+    file_id: int | None
+    file_uuid: str | None
+    failure_count: int
+    last_delivery_at: int | None
+    last_status: int | None
+    disabled_at: int | None
+
+
+class Receiver(NamedTuple):
+    """The columns of a webhook that sending needs: ``secret`` is sealed by the vault with ``uuid``; ``listens`` is True
+    for a listener on this machine."""
+
+    uuid: str
+    url: str
+    format: str
+    secret: bytes
+    listens: bool
+
+
+_COLUMNS = ", ".join(f"w.{name}" for name in WebhookRow._fields).replace("w.file_uuid", "f.uuid")
+_IS_OWNED = "w.account_id = ? AND w.listens_until IS NULL"
+_SELECT_OWNED = f"SELECT {_COLUMNS} FROM webhooks w LEFT JOIN files f ON f.id = w.file_id WHERE {_IS_OWNED}"  # noqa: S608 - words
+_LIST_OWNED = f"{_SELECT_OWNED} ORDER BY w.id DESC"
+_SELECT_ONE_OWNED = f"{_SELECT_OWNED} AND w.uuid = ?"
+_COUNT_OWNED = f"SELECT COUNT(*) FROM webhooks w WHERE {_IS_OWNED}"  # noqa: S608 - as above
+# An event of a file without an owner has no receivers. An unscoped webhook receives all events of its account.
+_SELECT_RECEIVERS = (
+    "SELECT w.id, a.plan FROM files f JOIN accounts a ON a.id = f.owner_id JOIN webhooks w ON w.account_id = a.id "
+    "WHERE f.id = ? AND (w.file_id IS NULL OR w.file_id = f.id) AND w.disabled_at IS NULL "
+    "AND (w.listens_until IS NULL OR w.listens_until > ?) "
+    "AND EXISTS (SELECT 1 FROM json_each(w.events) WHERE value = ?)"
+)
+_RECORD_ATTEMPT = (
+    "UPDATE webhooks SET last_delivery_at = ?, last_status = ?, failure_count = ? * failure_count + ? WHERE id = ?"
+)
+# A listener expires by itself, so it is never disabled and nobody is notified.
+_DISABLE = (
+    "UPDATE webhooks SET disabled_at = ? "
+    "WHERE id = ? AND failure_count >= ? AND disabled_at IS NULL AND listens_until IS NULL"
+)
+_SELECT_OWNER = (
+    "SELECT w.uuid, w.peer, a.email, a.id FROM webhooks w JOIN accounts a ON a.id = w.account_id WHERE w.id = ?"
+)
+_SELECT_LISTENER = "SELECT account_id, file_id, url, format, secret FROM webhooks WHERE uuid = ? AND listens_until > ?"
+
+
+def insert(
+    store: Store,
+    uuid: str,
+    account_id: int,
+    *,
+    file_id: int | None,
+    url: str,
+    peer: str,
+    format: str,
+    events: str,
+    secret: bytes,
+    now: int,
+    listens_until: int | None = None,
+) -> None:
+    """Store a new webhook. ``events`` is JSON, ``secret`` is sealed; ``listens_until`` (ms) makes it a listener."""
+    Webhook.insert(
+        uuid=uuid,
+        account=account_id,
+        file=file_id,
+        url=url,
+        peer=peer,
+        format=format,
+        events=events,
+        secret=secret,
+        created_at=now,
+        listens_until=listens_until,
+    ).execute(store.sqlite)
+
+
+def list_owned(store: Store, account_id: int) -> list[WebhookRow]:
+    """Return the webhooks of an account without its listeners, newest first."""
+    return [WebhookRow._make(found) for found in store.rows(_LIST_OWNED, (account_id,))]
+
+
+def find_owned(store: Store, account_id: int, uuid: str) -> WebhookRow | None:
+    """Return a webhook of an account that is not a listener, or None."""
+    found = store.row(_SELECT_ONE_OWNED, (account_id, uuid))
+    return WebhookRow._make(found) if found else None
+
+
+def count_owned(store: Store, account_id: int) -> int:
+    """Return how many webhooks an account has, without its listeners."""
+    found = store.row(_COUNT_OWNED, (account_id,))
+    return found[0] if found else 0
+
+
+def find_secret(store: Store, webhook_id: int) -> bytes | None:
+    """Return the sealed secret of a webhook, or None if the webhook does not exist."""
+    found = store.row("SELECT secret FROM webhooks WHERE id = ?", (webhook_id,))
+    return found[0] if found else None
+
+
+def enable(store: Store, webhook_id: int) -> None:
+    """Enable a webhook and reset its failures."""
+    store.execute("UPDATE webhooks SET disabled_at = NULL, failure_count = 0 WHERE id = ?", (webhook_id,))
+
+
+def delete(store: Store, webhook_id: int) -> None:
+    """Delete a webhook with its deliveries."""
+    store.execute("DELETE FROM webhooks WHERE id = ?", (webhook_id,))
+
+
+def list_receivers(store: Store, file_id: int, event: str, now: int) -> list[tuple[int, int]]:
+    """Return the id and the owner's plan of every active webhook that is subscribed to ``event`` of a file."""
+    return [(found[0], found[1]) for found in store.rows(_SELECT_RECEIVERS, (file_id, now, event))]
+
+
+def record_attempt(store: Store, webhook_id: int, *, at: int, status: int, has_failed: bool, is_counted: bool) -> None:
+    """Store the last attempt; a success resets the failures, and a counted failure increments them."""
+    store.execute(_RECORD_ATTEMPT, (at, status, has_failed, is_counted, webhook_id))
+
+
+def disable(store: Store, webhook_id: int, min_failures: int, now: int) -> bool:
+    """Disable a webhook that has reached ``min_failures``. Return whether it was disabled by this call."""
+    return store.execute(_DISABLE, (now, webhook_id, min_failures)) > 0
+
+
+def get_owner(store: Store, webhook_id: int) -> tuple[str, str, str, int]:
+    """Return the UUID and the peer of a webhook, and the email and the id of its account."""
+    ((uuid, peer, email, account_id),) = store.rows(_SELECT_OWNER, (webhook_id,))
+    return uuid, peer, email, account_id
+
+
+def find_listener(store: Store, uuid: str, now: int) -> tuple[Any, ...] | None:
+    """Return ``(account_id, file_id, url, format, secret)`` of a listener that has not expired, or None."""
+    return store.row(_SELECT_LISTENER, (uuid, now))
+
+
+def renew_listener(store: Store, uuid: str, until: int, now: int) -> bool:
+    """Extend a listener to ``until``. Return False if it does not exist or has expired."""
+    sql = "UPDATE webhooks SET listens_until = ? WHERE uuid = ? AND listens_until > ?"
+    return store.execute(sql, (until, uuid, now)) > 0
+
+
+def list_listener_ids(store: Store, uuid: str) -> list[int]:
+    """Return the id of the listener with that UUID, expired or not, in a list."""
+    sql = "SELECT id FROM webhooks WHERE uuid = ? AND listens_until IS NOT NULL"
+    return [found[0] for found in store.rows(sql, (uuid,))]
+
+
+def list_expired_listener_ids(store: Store, now: int) -> list[int]:
+    """Return the ids of the listeners that have expired."""
+    return [found[0] for found in store.rows("SELECT id FROM webhooks WHERE listens_until <= ?", (now,))]

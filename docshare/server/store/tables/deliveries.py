@@ -1,0 +1,256 @@
+"""Deliveries to webhooks and their attempts: the statements on both tables. The models are in ``webhooks``."""
+
+import json
+from typing import Any, NamedTuple
+
+from docshare.server.store.database import Store
+from docshare.server.store.tables.webhooks import Receiver
+
+
+class AttemptRow(NamedTuple):
+    """One attempt: when (ms), the status of the response or 0, how long it took, and what failed."""
+
+    at: int
+    status: int
+    latency_ms: int
+    error: str | None
+
+
+class StoredDelivery(NamedTuple):
+    """The columns of one delivery that its owner sees, with its attempts, oldest first. Times in ms."""
+
+    id: int
+    event: str
+    created_at: int
+    next_at: int | None
+    delivered_at: int | None
+    attempts: list[AttemptRow]
+
+
+class AdminColumns(NamedTuple):
+    """What only the operator sees of a delivery: its UUID, the UUID and URL of the webhook, the email address of the
+    account, and the body."""
+
+    uuid: str
+    webhook: str
+    url: str
+    account: str
+    body: str
+
+
+class ClaimedDelivery(NamedTuple):
+    """A claimed delivery, ready to be sent: ``claimed_at`` in ms, ``number`` of the attempt, from 1."""
+
+    id: int
+    claimed_at: int
+    receiver: Receiver
+    event: str
+    body: str
+    uuid: str
+    number: int
+
+
+_ATTEMPTS = (
+    "(SELECT json_group_array(json_array(at, status, latency_ms, error)) FROM "
+    "(SELECT * FROM attempts WHERE delivery_id = d.id ORDER BY number))"
+)
+_ROW = f"d.id, d.event, d.created_at, d.next_at, d.delivered_at, {_ATTEMPTS}"
+_IS_RETAINED = "(d.created_at > ? OR d.next_at IS NOT NULL)"  # the job that deletes the others runs once an hour
+_OF_WEBHOOK = f"SELECT {_ROW} FROM deliveries d WHERE d.webhook_id = ? AND {_IS_RETAINED}"  # noqa: S608 - columns from above
+_ONE = f"{_OF_WEBHOOK} AND d.id = ?"
+_AFTER = f"{_OF_WEBHOOK} AND d.id > ? ORDER BY d.id LIMIT ?"
+_NEWEST = f"{_OF_WEBHOOK} AND d.id > ? ORDER BY d.id DESC LIMIT ?"
+_SELECT_ANY = (
+    f"SELECT {_ROW}, d.uuid, w.uuid, w.url, a.email, d.body FROM deliveries d "  # noqa: S608 - columns from above
+    f"JOIN webhooks w ON w.id = d.webhook_id JOIN accounts a ON a.id = w.account_id WHERE {_IS_RETAINED}"
+)
+_SELECT_ANY_BY_ID = f"{_SELECT_ANY} AND d.id = ?"
+_SELECT_ANY_NEWEST = f"{_SELECT_ANY} ORDER BY d.id DESC LIMIT ?"
+_SELECT_QUEUE_STATE = (
+    "SELECT d.next_at IS NOT NULL, w.disabled_at IS NOT NULL, w.uuid "
+    "FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id WHERE d.id = ?"
+)
+# A delivery that is being sent at this moment keeps its time.
+_MAKE_DUE = "UPDATE deliveries SET next_at = MIN(next_at, ?) WHERE id = ? AND claimed_at IS NULL"
+_RESTART = "UPDATE deliveries SET tries = 0, next_at = ?, delivered_at = NULL, abandoned_at = NULL WHERE id = ?"
+_DELETE_SETTLED = (
+    "DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE created_at <= ? AND next_at IS NULL LIMIT ?)"
+)
+_INSERT = (
+    "INSERT INTO deliveries (uuid, webhook_id, file_id, variant_id, event, body, created_at, next_at) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+)
+# The first few due deliveries of every webhook, so that thousands for one receiver never delay the others. The
+# recursion jumps from webhook to webhook in the index; a plain DISTINCT would scan all those thousands.
+_DUE = """
+WITH RECURSIVE queued(webhook_id) AS (
+    SELECT MIN(webhook_id) FROM deliveries WHERE next_at IS NOT NULL
+    UNION ALL
+    SELECT (SELECT MIN(webhook_id) FROM deliveries WHERE next_at IS NOT NULL AND webhook_id > queued.webhook_id)
+    FROM queued WHERE queued.webhook_id IS NOT NULL
+)
+SELECT COALESCE(w.last_delivery_at, 0), d.next_at, d.id, w.account_id, w.peer, w.id
+FROM queued CROSS JOIN webhooks w ON w.id = queued.webhook_id CROSS JOIN deliveries d ON d.id IN (
+    SELECT id FROM deliveries WHERE webhook_id = w.id AND next_at <= ?1 AND claimed_at IS NULL
+    ORDER BY next_at, id LIMIT ?2
+)
+WHERE w.disabled_at IS NULL AND (w.listens_until IS NULL OR w.listens_until > ?1)
+"""
+_IN_FLIGHT = """
+SELECT w.account_id, w.peer, w.id FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id
+WHERE d.claimed_at IS NOT NULL
+"""
+_CLAIM = "UPDATE deliveries SET claimed_at = ?1 WHERE id = ?2 AND claimed_at IS NULL AND next_at <= ?1"
+_SELECT_CLAIMED = (
+    "SELECT d.event, d.body, d.uuid, (SELECT COALESCE(MAX(number), 0) + 1 FROM attempts WHERE delivery_id = d.id), "
+    "w.uuid, w.url, w.format, w.secret, w.listens_until IS NOT NULL "
+    "FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id WHERE d.id = ?"
+)
+_SELECT_CLAIM_STATE = (
+    "SELECT d.webhook_id, d.tries, w.disabled_at IS NOT NULL "
+    "FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id WHERE d.id = ? AND d.claimed_at = ?"
+)
+_INSERT_ATTEMPT = "INSERT INTO attempts (delivery_id, number, at, status, latency_ms, error) VALUES (?, ?, ?, ?, ?, ?)"
+_SETTLE = (
+    "UPDATE deliveries SET tries = ?, next_at = ?, delivered_at = ?, abandoned_at = ?, claimed_at = NULL WHERE id = ?"
+)
+# The sender of a claimed delivery settles it.
+_ABANDON_DISABLED = (
+    "UPDATE deliveries SET next_at = NULL, abandoned_at = ? WHERE next_at IS NOT NULL AND claimed_at IS NULL "
+    "AND webhook_id IN (SELECT id FROM webhooks WHERE disabled_at IS NOT NULL)"
+)
+_SELECT_IDS_OF_EVENT = "SELECT id FROM deliveries WHERE id > ? AND file_id = ? AND event = ? AND body = ? ORDER BY id"
+
+
+def list_after(store: Store, webhook_id: int, retained_from: int, since: int, limit: int) -> list[StoredDelivery]:
+    """Return up to ``limit`` deliveries of a webhook with an id greater than ``since``, in ascending order."""
+    return [_parse_row(found) for found in store.rows(_AFTER, (webhook_id, retained_from, since, limit))]
+
+
+def list_newest(store: Store, webhook_id: int, retained_from: int, limit: int) -> list[StoredDelivery]:
+    """Return the newest ``limit`` deliveries of a webhook, newest first."""
+    return [_parse_row(found) for found in store.rows(_NEWEST, (webhook_id, retained_from, 0, limit))]
+
+
+def find_of_webhook(
+    store: Store, webhook_id: int, retained_from: int, delivery_id: int | None
+) -> StoredDelivery | None:
+    """Return one delivery of a webhook, or None."""
+    found = store.row(_ONE, (webhook_id, retained_from, delivery_id))
+    return _parse_row(found) if found else None
+
+
+def list_newest_of_instance(store: Store, retained_from: int, limit: int) -> list[tuple[StoredDelivery, AdminColumns]]:
+    """Return the newest ``limit`` deliveries of all accounts, newest first."""
+    return [_parse_admin_row(found) for found in store.rows(_SELECT_ANY_NEWEST, (retained_from, limit))]
+
+
+def find(store: Store, retained_from: int, delivery_id: int | None) -> tuple[StoredDelivery, AdminColumns] | None:
+    """Return the delivery with that id of any account, or None."""
+    found = store.row(_SELECT_ANY_BY_ID, (retained_from, delivery_id))
+    return _parse_admin_row(found) if found else None
+
+
+def get_queue_state(store: Store, delivery_id: int) -> tuple[bool, bool, str]:
+    """Return whether a delivery is queued, whether its webhook is disabled, and the UUID of the webhook."""
+    ((is_queued, is_disabled, webhook),) = store.rows(_SELECT_QUEUE_STATE, (delivery_id,))
+    return bool(is_queued), bool(is_disabled), webhook
+
+
+def make_due(store: Store, delivery_id: int, now: int) -> None:
+    """Make the next attempt of a queued delivery due now, unless it is being sent."""
+    store.execute(_MAKE_DUE, (now, delivery_id))
+
+
+def restart(store: Store, delivery_id: int, now: int) -> None:
+    """Begin another round of attempts, due now."""
+    store.execute(_RESTART, (now, delivery_id))
+
+
+def delete_settled(store: Store, created_by: int, limit: int) -> int:
+    """Delete up to ``limit`` settled deliveries created at or before ``created_by``. Return how many."""
+    return store.execute(_DELETE_SETTLED, (created_by, limit))
+
+
+def insert(
+    store: Store, uuid: str, webhook_id: int, *, file_id: int, variant_id: int | None, event: str, body: str, now: int
+) -> None:
+    """Queue a delivery that is due now."""
+    store.execute(_INSERT, (uuid, webhook_id, file_id, variant_id, event, body, now, now))
+
+
+def list_due(store: Store, now: int, max_per_webhook: int) -> list[tuple[Any, ...]]:
+    """Return the first due deliveries of every webhook as ``(last_delivery_at, next_at, id, account_id, peer,
+    webhook_id)``."""
+    return store.rows(_DUE, (now, max_per_webhook))
+
+
+def list_in_flight(store: Store) -> list[tuple[Any, ...]]:
+    """Return ``(account_id, peer, webhook_id)`` of every claimed delivery."""
+    return store.rows(_IN_FLIGHT)
+
+
+def claim(store: Store, delivery_id: int, now: int) -> bool:
+    """Claim a due delivery for sending. Return False if it is claimed or not due any more."""
+    return store.execute(_CLAIM, (now, delivery_id)) > 0
+
+
+def get_claimed(store: Store, delivery_id: int, claimed_at: int) -> ClaimedDelivery:
+    """Return the delivery that was claimed at ``claimed_at``, with its receiver."""
+    ((event, body, uuid, number, *receiver),) = store.rows(_SELECT_CLAIMED, (delivery_id,))
+    return ClaimedDelivery(delivery_id, claimed_at, Receiver(*receiver), event, body, uuid, number)
+
+
+def find_claim_state(store: Store, delivery_id: int, claimed_at: int) -> tuple[int, int, bool] | None:
+    """Return the webhook, the number of attempts of this round and whether the webhook is disabled; None if the claim
+    does not exist any more."""
+    found = store.row(_SELECT_CLAIM_STATE, (delivery_id, claimed_at))
+    return (found[0], found[1], bool(found[2])) if found else None
+
+
+def insert_attempt(store: Store, delivery_id: int, number: int, attempt: AttemptRow) -> None:
+    """Store one attempt."""
+    store.execute(_INSERT_ATTEMPT, (delivery_id, number, *attempt))
+
+
+def settle(
+    store: Store,
+    delivery_id: int,
+    *,
+    tries: int,
+    next_at: int | None,
+    delivered_at: int | None,
+    abandoned_at: int | None,
+) -> None:
+    """Release the claim and store what follows from the attempt."""
+    store.execute(_SETTLE, (tries, next_at, delivered_at, abandoned_at, delivery_id))
+
+
+def abandon_disabled(store: Store, now: int) -> None:
+    """Abandon the queued deliveries of disabled webhooks, except those that are being sent."""
+    store.execute(_ABANDON_DISABLED, (now,))
+
+
+def has_claims(store: Store) -> bool:
+    """Return whether any delivery is claimed."""
+    return store.row("SELECT 1 FROM deliveries WHERE claimed_at IS NOT NULL LIMIT 1") is not None
+
+
+def release_claims(store: Store) -> int:
+    """Release all claims. Return how many there were."""
+    return store.execute("UPDATE deliveries SET claimed_at = NULL WHERE claimed_at IS NOT NULL")
+
+
+def list_ids_of_event(store: Store, after_id: int, file_id: int, event: str, body: str) -> list[int]:
+    """Return the ids, greater than ``after_id``, of the deliveries of one event of a file, in ascending order."""
+    return [found[0] for found in store.rows(_SELECT_IDS_OF_EVENT, (after_id, file_id, event, body))]
+
+
+def _parse_row(found: tuple[Any, ...]) -> StoredDelivery:
+    stored = StoredDelivery._make(found)
+    return stored._replace(attempts=[AttemptRow._make(attempt) for attempt in json.loads(found[-1])])
+
+
+def _parse_admin_row(found: tuple[Any, ...]) -> tuple[StoredDelivery, AdminColumns]:
+    width = len(StoredDelivery._fields)
+    return _parse_row(found[:width]), AdminColumns._make(found[width:])

@@ -1,0 +1,143 @@
+"""The activity record and the polled streams: their statements. The models are in ``feed``."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from docshare.contract.streams import STREAMS
+from docshare.server.store.database import Store
+
+FeedRow = tuple[Any, ...]
+"""``id, file uuid, file name, read_at`` and then the stream's own columns, see ``_OWN_COLUMNS``."""
+
+
+class ActivityEvent(NamedTuple):
+    """One event: ``happened_at`` in milliseconds, ``data`` the JSON text of the payload's data."""
+
+    id: int
+    event: str
+    happened_at: int
+    data: str
+
+
+_APPEND_EVENT = (
+    "INSERT INTO activity_rows (owner_id, file_id, hidden, variant_id, event, happened_at, data) "
+    "SELECT owner_id, id, trashed_at IS NOT NULL, ?, ?, ?, ? FROM files WHERE id = ? AND owner_id IS NOT NULL"
+)
+_SELECT_EVENT = (
+    "SELECT id, happened_at, data FROM activity_rows WHERE id > ? AND file_id = ? AND event = ? ORDER BY id LIMIT 1"
+)
+_DELETE_EXPIRED = (
+    "DELETE FROM activity_rows WHERE id IN "
+    "(SELECT id FROM activity_rows WHERE happened_at <= ? ORDER BY happened_at LIMIT ?)"
+)
+_BY_OWNER = "r.owner_id = ?"
+_BY_FILE = {
+    column: f"r.file_id = (SELECT id FROM files WHERE owner_id = ? AND {column} = ?)"  # noqa: S608 - two fixed columns
+    for column in ("uuid", "short_id")
+}
+_OWN_COLUMNS = {
+    "view": "r.country, r.pages_viewed, r.time_ms",
+    "download": "r.country",
+    "gate": "r.fields",
+}
+
+
+@dataclass(frozen=True)
+class _FeedStatements:
+    """The statements of one filter: rows after a cursor, and the newest rows."""
+
+    after: str
+    newest: str
+
+
+def _build_statements(stream: str, condition: str) -> _FeedStatements:
+    # ``hidden`` is in the indexes, so a long run of trashed rows costs nothing; ``trashed_at`` is authoritative while
+    # a delete is still hiding them. The join is CROSS so that the planner never starts from the files.
+    rows = (
+        f"SELECT r.id, f.uuid, f.original_name, r.read_at, {_OWN_COLUMNS[stream]} "  # noqa: S608 - tables from above
+        f"FROM {stream}_rows r CROSS JOIN files f ON f.id = r.file_id "
+        f"WHERE {condition} AND r.hidden = 0 AND r.id > ? AND f.trashed_at IS NULL ORDER BY r.id"
+    )
+    return _FeedStatements(after=f"{rows} LIMIT ?", newest=f"{rows} DESC LIMIT ?")
+
+
+_STATEMENTS = {
+    stream: {name: _build_statements(stream, condition) for name, condition in {"owner": _BY_OWNER, **_BY_FILE}.items()}
+    for stream in STREAMS
+}
+
+
+def append(store: Store, file_id: int, variant_id: int | None, event: str, data: str, at: int) -> None:
+    """Append an event to the record of the file's owner. ``data`` is JSON; ``at`` in ms."""
+    store.execute(_APPEND_EVENT, (variant_id, event, at, data, file_id))
+
+
+def list_events(
+    store: Store,
+    owner_id: int,
+    *,
+    file: tuple[str, str] | None,
+    shown: Sequence[str],
+    withheld: Sequence[str],
+    since: int,
+    retained_from: int,
+    limit: int,
+) -> list[ActivityEvent]:
+    """Return up to ``limit`` events of an owner with an id greater than ``since``, the newest first if that is 0.
+
+    Parameters: ``file`` the column (``uuid`` or ``short_id``) and the value of one file, None for all; ``shown`` the
+    kinds to return, empty for all but the ``withheld`` ones.
+    """
+    condition, key = (_BY_FILE[file[0]], (file[1],)) if file else (_BY_OWNER, ())
+    sql = _build_select(condition + _kind_condition(shown, withheld), newest=since == 0)
+    found = store.rows(sql, (owner_id, *key, *(shown or withheld), since, retained_from, limit))
+    return [ActivityEvent._make(row) for row in found]
+
+
+def delete_expired(store: Store, happened_by: int, limit: int) -> int:
+    """Delete up to ``limit`` events that happened at or before ``happened_by``. Return how many."""
+    return store.execute(_DELETE_EXPIRED, (happened_by, limit))
+
+
+def list_stream(
+    store: Store, stream: str, owner_id: int | None, *, file: tuple[str, str] | None, since: int, limit: int
+) -> list[FeedRow]:
+    """Return up to ``limit`` rows of a stream with an id greater than ``since``, the newest first if it is 0. ``file``
+    is as in ``list_events``."""
+    way, key = file if file else ("owner", None)
+    statements = _STATEMENTS[stream][way]
+    params = (owner_id,) if key is None else (owner_id, key)
+    return store.rows(statements.after if since else statements.newest, (*params, since, limit))
+
+
+def get_newest_ids(store: Store) -> tuple[int, int]:
+    """Return the newest ids of the activity record and of the deliveries, 0 without any."""
+    sql = "SELECT (SELECT IFNULL(MAX(id), 0) FROM activity_rows), (SELECT IFNULL(MAX(id), 0) FROM deliveries)"
+    ((event_id, delivery_id),) = store.rows(sql)
+    return event_id, delivery_id
+
+
+def find_event(store: Store, after_id: int, file_id: int, event: str) -> tuple[int, int, str] | None:
+    """Return ``(id, happened_at, data)`` of the first event of that kind of a file after ``after_id``, or None."""
+    found = store.row(_SELECT_EVENT, (after_id, file_id, event))
+    return (found[0], found[1], found[2]) if found else None
+
+
+def _kind_condition(shown: Sequence[str], withheld: Sequence[str]) -> str:
+    if not shown:
+        return " AND r.event <> ?" * len(withheld)
+    if len(shown) == 1:
+        return " AND r.event = ?"
+    # The index by kind has no order over several kinds; the plus keeps SQLite from sorting all that it finds there.
+    return f" AND +r.event IN ({', '.join('?' * len(shown))})"
+
+
+def _build_select(condition: str, *, newest: bool) -> str:
+    # As in the polling feed: ``hidden`` is in the indexes, ``trashed_at`` is authoritative, and the files come second.
+    return (
+        "SELECT r.id, r.event, r.happened_at, r.data "  # noqa: S608 - words from above
+        "FROM activity_rows r CROSS JOIN files f ON f.id = r.file_id "
+        f"WHERE {condition} AND r.hidden = 0 AND r.id > ? AND r.happened_at > ? AND f.trashed_at IS NULL "
+        f"ORDER BY r.id {'DESC ' if newest else ''}LIMIT ?"
+    )

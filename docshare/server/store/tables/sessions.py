@@ -1,0 +1,128 @@
+"""View sessions as the owner of a file sees them: the statements that read them. ``viewing`` and ``rollups`` have the
+models."""
+
+from typing import Any, NamedTuple
+
+from docshare.server.store.database import Store
+
+
+class SessionSummary(NamedTuple):
+    """One session; times in ms. ``id`` in the stream, None unless it was counted and has ended; ``email`` and ``name``
+    as its reader was invited by, or had given them when it began; ``invite`` and ``variant`` the UUIDs of the
+    invitation and of the variant it came through; ``shown_pages`` how many pages its reader could see."""
+
+    id: int | None
+    uuid: str
+    started_at: int
+    time_ms: int
+    pages_viewed: int
+    country: str | None
+    device: str
+    browser: str
+    came_back: int
+    email: str | None
+    name: str | None
+    invite: str | None
+    variant: str | None
+    content_version: int
+    shown_pages: int
+
+
+class PageRow(NamedTuple):
+    """What was accepted of one page in one session: turned to ``views`` times, ``back`` of them going backward."""
+
+    page: int
+    time_ms: int
+    views: int
+    back: int
+
+
+class SessionClassification(NamedTuple):
+    """How a session was judged: all ``_at`` in ms or None, the rest as in ``view_sessions``."""
+
+    klass: str
+    reason: str
+    counted_at: int | None
+    heard_at: int
+    ended_at: int | None
+    visible_ms: int
+    turns: int
+    back_turns: int
+    source: str
+    referrer: str | None
+    viewer_mode: str
+    prefetched: int
+
+
+_ROW = (
+    "r.id, s.uuid, s.started_at, s.time_ms, s.pages_viewed, s.country, s.device, s.browser, s.came_back, "
+    "s.email, s.name, i.uuid, v.uuid, s.content_version, s.shown_pages"
+)
+_CLASSIFICATION = ", ".join(f"s.{column}" for column in SessionClassification._fields).replace("s.klass", "s.class")
+_JOIN_SOURCES = "LEFT JOIN invites i ON i.id = s.invite_id LEFT JOIN variants v ON v.id = s.variant_id"
+_FROM_COUNTED = (
+    f"FROM session_rows r CROSS JOIN view_sessions s ON s.id = r.session_id {_JOIN_SOURCES} WHERE r.file_id = ?"
+)
+_NEWEST = f"SELECT {_ROW} {_FROM_COUNTED} ORDER BY r.started_at DESC, r.id DESC LIMIT ?"
+_PAGES = (
+    "(SELECT json_group_array(json_array(page, time_ms, views, back_views)) FROM "
+    "(SELECT * FROM session_pages WHERE session_id = s.id ORDER BY page))"
+)
+_AFTER = f"SELECT {_ROW}, {_PAGES} {_FROM_COUNTED} AND r.id > ? ORDER BY r.id LIMIT ?"
+_UNCOUNTED = (
+    f"SELECT {_ROW}, s.class, s.reason FROM view_sessions s "  # noqa: S608 - columns from above
+    f"LEFT JOIN session_rows r ON r.session_id = s.id {_JOIN_SOURCES} "
+    "WHERE s.file_id = ? AND s.counted_at IS NULL AND s.ended_at IS NOT NULL ORDER BY s.id DESC LIMIT ?"
+)
+_ONE = (
+    f"SELECT s.id, {_ROW}, {_CLASSIFICATION} FROM view_sessions s "  # noqa: S608 - columns from above
+    f"LEFT JOIN session_rows r ON r.session_id = s.id {_JOIN_SOURCES} "
+    "WHERE s.uuid = ? AND s.file_id = ?"
+)
+# The pages of an open session are in its beacons; when it ends, they are added to the sum.
+_PAGES_OF_ONE = (
+    "SELECT page, SUM(time_ms), SUM(views), SUM(back_views) FROM ("
+    "SELECT page, time_ms, views, back_views FROM session_pages WHERE session_id = ?1 UNION ALL "
+    "SELECT p.value ->> 0, p.value ->> 1, p.value ->> 2, p.value ->> 3 "
+    "FROM beacons b, json_each(b.accepted) p WHERE b.session_id = ?1 AND ?2) GROUP BY page ORDER BY page"
+)
+# The jobs that delete beacons and uncounted sessions run once an hour.
+_BEACONS = (
+    "SELECT seq, received_at, body, accepted FROM beacons b WHERE session_id = ? AND NOT EXISTS "
+    "(SELECT 1 FROM session_rows r WHERE r.session_id = b.session_id AND r.beacons_until <= ?) ORDER BY seq"
+)
+
+
+def list_newest(store: Store, file_id: int, limit: int) -> list[SessionSummary]:
+    """Return the ``limit`` ended and counted sessions of a file that began last, newest first."""
+    return [SessionSummary._make(found) for found in store.rows(_NEWEST, (file_id, limit))]
+
+
+def list_after(store: Store, file_id: int, since: int, limit: int) -> list[tuple[SessionSummary, str]]:
+    """Return up to ``limit`` counted sessions with an id greater than ``since``, each with its pages as JSON."""
+    return [(SessionSummary._make(row), pages) for *row, pages in store.rows(_AFTER, (file_id, since, limit))]
+
+
+def list_uncounted(store: Store, file_id: int, limit: int) -> list[tuple[SessionSummary, str, str]]:
+    """Return the newest ``limit`` ended sessions that were not counted, each with its class and its reason."""
+    found = store.rows(_UNCOUNTED, (file_id, limit))
+    return [(SessionSummary._make(row), klass, reason) for *row, klass, reason in found]
+
+
+def find(store: Store, file_id: int, uuid: str) -> tuple[int, SessionSummary, SessionClassification] | None:
+    """Return the key, the summary and the classification of a session of a file, or None."""
+    found = store.row(_ONE, (uuid, file_id))
+    if found is None:
+        return None
+    columns, width = found[1:], len(SessionSummary._fields)
+    return found[0], SessionSummary._make(columns[:width]), SessionClassification._make(columns[width:])
+
+
+def list_pages(store: Store, session_id: int, *, is_open: bool) -> list[PageRow]:
+    """Return the pages of a session, by page."""
+    return [PageRow._make(found) for found in store.rows(_PAGES_OF_ONE, (session_id, is_open))]
+
+
+def list_beacons(store: Store, session_id: int, now: int) -> list[tuple[Any, ...]]:
+    """Return ``(seq, received_at, body, accepted)`` of the beacons that are kept at ``now``, in order."""
+    return store.rows(_BEACONS, (session_id, now))
