@@ -78,6 +78,9 @@ NOUNS: dict[str, set[str]] = {
     "webhooks": {"events", "readership"},
 }
 
+# The one way back that is left: with other options beside it, ``--version`` prints the line of the entry point.
+KNOWN_CYCLE = ("docshare.cli.main", "docshare.__main__")
+
 MAX_MODULES = 25  # of a folder
 # Folders in which every module is named by one noun, side by side.
 FLAT = {"docshare/contract", "docshare/client", "docshare/server/api", "docshare/server/rules", "docshare/server/web"}
@@ -164,20 +167,26 @@ def test_a_noun_of_the_command_line_imports_only_the_nouns_named_for_it() -> Non
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
+    """An import inside a function counts too."""
     paths = dict(list_modules())
     graph = {
-        name: {each for each in top_level_imports(parse_module(path)) if each in paths} - {name}
+        name: {each for each in list_imported_modules(parse_module(path)) if each in paths} - {name}
         for name, path in paths.items()
     }
+    user, used = KNOWN_CYCLE
+    graph[user].remove(used)
     while leaves := {name for name, others in graph.items() if not others & graph.keys()}:
         for name in leaves:
             del graph[name]
     assert not graph
 
 
-def top_level_imports(tree: ast.Module) -> Iterator[str]:
-    """Imported modules; a package counts only where it is imported itself."""
-    for node in tree.body:
+def list_imported_modules(tree: ast.Module) -> Iterator[str]:
+    """Yield the imported modules, but for those that only the type checker sees.
+
+    A package counts only where it is imported itself.
+    """
+    for node in walk_running_code(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -185,6 +194,17 @@ def top_level_imports(tree: ast.Module) -> Iterator[str]:
             yield from submodules
             if not all((ROOT / each.replace(".", "/")).with_suffix(".py").exists() for each in submodules):
                 yield node.module or ""
+
+
+def walk_running_code(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes below ``node``, without the body of ``if TYPE_CHECKING``."""
+    for child in ast.iter_child_nodes(node):
+        yield child
+        if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+            for other in child.orelse:
+                yield from (other, *walk_running_code(other))
+        else:
+            yield from walk_running_code(child)
 
 
 def test_a_folder_holds_as_much_as_a_person_can_overlook() -> None:

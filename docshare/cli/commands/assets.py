@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from docshare.cli.framework import errors
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FILE_HELP, FileResolver
 from docshare.cli.framework.context import Context, current_context
@@ -130,7 +131,6 @@ def _apply_asset(ctx: Context, client: "Client", name: str, asset: dict[str, Any
     """Change the settings to show the asset, which is already stored. On failure print why and return exit code 12."""
     from docshare.cli.commands.settings.changes import SettingChanges
     from docshare.cli.commands.settings.write import SettingsWriter, WriteOptions
-    from docshare.cli.framework import errors
 
     kind, number = str(asset["kind"]), str(asset["assetId"])
     changes = SettingChanges()

@@ -6,9 +6,10 @@ from typing import Annotated, Any
 import typer
 
 from docshare.cli.framework.app import App
-from docshare.cli.framework.connection import make_anonymous_client
+from docshare.cli.framework.clients import make_anonymous_client
 from docshare.cli.framework.context import current_context
-from docshare.cli.terminal.output import Column, Spec, get_nested
+from docshare.cli.terminal.cells import get_nested
+from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean
 from docshare.client.errors import Refused
 

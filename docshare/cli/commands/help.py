@@ -8,6 +8,7 @@ from docshare.cli import topics
 from docshare.cli.framework.app import App, render_help
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.main import app as root
 from docshare.cli.terminal.output import Spec, is_json_requested
 
 app = App()
@@ -60,8 +61,6 @@ def _print_topic(ctx: Context, topic: str) -> None:
 
 
 def _print_command(ctx: Context, words: list[str]) -> None:
-    from docshare.cli.main import app as root
-
     text = render_help(root, words)
     if text is None:
         raise Stop(ExitCode.USAGE, f"no topic or command {' '.join(words)!r}", hint=_suggest_topics(" ".join(words)))

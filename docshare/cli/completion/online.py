@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from docshare.cli.framework.connection import make_token_client
+from docshare.cli.framework.clients import make_token_client
 from docshare.cli.framework.context import Context
 from docshare.cli.framework.options import GlobalOptions
 from docshare.cli.local import cache, credentials

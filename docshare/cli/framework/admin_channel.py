@@ -9,6 +9,7 @@ import typer
 
 from docshare.cli.framework.context import current_context
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.client.errors import NotConnected, TimedOut
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
@@ -176,8 +177,6 @@ class RunningServer:
 
     def find_again(self) -> None:
         """Find the server again after a restart, possibly at another URL. Raise TransportError if it is not back."""
-        from docshare.client.errors import NotConnected
-
         try:
             self._owner = _find_running_owner(self._directory)
         except Stop as stop:
@@ -189,8 +188,6 @@ class RunningServer:
         Raise Problem as the command does, and TransportError if the server does not answer.
         """
         import requests
-
-        from docshare.client.errors import NotConnected, TimedOut
 
         try:
             return _post_command(self._owner, {"command": command, "args": args})

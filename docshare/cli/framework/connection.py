@@ -3,28 +3,27 @@
 A saved credential is bound to the origin it was saved for and is never sent to another URL.
 """
 
-import sys
+import subprocess
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from docshare.cli.framework.clients import build_client
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local import credentials
-from docshare.cli.local.completion_words import hash_token
-from docshare.cli.local.settings import SettingValue, resolve_duration, resolve_profile, resolve_setting
+from docshare.cli.local.paths import hash_token
+from docshare.cli.local.settings import SettingValue, resolve_profile, resolve_setting
+from docshare.cli.local.token_refresh import ensure_fresh_token
 from docshare.client.address import parse_origin
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
     from docshare.cli.framework.local_server import LocalServer
     from docshare.client import Client
-    from docshare.client.options import Exchange
 
 _LOCAL_PROFILE = "local"  # the profile that ``docshare serve`` keeps
 _COMMAND_TIMEOUT_S = 10
-_MAX_TIMEOUT_S = 366 * 86_400.0  # seconds; sockets do not take every number
 _MIN_SECRET_CHARS = 6  # shorter secrets match ordinary words of the output and are not redacted
-_SECRET_NAMES = ("authorization", "cookie", "token", "secret", "password", "code")
 
 
 class Connection(NamedTuple):
@@ -87,14 +86,8 @@ def _find_credential(
         context.warn(f"other users can read {context.config_dir / credentials.FILE_NAME}; run chmod 600 on it")
     source = f"credentials.json, profile {name}"
     if saved.renewable:
-        return lambda: keep_secret(context, _get_fresh_token(context, name)), source, saved.account or name
+        return lambda: keep_secret(context, ensure_fresh_token(context, name)), source, saved.account or name
     return keep_secret(context, saved.token), source, saved.account or hash_token(saved.token)
-
-
-def _get_fresh_token(context: "Context", name: str) -> str:
-    from docshare.cli.local.token_refresh import ensure_fresh_token
-
-    return ensure_fresh_token(context, name)
 
 
 def keep_secret(context: "Context", secret: str) -> str:
@@ -106,7 +99,6 @@ def keep_secret(context: "Context", secret: str) -> str:
 
 def _run_token_command(context: "Context", command: str) -> str:
     import shlex
-    import subprocess
 
     try:
         done = subprocess.run(
@@ -126,7 +118,7 @@ def make_client(context: "Context") -> "Client":
     connection = context.connection
     if connection.token is None:
         raise Stop(ExitCode.CREDENTIAL, f"no credential for {connection.origin}: {connection.source}", hint=_LOGIN_HINT)
-    return _build_client(context, str(connection.url.value), connection.token, _find_local_server(context, connection))
+    return build_client(context, str(connection.url.value), connection.token, _find_local_server(context, connection))
 
 
 def _find_local_server(context: "Context", connection: Connection) -> "LocalServer | None":
@@ -139,83 +131,4 @@ def _find_local_server(context: "Context", connection: Connection) -> "LocalServ
     return read_local_server(context.data_dir, connection.origin, by_public_address=by_profile)
 
 
-def make_anonymous_client(context: "Context", base: str | None = None) -> "Client":
-    """Return a client without a credential for the server at ``base`` (None: the one in effect)."""
-    return _build_client(context, base or str(resolve_setting(context, "url").value), None)
-
-
-def make_token_client(context: "Context", base: str, token: str) -> "Client":
-    """Return a client of the server at ``base`` that uses ``token``, whatever is in effect. Raises ``BadAddress``."""
-    return _build_client(context, base, token)
-
-
-def _build_client(
-    context: "Context", base: str, token: str | Callable[[], str] | None, door: "LocalServer | None" = None
-) -> "Client":
-    from docshare import __version__
-    from docshare.cli.framework.http_library import CommandClient
-    from docshare.client.clock import Clock
-
-    client = CommandClient(
-        base,
-        token,
-        user_agent=f"docshare/{__version__} (python {sys.version.split()[0]}; {sys.platform})",
-        timeout=_find_timeout(context),
-        retries=int(resolve_setting(context, "retries").value),
-        max_wait=resolve_duration(context, "max_wait"),
-        on_wait=lambda reason, seconds: _report_wait(context, reason, seconds),
-        on_exchange=_ExchangeLog(context).exchange,
-        verify=resolve_setting(context, "ca_bundle").value or True,
-        allow_http=door is not None or bool(resolve_setting(context, "allow_http").value),
-        clock=Clock(wall=lambda: context.now() / 1000, monotonic=context.monotonic, sleep=context.sleep),
-    )
-    if door is not None:
-        client.go_through(door)
-    return client
-
-
-def _find_timeout(context: "Context") -> float:
-    """Return the seconds to wait for a response. Raise Stop (2) for 0."""
-    found = resolve_duration(context, "timeout")
-    if found <= 0:
-        raise Stop(ExitCode.USAGE, "--timeout must be greater than 0", hint="Example: --timeout 30s.")
-    return min(found, _MAX_TIMEOUT_S)
-
-
 _LOGIN_HINT = "Set DOCSHARE_TOKEN, or run: docshare auth login"
-
-
-def _report_wait(context: "Context", reason: str, seconds: float) -> None:
-    if seconds >= 1:
-        context.note(f"{reason}, waiting {round(seconds)} s")
-
-
-class _ExchangeLog:
-    """Prints each exchange for ``-v`` and ``-vv``, and one warning about a deprecated route."""
-
-    def __init__(self, context: "Context") -> None:
-        self._ctx = context
-        self._told = False
-
-    def exchange(self, exchange: "Exchange") -> None:
-        """Print one finished exchange."""
-        from urllib.parse import urlsplit
-
-        path = urlsplit(exchange.url).path
-        self._ctx.trace(f"{exchange.method} {path} {exchange.status} {exchange.seconds * 1000:.0f} ms")
-        for mark, headers in ((">", exchange.request_headers), ("<", exchange.headers)):
-            for key, value in headers.items():
-                self._ctx.trace(f"  {mark} {key}: {'***' if is_secret_name(key) else value}", level=2)
-        self._notice({key.lower(): value for key, value in exchange.headers.items()}, path)
-
-    def _notice(self, headers: dict[str, str], path: str) -> None:
-        if self._told or not headers.keys() & {"deprecation", "sunset"}:
-            return
-        self._told = True
-        end = f" and will be removed on {headers['sunset']}" if "sunset" in headers else ""
-        self._ctx.warn(f"{path} of this server is deprecated{end}; update docshare")
-
-
-def is_secret_name(name: str) -> bool:
-    """Whether a header or field of this name may hold a secret."""
-    return any(word in name.lower() for word in _SECRET_NAMES)

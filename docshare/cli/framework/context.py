@@ -17,6 +17,7 @@ from docshare.cli.framework.exits import UNWRITABLE, ClosedPipe, ExitCode, Stop
 from docshare.cli.framework.options import GlobalOptions
 from docshare.cli.local import paths
 from docshare.cli.terminal.capabilities import Screen, detect_screen, is_enabled
+from docshare.cli.terminal.output import Emitter
 from docshare.cli.terminal.text import clean
 
 if TYPE_CHECKING:
@@ -144,8 +145,6 @@ class Context:
 
     def emitter(self, spec: "Spec") -> "Emitter":
         """Return the printer for commands that print row by row (``emitter.row(...)`` flushes each)."""
-        from docshare.cli.terminal.output import Emitter
-
         return Emitter(self, spec)
 
     def print(self, text: str) -> None:

@@ -5,7 +5,9 @@ docshare-exit-codes(7).
 """
 
 import os
+import re
 import sys
+import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -17,6 +19,7 @@ from docshare.cli.framework.app import HelpRequest, UsageError
 from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import UNWRITABLE, ClosedPipe, DeadlinePassed, ExitCode, Stop, Terminated, exit_code
 from docshare.cli.framework.options import GlobalOptions
+from docshare.cli.framework.scopes import find_scopes
 from docshare.cli.local.settings import resolve_profile_name
 from docshare.cli.terminal.capabilities import is_enabled
 from docshare.cli.terminal.output import FieldNamesRequest
@@ -139,9 +142,6 @@ def _describe_credential(context: Context) -> str:
 
 def _suggest_login(context: Context, refusal: Problem) -> str:
     """Return the login command with the scopes that the command needs and those the credential already has."""
-    import re
-
-    from docshare.cli.framework.scopes import find_scopes
     from docshare.cli.local import credentials
 
     connection, found = context.connection, find_scopes(context.words)
@@ -162,8 +162,6 @@ def _describe_usage_error(error: Any) -> Failure:
 
 
 def _report_crash(context: Context, error: BaseException) -> Failure:
-    import traceback
-
     text = context.redact("".join(traceback.format_exception(error)))
     if is_enabled(context.env, "DOCSHARE_DEBUG"):
         for line in text.splitlines():

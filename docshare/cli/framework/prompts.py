@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.client.errors import Refused
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
@@ -31,8 +32,6 @@ def describe_file(client: "Client", file: str, word: str) -> str:
 
     Return the word alone if the server does not show the file.
     """
-    from docshare.client.errors import Refused
-
     try:
         name = client.files.show(file).get("originalName")
     except Refused:  # the following request is refused as well, or needs no such scope

@@ -3,24 +3,20 @@
 Both are optional: if they cannot be written (a read-only home), the command continues without them.
 """
 
+import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli.framework.exits import Stop
-from docshare.cli.local.completion_words import (
-    cache_file_name,
-    format_file_lines,
-    format_line,
-    format_variant_lines,
-    format_webhook_lines,
-)
+from docshare.cli.local.paths import cache_file_name, format_line
 from docshare.cli.local.storage import hold_lock, replace_file
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
 
 _LAST_UPLOAD_FILE = "last.json"
+_MAX_LINES = 2000  # more lines would slow down the shell
 
 
 def remember_last_upload(context: "Context", file: Mapping[str, Any]) -> None:
@@ -44,8 +40,6 @@ def move_last_upload(context: "Context", account: str, old_origin: str, new_orig
 
 
 def _store_last_upload(context: "Context", home: str, kept: Mapping[str, Any]) -> None:
-    import json
-
     with suppress(Stop), hold_lock(context.state_dir / ".lock"):
         rows = {
             name: row for name, row in _load_all_last_uploads(context).items() if " " in name
@@ -56,8 +50,6 @@ def _store_last_upload(context: "Context", home: str, kept: Mapping[str, Any]) -
 
 
 def _load_all_last_uploads(context: "Context") -> dict[str, Any]:
-    import json
-
     try:
         data = json.loads((context.state_dir / _LAST_UPLOAD_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -127,3 +119,35 @@ def _write_completions(context: "Context", name: str, lines: Iterable[str]) -> N
     with suppress(Stop, OSError):
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             replace_file(path, text)
+
+
+def format_file_lines(files: Iterable[Mapping[str, object]]) -> list[str]:
+    """Return the lines for File objects: short id (or UUID) and name, and ``slug:NAME`` if set."""
+    lines: list[str] = []
+    for file in files:
+        name = str(file.get("originalName", ""))
+        lines.append(format_line(str(file.get("shortId") or file.get("uuid", "")), name))
+        if file.get("slug"):
+            lines.append(format_line(f"slug:{file['slug']}", name))
+    return [line for line in lines if line][:_MAX_LINES]
+
+
+def format_variant_lines(variants: Iterable[Mapping[str, object]]) -> list[str]:
+    """Return the lines for Variant objects: short id (or UUID) and label."""
+    lines = (
+        format_line(str(each.get("shortId") or each.get("uuid", "")), str(each.get("label", ""))) for each in variants
+    )
+    return [line for line in lines if line][:_MAX_LINES]
+
+
+def format_webhook_lines(webhooks: Iterable[Mapping[str, object]]) -> list[str]:
+    """Return the lines for Webhook objects: UUID and host. The rest of the URL may contain a secret."""
+    lines = (format_line(str(each.get("uuid", "")), _parse_host(str(each.get("url", "")))) for each in webhooks)
+    return [line for line in lines if line][:_MAX_LINES]
+
+
+def _parse_host(url: str) -> str:
+    rest = url.partition("://")[2]
+    for end in "/?#:":
+        rest = rest.partition(end)[0]
+    return rest

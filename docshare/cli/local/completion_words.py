@@ -10,17 +10,19 @@ than ``FRESH_S`` are fetched again.
 import os
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
-from docshare.cli.local.paths import resolve_directory
+from docshare.cli.local.paths import (
+    BUILT_IN_ORIGIN,
+    cache_file_name,
+    format_line,
+    hash_token,
+    parse_origin,
+    resolve_directory,
+)
 
-_VALUE_CHARS = "_.:/@-"
-_DESCRIPTION_CHARS = " .,()@+-_"
-_MAX_DESCRIPTION = 60
 FRESH_S = 60.0
-BUILT_IN_ORIGIN = "http://127.0.0.1:8787"
 _REFRESHABLE_KINDS = ("files", "webhooks")  # kinds that a server can list without further arguments
-_MAX_LINES = 2000  # more lines would slow down the shell
 
 
 def print_completions(argv: list[str], env: Mapping[str, str] = os.environ) -> int:
@@ -87,66 +89,6 @@ def _resolve_file_name(kind: str, root: str, env: Mapping[str, str]) -> str:
     return cache_file_name(
         kind, parse_origin(url) if url else origin or BUILT_IN_ORIGIN, hash_token(token) if token else account
     )
-
-
-def cache_file_name(kind: str, origin: str, account: str) -> str:
-    """Return the name of the cache file with the words of ``kind`` for one account of one server."""
-    return f"{kind}-" + "".join(char if char.isalnum() or char in ".-" else "_" for char in f"{origin}-{account}")
-
-
-def parse_origin(url: str) -> str:
-    """Return scheme, host and non-default port of a URL, as ``client.address.origin_of``, which is slower to import."""
-    scheme, _, rest = url.partition("://")
-    host = rest.replace("?", "/").replace("#", "/").partition("/")[0].rpartition("@")[2]
-    port = {"https": ":443", "http": ":80"}.get(scheme.lower(), ":")
-    return f"{scheme}://{host.removesuffix(port)}".lower()
-
-
-def hash_token(token: str) -> str:
-    """Return a name for the account of a credential that does not reveal the credential."""
-    from hashlib import sha256
-
-    return sha256(token.encode(errors="surrogateescape")).hexdigest()[:16]
-
-
-def format_line(value: str, description: str) -> str:
-    """Return ``value<TAB>description`` without shell metacharacters; empty if no value is left."""
-    if not value or not all(char.isascii() and (char.isalnum() or char in _VALUE_CHARS) for char in value):
-        return ""
-    words = "".join(char for char in description if char.isalnum() or char in _DESCRIPTION_CHARS)
-    return f"{value}\t{words[:_MAX_DESCRIPTION].strip()}".rstrip()
-
-
-def format_file_lines(files: Iterable[Mapping[str, object]]) -> list[str]:
-    """Return the lines for File objects: short id (or UUID) and name, and ``slug:NAME`` if set."""
-    lines: list[str] = []
-    for file in files:
-        name = str(file.get("originalName", ""))
-        lines.append(format_line(str(file.get("shortId") or file.get("uuid", "")), name))
-        if file.get("slug"):
-            lines.append(format_line(f"slug:{file['slug']}", name))
-    return [line for line in lines if line][:_MAX_LINES]
-
-
-def format_variant_lines(variants: Iterable[Mapping[str, object]]) -> list[str]:
-    """Return the lines for Variant objects: short id (or UUID) and label."""
-    lines = (
-        format_line(str(each.get("shortId") or each.get("uuid", "")), str(each.get("label", ""))) for each in variants
-    )
-    return [line for line in lines if line][:_MAX_LINES]
-
-
-def format_webhook_lines(webhooks: Iterable[Mapping[str, object]]) -> list[str]:
-    """Return the lines for Webhook objects: UUID and host. The rest of the URL may contain a secret."""
-    lines = (format_line(str(each.get("uuid", "")), _parse_host(str(each.get("url", "")))) for each in webhooks)
-    return [line for line in lines if line][:_MAX_LINES]
-
-
-def _parse_host(url: str) -> str:
-    rest = url.partition("://")[2]
-    for end in "/?#:":
-        rest = rest.partition(end)[0]
-    return rest
 
 
 def _read_line(root: str, name: str) -> str:

@@ -3,6 +3,7 @@
 Only the profile and config commands write the file, one value at a time, and keep all comments and blank lines.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -70,8 +71,6 @@ def _check_types(path: Path, values: Mapping[str, Any], kinds: Mapping[str, Any]
 
 def check_profile_name(name: str) -> str:
     """Return ``name`` if it is a valid profile name, else raise Stop (2)."""
-    import re
-
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", name, re.ASCII):
         raise Stop(ExitCode.USAGE, f"{name!r} is not a profile name: use letters, digits, '-' and '_'")
     return name

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local import credentials
 from docshare.cli.local.credentials import Credential
+from docshare.client.errors import Refused
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
@@ -27,9 +28,8 @@ def renew(context: "Context", profile: str, *, only_if_due: bool = False) -> Cre
 
     Raise Stop (4) if there is nothing to renew or the server refuses; the file then keeps the old credential.
     """
-    from docshare.cli.framework.connection import make_anonymous_client
+    from docshare.cli.framework.clients import make_anonymous_client
     from docshare.cli.local.storage import hold_lock
-    from docshare.client.errors import Refused
 
     with hold_lock(context.config_dir / _LOCK):
         # Read again: another process may have renewed it meanwhile, and a refresh token works only once.

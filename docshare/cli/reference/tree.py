@@ -16,7 +16,7 @@ from docshare.cli.framework.app import build_command, get_spec
 from docshare.cli.framework.options import COLOR_MODES, FORMATS, PROGRESS_MODES
 from docshare.cli.main import REGISTRY, app
 from docshare.cli.terminal.output import Spec
-from docshare.cli.topics import TOPICS
+from docshare.cli.topics.names import TOPICS
 from docshare.contract.lint import CHECKS
 from docshare.contract.viewer import PRESETS, VIEWER_MODES
 from docshare.contract.webhooks import ACTIVITY_KINDS, DELIVERY_STATES, KINDS

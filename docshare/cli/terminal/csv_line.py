@@ -5,7 +5,7 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
-from docshare.cli.terminal.output import format_cell
+from docshare.cli.terminal.cells import format_cell
 from docshare.contract import sheets
 
 

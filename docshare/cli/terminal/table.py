@@ -1,8 +1,10 @@
 """Tables for people on a terminal: aligned, as wide as the terminal, ids never cut. Rich renders only these."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from io import StringIO
 from typing import TYPE_CHECKING, Any
 
+from docshare.cli.terminal.cells import format_cell, get_value
 from docshare.cli.terminal.text import cell_width, format_duration, format_local_time, format_relative_time, format_size
 from docshare.contract.wire import parse_instant
 
@@ -25,8 +27,6 @@ def render_table(columns: "Sequence[Column]", rows: Sequence[Mapping[str, Any]],
 
 
 def _draw(cells: "dict[Column, list[str]]", screen: "Screen") -> str:
-    from io import StringIO
-
     from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
@@ -66,8 +66,6 @@ def render_pairs(columns: "Sequence[Column]", row: Mapping[str, Any], context: "
 
 def render_cell(column: "Column", row: Mapping[str, Any], context: "Context") -> str:
     """Return the text of one cell."""
-    from docshare.cli.terminal.output import format_cell, get_value
-
     if column.show is not None:
         return format_cell(column.show(row))
     value = get_value(row, column.key)

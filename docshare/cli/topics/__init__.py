@@ -8,30 +8,9 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-TOPICS = (
-    "apply",
-    "backup",
-    "ci",
-    "contributing",
-    "cursors",
-    "documents",
-    "environment",
-    "exit-codes",
-    "files",
-    "formatting",
-    "gates",
-    "global",
-    "library",
-    "looks",
-    "mail",
-    "measuring",
-    "plans",
-    "privacy",
-    "proxy",
-    "query",
-    "systemd",
-    "webhooks",
-)
+from docshare.cli.framework.exits import MEANINGS
+from docshare.cli.terminal.text import format_size
+from docshare.cli.topics.names import TOPICS as TOPICS
 
 _WIDTH = 78
 
@@ -63,8 +42,6 @@ def render_rows(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def _render_exit_codes() -> Iterator[str]:
-    from docshare.cli.framework.exits import MEANINGS
-
     return render_rows((str(int(code)), meaning) for code, meaning in MEANINGS.items())
 
 
@@ -77,7 +54,6 @@ def _render_global_options() -> Iterator[str]:
 
 
 def _render_plans() -> Iterator[str]:
-    from docshare.cli.terminal.text import format_size
     from docshare.contract.plans import DAY, PLAN_LIMITS
 
     table = []

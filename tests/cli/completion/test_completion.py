@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from docshare.cli.local.completion_words import format_file_lines, format_line, read_completions
+from docshare.cli.local.cache import format_file_lines
+from docshare.cli.local.completion_words import read_completions
+from docshare.cli.local.paths import format_line
 from tests.support.fake_api import UUID, FakeApi
 from tests.support.repository import ROOT
 from tests.support.shell import Shell

@@ -11,7 +11,7 @@ import pytest
 
 from docshare.cli.completion import online as refreshing
 from docshare.cli.completion.online import TIME_LIMIT_S
-from docshare.cli.local import completion_words
+from docshare.cli.local import completion_words, paths
 from tests.cli.commands.fake_webhooks import FakeWebhooks
 from tests.support.fake_api import UUID, FakeApi, problem
 from tests.support.shell import TOKEN, Shell
@@ -132,7 +132,7 @@ def test_a_server_that_is_silent_is_not_waited_for(
         silent.listen()
         online.env["DOCSHARE_URL"] = url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         online.env["DOCSHARE_TOKEN"] = TOKEN
-        place = completion_words.cache_file_name("files", url, completion_words.hash_token(TOKEN))
+        place = paths.cache_file_name("files", url, paths.hash_token(TOKEN))
         find_cache_file(online).rename(find_cache_file(online).with_name(place))
         assert complete_words(online, capsys) == OLD
 

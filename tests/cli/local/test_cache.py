@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from docshare.cli.local import completion_words
+from docshare.cli.local import completion_words, paths
 from docshare.client.address import parse_origin
 from tests.cli.commands.fake_uploads import FakeUploads
 from tests.support.fake_api import UUID, FakeApi, FakeTime, fake_api
@@ -100,4 +100,4 @@ def test_words_of_a_profile_that_changed_hands_are_not_offered(
     ],
 )  # fmt: skip
 def test_completion_reads_addresses_as_the_library_does(url: str) -> None:
-    assert completion_words.parse_origin(url) == parse_origin(url)
+    assert paths.parse_origin(url) == parse_origin(url)

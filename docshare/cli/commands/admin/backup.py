@@ -18,7 +18,7 @@ from docshare.cli.commands.admin.instance import (
 from docshare.cli.framework.admin_channel import Data
 from docshare.cli.framework.app import App
 from docshare.cli.framework.context import Context, current_context
-from docshare.cli.framework.dry_run import DryRun
+from docshare.cli.framework.dry_run import DryRun, preview_changes
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Spec
 
@@ -204,7 +204,6 @@ def _write_backup(ctx: Context, directory: Path, sink: "Sink", staging: Path, *,
 
 
 def _preview_backup(ctx: Context, directory: Path, out: str) -> ExitCode:
-    from docshare.cli.framework.dry_run import preview_changes
     from docshare.server.backup import reading
 
     with translate_backup_errors(directory), reading.open_database(directory / "docshare.db") as database:

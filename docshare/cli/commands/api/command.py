@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from docshare.cli.framework.app import App
-from docshare.cli.framework.connection import is_secret_name, make_anonymous_client
+from docshare.cli.framework.clients import is_secret_name, make_anonymous_client
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.dry_run import DryRunSend
 from docshare.cli.framework.exits import ExitCode, Stop

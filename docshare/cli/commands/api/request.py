@@ -1,5 +1,7 @@
 """Build the request of ``docshare api``: URL, query, headers and body, and its preview for ``-n``."""
 
+import io
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -8,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from docshare.cli.commands.settings.values import parse_json
-from docshare.cli.framework.connection import is_secret_name, keep_secret
+from docshare.cli.framework.clients import is_secret_name
+from docshare.cli.framework.connection import keep_secret
 from docshare.cli.framework.dry_run import HIDDEN, format_json
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import STDIN, read_bytes
@@ -80,9 +83,6 @@ class ApiRequest:
         return self._multipart(held)
 
     def _multipart(self, held: ExitStack) -> "MultipartFile":
-        import io
-        import os
-
         from docshare.client.body import MultipartFile
 
         part, path = self.file or ("", "")

@@ -3,12 +3,14 @@
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlsplit
 
 import typer
 
 from docshare.cli.framework import prompts
 from docshare.cli.framework.app import App
-from docshare.cli.framework.connection import keep_secret, make_anonymous_client, make_token_client
+from docshare.cli.framework.clients import make_anonymous_client, make_token_client
+from docshare.cli.framework.connection import keep_secret
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.dry_run import HIDDEN, DryRun, format_json
 from docshare.cli.framework.exits import ExitCode, Stop
@@ -16,8 +18,11 @@ from docshare.cli.local import cache, credentials
 from docshare.cli.local.config import check_profile_name, save_profile
 from docshare.cli.local.credentials import Credential
 from docshare.cli.local.settings import BUILT_IN_URL, resolve_profile_name
+from docshare.cli.local.token_refresh import build_credential, renew
 from docshare.cli.terminal.output import Column, Spec
 from docshare.client.address import parse_address, parse_origin
+from docshare.client.errors import ClientError, Refused
+from docshare.contract.problems import Problem
 from docshare.contract.scopes import SCOPES, normalize_scopes
 
 if TYPE_CHECKING:
@@ -157,8 +162,6 @@ def _forget_profile_option(ctx: Context, name: str) -> None:
 
 def _suggest_profile_name(base: str, known: Any) -> str:
     """Return a name for a new profile, derived from the host of the server."""
-    from urllib.parse import urlsplit
-
     host = urlsplit(base).hostname or "server"
     plain = "".join(char if char.isascii() and char.isalnum() else "-" for char in host).strip("-")[:40] or "server"
     names = (plain, *(f"{plain}-{number}" for number in range(2, 1000)))
@@ -187,9 +190,6 @@ def _require_key(ctx: Context, text: str) -> str:
 
 def _obtain_credential(ctx: Context, url: str, client_id: str, scopes: str, port: int, no_browser: bool) -> Credential:
     """Return a credential from the browser, or an API key if the server does not support OAuth."""
-    from docshare.cli.local.token_refresh import build_credential
-    from docshare.client.errors import Refused
-
     with make_anonymous_client(ctx, url) as client:
         try:
             server = client.oauth.server()
@@ -242,8 +242,6 @@ def _log_in_by_browser(
 
 def _fetch_account(client: "Client") -> dict[str, Any]:
     """Return the account of the credential, or nothing if it lacks the scope. Raise Refused (401) if it is invalid."""
-    from docshare.client.errors import Refused
-
     with client:
         try:
             return client.account.show()
@@ -320,8 +318,6 @@ def refresh(dry_run: DryRun = False) -> ExitCode:
 
       docshare auth refresh
     """
-    from docshare.cli.local.token_refresh import renew
-
     ctx = current_context()
     saved = _load_saved(ctx)
     if saved is None or not saved.renewable:
@@ -373,9 +369,6 @@ def logout(dry_run: DryRun = False) -> ExitCode:
 
 def _revoke_access(ctx: Context, saved: Credential) -> bool:
     """Revoke the credential on the server and return whether that succeeded. Logging out works without it."""
-    from docshare.client.errors import ClientError
-    from docshare.contract.problems import Problem
-
     with suppress(Problem, ClientError), make_anonymous_client(ctx, saved.origin) as client:
         brief = client.fork(retries=0)
         brief.oauth.revoke(brief.oauth.server(), saved.client_id or CLIENT_ID, saved.refresh or saved.token)

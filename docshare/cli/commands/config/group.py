@@ -11,7 +11,8 @@ from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.dry_run import DryRunWrite, preview_changes
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local import cache, config, settings
-from docshare.cli.terminal.output import Column, Spec, format_cell
+from docshare.cli.terminal.cells import format_cell
+from docshare.cli.terminal.output import Column, Spec
 
 app = App(
     """Show, change and explain the settings of the command line.

@@ -1,5 +1,6 @@
 """Parse and validate the values of ``config.toml``, from the command line and from the file."""
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
@@ -9,6 +10,7 @@ from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.options import FORMATS
 from docshare.cli.local.settings import CONFIG_SETTINGS
 from docshare.cli.terminal.text import parse_duration
+from docshare.client.errors import BadAddress
 
 PROFILE = "profile"  # the one key above the profiles
 KEYS = (PROFILE, *CONFIG_SETTINGS)
@@ -112,8 +114,6 @@ def _parse_number(text: str) -> int | float | str:
 
 
 def _make_absolute(text: str) -> str:
-    import os
-
     return os.path.abspath(text) if text else text
 
 
@@ -126,7 +126,6 @@ def _check_duration(value: Any) -> str:
 
 def _check_url(value: str) -> str:
     from docshare.client.address import parse_address
-    from docshare.client.errors import BadAddress
 
     try:
         parse_address(value, with_token=False, allow_http=True)
@@ -153,8 +152,6 @@ def _check_command(value: str) -> str:
 
 
 def _check_bundle(value: str) -> str:
-    import os
-
     return "" if os.path.exists(value) else f"{value} does not exist"
 
 

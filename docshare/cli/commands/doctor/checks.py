@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from docshare.cli.local.settings import resolve_setting
+from docshare.client.errors import NotAnApi, TimedOut
 from docshare.contract.findings import ERROR, DiagnosticFinding, run_check, skipped_finding
 
 if TYPE_CHECKING:
@@ -72,9 +74,7 @@ class CheckContext:
         """
         import requests
 
-        from docshare.cli.local.settings import resolve_setting
         from docshare.client.address import parse_address
-        from docshare.client.errors import TimedOut
         from docshare.client.failures import translate_error
         from docshare.client.retries import Call
         from docshare.client.transport import Bearer
@@ -98,7 +98,6 @@ class CheckContext:
         """Return a session that uses the configured CA bundle and sends no login."""
         import requests
 
-        from docshare.cli.local.settings import resolve_setting
         from docshare.client.transport import Bearer
 
         session = requests.Session()
@@ -109,8 +108,6 @@ class CheckContext:
 
 def _read_body(answer: "requests.Response") -> bytes:
     """Return the body of ``answer``. Raise NotAnApi if it is too large."""
-    from docshare.client.errors import NotAnApi
-
     body = b""
     for block in answer.iter_content(_BLOCK_BYTES):
         body += block

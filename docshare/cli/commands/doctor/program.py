@@ -4,8 +4,11 @@ import os
 import re
 import stat
 import sys
+from importlib import metadata
 from pathlib import Path
+from urllib.parse import urlsplit
 
+from docshare import __version__
 from docshare.cli.commands.doctor.checks import CheckContext, DoctorCheck
 from docshare.cli.local import credentials
 from docshare.cli.terminal.capabilities import is_enabled
@@ -43,8 +46,6 @@ _PROXIES = ("http", "https", "all")
 
 
 def _check_python(scene: CheckContext) -> DiagnosticFinding:  # noqa: ARG001 - the signature of every check
-    from docshare import __version__
-
     words = f"docshare {__version__} on Python {sys.version.split()[0]}, {sys.platform}"
     if sys.version_info < _MIN_PYTHON:
         return error_finding(words, "Install docshare with Python 3.11 or later.")
@@ -52,8 +53,6 @@ def _check_python(scene: CheckContext) -> DiagnosticFinding:  # noqa: ARG001 - t
 
 
 def _check_libraries(scene: CheckContext) -> DiagnosticFinding:  # noqa: ARG001 - the signature of every check
-    from importlib import metadata
-
     try:
         required = [_REQUIREMENT.match(line) for line in metadata.requires("docshare") or [] if "extra ==" not in line]
     except metadata.PackageNotFoundError:
@@ -180,8 +179,6 @@ def _check_address(scene: CheckContext) -> DiagnosticFinding:
 
 
 def _host_of(origin: str) -> str:
-    from urllib.parse import urlsplit
-
     return urlsplit(origin).hostname or ""
 
 

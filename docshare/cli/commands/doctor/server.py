@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from docshare.cli.commands.doctor.checks import TIMEOUT_S, CheckContext, DoctorCheck, ProbeResponse
 from docshare.cli.commands.doctor.program import find_proxy
+from docshare.cli.local.settings import resolve_setting
 from docshare.client.address import is_loopback
 from docshare.contract.findings import (
     DiagnosticFinding,
@@ -99,8 +100,6 @@ def inspect_certificate(scene: CheckContext, place: Endpoint) -> DiagnosticFindi
     if place.scheme != "https":
         return skipped_finding("plain http has no certificate")
     from certifi import where
-
-    from docshare.cli.local.settings import resolve_setting
 
     context = ssl.create_default_context(cafile=resolve_setting(scene.ctx, "ca_bundle").value or where())
     try:

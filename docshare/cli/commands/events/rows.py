@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from docshare.cli.commands.events.cursor_files import ACTIVITY_FEED
 from docshare.cli.commands.events.descriptions import describe_event
 from docshare.cli.commands.events.selection import StreamSelection, moment_of
-from docshare.cli.terminal.output import Column, Spec, get_nested
+from docshare.cli.terminal.cells import get_nested
+from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean, format_duration, format_page_count
 from docshare.contract.streams import ACTIVITY, STREAMS
 

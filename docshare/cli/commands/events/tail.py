@@ -1,6 +1,7 @@
 """``docshare events tail``: resolve the start position, follow the streams and process each row."""
 
 import json
+import subprocess
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -162,8 +163,6 @@ class _Tail:
 
 
 def _exit_status(command: list[str], row: Row) -> int:
-    import subprocess
-
     try:
         # Standard output carries only rows, so the output of the command goes to standard error (descriptor 2).
         return subprocess.run(command, input=json.dumps(row).encode() + b"\n", stdout=2, check=False).returncode

@@ -15,7 +15,8 @@ from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.dry_run import DryRunSend, preview_request
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local import cache
-from docshare.cli.terminal.output import Spec, compile_query, get_nested, run_query
+from docshare.cli.terminal.cells import get_nested
+from docshare.cli.terminal.output import Spec, compile_query, run_query
 from docshare.cli.terminal.text import clean, format_local_time
 from docshare.contract.wire import parse_instant
 

@@ -1,6 +1,7 @@
 """``docshare lint``: find metadata and hidden content in a PDF before it is shared; optionally write a clean copy."""
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -243,8 +244,6 @@ def _spool_to_disk(item: Item) -> Iterator[Path]:
     if item.spool is None:
         yield Path(item.path)
         return
-    import shutil
-
     with tempfile.NamedTemporaryFile(suffix=".pdf") as file:
         with item.open() as source:
             shutil.copyfileobj(source, file)

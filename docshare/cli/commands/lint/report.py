@@ -1,5 +1,6 @@
 """The output of ``docshare lint``: one line per finding for scripts, findings with advice for people."""
 
+import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -176,8 +177,6 @@ def _render_file(path: str, rows: Sequence[Row], context: "Context") -> Iterator
 
 
 def _render_finding(row: Row, context: "Context", *, with_fix: bool) -> Iterator[str]:
-    import textwrap
-
     screen = context.out_screen
     after = row.get("after")
     label = f"{after or row['level']:<8}"

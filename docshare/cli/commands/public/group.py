@@ -11,7 +11,7 @@ import typer
 from docshare.cli.commands import qr as codes
 from docshare.cli.commands.public.upload import PUBLIC_UPLOAD_SPEC, upload
 from docshare.cli.framework.app import App
-from docshare.cli.framework.connection import make_anonymous_client
+from docshare.cli.framework.clients import make_anonymous_client
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Spec

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from docshare.cli.commands.upload.new_version import read_item
+from docshare.cli.commands.upload.new_version import make_progress_callback, read_item
 from docshare.cli.framework.bulk import print_requests
-from docshare.cli.framework.connection import make_anonymous_client
+from docshare.cli.framework.clients import make_anonymous_client
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.dry_run import DryRunSend
 from docshare.cli.framework.exits import ExitCode, Stop
@@ -84,8 +84,6 @@ def upload(
 
 
 def _send(ctx: Context, item: Any) -> dict[str, Any]:
-    from docshare.cli.commands.upload.send import make_progress_callback
-
     with make_anonymous_client(ctx) as client, progress.show_progress(ctx, item.name, item.size) as bar:
         try:
             with item.open() as source:

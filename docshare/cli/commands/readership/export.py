@@ -14,6 +14,7 @@ from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FILE_HELP, FileResolver
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.local.storage import replace_file
 from docshare.cli.terminal.csv_line import format_csv_line
 from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean
@@ -115,8 +116,6 @@ def _export_file(path: Path, make: Callable[[], str | bytes]) -> dict[str, Any]:
 
     A rejected report raises ``Refused``, because there is nothing to export without it.
     """
-    from docshare.cli.local.storage import replace_file
-
     try:
         content = make()
     except Refused as refusal:

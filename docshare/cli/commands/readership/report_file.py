@@ -16,6 +16,8 @@ from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FILE_HELP, FileResolver
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.local.storage import replace_file
+from docshare.cli.terminal.text import clean
 from docshare.client.errors import Refused
 from docshare.contract.features import required_plan
 from docshare.contract.plans import MB, Plan
@@ -162,7 +164,6 @@ def _is_small_enough(ctx: Context, material: "ReportInput") -> bool:
 
 def _download(ctx: Context, client: "Client", name: str, path: Path) -> None:
     from docshare.cli.terminal import progress
-    from docshare.cli.terminal.text import clean
 
     content = client.files.content(name)
     got = 0
@@ -178,8 +179,6 @@ def _download(ctx: Context, client: "Client", name: str, path: Path) -> None:
 
 
 def _store(output: str, text: str) -> Path:
-    from docshare.cli.local.storage import replace_file
-
     path = Path(output)
     replace_file(path, text, private=True)
     return path

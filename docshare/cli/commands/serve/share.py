@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from docshare.cli.framework.arguments import sha256_of
 from docshare.cli.local import cache
 from docshare.client.address import parse_origin
+from docshare.contract.problems import Problem
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
@@ -86,7 +87,6 @@ def set_up_profile(ctx: "Context", instance: "Instance", first: "FirstRunResult"
     """Save the profile "local" for the server on the default data directory, unless another server uses it."""
     from docshare.cli.local.config import save_profile
     from docshare.cli.local.credentials import Credential, load, save
-    from docshare.contract.problems import Problem
     from docshare.server.services.accounts import callers
 
     url, owner = instance.rt.config.base_url, str(first.account.uuid)

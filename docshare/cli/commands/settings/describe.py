@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from docshare.cli.commands.settings.declarations import ROWS, VIEWER
 from docshare.cli.commands.settings.stored import flatten_viewer, has_non_default_value, is_same_value
-from docshare.cli.terminal.output import format_cell
+from docshare.cli.terminal.cells import format_cell
 from docshare.cli.terminal.text import format_local_time, format_relative_time
 from docshare.contract.problems import Problem
 from docshare.contract.settings import SETTINGS, parse_value

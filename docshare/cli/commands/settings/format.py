@@ -7,7 +7,8 @@ from docshare.cli.commands.settings.declarations import ROWS, VIEWER, canonicali
 from docshare.cli.commands.settings.describe import get_setting_value, get_viewer_settings
 from docshare.cli.commands.settings.stored import ASSETS, flatten_viewer
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.terminal.output import Emitter, Spec, format_cell
+from docshare.cli.terminal.cells import format_cell
+from docshare.cli.terminal.output import Emitter, Spec
 from docshare.cli.terminal.text import clean
 from docshare.contract.plans import Plan
 from docshare.contract.settings import SETTINGS

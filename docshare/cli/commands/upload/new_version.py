@@ -9,6 +9,7 @@ from docshare.cli.framework.inputs import STDIN
 from docshare.cli.framework.sources import Item, build_items, check_item, spool_stdin
 from docshare.cli.terminal import progress
 from docshare.client.errors import Refused
+from docshare.contract.media import DOCUMENTS
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
@@ -16,8 +17,12 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
+
 _MAX_ATTEMPTS = 2  # in case someone else replaces the same document at the same time
 _RETRY_DELAY = 1.0  # seconds
+_PROCESSING = "processing on server"
+_CONVERTING = "converting on server"
+_CONVERTED_EXTENSIONS = tuple(kind.extension for kind in DOCUMENTS.values() if kind.converted)
 
 
 def read_item(context: "Context", path: str, name: str | None, held: ExitStack, *, check: bool) -> Item:
@@ -33,8 +38,6 @@ def read_item(context: "Context", path: str, name: str | None, held: ExitStack, 
 
 def replace_with_progress(context: "Context", client: "Client", file: str, item: Item, *, keep_anchors: bool) -> Row:
     """Replace a document while showing progress; raise as ``replace_content``, or Stop (2) if it cannot be read."""
-    from docshare.cli.commands.upload.send import make_progress_callback
-
     with progress.show_progress(context, item.name, item.size) as bar:
         report = make_progress_callback(bar, item.size, item.name)
         try:
@@ -93,3 +96,21 @@ def _choose_hint(refusal: Refused, file: str) -> str:
         "forbidden": "Only the account that owns the file can replace its document.",
         "conflict": f"Another client is replacing it; check its version: docshare show {file}",
     }.get(refusal.code, "")
+
+
+ProgressCallback = Callable[[int], None]
+
+
+def make_progress_callback(bar: progress.Progress, size: int, name: str = "") -> ProgressCallback:
+    """Return a callback that moves ``bar`` while ``size`` bytes are sent and then shows the server's processing."""
+    stages = [False]
+
+    def report(sent: int) -> None:
+        if stages[0]:
+            bar.stage("")  # the upload was restarted
+        bar.at(sent)
+        stages[0] = sent == size > 0
+        if stages[0]:
+            bar.stage(_CONVERTING if name.lower().endswith(_CONVERTED_EXTENSIONS) else _PROCESSING)
+
+    return report

@@ -2,18 +2,17 @@
 
 import queue
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from docshare.cli.commands.upload.manifest import Entry, UploadManifest
-from docshare.cli.commands.upload.new_version import replace_content
+from docshare.cli.commands.upload.new_version import ProgressCallback, make_progress_callback, replace_content
 from docshare.cli.commands.upload.settings import NewSettings, SettingsWriteError
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.sources import Item
 from docshare.cli.terminal import progress
 from docshare.client.errors import ClientError, NotConnected, RateLimited, Redirected, Refused
-from docshare.contract.media import DOCUMENTS
 from docshare.contract.plans import PLAN_LIMITS, Plan
 from docshare.contract.problems import Problem
 
@@ -23,11 +22,6 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 Failure = Problem | ClientError | Stop
-ProgressCallback = Callable[[int], None]
-
-_PROCESSING = "processing on server"
-_CONVERTING = "converting on server"
-_CONVERTED_EXTENSIONS = tuple(kind.extension for kind in DOCUMENTS.values() if kind.converted)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -191,21 +185,6 @@ class Uploader:
             return None
         link: Row = {key: known[key] for key in ("uuid", "shortId", "shareUrl") if key in known}
         return {**result, **link, "path": item.path, "size": item.size, "updated": True}
-
-
-def make_progress_callback(bar: progress.Progress, size: int, name: str = "") -> ProgressCallback:
-    """Return a callback that moves ``bar`` while ``size`` bytes are sent and then shows the server's processing."""
-    stages = [False]
-
-    def report(sent: int) -> None:
-        if stages[0]:
-            bar.stage("")  # the upload was restarted
-        bar.at(sent)
-        stages[0] = sent == size > 0
-        if stages[0]:
-            bar.stage(_CONVERTING if name.lower().endswith(_CONVERTED_EXTENSIONS) else _PROCESSING)
-
-    return report
 
 
 class _CombinedProgress:

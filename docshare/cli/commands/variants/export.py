@@ -11,9 +11,11 @@ from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FILE_HELP, FileResolver
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.local.storage import replace_file
 from docshare.cli.terminal.csv_line import format_csv_line
 from docshare.cli.terminal.output import Spec
 from docshare.cli.terminal.text import clean
+from docshare.client.errors import Refused
 
 if TYPE_CHECKING:
     from docshare.client import Client
@@ -63,15 +65,11 @@ def export(
     if out == _STDOUT:
         ctx.write(text)
         return
-    from docshare.cli.local.storage import replace_file
-
     replace_file(Path(out), text)
     ctx.emit({"path": out, "variants": len(variants)}, EXPORT_SPEC)
 
 
 def _fetch_readership(ctx: Context, client: "Client", name: str) -> Mapping[str, Row] | None:
-    from docshare.client.errors import Refused
-
     try:
         return client.variants.reading(name)
     except Refused as refusal:

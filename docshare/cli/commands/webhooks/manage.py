@@ -9,6 +9,7 @@ from docshare.cli.commands.webhooks.names import WEBHOOK_HELP, WEBHOOKS_HELP, We
 from docshare.cli.framework.app import App
 from docshare.cli.framework.context import current_context
 from docshare.cli.framework.exits import ExitCode
+from docshare.client.errors import Refused
 
 if TYPE_CHECKING:
     from docshare.client import Client
@@ -68,8 +69,6 @@ def show(webhook: Annotated[str, typer.Argument(metavar="WEBHOOK", help=WEBHOOK_
 
 
 def _fetch_last_deliveries(client: "Client", uuid: str) -> list[dict[str, Any]]:
-    from docshare.client.errors import Refused
-
     try:
         return client.webhooks.deliveries(uuid).newest(_SHOWN_DELIVERIES)
     except Refused as refusal:

@@ -1,5 +1,6 @@
 """``docshare webhooks replay``: send saved events to a receiver."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
@@ -15,6 +16,7 @@ from docshare.contract.webhooks import SIGNATURE_HEADER
 app = App()
 
 MAX_SPEED = "max"
+_SPEED = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)x", re.ASCII)
 
 
 def _render_row(row: Mapping[str, Any], context: Context) -> Iterator[str]:
@@ -84,8 +86,18 @@ def replay(
         to,
         secret_file=secret_file,
         header_name=header_name,
-        speed=speed,
+        speed=_parse_speed(speed),
         only=only or (),
         verify=not insecure,
         dry_run=dry_run,
     )
+
+
+def _parse_speed(speed: str) -> float | None:
+    """Return the factor of ``--speed``, or None for no delays. Raise Stop (2) for anything else."""
+    if speed == MAX_SPEED:
+        return None
+    match = _SPEED.fullmatch(speed)
+    if match is None or float(match[1]) == 0:
+        raise Stop(ExitCode.USAGE, f"--speed: {speed!r} is not a speed", hint="Use 1x, 10x, 0.5x or max.")
+    return float(match[1])

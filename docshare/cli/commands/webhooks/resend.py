@@ -1,11 +1,9 @@
 """Implement ``docshare webhooks replay``: read saved events, sign each one and send it at its original pace."""
 
-import re
 from collections.abc import Iterator, Sequence
 
 from docshare.cli.commands.webhooks.listen.forward import Forwarder, ForwardResult, check_forward_url
 from docshare.cli.commands.webhooks.recorded import Event, parse_events
-from docshare.cli.commands.webhooks.replay import MAX_SPEED
 from docshare.cli.commands.webhooks.signatures import read_secret, validate_header_name
 from docshare.cli.framework.bulk import print_requests
 from docshare.cli.framework.context import Context, current_context
@@ -25,7 +23,6 @@ from docshare.contract.webhooks import (
     USER_AGENT,
 )
 
-_SPEED = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)x", re.ASCII)
 _ANNOUNCE_MS = 10_000  # ms; replays that take at least this long print their duration first
 
 
@@ -36,24 +33,25 @@ def replay_events(
     *,
     secret_file: str | None,
     header_name: str,
-    speed: str,
+    speed: float | None,
     only: Sequence[str],
     verify: bool,
     dry_run: bool,
 ) -> ExitCode:
     """Send the events of ``file`` to the receiver at ``to``, and print each response.
 
-    The other parameters are the unparsed options of the command. Raise Stop (2) for invalid ones.
+    ``speed``: how many times the original pace, None for no delays; the other parameters are the unparsed options of
+    the command. Raise Stop (2) for invalid ones.
     """
     ctx = current_context()
-    url, factor, header = check_forward_url(to, "--to"), _parse_speed(speed), validate_header_name(header_name)
+    url, header = check_forward_url(to, "--to"), validate_header_name(header_name)
     secret = read_secret(ctx, secret_file, also=file)
     found = _select_events(ctx, list(parse_events(read_bytes(ctx, file, "F"))), only)
     if dry_run:
         return print_requests(ctx, (("POST", url, event.body.decode("utf-8", "replace")) for event in found))
     forwarder = Forwarder((url,), TIMEOUT_MS / 1000, verify=verify, show=False)
     answers: list[ForwardResult] = []
-    for event in _pace(ctx, found, factor):
+    for event in _pace(ctx, found, speed):
         (answer,) = forwarder.send(_build_headers(ctx, event, secret, header), event.body)
         answers.append(answer)
         _print_response(printer, event, answer)
@@ -76,16 +74,6 @@ def _select_events(ctx: Context, found: Sequence[Event], only: Sequence[str]) ->
     if not wanted:
         ctx.note("no events to send")
     return wanted
-
-
-def _parse_speed(speed: str) -> float | None:
-    """Return the factor of ``--speed``, or None for no delays. Raise Stop (2) for anything else."""
-    if speed == MAX_SPEED:
-        return None
-    match = _SPEED.fullmatch(speed)
-    if match is None or float(match[1]) == 0:
-        raise Stop(ExitCode.USAGE, f"--speed: {speed!r} is not a speed", hint="Use 1x, 10x, 0.5x or max.")
-    return float(match[1])
 
 
 def _pace(ctx: Context, found: Sequence[Event], factor: float | None) -> Iterator[Event]:

@@ -4,8 +4,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli.commands.webhooks.names import SHORT_UUID_CHARS
+from docshare.cli.local import cache
 from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean
+from docshare.client.errors import Refused
 from docshare.contract.webhooks import DISABLE_AFTER, KINDS, WEBHOOK_KEYS, WEBHOOK_LIST_KEYS
 
 if TYPE_CHECKING:
@@ -46,9 +48,6 @@ def describe_health(row: Row) -> str:
 
 def add_file_names(context: "Context", client: "Client", rows: Sequence[Row]) -> list[Row]:
     """Return ``rows`` with the names of their files, if the credential can list files."""
-    from docshare.cli.local import cache
-    from docshare.client.errors import Refused
-
     if not any("fileUuid" in row for row in rows):
         return list(rows)
     try:

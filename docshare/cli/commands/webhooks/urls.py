@@ -1,7 +1,9 @@
 """Validate the URL of a webhook before sending it. The server validates it again."""
 
 import re
+from ipaddress import ip_address
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.client.address import is_loopback
@@ -65,14 +67,10 @@ def _check_syntax(url: str, scheme: str) -> None:
 
 
 def _is_local_server(context: "Context") -> bool:
-    from urllib.parse import urlsplit
-
     return is_loopback(urlsplit(context.connection.origin).hostname or "")
 
 
 def _check_public(authority: str, scheme: str) -> None:
-    from ipaddress import ip_address
-
     hint = "If the operator of the server allows it (DOCSHARE_WEBHOOK_ALLOW), use --private."
     if scheme != "https":
         raise _address_error("webhooks require https", hint)

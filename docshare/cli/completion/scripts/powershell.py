@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from docshare.cli.completion.scripts import HEADER, CompletionNode, build_nodes, list_valued_options
+from docshare.cli.completion.scripts.nodes import HEADER, CompletionNode, build_nodes, list_valued_options
 from docshare.cli.reference.tree import Command, ValueCompletion
 
 _TEMPLATE = """\

@@ -1,0 +1,26 @@
+"""The topics of ``docshare help``."""
+
+TOPICS = (
+    "apply",
+    "backup",
+    "ci",
+    "contributing",
+    "cursors",
+    "documents",
+    "environment",
+    "exit-codes",
+    "files",
+    "formatting",
+    "gates",
+    "global",
+    "library",
+    "looks",
+    "mail",
+    "measuring",
+    "plans",
+    "privacy",
+    "proxy",
+    "query",
+    "systemd",
+    "webhooks",
+)
