@@ -1,7 +1,7 @@
 """docshare: share documents as links and know who read them.
 
-The library is ``from docshare import Client``; ``docshare help library`` shows it at work. What ``__all__`` names is
-loaded when it is asked for, so that ``import docshare`` costs nothing.
+The library is ``from docshare import Client``; ``docshare help library`` shows it at work. Names in ``__all__`` are
+loaded on first use, so that ``import docshare`` costs nothing.
 """
 
 __version__ = "0.1.0"

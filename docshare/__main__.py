@@ -7,7 +7,7 @@ from docshare import __version__
 
 
 def version_line() -> str:
-    """What ``--version`` prints."""
+    """Return the output of ``--version``."""
     return f"docshare {__version__} (python {'.'.join(map(str, sys.version_info[:3]))}, API v1)"
 
 

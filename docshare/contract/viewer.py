@@ -13,7 +13,7 @@ PRESETS = ("dusk", "sand", "slate", "forest", "blush", "mono")
 
 
 class ViewerField:
-    """One field: ``kind`` (``boolean``, ``integer``, ``number``, ``word``, ``colour``, ``url``, ``asset``,
+    """One field: ``kind`` (``boolean``, ``integer``, ``number``, ``word``, ``color``, ``url``, ``asset``,
     ``measurement``, or ``label``), the ``plan`` required for any value but ``default``, the allowed ``words`` or the
     range from ``low`` to ``high``, an older ``alias`` of its key, and whether its block requires it."""
 
@@ -56,7 +56,7 @@ Block = Mapping[str, ViewerField]
 VIEWER_BLOCKS: dict[str, Block | ViewerField] = {
     "background": {
         "type": _word_field("solid", "solid", "gradient", "image"),
-        "color": ViewerField("colour", default="#ffffff"),
+        "color": ViewerField("color", default="#ffffff"),
         "preset": _word_field(None, *PRESETS, alias="gradient"),
         "assetId": ViewerField("asset"),
         "fit": _word_field("cover", "cover", "contain"),
@@ -94,7 +94,7 @@ VIEWER_BLOCKS: dict[str, Block | ViewerField] = {
     },
     "ga4Id": ViewerField("measurement", Plan.PRO),
     "brand": {
-        "accentColor": ViewerField("colour", Plan.PRO, "#000000"),
+        "accentColor": ViewerField("color", Plan.PRO, "#000000"),
         "toolbarTheme": _word_field("auto", "light", "dark", "auto", plan=Plan.PRO),
         "badgePosition": _word_field("br", *CORNERS, plan=Plan.PRO),
     },
@@ -102,7 +102,7 @@ VIEWER_BLOCKS: dict[str, Block | ViewerField] = {
         "label": ViewerField("label", Plan.PRO, low=1, high=limits.CTA_LABEL_CHARS, required=True),
         "url": ViewerField("url", Plan.PRO, required=True),
         "style": _word_field("solid", "solid", "outline", plan=Plan.PRO),
-        "color": ViewerField("colour", Plan.PRO),  # default: the accent color
+        "color": ViewerField("color", Plan.PRO),  # default: the accent color
         "position": _word_field("br", *CORNERS, "bar", plan=Plan.PRO),
     },
     "watermarkStyle": {
@@ -172,7 +172,7 @@ def _submitted_value(key: str, row: ViewerField, block: dict[str, object]) -> ob
 def _find_deviation(name: str, row: ViewerField, value: object) -> object:
     found = _parse_value(name, row, value)
     # Colors are compared case-insensitively; the defaults are in lower case.
-    compared = found.lower() if row.kind == "colour" and isinstance(found, str) else found
+    compared = found.lower() if row.kind == "color" and isinstance(found, str) else found
     return None if compared == row.default else found
 
 
@@ -193,7 +193,7 @@ def _parse_value(name: str, row: ViewerField, value: object) -> object:
 
 
 _PARSERS: dict[str, fields.Parser[str]] = {
-    "colour": fields.parse_color,
+    "color": fields.parse_color,
     "url": fields.parse_https_url,
     "asset": fields.parse_asset_id,
     "measurement": fields.parse_measurement_id,

@@ -14,7 +14,7 @@ _MAX_KEYS = 10_000  # of different refusals between two runs of the job; nobody 
 
 
 class DenialKey(NamedTuple):
-    """What is counted together. ``variant_id`` 0 for a link that is not a variant's; ``minute`` since 1970."""
+    """The key of a count. ``variant_id`` 0 for a link that is not a variant's; ``minute`` since 1970."""
 
     file_id: int
     reason: str

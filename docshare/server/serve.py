@@ -25,14 +25,14 @@ from docshare.server.store.instance import Instance
 from docshare.server.workers.dispatcher import Dispatcher
 from docshare.server.workers.jobs import MAIL_JOBS, RECORD_DENIALS, Worker, run_job
 
-# Tests of webhooks wait for somebody else's machine: they have threads of their own beside those of all requests.
+# Test deliveries wait for other machines, so they have separate threads beside those of requests.
 PARKED_THREADS = MAX_SLOTS + MAX_WAITING
 _PRELOAD_DELAY_SECONDS = 1.0  # after the start, which must not wait for it
 STOP_SECONDS = 10.0  # how long running requests may take to finish
 # The listener asks for the interpreter several times for each connection, and each time it waits for so long behind
 # threads that compute. Python's 5 ms add up to half a second when one client keeps all workers busy.
 _SWITCH_INTERVAL_SECONDS = 0.0005
-# glibc gives each thread a memory arena of its own, and some forty threads keep much free memory in pieces: after 12
+# glibc gives each thread a separate memory arena, and some forty threads keep much free memory in pieces: after 12
 # minutes of mixed load 109 MB are resident with two arenas, and 118 MB without this limit.
 _ARENAS = 2
 _M_ARENA_MAX = -8  # malloc.h
@@ -54,8 +54,8 @@ class ServingInstance:
 
 class BoundServer:
     """A bound address, taken before anything else is made so that links can name its port. Nothing is answered
-    until an instance stands behind it. ``dev``: every answer says that this server is for development. Raises
-    ``PortTaken``."""
+    until an instance stands behind it. ``dev``: every response has a header that marks the server as one for
+    development. Raises ``PortTaken``."""
 
     _app: Flask
     _judge: Judge

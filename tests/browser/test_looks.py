@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from docshare.server.rules import colours
+from docshare.server.rules import colors
 from tests.browser.conftest import ShareDocument
 from tests.support.browser import PHONE, Visitor, visitor
 from tests.support.pdfs import A4, simple_pdf
@@ -153,7 +153,7 @@ def test_no_colour_of_the_owner_makes_anything_unreadable(
                                   ("#notice-reload", "#notice-reload")):  # fmt: skip
                 assert contrast_ratio(page, words, ground) >= 4.5, (chosen, words)
             line, bar = (computed_style(page, name, "background-color") for name in ("#progress", ".bar"))
-            assert colours.contrast_ratio(parse_colour(line), parse_colour(bar)) >= 4.5
+            assert colors.contrast_ratio(parse_colour(line), parse_colour(bar)) >= 4.5
 
 
 @pytest.mark.parametrize(("size", "height"), [("s", 24), ("m", 36), ("l", 52), ("xl", 76)])

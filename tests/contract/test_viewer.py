@@ -17,7 +17,7 @@ CTA = {"label": "Book a call", "url": "https://example.com/call"}
 # block, field, kind, default, plan, allowed words or range
 TABLE = """
 background     type          word         solid     basic  solid gradient image
-background     color         colour       #ffffff   basic
+background     color         color        #ffffff   basic
 background     preset        word         -         basic  dusk sand slate forest blush mono
 background     assetId       asset        -         basic
 background     fit           word         cover     basic  cover contain
@@ -43,13 +43,13 @@ protect        print         boolean      False     basic
 protect        select        boolean      False     basic
 protect        blurOnLeave   boolean      False     pro
 ga4Id          -             measurement  -         pro
-brand          accentColor   colour       #000000   pro
+brand          accentColor   color        #000000   pro
 brand          toolbarTheme  word         auto      pro    light dark auto
 brand          badgePosition word         br        pro    tl tr bl br
 cta            label         label        -         pro    1..40
 cta            url           url          -         pro
 cta            style         word         solid     pro    solid outline
-cta            color         colour       -         pro
+cta            color         color        -         pro
 cta            position      word         br        pro    tl tr bl br bar
 watermarkStyle opacity       number       0.12      pro    0.05..0.5
 watermarkStyle density       word         normal    pro    sparse normal dense

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from docshare.contract.plans import Plan
-from docshare.server.rules import colours, stylesheet
+from docshare.server.rules import colors, stylesheet
 from docshare.server.rules.viewer_settings import effective_settings
 
 STATIC = Path(__file__).resolve().parents[2] / "docshare" / "server" / "web" / "static"
@@ -117,8 +117,8 @@ def test_every_accent_can_be_read_in_the_toolbar(accent: str, theme: str) -> Non
     schemes = ["light", "dark"] if theme == "auto" else [theme]
     surfaces = {"light": "#ffffff", "dark": "#1b1b1e"}
     for colour, ink, scheme in zip(shown[-len(schemes) :], inks[-len(schemes) :], schemes, strict=True):
-        assert colours.contrast_ratio(colours.parse_color(colour), colours.parse_color(surfaces[scheme])) >= 4.5
-        assert colours.contrast_ratio(colours.parse_color(colour), colours.parse_color(ink)) >= 4.5
+        assert colors.contrast_ratio(colors.parse_color(colour), colors.parse_color(surfaces[scheme])) >= 4.5
+        assert colors.contrast_ratio(colors.parse_color(colour), colors.parse_color(ink)) >= 4.5
 
 
 @settings(deadline=None)
@@ -128,7 +128,7 @@ def test_every_button_can_be_read(colour: str, style: str, theme: str) -> None:
     buttons = re.findall(r"\.cta\{background:([^;]+);color:([^;]+);", text)
     assert len(buttons) == (2 if style == "outline" and theme == "auto" else 1)
     for ground, ink in buttons:
-        assert colours.contrast_ratio(colours.parse_color(ground), colours.parse_color(ink)) >= 4.5
+        assert colors.contrast_ratio(colors.parse_color(ground), colors.parse_color(ink)) >= 4.5
 
 
 def test_what_shares_a_corner_is_stacked_in_one_order() -> None:

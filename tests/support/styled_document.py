@@ -7,8 +7,8 @@ import requests
 from PIL import Image, ImageDraw
 from playwright.sync_api import Page
 
-from docshare.server.rules import colours
-from docshare.server.rules.colours import Color
+from docshare.server.rules import colors
+from docshare.server.rules.colors import Color
 from tests.support.server_process import ServerProcess
 
 
@@ -65,7 +65,7 @@ def parse_colour(text: str) -> Color:
 
 def contrast_ratio(page: Page, text: str, ground: str) -> float:
     """Contrast of the text of one element with the background of another."""
-    return colours.contrast_ratio(
+    return colors.contrast_ratio(
         parse_colour(computed_style(page, text, "color")),
         parse_colour(computed_style(page, ground, "background-color")),
     )

@@ -127,7 +127,7 @@ class ReadingProgress:
 
 
 class ReadCriteria(NamedTuple):
-    """What counts as read: ``page`` for ``min_ms``, or without a page the ``share`` (0 to 1) of the pages shown and
+    """The definition of read: ``page`` for ``min_ms``, or without a page the ``share`` (0 to 1) of the pages shown and
     ``min_ms`` in total; both in ``version`` or a later one."""
 
     page: int | None

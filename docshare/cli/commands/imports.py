@@ -48,15 +48,15 @@ def _render_row(row: Mapping[str, Any], context: Context) -> Iterator[str]:
         facts += ["never expires", "no password"]  # defaults of a new file
     yield screen.paint("dim", f" {screen.glyph('·')} ".join(map(clean, facts)))
     if row.get("palette"):
-        yield "  ".join(_draw_swatch(screen, str(colour)) for colour in row["palette"])
+        yield "  ".join(_draw_swatch(screen, str(color)) for color in row["palette"])
 
 
-def _draw_swatch(screen: Screen, colour: str) -> str:
+def _draw_swatch(screen: Screen, color: str) -> str:
     """Return the color as a swatch and in hex, or only in hex if the terminal shows no colors."""
-    if not screen.color or not _COLOR.fullmatch(colour):
-        return clean(colour)
-    red, green, blue = bytes.fromhex(colour[1:])
-    return f"\x1b[48;2;{red};{green};{blue}m    \x1b[0m {colour}"
+    if not screen.color or not _COLOR.fullmatch(color):
+        return clean(color)
+    red, green, blue = bytes.fromhex(color[1:])
+    return f"\x1b[48;2;{red};{green};{blue}m    \x1b[0m {color}"
 
 
 IMPORT_SPEC = Spec(

@@ -98,7 +98,7 @@ def _insert_comments(before: str, after: str, comments: str) -> str:
 
 
 def _verify(before: str, after: str, path: Sequence[str], value: Any) -> str:
-    """Return ``after`` if it differs from ``before`` in the value at ``path`` alone; None is no value."""
+    """Return ``after`` if it differs from ``before`` in the value at ``path`` alone; None is not a value."""
     expected: Any = tomllib.loads(before)
     place = expected
     for name in path[:-1]:

@@ -23,7 +23,7 @@ from docshare.contract.webhooks import ACTIVITY_KINDS, DELIVERY_STATES, KINDS
 
 SHELLS = ("bash", "zsh", "fish", "powershell")
 
-# What completes a value: a fixed list of words, or a KIND of ``docshare __complete``.
+# The completion of a value: a fixed list of words, or a KIND of ``docshare __complete``.
 _CHOICES = {
     "FORMAT": FORMATS,
     "WHEN": COLOR_MODES,

@@ -1,6 +1,6 @@
 """The list of files as JSON text, written as fast as its rows are read.
 
-What a File object looks like is known to ``represent.file`` alone. Most files of a list differ only in a few plain
+Only ``represent.file`` knows the File object. Most files of a list differ only in a few plain
 values, so that function is asked once for each shape, with markers in the place of those values; of every other row of
 the shape only the values are filled in. The first row of a shape is drawn in both ways: where they differ, as they do
 when a setting happens to hold a marker, that shape is drawn in the slow way.

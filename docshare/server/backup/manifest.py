@@ -169,7 +169,7 @@ def _parse_object(data: bytes, name: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise InvalidBackup(f"its {name} is damaged") from None
     if not isinstance(value, dict) or value.get("format") != FORMAT:
-        raise InvalidBackup("it is no backup of docshare")
+        raise InvalidBackup("it is not a backup of docshare")
     if value.get("version") != VERSION:
         raise InvalidBackup("a later docshare made it; upgrade docshare")
     return value

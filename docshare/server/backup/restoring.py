@@ -112,7 +112,7 @@ class _BackupReader:
 
     def _begin(self, first: MemberStream | None) -> None:
         if first is None or first.path != START:
-            raise InvalidBackup("it is no backup of docshare")
+            raise InvalidBackup("it is not a backup of docshare")
         self._limit = parse_start(first.source.read(first.size))
         room = shutil.disk_usage(self._folder).free
         if self._keep_blobs and self._limit > room:

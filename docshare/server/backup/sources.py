@@ -70,9 +70,9 @@ class TarSource:
         try:
             info = tarfile.TarInfo.frombuf(head, "utf-8", "surrogateescape")
         except tarfile.HeaderError:
-            raise InvalidBackup("it is no tar archive, or a damaged one") from None
+            raise InvalidBackup("it is not a tar archive, or it is damaged") from None
         if info.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or info.size < 0:
-            raise InvalidBackup(f"it holds {info.name!r}, which is no plain file")
+            raise InvalidBackup(f"it holds {info.name!r}, which is not a regular file")
         _require_known_member(info)
         return info
 
@@ -105,7 +105,7 @@ class DirectorySource:
         try:
             data = self._bytes(MANIFEST, _MANIFEST_BYTES)
         except FileNotFoundError:
-            raise InvalidBackup(f"there is no {MANIFEST} in it: it is no backup, or an unfinished one") from None
+            raise InvalidBackup(f"there is no {MANIFEST} in it: it is not a backup, or it is unfinished") from None
         manifest = parse_manifest(data)
         head = build_start(manifest.size)
         yield MemberStream(START, len(head), io.BytesIO(head))

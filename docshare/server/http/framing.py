@@ -1,7 +1,7 @@
 """Strict framing of requests: the header block and chunked bodies.
 
-Whatever a proxy before this server could read in another way is refused, so that nobody can hide one request in
-another. Standard library only.
+Requests that a proxy in front of this server could read differently are rejected, so that a request cannot be hidden
+in another. Standard library only.
 """
 
 import re

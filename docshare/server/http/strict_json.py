@@ -1,6 +1,6 @@
 """Strict parsing of JSON bodies, before any rule sees them. Pure.
 
-What it refuses is ``bad_request`` with a sentence, never an internal error: broken UTF-8, deep nesting, numbers that
+It rejects with ``bad_request`` and a sentence, never with an internal error: broken UTF-8, deep nesting, numbers that
 are none or do not fit 64 bits, half surrogates, NUL, and keys that two parsers would read differently.
 """
 

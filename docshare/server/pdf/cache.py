@@ -17,7 +17,7 @@ class DiskCache:
     """An LRU cache of files under ``root``, named "group/rest", of at most ``max_bytes`` in total.
 
     Not thread-safe: the caller holds one lock around every method except ``stage``. The first use scans the directory;
-    the file times then stand in for the times of last use.
+    the file times then replace the times of last use.
     """
 
     def __init__(self, root: Path, max_bytes: int) -> None:

@@ -57,7 +57,7 @@ def mp3_problem() -> Problem:
 def replace_asset_ids(settings: Mapping[str, Any], old: frozenset[str], new: str) -> dict[str, Any]:
     """Return the settings of a file with references to the assets ``old`` replaced by ``new``.
 
-    What referred to the replaced one refers to the new one, so that replacing a logo shows the new logo.
+    References follow the replacement, so that replacing a logo shows the new logo.
     """
     blocks = dict(settings.get("viewerSettings", {}))
     for key, table in VIEWER_BLOCKS.items():

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from docshare.contract.viewer import CORNERS, PRESETS, VIEWER_BLOCKS
-from docshare.server.rules import colours
-from docshare.server.rules.colours import Color
+from docshare.server.rules import colors
+from docshare.server.rules.colors import Color
 
 Settings = Mapping[str, Any]
 
@@ -105,7 +105,7 @@ def _render_background(settings: Settings) -> str:
     background = settings["background"]
     said = ""
     if background["color"] != VIEWER_BLOCKS["background"]["color"].default:  # type: ignore[index]
-        said = _render_tokens(room=colours.parse_color(background["color"]))
+        said = _render_tokens(room=colors.parse_color(background["color"]))
     if background["type"] == "gradient":
         # A gradient without a preset is the first of them.
         light, dark = (_render_gradient(*lights) for lights in _GRADIENTS[background.get("preset", PRESETS[0])])
@@ -158,21 +158,21 @@ def _render_accent(settings: Settings) -> str:
     brand = settings["brand"]
     if brand["accentColor"] == VIEWER_BLOCKS["brand"]["accentColor"].default:  # type: ignore[index]
         return ""
-    chosen = colours.parse_color(brand["accentColor"])
+    chosen = colors.parse_color(brand["accentColor"])
 
     def tokens(scheme: str) -> str:
-        shown = colours.make_readable(chosen, _list_grounds(scheme))
-        return _render_tokens(accent=shown, **{"accent-ink": colours.text_color_on(shown)})
+        shown = colors.make_readable(chosen, _list_grounds(scheme))
+        return _render_tokens(accent=shown, **{"accent-ink": colors.text_color_on(shown)})
 
     # A button is filled with the exact color. Lines and words in it must contrast with the background.
-    fill = _render_rule(".button.primary", background=chosen, color=colours.text_color_on(chosen))
+    fill = _render_rule(".button.primary", background=chosen, color=colors.text_color_on(chosen))
     return (
         _render_by_scheme(brand["toolbarTheme"], tokens) + fill + _render_rule(".button.primary:hover", filter="none")
     )
 
 
 def _list_grounds(scheme: str) -> tuple[Color, ...]:
-    return tuple(colours.parse_color(THEMES[scheme][name]) for name in ("surface", "raised", "ground"))
+    return tuple(colors.parse_color(THEMES[scheme][name]) for name in ("surface", "raised", "ground"))
 
 
 def _render_page(settings: Settings) -> str:
@@ -189,8 +189,8 @@ def _render_page(settings: Settings) -> str:
 
 def _render_page_edges(side: int) -> str:
     """The sheets below a page, to the right (1) or to the left (-1): paper and the line where it ends, in turn."""
-    colour = {0: "#cbc7be", 1: "#fbfaf8"}
-    return ", ".join(f"{side * at}px {at}px 0 {colour[at % 2]}" for at in range(1, 7))
+    color = {0: "#cbc7be", 1: "#fbfaf8"}
+    return ", ".join(f"{side * at}px {at}px 0 {color[at % 2]}" for at in range(1, 7))
 
 
 def _render_spacing(settings: Settings) -> str:
@@ -243,12 +243,12 @@ def _render_cta(settings: Settings) -> str:
     cta = settings["cta"]
     if "color" not in cta:
         return _render_default_cta(cta["style"])
-    chosen = colours.parse_color(cta["color"])
+    chosen = colors.parse_color(cta["color"])
     if cta["style"] == "solid":
-        return _render_rule(".cta", background=chosen, color=colours.text_color_on(chosen))
+        return _render_rule(".cta", background=chosen, color=colors.text_color_on(chosen))
 
     def outline(scheme: str) -> str:
-        shown = colours.make_readable(chosen, _list_grounds(scheme))
+        shown = colors.make_readable(chosen, _list_grounds(scheme))
         return _render_rule(".cta", background=THEMES[scheme]["surface"], color=shown, border_color=shown)
 
     return _render_by_scheme(settings["brand"]["toolbarTheme"], outline)

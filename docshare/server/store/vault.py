@@ -1,5 +1,5 @@
-"""Secrets that must be read again, such as those webhooks are signed with: encrypted in the database, under a key that
-stands outside of it, so that a copy of the database alone opens none of them.
+"""Secrets that must be read again, such as the signing secrets of webhooks. They are encrypted in the database under a
+key outside of it, so a copy of the database alone does not reveal them.
 """
 
 import os

@@ -29,7 +29,7 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", re.ASCII)
 
 
 class CursorBinding(NamedTuple):
-    """What a cursor is valid for. ``account`` and ``file`` are UUIDs; None means an unknown account and all files.
+    """The scope of a cursor. ``account`` and ``file`` are UUIDs; None means an unknown account and all files.
     ``kinds`` are the kinds of the activity feed, or all if empty."""
 
     origin: str

@@ -121,7 +121,7 @@ class Follower:
         since = None if at is None else at - self._rhythm.overlap
         for row in self._feeds[stream].rows_after(since, self.cursor.home.file):
             # At or below the cursor, only rows that were committed late are new. A row older than all remembered ids
-            # cannot be told apart from one that was handed over long ago, so it is skipped.
+            # cannot be distinguished from one that was handed over long ago, so it is skipped.
             if at is None or row["id"] > at or (row["id"] not in known and row["id"] > min(known, default=at)):
                 yield row
 

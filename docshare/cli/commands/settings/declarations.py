@@ -76,7 +76,7 @@ _ALLOWED = {
     "form": "@FILE.json or JSON",
     "domains": "D,D...",
     "slug": f"1 to {limits.SLUG_CHARS} of a-z 0-9 -",
-    "colour": "#RRGGBB",
+    "color": "#RRGGBB",
     "url": "https URL",
     "asset": "id of an asset of the file",
     "measurement": "G-XXXXXXXXXX",

@@ -220,7 +220,7 @@ def _choose_parser(row: "SettingRow") -> fields.Parser[Any]:
 _PARSERS: dict[str, fields.Parser[Any]] = {
     "password": fields.parse_password, "datetime": fields.parse_instant, "pages": fields.parse_page_range,
     "form": fields.parse_gate_fields,
-    "domains": fields.parse_domains, "slug": fields.parse_slug, "colour": fields.parse_color,
+    "domains": fields.parse_domains, "slug": fields.parse_slug, "color": fields.parse_color,
     "url": fields.parse_https_url,
     "asset": fields.parse_asset_id, "measurement": fields.parse_measurement_id,
 }  # fmt: skip

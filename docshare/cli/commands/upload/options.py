@@ -12,7 +12,7 @@ MAX_JOBS = 4
 
 
 class UploadOptions(UploadSettings):
-    """What to upload, what to do with earlier uploads, and what to print."""
+    """The options of an upload: its inputs, the handling of earlier uploads, and the output."""
 
     name: Annotated[str | None, typer.Option(metavar="TEXT", help="Name shown to readers; required for '-'.")] = None
     files_from: Annotated[str | None, typer.Option(metavar="F", help="Read paths from a file; '-' is stdin.")] = None

@@ -24,7 +24,7 @@ class Caller:
 
     ``lane``: the kind of credential; ``scopes`` that it grants; ``credential``: the SHA-256 of the token, which
     distinguishes two credentials of one account; ``file_id`` of a manage token, None once the file is deleted;
-    ``expired``: whether a manage token has expired, since some routes reject those with an error of their own;
+    ``expired``: whether a manage token has expired, since some routes reject those with a separate error;
     ``design_user``: the user id at the design tool.
     """
 

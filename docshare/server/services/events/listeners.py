@@ -1,4 +1,4 @@
-"""Listeners: programs on this machine that are told events for as long as they say that they are there.
+"""Listeners: programs on this machine that receive events as long as they renew their registration.
 
 A listener is a row among the webhooks that runs out, so that it gets the same envelopes, signatures and attempts as any
 receiver. It is in no list and holds no place of the account's webhooks.
@@ -24,16 +24,16 @@ from docshare.server.store.tables import files as file_table
 from docshare.server.store.tables import webhooks as table
 from docshare.server.store.tables.webhooks import Receiver
 
-LISTENER_TIMEOUT_MS = 60 * SECOND  # how long a listener lives on after its last sign of life
+LISTENER_TIMEOUT_MS = 60 * SECOND  # a listener expires this long after its last renewal
 
 _MAX_SECRET_CHARS = 200
 
 
 @dataclass(frozen=True)
 class ListenerInput:
-    """What a listener asks for: its ``url`` on this machine; ``events`` kinds separated by commas, empty for all nine;
-    ``file`` a UUID or short id, empty for all; ``account`` a UUID, empty for the owner of the instance; ``secret`` to
-    sign with, empty for a fresh one."""
+    """The parameters of a listener: its ``url`` on this machine; ``events`` kinds separated by commas, empty for all
+    nine; ``file`` a UUID or short id, empty for all; ``account`` a UUID, empty for the owner of the instance;
+    ``secret`` to sign with, empty for a fresh one."""
 
     url: str
     events: str = ""
@@ -79,7 +79,7 @@ def start(rt: Runtime, wish: ListenerInput) -> dict[str, Any]:
 
 
 def renew(rt: Runtime, uuid: str) -> dict[str, Any]:
-    """A sign of life of the listener ``uuid``; returns ``{uuid, until}``. Raises ``not_found`` once it has run out."""
+    """Renew the listener ``uuid``; return ``{uuid, until}``. Raises ``not_found`` if it has expired."""
     now = rt.clock()
     with rt.db.write():
         changed = table.renew_listener(rt.db, uuid, now + LISTENER_TIMEOUT_MS, now)
@@ -105,7 +105,7 @@ def stop(rt: Runtime, uuid: str) -> dict[str, Any]:
 
 
 def delete_expired(rt: Runtime) -> int:
-    """Delete the listeners that gave no sign of life in time, with what waits for them. Returns how many."""
+    """Delete the expired listeners with their queued deliveries. Return how many."""
     return _delete_listeners(rt, table.list_expired_listener_ids(rt.db, rt.clock()))
 
 

@@ -62,7 +62,7 @@ class TriggerAction(NamedTuple):
 
 
 def _require_settings(rt: Runtime, link: Link, *names: str) -> None:
-    """Raise ``plan_required`` or ``conflict`` unless all the switches ``names`` stand."""
+    """Raise ``plan_required`` or ``conflict`` unless all settings ``names`` are on."""
     needed = max(SETTINGS[name].plan for name in names)
     if links.owner_plan(rt, link) < needed:
         raise plan_problem(needed, f"The setting {names[0]}")
@@ -104,7 +104,7 @@ def _prepare_view(rt: Runtime, scene: TriggerContext) -> Values:
 
 
 def _cause_view(rt: Runtime, scene: TriggerContext, values: Values) -> None:
-    """Read, and be gone for as long as it takes to end: all of it lies in the past, so that it ends now."""
+    """Record a reading that has ended: all of it is in the past, so the session ends now."""
     token = visits.admit_reader(rt, scene.link, _fill_in_form(rt, scene))
     began = rt.clock() - acting.FIRST_BEACON_MS - values["timeMs"] - reading.HIDDEN_TIMEOUT_MS
     visits.simulate_reading(rt, scene.link, token, began, values["pagesViewed"], values["timeMs"])
@@ -176,14 +176,15 @@ def _prepare_gate(rt: Runtime, scene: TriggerContext) -> Values:
         raise Problem("conflict", "The link asks for a password, which nobody knows here.", hint=hint)
     if GATE not in what.kinds:
         hint = f"Switch it on: docshare settings set {link.file.short_id} requireEmail=true"
-        raise Problem("conflict", "The link asks its readers for no address and no form.", hint=hint)
+        raise Problem("conflict", "The link does not ask readers for an address or a form.", hint=hint)
     if gates.VIEW in what.kinds and not scene.consent:
         raise visits.consent_required()
     return gates.validate_form(what, _build_answers(what, scene.given))
 
 
 def _build_answers(what: LinkRequirements, given: Mapping[str, Any]) -> dict[str, str]:
-    """What is filled in: ``given``, where ``email`` is the address whatever its field is called, and examples."""
+    """Return the form values: ``given``, where ``email`` is the address whatever its key is, and examples for the
+    rest."""
     key, _ = gates.find_email(what, {field.key: "" for field in what.form})
     said = {**given.get(FORM_KEY, {}), **({key: given["email"]} if "email" in given else {})}
     strange = sorted(said.keys() - {field.key for field in what.form})
@@ -296,7 +297,7 @@ def _prepare_replacement(rt: Runtime, scene: TriggerContext) -> Values:
 
 
 def _cause_replacement(rt: Runtime, scene: TriggerContext, _: Values) -> None:
-    """Put the same document behind the link once more; what stands on its pages stays."""
+    """Replace the document by itself; hotspots and feedback stay."""
     file = scene.link.file
     part = rt.blobs.part()
     try:

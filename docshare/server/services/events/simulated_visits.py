@@ -1,4 +1,4 @@
-"""The visits of whoever triggers an event: being let in by a link, and reporting reading as its page does."""
+"""Simulated visits: open a link, and report reading as its page does."""
 
 import json
 from collections.abc import Mapping
@@ -47,13 +47,13 @@ def admit_reader(rt: Runtime, link: Link, values: Mapping[str, str] = MappingPro
 
 
 def consent_required() -> Problem:
-    """The refusal to use up what is limited without being told to."""
-    hint = "Give --yes if that is meant."
+    """Return the problem that rejects using a limited resource without consent."""
+    hint = "Add --yes to use it."
     return Problem("conflict", "The link has a view limit, and this takes one of its views.", hint=hint)
 
 
 def no_viewer_token(_: Link) -> None:
-    """What the browser of somebody new holds for a link."""
+    """Return the cookies of a new browser for a link."""
     return
 
 

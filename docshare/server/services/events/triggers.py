@@ -1,4 +1,4 @@
-"""Causing an event on purpose, for whoever writes a receiver.
+"""Trigger an event for developers of a receiver.
 
 Nothing is made up: each kind goes the way of a real reader, through the services of the share page, so that feed,
 readership, record and deliveries agree, and what the settings of the file do not allow does not happen here either.
@@ -25,7 +25,7 @@ _LABEL_PREFIX = "label:"
 
 @dataclass(frozen=True)
 class TriggerInput:
-    """What is to happen: ``kind`` of event; ``file`` by UUID, short id or slug; ``variant`` through which link, by
+    """The event to trigger: ``kind``; ``file`` by UUID, short id or slug; ``variant`` through which link, by
     UUID, short id or ``label:TEXT``, empty for the file's own; ``values`` texts by key of its data; ``consent`` to what
     changes the file; ``rehearse``: only look whether it could happen."""
 
@@ -66,7 +66,8 @@ def _resolve_link(rt: Runtime, wish: TriggerInput) -> Link:
     if link is None or link.invite is not None:
         raise files.admin_file_not_found(wish.file)
     if link.file.owner_id is None:
-        raise Problem("conflict", "This file belongs to no account, so nobody is told of it.", hint="Claim it first.")
+        detail = "This file does not belong to an account, so its events have no recipient."
+        raise Problem("conflict", detail, hint="Claim it first.")
     through = _resolve_variant(rt, link, wish.variant) if wish.variant else link
     if through is None:
         raise Problem(

@@ -69,7 +69,7 @@ def list_annotations(rt: Runtime, caller: Caller, name: str) -> list[AnnotationR
 
 def load_for_owner(rt: Runtime, caller: Caller, name: str) -> OwnerFeedback:
     """Return the notes and receipts on the caller's file ``name``. Raises like ``list_marks``."""
-    file_id = _require_file_id(rt, caller, name, "readership.feedback", "What readers left")
+    file_id = _require_file_id(rt, caller, name, "readership.feedback", "Feedback of readers")
     return OwnerFeedback(notes.list_by_file(rt, file_id), receipts.list_by_file(rt, file_id))
 
 

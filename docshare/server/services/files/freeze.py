@@ -17,8 +17,8 @@ from docshare.server.store.tables.files import FrozenFile
 def freeze(rt: Runtime, name: str) -> dict[str, Any]:
     """Freeze all links of the file behind the link ``name``; freezing it again keeps the first date.
 
-    Whoever reports a link knows only that link, so ``name`` may also be a slug or a recipient's link. Returns the JSON
-    of ``docshare admin freeze --json``. Raises ``not_found``.
+    The person who reports a link knows only that link, so ``name`` may also be a slug or a recipient's link. Returns
+    the JSON of ``docshare admin freeze --json``. Raises ``not_found``.
     """
     now = rt.clock()
     with rt.db.write():

@@ -1,6 +1,6 @@
 """Hide the rows of a file in the trash, and destroy a file with everything that belongs to it.
 
-A file with many readers has millions of rows, so both run in batches, each in a short transaction of its own. The
+A file with many readers has millions of rows, so both run in batches, each in a short transaction. The
 cause (``trashed_at``, ``purge_at``) is written first; the sweeps finish what a crash interrupts.
 """
 

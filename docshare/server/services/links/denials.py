@@ -5,7 +5,7 @@ has ended and never changes. A denied request itself writes nothing: it is count
 job stores the counts every five seconds, as does a stop of the server. A server that is killed loses at most five
 seconds.
 
-An attempt is a page that a person requests, or a gate form, whoever sends it: looking at a link does not send a form.
+An attempt is a page requested by a person, or a gate form from any client: previewing a link does not send a form.
 Programs that identify themselves, previews, prefetches and the owner's own attempts do not count.
 """
 

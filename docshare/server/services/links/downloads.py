@@ -1,7 +1,7 @@
 """Serve the public download: make the PDF that this reader may have, and record the download.
 
-The owner's own downloads are in the stream too, but are not an event. Every download counts, whoever sends the form:
-unlike a page view, a download does not happen by looking at a link.
+The owner's own downloads are in the stream too, but are not an event. Every download counts, from any client:
+unlike a page view, a download does not happen by previewing a link.
 """
 
 import json

@@ -25,7 +25,7 @@ class Link:
 
     ``public_id``: what the addresses of the page are built from, the short id or UUID that the reader used, the short
     id if they used the slug; ``state``: ``live``, ``expired`` or ``burned``; ``variant`` and ``invite``: whose link it
-    is, both None on the canonical link. What a link asks before it opens is in ``entry``.
+    is, both None on the canonical link. The conditions for opening a link are in ``entry``.
 
     Nothing of ``file`` that names the canonical link may reach the reader of a variant or an invitee.
     """

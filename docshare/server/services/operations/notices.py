@@ -85,7 +85,7 @@ def _describe_reader(rt: Runtime, session_id: int) -> str:
     through_variant, country, email = viewing.find_session_reader(rt.db, session_id) or (False, None, None)
     who = email or "Somebody"
     place = f" ({country})" if country else ""
-    way = ", through a link of their own," if through_variant else ""
+    way = ", through a personal link," if through_variant else ""
     return f"{who}{place}{way} is"
 
 

@@ -1,4 +1,4 @@
-"""Whoever stands before a shared document, and what they may leave on it.
+"""The reader of a shared document, and the feedback that they can leave.
 
 The signed-in owner leaves nothing: what readers said would be mixed with the owner's own tries.
 """
@@ -46,7 +46,7 @@ def resolve_reader(rt: Runtime, link: Link, cookie: str | None, token: str | Non
 
 
 def find_open_channels(rt: Runtime, link: Link) -> FeedbackChannels:
-    """What the readers of ``link`` can leave now."""
+    """Return the feedback channels that are open to readers of ``link`` now."""
     return rules.find_open_channels(json.loads(link.file.settings), owner_plan(rt, link))
 
 
@@ -67,7 +67,7 @@ def require_viewer(rt: Runtime, reader: ReaderContext) -> ViewerRow:
 
 
 def require_channel(rt: Runtime, reader: ReaderContext, feature: str) -> FeedbackChannels:
-    """What ``reader`` can leave, when the ``feature`` (a field of ``Offer``) is part of it. Raises ``forbidden``."""
+    """Return the open channels if ``feature`` (a field of ``Offer``) is one of them. Raises ``forbidden``."""
     require_not_owner(reader)
     offer = find_open_channels(rt, reader.link)
     if not getattr(offer, feature):
@@ -84,10 +84,9 @@ def to_document_page(reader: ReaderContext, page: int) -> int:
 
 
 def require_version(reader: ReaderContext, seen: str) -> None:
-    """Raise ``conflict`` when ``seen``, the version that stands in the addresses of the pages the reader has before
-    them (``Sight.mark``), is of another document or of other pages than the ones behind the link now: what they mean
-    lies elsewhere."""
-    # What stands over the pages may differ: a personal watermark changes with what its reader leaves.
+    """Raise ``conflict`` if ``seen``, the version in the page addresses of the open page (``Sight.mark``), belongs to
+    another document or another page range than the current one: the reader means other pages."""
+    # The watermark may differ: a personal one changes with the name that its reader gives.
     if not reader.sight.has(seen):
         raise _document_changed()
 

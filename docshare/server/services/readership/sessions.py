@@ -1,8 +1,8 @@
 """Single sessions of a file as its owner sees them: the newest, the stream of all, and how one came about.
 
-The stream is an addition. A session enters it when it ends, so that none appears below a cursor that has passed. One
-session can be looked at while it goes on, and when it was not counted, too. Sessions that were not counted have a list
-of their own, of the newest only.
+The stream is an addition. A session enters it when it ends, so that none appears below a cursor that has passed. A
+single session is also available while it is running or if it was not counted. Uncounted sessions have a separate list
+of the newest ones.
 """
 
 import json

@@ -50,7 +50,7 @@ CREATE TABLE revisions (
 
 # Rows of a stream are inserted when the event is complete, so ids never appear below a cursor that has passed.
 # AUTOINCREMENT keeps deleted ids from coming back; seeding the sequence with 1 makes every stream start at id 2, so
-# that since=1 walks the whole history. ``hidden`` is set while the file lies in the trash.
+# that since=1 walks the whole history. ``hidden`` is set while the file is in the trash.
 _FEED = """
 CREATE TABLE view_rows (
     id INTEGER PRIMARY KEY AUTOINCREMENT, owner_id INTEGER NOT NULL,

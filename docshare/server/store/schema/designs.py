@@ -1,8 +1,8 @@
 """Files that came from designs, and links that are frozen."""
 
 # A binding says which design of which user of the design tool a file shows; ``expires_at`` is the expiry that the
-# publishing set, so that one which somebody changed since is told from it. What a user has published in the last day
-# is counted here, so that a restart gives nobody a second budget.
+# publishing set, so that a later change by somebody else is noticed. The uploads of a user in the last day
+# are counted here, so that a restart does not give anybody a second budget.
 _DESIGNS = """
 CREATE TABLE designs (
     file_id INTEGER PRIMARY KEY REFERENCES files(id) ON DELETE CASCADE,

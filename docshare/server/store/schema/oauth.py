@@ -1,7 +1,7 @@
-"""What accounts granted to apps."""
+"""Access that accounts granted to apps."""
 
 # A grant is one approval of one client by one account; its tokens come and go. A code keeps what it was exchanged for,
-# so that a second exchange can end it; a refresh token that was exchanged stays to be recognised.
+# so that a second exchange can end it; a refresh token that was exchanged stays to be recognized.
 _OAUTH = """
 CREATE TABLE oauth_grants (
     id INTEGER PRIMARY KEY AUTOINCREMENT, uuid TEXT NOT NULL UNIQUE,

@@ -73,10 +73,10 @@ CREATE INDEX mails_due ON mails(next_at) WHERE next_at IS NOT NULL;
 CREATE INDEX mails_file ON mails(file_id) WHERE file_id IS NOT NULL;
 """
 
-# What reports are made of, so that none has to look at every session: added up as counted sessions end.
+# Sums for reports, so that they do not read every session: updated as counted sessions end.
 # ``session_rows`` is their stream, with ids in the order of the ends; the row of a session whose beacons are still
 # kept says until when. ``readers`` gets a row when a reader's first session is counted. ``tallies`` counts sessions by
-# what stands in ``kind``.
+# the value in ``kind``.
 _ROLLUPS = """
 ALTER TABLE view_sessions ADD COLUMN shown_pages INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE view_sessions ADD COLUMN came_back INTEGER NOT NULL DEFAULT 0;

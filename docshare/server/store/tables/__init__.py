@@ -1,4 +1,4 @@
-"""Rows: columns and keys, no behaviour. The schema itself stands in ``schema``."""
+"""Models of all tables, and the functions that read and write them. Migrations are in ``schema``."""
 
 from docshare.server.store.tables.accounts import Account, ApiKey
 from docshare.server.store.tables.designs import Design, DesignUpload

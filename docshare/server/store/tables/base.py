@@ -1,4 +1,4 @@
-"""What every row shares: the one database it lives in."""
+"""The base class of all models, bound to the open database."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -28,8 +28,8 @@ class StoredDelivery(NamedTuple):
 
 
 class AdminColumns(NamedTuple):
-    """What only the operator sees of a delivery: its UUID, the UUID and URL of the webhook, the email address of the
-    account, and the body."""
+    """The part of a delivery that only the operator sees: its UUID, the UUID and URL of the webhook, the email address
+    of the account, and the body."""
 
     uuid: str
     webhook: str

@@ -18,7 +18,7 @@ class File(Row):
     size = IntegerField()
     mime_type = TextField()
     total_pages = IntegerField()
-    page_sizes = TextField()  # JSON: [[pages, width, height], ...] in points, equal neighbours folded together
+    page_sizes = TextField()  # JSON: [[pages, width, height], ...] in points, runs of equal pages folded together
     sha256 = TextField()
     blob = TextField()
     content_version = IntegerField()
@@ -33,8 +33,8 @@ class File(Row):
     views_consumed = IntegerField(default=0)
     view_limit = IntegerField(null=True)
     password_hash = TextField(null=True)
-    notified_at = IntegerField(null=True)  # of the last mail that told of a view
-    notified_views = IntegerField(default=0)  # what the view count was then
+    notified_at = IntegerField(null=True)  # when the last notice of a view was sent
+    notified_views = IntegerField(default=0)  # the view count at that time
     frozen_at = IntegerField(null=True)
     download_warning = TextField(null=True)  # why readers cannot download it as the settings say: a word of the rules
     settings = TextField(default="{}")  # JSON: the settings that deviate from their defaults, by wire name

@@ -65,7 +65,7 @@ _SELECT_FILE = {
     column: f"SELECT {_FILE} FROM files f WHERE f.{column} = ?"  # noqa: S608 - columns from the rows
     for column in ("uuid", "short_id", "slug")
 }
-# A revoked variant is not found at all, so that its link cannot be told from an unknown one.
+# A revoked variant is not found at all, so its link looks like an unknown one.
 _SELECT_VARIANT = {
     column: f"SELECT {_VARIANT}, {_FILE} FROM variants v JOIN files f ON f.id = v.file_id "  # noqa: S608 - as above
     f"WHERE v.{column} = ? AND v.revoked_at IS NULL"

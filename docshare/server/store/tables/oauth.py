@@ -1,4 +1,4 @@
-"""Registered OAuth clients, what accounts have granted to them, and the tokens that stand for it."""
+"""Registered OAuth clients, the grants of accounts, and their tokens."""
 
 from typing import Any, NamedTuple
 

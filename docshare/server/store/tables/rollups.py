@@ -1,4 +1,4 @@
-"""What is added up of a file's counted sessions as each of them ends, so that no report has to look at all of them."""
+"""Sums over the counted sessions of a file, updated as each session ends, so reports do not read all sessions."""
 
 from typing import NamedTuple
 

@@ -29,7 +29,7 @@ class SessionSummary(NamedTuple):
 
 
 class PageRow(NamedTuple):
-    """What was accepted of one page in one session: turned to ``views`` times, ``back`` of them going backward."""
+    """The accepted reading of one page in one session: opened ``views`` times, ``back`` of them going backward."""
 
     page: int
     time_ms: int

@@ -362,7 +362,7 @@ def list_invitees(store: Store, file_id: int) -> list[tuple[str, str | None, int
 
 
 class InviteSender(NamedTuple):
-    """What a mail to an invitee says of a file and its owner. ``gated``: the file asks for an email or a form."""
+    """The facts about a file and its owner in a mail to an invitee. ``gated``: the file asks for an email or a form."""
 
     owner: str
     email: str

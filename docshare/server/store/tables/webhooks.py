@@ -1,4 +1,4 @@
-"""Webhooks, what is sent to them and how that went, and refused attempts that wait to be told."""
+"""Webhooks, and denied openings that wait for their event."""
 
 from typing import Any, NamedTuple
 

@@ -23,7 +23,7 @@ def show_report(api: FakeApi, shell: Shell, report: dict[str, Any], *options: st
 
 
 def show_on_terminal(api: FakeApi, shell: Shell, report: dict[str, Any], *options: str) -> CommandResult:
-    """What a person sees, without colours."""
+    """What a person sees, without colors."""
     shell.tty = True
     return show_report(api, shell, report, "--no-color", *options)
 

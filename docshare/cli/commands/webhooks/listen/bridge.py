@@ -45,9 +45,9 @@ _RETRY_DELAYS_S = (1.0, 2.0, 4.0, 8.0)  # seconds between the attempts to forwar
 
 
 class BridgeOptions(NamedTuple):
-    """What to bridge. ``events`` are kinds, ``file`` a UUID or None, ``cursor`` a name or an empty string for a derived
-    one; ``start`` and ``reset`` are those of ``events tail``; ``interval`` is in seconds; ``skip_failed`` skips events
-    that every receiver rejected."""
+    """The events to bridge. ``events`` are kinds, ``file`` a UUID or None, ``cursor`` a name or an empty string for a
+    derived one; ``start`` and ``reset`` are those of ``events tail``; ``interval`` is in seconds; ``skip_failed``
+    skips events that every receiver rejected."""
 
     events: tuple[str, ...]
     file: str | None

@@ -265,7 +265,7 @@ def _build_viewer_field(name: str, row: ViewerField, stored: Any, images: Sequen
     )
     draw = {"boolean": "checkbox", "integer": "number", "number": "number", "word": "select", "asset": "select"}
     kind = draw.get(row.kind, "url" if row.kind == "url" else "text")
-    if row.kind == "colour" and row.default is not None:
+    if row.kind == "color" and row.default is not None:
         kind, value = "color", str(value).lower()  # browsers send it so, and would seem to have changed it
     control = _build_control(name, kind, value, default=default, choices=_list_choices(row, stored, images))
     if kind == "number":

@@ -31,7 +31,7 @@ _LABELS_AND_HELP: dict[str, tuple[str, str]] = {
     "designToolUpdatesEnabled": ("The design tool may publish new versions", ""),
     "detachDesignToolDesign": ("Detach it from its design", "For good: the design tool sends no more new versions."),
     "viewerSettings.background.type": ("Kind", ""),
-    "viewerSettings.background.color": ("Colour", "Behind the pages, for the kind 'solid'."),
+    "viewerSettings.background.color": ("Color", "Behind the pages, for the kind 'solid'."),
     "viewerSettings.background.preset": ("Gradient", "For the kind 'gradient'."),
     "viewerSettings.background.assetId": ("Image", "For the kind 'image'; upload it under Pictures and sounds first."),
     "viewerSettings.background.fit": ("Fit of the image", ""),

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from docshare.server.rules import colours
-from docshare.server.rules.colours import Color
+from docshare.server.rules import colors
+from docshare.server.rules.colors import Color
 
 anything = st.builds(Color, *[st.integers(0, 255)] * 3)
 LIGHT = (Color(255, 255, 255), Color(241, 240, 238))
@@ -23,38 +23,34 @@ DARK = (Color(27, 27, 30), Color(35, 35, 39), Color(19, 19, 21))
     ],
 )
 def test_contrast_is_that_of_wcag(one: str, two: str, expected: float) -> None:
-    assert colours.contrast_ratio(colours.parse_color(one), colours.parse_color(two)) == pytest.approx(
-        expected, abs=0.01
-    )
-    assert colours.contrast_ratio(colours.parse_color(two), colours.parse_color(one)) == pytest.approx(
-        expected, abs=0.01
-    )
+    assert colors.contrast_ratio(colors.parse_color(one), colors.parse_color(two)) == pytest.approx(expected, abs=0.01)
+    assert colors.contrast_ratio(colors.parse_color(two), colors.parse_color(one)) == pytest.approx(expected, abs=0.01)
 
 
 @settings(deadline=None)
 @given(anything)
 def test_there_is_a_readable_ink_for_every_ground(ground: Color) -> None:
-    assert colours.contrast_ratio(colours.text_color_on(ground), ground) >= 4.5
+    assert colors.contrast_ratio(colors.text_color_on(ground), ground) >= 4.5
 
 
 @settings(deadline=None)
 @given(anything, st.sampled_from([LIGHT, DARK]))
 def test_every_colour_becomes_readable_on_paper_and_in_the_dark(colour: Color, grounds: tuple[Color, ...]) -> None:
-    shown = colours.make_readable(colour, grounds)
-    assert min(colours.contrast_ratio(shown, ground) for ground in grounds) >= 4.5
+    shown = colors.make_readable(colour, grounds)
+    assert min(colors.contrast_ratio(shown, ground) for ground in grounds) >= 4.5
 
 
 def test_a_colour_that_can_be_read_stays_itself() -> None:
-    assert str(colours.make_readable(colours.parse_color("#2B55D4"), LIGHT)) == "#2b55d4"
+    assert str(colors.make_readable(colors.parse_color("#2B55D4"), LIGHT)) == "#2b55d4"
 
 
 def test_a_colour_is_changed_no_further_than_needed() -> None:
-    shown = colours.make_readable(colours.parse_color("#ffcc00"), LIGHT)
-    assert colours.contrast_ratio(shown, LIGHT[1]) < 5
+    shown = colors.make_readable(colors.parse_color("#ffcc00"), LIGHT)
+    assert colors.contrast_ratio(shown, LIGHT[1]) < 5
     assert shown.red > shown.green > shown.blue == 0
 
 
 @pytest.mark.parametrize("text", ["", "red", "#fff", "#12345", "#1234567", "123456#", "#gggggg", "#12 45 ", "#١٢٣٤٥٦"])
 def test_what_is_no_colour_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="not a color"):
-        colours.parse_color(text)
+        colors.parse_color(text)

@@ -39,16 +39,16 @@ def contrast_ratio(one: Color, two: Color) -> float:
 
 def text_color_on(ground: Color) -> Color:
     """Black or white, whichever is read better on ``ground``; one of them always is readable."""
-    return max(WHITE, BLACK, key=lambda colour: contrast_ratio(colour, ground))
+    return max(WHITE, BLACK, key=lambda color: contrast_ratio(color, ground))
 
 
 @lru_cache(maxsize=512)  # of one brand, by every page that is opened
-def make_readable(colour: Color, grounds: tuple[Color, ...]) -> Color:
+def make_readable(color: Color, grounds: tuple[Color, ...]) -> Color:
     """Return ``color`` as a text color on all of the similar ``grounds``: unchanged if it is readable there, otherwise
     darkened or lightened just enough."""
     end = text_color_on(grounds[0])
     for step in range(_BLEND_STEPS):
-        found = _blend(colour, end, step / _BLEND_STEPS)
+        found = _blend(color, end, step / _BLEND_STEPS)
         if all(contrast_ratio(found, ground) >= MIN_CONTRAST for ground in grounds):
             return found
     return end
@@ -58,8 +58,8 @@ def _blend(one: Color, two: Color, share: float) -> Color:
     return Color(*(round(a + (b - a) * share) for a, b in zip(one, two, strict=True)))
 
 
-def _luminance(colour: Color) -> float:
-    red, green, blue = (_linearize(part / 255) for part in colour)
+def _luminance(color: Color) -> float:
+    red, green, blue = (_linearize(part / 255) for part in color)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 

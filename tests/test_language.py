@@ -1,0 +1,93 @@
+"""The language of the repository: one voice in everything that a person reads, and names that say what a thing does."""
+
+import ast
+import io
+import re
+import tokenize
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+# Each rule with its pattern and a sentence that breaks it.
+RULES = {
+    "a sentence does not begin with What, Whoever or Whose": (
+        r"(?:^|[.:!?] |\n *\n *)(?:What|Whatever|Whoever|Whose|That which)\b[^?]*?(?:[.\n]|$)",
+        "What the server could not deliver is retried.",
+    ),
+    "the verb is negated, not the noun": (
+        r"(?<![Tt]here )\b(?:is|are|was|were) no (?!longer|more|other|one\b)[a-z]",
+        "The text is no address.",
+    ),
+    "no other document is mentioned": (
+        r"Spec gap|\bgap.choices\b|\bhardening [MGF]\d|\bsection \d+\.\d|\bdesign: [A-Z]",
+        "As hardening M25 requires.",
+    ),
+    "shall is not a word of a program": (r"\bshall\b", "The name that it shall have."),
+    "programs do not talk": (
+        r"\b(?:is|are|was|were|be) told\b|\bsigns? of life\b",
+        "The secret is told once.",
+    ),
+    "text does not stand or lie": (
+        r"\b(?:stands?|lies) (?:in|on|there|here|beside|below|above)\b",
+        "3 resources stand in the file.",
+    ),
+    "the spelling is American": (
+        r"[Cc]olour|[Bb]ehaviour|[Cc]ancelled|\b[Ll]icence|[Ff]avourite|\b[Cc]entre|[Nn]eighbour"
+        r"|(?:rganis|ecognis|ormalis|ummaris)(?:e|ing|ation)",
+        "The color of a normalised page.",
+    ),
+}
+
+
+def iterate_texts(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield line number and text of each string and comment of a program, or of each paragraph of a document."""
+    source = path.read_text(encoding="utf-8")
+    if path.suffix != ".py":
+        line = 1
+        for paragraph in re.split(r"(?<=\n)\s*\n", source):
+            yield line, paragraph
+            line += paragraph.count("\n")
+        return
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+            yield node.lineno, node.value
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string.lstrip("# ")
+
+
+def list_documents() -> list[Path]:
+    """List the files of the product whose text a person reads; libraries and fonts of other makers excepted."""
+    found = [ROOT / "README.md", *(ROOT / "docshare").rglob("*")]
+    kinds = (".py", ".html", ".txt", ".md", ".yaml")
+    return [path for path in found if path.suffix in kinds and not {"vendor", "fonts"} & set(path.parts)]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_product_keeps_the_rule(rule: str) -> None:
+    pattern = re.compile(RULES[rule][0])
+    breaks = [
+        f"{path.relative_to(ROOT)}:{line}: {text[max(0, match.start() - 20) : match.end() + 40]!r}"
+        for path in list_documents()
+        for line, text in iterate_texts(path)
+        for match in pattern.finditer(text)
+    ]
+    assert not breaks, f"{len(breaks)} texts break the rule:\n" + "\n".join(breaks[:20])
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_rule_finds_its_example(rule: str) -> None:
+    pattern, example = RULES[rule]
+    assert re.search(pattern, example)
+
+
+def test_no_class_name_occurs_twice() -> None:
+    places = defaultdict(list)
+    for path in (ROOT / "docshare").rglob("*.py"):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(str(path.relative_to(ROOT)))
+    assert not {name: found for name, found in places.items() if len(found) > 1}
