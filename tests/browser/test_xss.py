@@ -333,7 +333,7 @@ def test_no_policy_is_broken_in_normal_use(browser: Browser, server: ServerProce
     with open_watched_page(browser) as (page, wire):
         page.context.route(EXTERNAL_URL, lambda route: route.fulfill(content_type="text/javascript", body=""))
         page.goto(f"{proof.url}?page=1")
-        page.get_by_label("E-mail address").fill("ada@a.example")
+        page.get_by_label("Email address").fill("ada@a.example")
         page.get_by_role("button", name="Open document").click()
         page.locator(".pages.is-live .page.is-ready:not([inert])").first.wait_for()
         page.locator("button.hotspot").first.click()

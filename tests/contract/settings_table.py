@@ -12,7 +12,7 @@ ASSET = "6f1d3c1e-9d3b-4f0a-8f57-0a1b2c3d4e5f"
 """The image that every file of the tests has."""
 
 FORM = [
-    {"key": "mail", "label": "E-mail", "type": "email", "required": True},
+    {"key": "mail", "label": "Email", "type": "email", "required": True},
     {"key": "firm", "label": "Company", "type": "company", "required": False},
 ]
 CTA = {"label": "Book a call", "url": "https://example.com/call"}

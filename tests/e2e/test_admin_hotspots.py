@@ -87,7 +87,7 @@ BAD = [
     ([*PLACE_OPTIONS, "--link", "http://a.example"], 9, "link must be"),
     ([*PLACE_OPTIONS, "--link", "javascript:alert(1)"], 9, "link must be"),
     ([*PLACE_OPTIONS, "--link", "https://u:p@a.example"], 9, "link must be"),
-    ([*PLACE_OPTIONS, "--audio", UNKNOWN], 9, "no sound of this file"),
+    ([*PLACE_OPTIONS, "--audio", UNKNOWN], 9, "not a sound of this file"),
     ([*PLACE_OPTIONS, "--audio", "x"], 9, "audio must be"),
     ([*PLACE_OPTIONS, "--link", "https://a.example", "--label", "x" * 101], 9, "label must be"),
     (["--page", "4", "--rect", "0,0,1,1", "--link", "https://a.example"], 9, "1 to 3"),

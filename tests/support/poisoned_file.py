@@ -25,7 +25,7 @@ READER = "a" * 40  # the token of a reader who left everything
 
 _FIELD = {"type": "text", "required": False}
 _BUTTON = "https://ok.example/?'onmouseover='pwned()'&quot;//{{pwned()}}"  # as bad as an address may be
-_ADDRESS = {"key": "mail", "label": "E-mail", "type": "email", "required": True}
+_ADDRESS = {"key": "mail", "label": "Email", "type": "email", "required": True}
 
 
 def poisoned_pdf() -> bytes:

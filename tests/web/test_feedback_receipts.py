@@ -167,7 +167,7 @@ def test_a_hotspot_takes_no_sound_of_another_kind_or_file(
     from docshare.contract.problems import Problem
 
     for asset in (SOUND, image):
-        with pytest.raises(Problem, match="no sound of this file"):
+        with pytest.raises(Problem, match="not a sound of this file"):
             hotspots.add(world.rt, made["uuid"], {"page": "1", "rect": "0,0,1,1", "audio": asset})
     assert ann.facts()["hotspots"] == []
 

@@ -134,11 +134,11 @@ def test_a_password_is_set_and_signs_in_where_one_wanted_to_go(browser: Browser,
         other = elsewhere.page
         other.goto(f"{office.url}/webhooks")
         other.get_by_role("link", name="Sign in with it").click()
-        other.get_by_label("E-mail address").fill("owner@example.com")
+        other.get_by_label("Email address").fill("owner@example.com")
         other.get_by_label("Password").fill("not this one")
         other.get_by_role("button", name="Sign in").click()
         expect(other.get_by_role("alert")).to_contain_text("is incorrect")
-        expect(other.get_by_label("E-mail address")).to_have_value("owner@example.com")
+        expect(other.get_by_label("Email address")).to_have_value("owner@example.com")
         expect(other.get_by_label("Password")).to_have_value("")
         other.get_by_label("Password").fill(PASSWORD)
         other.get_by_role("button", name="Sign in").click()
@@ -186,7 +186,7 @@ def test_every_page_is_accessible_and_fits_the_window(
         page = person.page
         page.goto(f"{office.url}/login")
         assert_fits(page)
-        page.get_by_label("E-mail address").fill("x" * 80)
+        page.get_by_label("Email address").fill("x" * 80)
         page.get_by_label("Password").fill("x")
         page.get_by_role("button", name="Sign in").click()
         expect(page.get_by_role("alert")).to_be_visible()
