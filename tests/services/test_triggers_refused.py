@@ -73,7 +73,7 @@ def test_a_gate_can_be_filled_in_or_taken_away(world: World, made: dict[str, Any
 
 def test_an_address_is_given_only_where_one_is_asked_for(world: World, made: dict[str, Any]) -> None:
     code, detail, _ = assert_trigger_refused(world, "file.viewed", made, values={"email": "ann@acme.example"})
-    assert (code, detail) == ("conflict", "The link asks its readers for no address and no form.")
+    assert (code, detail) == ("conflict", "The link does not ask readers for an address or a form.")
 
 
 def test_an_invitee_is_not_asked_for_the_address_they_were_written_to(world: World, made: dict[str, Any]) -> None:
