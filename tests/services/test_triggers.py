@@ -208,7 +208,7 @@ def test_the_same_trigger_says_the_same_twice(world: World, made: dict[str, Any]
 def test_burning_destroys_the_document_as_the_view_limit_does(world: World, made: dict[str, Any]) -> None:
     put_settings(world, made, viewLimit=3)
     code, detail, hint = assert_trigger_refused(world, "file.burned", made)
-    assert (code, hint) == ("conflict", "Add --yes to use it.")
+    assert (code, hint) == ("conflict", "Add --yes to confirm.")
     assert "destroys the document" in detail
     assert trigger(world, "file.burned", made, consent="yes")["data"] == event_data(made)
     assert world.http.get(f"/{made['shortId']}").status_code == 410
@@ -229,7 +229,7 @@ def test_a_view_limit_is_not_used_up_without_being_told_to(world: World, made: d
     put_settings(world, made, viewLimit=2)
     for kind in ("file.viewed", "file.downloaded", "invite.viewed"):
         code, detail, hint = assert_trigger_refused(world, kind, made)
-        assert (code, hint) == ("conflict", "Add --yes to use it.")
+        assert (code, hint) == ("conflict", "Add --yes to confirm.")
         assert "takes one of its views" in detail
     trigger(world, "file.viewed", made, consent="yes")
     assert world.rt.db.rows("SELECT views_consumed, burned_at IS NOT NULL FROM files") == [(1, 0)]

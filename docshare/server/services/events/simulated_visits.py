@@ -48,7 +48,7 @@ def admit_reader(rt: Runtime, link: Link, values: Mapping[str, str] = MappingPro
 
 def consent_required() -> Problem:
     """Return the problem that rejects using a limited resource without consent."""
-    hint = "Add --yes to use it."
+    hint = "Add --yes to confirm."
     return Problem("conflict", "The link has a view limit, and this takes one of its views.", hint=hint)
 
 

@@ -55,7 +55,7 @@ def trigger_event(rt: Runtime, wish: TriggerInput) -> dict[str, Any]:
     if wish.rehearse:
         return _describe_rehearsal(rt, wish.kind, scene, chosen)
     if wish.kind in contract.DESTRUCTIVE and not wish.consent:
-        raise Problem("conflict", f"This {contract.DESTRUCTIVE[wish.kind]}.", hint="Give --yes if that is meant.")
+        raise Problem("conflict", f"This {contract.DESTRUCTIVE[wish.kind]}.", hint="Add --yes to confirm.")
     before = events.get_newest_ids(rt.db)
     act.do(rt, scene, chosen)
     return _describe_event(rt, wish.kind, link, before)
