@@ -250,4 +250,4 @@ def test_the_label_of_a_variant_stands_in_no_mail(world: World) -> None:
     (row,) = mail.list_outbox(world.rt)
     message = str(mail.show(world.rt, str(row["uuid"]))["message"])
     assert "Secret Buyer" not in message
-    assert "through a link of their own" in message
+    assert "through a personal link" in message
