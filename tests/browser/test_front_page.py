@@ -80,7 +80,7 @@ def test_a_file_that_is_too_large_is_not_sent(page: Page) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     choose_file(page, b"%PDF-" + b"x" * 300_000)
-    told = "This file is too large: it has 293 KB, and at most 195 KB are possible."
+    told = "This file is 293 KB; the limit is 195 KB."
     expect(page.get_by_role("alert")).to_have_text(told)
     assert [url for url in asked if "/api/" in url] == []
 
@@ -99,7 +99,7 @@ def test_it_shows_how_far_it_is_and_can_be_stopped(page: Page) -> None:
 def test_no_network_is_said(page: Page) -> None:
     page.context.set_offline(True)
     choose_file(page, simple_pdf(pages=1))
-    expect(page.get_by_role("alert")).to_have_text("The server did not answer. Is there a network?")
+    expect(page.get_by_role("alert")).to_have_text("The server did not answer. Check your connection and try again.")
 
 
 def test_the_refusal_of_too_many_is_told(page: Page) -> None:

@@ -30,7 +30,7 @@ def test_a_browser_that_keeps_no_cookies_leaves_nothing_and_is_told_so(
     hand = FeedbackClient(world, made["shortId"], cookies=False)
     hand.facts()
     answer = hand.send(method, path, body)
-    said = "Your browser keeps no cookies here, so nobody could tell what is yours."
+    said = "Your browser blocks cookies on this page, so your feedback cannot be saved."
     assert (answer.status_code, answer.mimetype, answer.text) == (403, "text/plain", said)
     assert [table for table in TABLES if count_rows(world, table)] == []
     assert hand.send(*FEEDBACK_WRITES[-1]).status_code == 204  # a tap is nobody's

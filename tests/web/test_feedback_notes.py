@@ -110,7 +110,7 @@ def test_a_mail_about_notes_tells_who_left_them(world: World, made: dict[str, An
     assert list_mails(world)[0][0] == f'Zoe ({pseudonym}) left a note on "report.pdf"'
     FeedbackClient(world, "Zz3dE5fG7hJ9").note("true", "Zoe")
     ((_, body),) = list_mails(world)
-    said = 'left a note for you alone on "report.pdf"'
+    said = 'left a private note on "report.pdf"'
     assert body.startswith(f"Zoe ({pseudonym}) {said}:\n\n    false\n\nZoe (zoe@example.com) {said}:\n\n    true\n\n")
 
 
@@ -168,8 +168,8 @@ def test_notes_of_five_minutes_are_told_in_one_mail(
     ]
     assert "early" in first[1]
     assert second[1].startswith(
-        f'Ann ({ann_is}) left a note for you alone on page 1 of "report.pdf":\n\n    one\n\n'
-        f'Bob ({bob_is}) left a note for you alone on "report.pdf":\n\n    two\n\nReadership report: http'
+        f'Ann ({ann_is}) left a private note on page 1 of "report.pdf":\n\n    one\n\n'
+        f'Bob ({bob_is}) left a private note on "report.pdf":\n\n    two\n\nReadership report: http'
     )
     assert "three" in third[1]
 

@@ -61,7 +61,7 @@ def test_in_a_window_of_its_own_too_a_browser_without_cookies_takes_and_leaves_n
     page = guest.looks()
     assert page.headers["Set-Cookie"] == "viewer-cookies=1; HttpOnly; Path=/; SameSite=Lax"
     answer = guest.sends(ticket=read_ticket(page), mail="ann@a.example")
-    said = "Your browser keeps no cookies here, and it takes one to let you in. Allow them for this site and try again."
+    said = "Your browser blocks cookies for this site. Allow them and try again."
     assert (answer.status_code, parse_errors(answer)) == (403, {"": said})
     assert parse_inputs(answer)["field-mail"]["value"] == "ann@a.example"
     assert count_consumed_views(world, made) == 0

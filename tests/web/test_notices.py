@@ -107,7 +107,7 @@ def test_looking_at_the_link_changes_nothing(world: World, made: dict[str, Any],
     assert dump_database(world) == before
     page = world.http.get(path).text
     assert f'<form class="gate" method="post" action="{path}">' in page
-    assert "Switch them off" in page
+    assert "Turn them off" in page
     read_and_send_mail(world, made)
     assert len(box.taken) == 1
 
@@ -115,11 +115,11 @@ def test_looking_at_the_link_changes_nothing(world: World, made: dict[str, Any],
 def test_it_can_be_switched_on_again(world: World, made: dict[str, Any], box: FakeMailServer) -> None:
     path = notice_path(world, "views")
     page = world.http.post(path, data={"notices": "off"})
-    assert "Mails are switched off" in page.text
+    assert "Mails are turned off" in page.text
     desk = sign_in_browser(world, world.pia)
     assert path in desk.get("/account").text
     (value,) = re.findall(r'name="notices" value="(\w+)"', page.text)
-    assert "Switch them off" in world.http.post(path, data={"notices": value}).text
+    assert "Turn them off" in world.http.post(path, data={"notices": value}).text
     assert path not in desk.get("/account").text
     read_and_send_mail(world, made)
     assert len(box.taken) == 1
@@ -166,5 +166,5 @@ def test_nobody_can_make_such_a_link_up(world: World) -> None:
     for token in forged:
         for method in ("GET", "POST"):
             answer = world.http.open(f"/notices/{token}", method=method, data=ONE_CLICK if method == "POST" else None)
-            assert (answer.status_code, "Switch them" in answer.text) == (404, False), token
+            assert (answer.status_code, "Turn them" in answer.text) == (404, False), token
     assert dump_database(world) == before

@@ -61,7 +61,7 @@ def test_on_free_the_question_says_that_it_is_gone_at_once(world: World) -> None
     assert "Your plan has no trash." in page.text
     assert "Move to the trash" not in page.text
     answer = post_deletion(http, made["uuid"], "gone")
-    assert "gone for good" in visible_text(http.get(answer.headers["Location"]))
+    assert "permanently deleted" in visible_text(http.get(answer.headers["Location"]))
     assert world.rt.db.rows("SELECT uuid FROM files") == []
 
 

@@ -15,7 +15,7 @@ def desk(world: World) -> OwnerFile:
 
 def test_one_link_is_made_for_each_line(desk: OwnerFile) -> None:
     wish = {"labels": "Northwind\n\n  Ann Lee \n", "download": "no", "range": "some", "from": "2", "to": "3"}
-    assert desk.form("/links").done(wish) == "2 links were made."
+    assert desk.form("/links").done(wish) == "2 links were created."
     overrides = {"allowDownload": False, "pageRange": {"from": 2, "to": 3}}
     assert [(row["label"], row["overrides"]) for row in desk.variants()] == [
         ("Ann Lee", overrides),
@@ -24,16 +24,16 @@ def test_one_link_is_made_for_each_line(desk: OwnerFile) -> None:
 
 
 def test_a_link_needs_no_label(desk: OwnerFile) -> None:
-    assert desk.form("/links").done({"range": "all"}) == "1 link was made."
+    assert desk.form("/links").done({"range": "all"}) == "1 link was created."
     (row,) = desk.variants()
     assert (row.get("label"), row["overrides"]) == (None, {"pageRange": {"from": 0, "to": 0}})
 
 
 def test_what_could_not_be_made_stays_in_the_form(desk: OwnerFile) -> None:
-    assert desk.form("/links").done({"labels": "Reader\n" * 199}) == "199 links were made."
+    assert desk.form("/links").done({"labels": "Reader\n" * 199}) == "199 links were created."
     page = desk.form("/links").refused(400, {"labels": "Ann\nBob\nCy", "download": "yes"})
     assert "200 variants" in form_error(page)
-    assert "1 link was made before that" in form_error(page)
+    assert "1 link was created" in form_error(page)
     again = Form(desk.http, f"{desk.path}/links", page=page)
     assert (again.fields["labels"], again.fields["download"]) == ("Bob\nCy", "yes")
 

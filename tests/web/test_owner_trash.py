@@ -62,7 +62,7 @@ def test_it_lists_what_was_deleted_and_until_when(world: World, name: str, days:
     assert listed_names(answer) == ["second.pdf", "first.pdf"]
     until = {7: "28 Sep 2026", 30: "21 Oct 2026"}[days]
     assert f"deleted 21 Sep 2026 · destroyed on {until}" in visible_text(answer)
-    assert f"Deleted files lie here for {days} days." in visible_text(answer)
+    assert f"Deleted files are kept for {days} days." in visible_text(answer)
 
 
 def test_nobody_elses_files_lie_there(world: World, desk: FlaskClient) -> None:

@@ -212,7 +212,7 @@ def test_a_view_is_told_once_an_hour_for_each_file(world: World) -> None:
     FakeReader(world, made["shortId"], address="198.51.100.1").reads(6)
     FakeReader(world, made["shortId"], address="198.51.100.2").reads(6)
     FakeReader(world, other["shortId"]).reads(6)
-    assert mail_subjects(world) == ['Somebody reads "other.pdf"', 'Somebody reads "report.pdf"']
+    assert mail_subjects(world) == ['Someone is reading "other.pdf"', 'Someone is reading "report.pdf"']
     world.clock.advance(minutes=59, seconds=30)
     FakeReader(world, made["shortId"], address="198.51.100.3").reads(6)
     assert len(mail_subjects(world)) == 2

@@ -79,14 +79,14 @@ def render_disabled_mail(peer: str, uuid: str) -> tuple[str, str]:
     address stays out: it may hold a secret of the receiver."""
     host = peer.rpartition(":")[0]
     body = (
-        f"Your webhook to {host} has been switched off: the last {DISABLE_AFTER} events could not be delivered, each\n"
+        f"Your webhook to {host} has been disabled: the last {DISABLE_AFTER} events could not be delivered, each\n"
         "after five attempts. Its queued deliveries have been dropped, and it receives no more events.\n\n"
         f"    Webhook: {uuid}\n\n"
         "See what went wrong:\n\n"
         f"    docshare webhooks deliveries {uuid}\n\n"
-        "Once the receiver answers again, switch the webhook on:\n\n"
+        "Once the receiver answers again, enable the webhook:\n\n"
         f"    docshare webhooks enable {uuid}\n\n"
         "Dropped events are kept for 90 days; the same list has their numbers, and each can be sent again:\n\n"
         f"    docshare webhooks redeliver {uuid} NUMBER\n"
     )
-    return f"Your webhook to {host} has been switched off", body
+    return f"Your webhook to {host} has been disabled", body

@@ -50,7 +50,7 @@ def require_kind_size(plan: Plan, kind: str, size: int) -> None:
     """
     cap = media.input_size_limit(kind, plan)
     if size > cap:
-        raise Problem("payload_too_large", f"The file is larger than {cap // MB} MB, the limit of .{kind} documents.")
+        raise Problem("payload_too_large", f"The file is larger than {cap // MB} MB, the limit for .{kind} files.")
 
 
 def require_disk_space(free_bytes: int, expected: int) -> None:

@@ -116,7 +116,7 @@ def _require_author(name: str, policy: RatePolicy = WRITE_POLICY) -> ReaderConte
     keeps no cookies: each entry would belong to another reader, and nobody could withdraw it."""
     reader = _require_writer(name, policy)
     if not (reader.token or reader.is_owner or viewer_cookie.is_accepted()):
-        said = "Your browser keeps no cookies here, so nobody could tell what is yours."
+        said = "Your browser blocks cookies on this page, so your feedback cannot be saved."
         raise Problem("forbidden", said)
     return reader
 

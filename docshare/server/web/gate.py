@@ -97,7 +97,7 @@ def _require_cookies(*, embed: bool) -> None:
     if embed:
         said = "Your browser does not let the document open inside another page."
         raise Problem("forbidden", said, extra={"cornered": True})
-    said = "Your browser keeps no cookies here, and it takes one to let you in. Allow them for this site and try again."
+    said = "Your browser blocks cookies for this site. Allow them and try again."
     raise Problem("forbidden", said)
 
 

@@ -59,7 +59,7 @@ def decide() -> Response:
         csrf.require_token(holder.csrf)
         decision = request.form.get("decision")
         if decision not in (APPROVE, DENY):
-            raise Problem("bad_request", "The form says neither yes nor no.", hint="Begin again in the app.")
+            raise Problem("bad_request", "Choose Allow or Deny.", hint="Begin again in the app.")
     except Problem as problem:
         return troubles.render_problem_page(problem)
     grant = _parse_authorization()

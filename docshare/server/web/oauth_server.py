@@ -291,7 +291,7 @@ def _require_one_client_authentication(form: MultiDict[str, str]) -> None:
     if named is None or not named.username:
         raise InvalidClientError(status_code=401, description="The Authorization header names no client.")
     if "client_secret" in form or form.get("client_id", named.username) != named.username:
-        raise InvalidRequestError("The client says who it is in two ways.")
+        raise InvalidRequestError("The client used more than one authentication method.")
 
 
 def _validate_parameters(values: MultiDict[str, str]) -> OAuth2Request:

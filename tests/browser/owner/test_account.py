@@ -77,7 +77,7 @@ def confirm_action(page: Page, row: str, word: str = "Revoke") -> None:
 def test_a_key_made_in_the_browser_works_in_the_api_until_it_is_revoked(person: Visitor, office: ServerProcess) -> None:
     page = open_page(person, office)
     page.get_by_label("Name of a new key").fill("made by hand")
-    page.get_by_role("button", name="Make a key").click()
+    page.get_by_role("button", name="Create API key").click()
     key = page.locator("#secret").inner_text()
     page.get_by_role("button", name="Copy the key").click()
     assert page.evaluate("navigator.clipboard.readText()") == key
@@ -194,7 +194,7 @@ def test_every_page_is_accessible_and_fits_the_window(
         sign_in(page, office)
         page.goto(f"{office.url}/account")
         page.get_by_label("Name of a new key").fill("W" * 120)
-        page.get_by_role("button", name="Make a key").click()
+        page.get_by_role("button", name="Create API key").click()
         for place in page.locator("summary").all():
             place.click()
         assert_fits(page)

@@ -167,7 +167,7 @@ def test_a_hotspot_is_drawn_with_a_finger(browser: Browser, desk: OwnerFilePages
 
 def test_what_is_changed_in_the_forms_is_on_the_share_page(browser: Browser, desk: OwnerFilePages) -> None:
     with desk.owner(browser, "/looks") as page:
-        page.get_by_label("Words on the button").fill("Book a call")
+        page.get_by_label("Button label").fill("Book a call")
         page.locator("[name='viewerSettings.cta.url']").fill("https://film.example/call")
         page.get_by_role("button", name="Save").click()
         expect(page.get_by_role("status")).to_have_text("Saved.")

@@ -193,7 +193,7 @@ def test_the_first_file_replaces_the_welcome_and_a_fourth_finds_no_place(
         page.get_by_role("link", name="Delete first.pdf").click()
         expect(page.get_by_text("This cannot be undone.")).to_be_visible()
         page.get_by_role("button", name="Delete for good").click()
-        expect(page.get_by_role("status").first).to_have_text("The file is gone for good.")
+        expect(page.get_by_role("status").first).to_have_text("The file was permanently deleted.")
         expect(page.locator(".slots")).to_contain_text("2 of 3 files")
 
 
@@ -202,7 +202,7 @@ def test_a_pdf_that_is_too_large_is_not_sent(browser: Browser, attic: ServerProc
     with visitor(browser) as person:
         page = sign_in_to_library(person, attic)
         page.locator("#file").set_input_files(tmp_path / "huge.pdf")
-        expect(page.locator("#uploads .wrong")).to_contain_text("This file is too large: it has 20 MB")
+        expect(page.locator("#uploads .wrong")).to_contain_text("This file is 20 MB")
         assert [url for url in person.requests if "/api/" in url] == []
 
 

@@ -34,7 +34,7 @@ def notify_view(rt: Runtime, file_id: int, session_id: int, now: int) -> None:
     mail.enqueue(
         rt,
         owner.email,
-        f'Somebody reads "{owner.document}"',
+        f'Someone is reading "{owner.document}"',
         body,
         file_id=file_id,
         notice=(owner.account_id, unsubscribe.VIEWS),
@@ -76,14 +76,14 @@ def _compose_notes_mail(rt: Runtime, owner: NotifiedOwner, notes: list[MailedNot
 
 def _format_note(note: MailedNote, document: str) -> str:
     where = f"page {note.page} of " if note.page is not None else ""
-    kind = "a public note" if note.public else "a note for you alone"
+    kind = "a public note" if note.public else "a private note"
     quoted = "\n".join(f"    {line}" for line in note.body.splitlines())
     return f'{note.who} left {kind} on {where}"{document}":\n\n{quoted}\n\n'
 
 
 def _describe_reader(rt: Runtime, session_id: int) -> str:
     through_variant, country, email = viewing.find_session_reader(rt.db, session_id) or (False, None, None)
-    who = email or "Somebody"
+    who = email or "Someone"
     place = f" ({country})" if country else ""
     way = ", through a personal link," if through_variant else ""
     return f"{who}{place}{way} is"

@@ -73,7 +73,7 @@ def delete(owner: SignedInOwner, name: str) -> AnyResponse:
         return _render_confirmation(owner, name, for_good=True, problem=problem)
     place = files.delete(current_runtime(), owner.caller, name, purge=fate == "gone")
     if place is None:
-        return redirect_with_message("/files", "The file is gone for good.")
+        return redirect_with_message("/files", "The file was permanently deleted.")
     return redirect_with_message("/files", f"The file is in the trash until {format_date(place.purge_at)}.")
 
 

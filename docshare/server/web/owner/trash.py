@@ -61,7 +61,7 @@ def delete(owner: SignedInOwner, name: str) -> AnyResponse:
     """Destroy a file that is in the trash. Raises ``not_found``."""
     trash.get_owned(current_runtime(), owner.caller, name)
     files.delete(current_runtime(), owner.caller, name, purge=True)
-    return redirect_with_message("/trash", "The file is gone for good.")
+    return redirect_with_message("/trash", "The file was permanently deleted.")
 
 
 def _render_page(owner: SignedInOwner, problem: Problem | None = None) -> AnyResponse:

@@ -36,7 +36,7 @@ export function send(address, form, progress, headers = {}) {
       if (status === 200 && response) resolve(response);
       else reject(new Failure(told(response), status));
     });
-    request.addEventListener("error", fail("The server did not answer. Is there a network?"));
+    request.addEventListener("error", fail("The server did not answer. Check your connection and try again."));
     request.addEventListener("timeout", fail("The server did not answer in time."));
     request.addEventListener("abort", fail(""));
     request.send(form);
@@ -46,7 +46,7 @@ export function send(address, form, progress, headers = {}) {
 
 /** @param {any} problem  what the server said */
 function told(problem) {
-  if (!problem?.detail) return "The server could not take this document.";
+  if (!problem?.detail) return "The upload failed.";
   return [problem.detail, problem.hint].filter(Boolean).join(" ");
 }
 
@@ -58,7 +58,7 @@ function told(problem) {
 export function tooLarge(file, most) {
   // Word and PowerPoint files have limits of their own, which the server knows.
   if (file.size <= most || !/\.pdf$/i.test(file.name)) return "";
-  return `This file is too large: it has ${size(file.size)}, and at most ${size(most)} are possible.`;
+  return `This file is ${size(file.size)}; the limit is ${size(most)}.`;
 }
 
 /**

@@ -57,7 +57,7 @@ def _read_plain(name: str, form: FormValues) -> dict[str, Any]:
 def _read_password(name: str, form: FormValues) -> dict[str, Any]:
     typed, clear = form.get(name, ""), form.get(CLEAR_PASSWORD) == CHECKED
     if typed and clear:
-        raise Problem("bad_request", "There is a new password, and it is to be taken away.", hint="Choose one of both.")
+        raise Problem("bad_request", "Set a new password or remove it, not both.")
     return {name: typed}
 
 

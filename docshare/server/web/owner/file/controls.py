@@ -188,7 +188,7 @@ def _build_viewer_mode_field(row: Setting, file: Mapping[str, Any]) -> SettingFi
 
 def _build_password_field(row: Setting, file: Mapping[str, Any]) -> SettingField:
     typed = _build_control(row.name, "password", "", most=limits.PASSWORD_BYTES)
-    taken = Control(CLEAR_PASSWORD, "checkbox", "Take the password away")
+    taken = Control(CLEAR_PASSWORD, "checkbox", "Remove the password")
     return _build_field(row.name, typed, taken) if file["protected"] else _build_field(row.name, typed)
 
 

@@ -35,7 +35,7 @@ def show(owner: SignedInOwner, name: str) -> AnyResponse:
 @blueprint.post("/files/<name>/hotspots")
 @owner_form
 def create(owner: SignedInOwner, name: str) -> AnyResponse:
-    """Place a hotspot; the four numbers are in per cent of the page."""
+    """Place a hotspot; the four numbers are in percent of the page."""
     paper, sent = find_owned_file(owner, name), read_form()
     args = {"page": sent.get("page", ""), "label": sent.get("label", "")}
     args |= {key: sent[key].strip() for key in ("link", "audio") if sent.get(key, "").strip()}
@@ -74,7 +74,7 @@ def _parse_percent(text: str) -> str:
         return f"{float(text.strip().replace(',', '.')) / 100:.6f}"
     except ValueError:
         sides = ", ".join(_SIDES)
-        raise Problem("bad_request", f"{sides} must be numbers: per cent of the page.") from None
+        raise Problem("bad_request", f"{sides} must be numbers: percent of the page.") from None
 
 
 def _render_page(

@@ -51,10 +51,10 @@ def create(owner: SignedInOwner, name: str) -> AnyResponse:
             waiting.remove(label)
             made += 1
     except Problem as problem:
-        told = f"{_count_links(made)} made before that; the lines below are still to do." if made else problem.hint
+        told = f"{_count_links(made)} created. The lines below were not processed." if made else problem.hint
         again = Problem(problem.code, problem.detail, hint=told)
         return _render_page(owner, paper, again, sent | {"labels": "\n".join(waiting)})
-    return redirect_with_message(_links_path(paper), f"{_count_links(made)} made.")
+    return redirect_with_message(_links_path(paper), f"{_count_links(made)} created.")
 
 
 @blueprint.get("/files/<name>/links/<variant>")
@@ -103,7 +103,7 @@ def redact(owner: SignedInOwner, name: str, variant: str) -> AnyResponse:
     paper = find_owned_file(owner, name)
     require_confirmation("redact", read_form())
     variants.redact(current_runtime(), owner.caller, paper.row.uuid, variant)
-    return redirect_with_message(_links_path(paper), "The label was erased. The link goes on working.")
+    return redirect_with_message(_links_path(paper), "The label was erased. The link keeps working.")
 
 
 @blueprint.post("/files/<name>/links/<variant>/delete")

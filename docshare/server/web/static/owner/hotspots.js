@@ -1,7 +1,7 @@
-/** A rectangle drawn on the page by mouse, finger or keyboard; its four numbers stand in the form, in per cent. */
+/** A rectangle drawn on the page by mouse, finger or keyboard; its four numbers stand in the form, in percent. */
 
 const SIDES = ["x", "y", "width", "height"];
-const LEAST = 1; // per cent: a slip of the hand draws nothing
+const LEAST = 1; // percent: a slip of the hand draws nothing
 const STEP = 1;
 const FIRST = { x: 40, y: 45, width: 20, height: 10 };
 

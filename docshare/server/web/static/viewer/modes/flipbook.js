@@ -16,7 +16,7 @@ export class Mode extends Paged {
   }
 
   pairs() {
-    // Spec gap: on a phone held upright two pages side by side could not be read, whatever the owner chose.
+    // On a phone held upright two pages side by side are too small to read, whatever the owner chose.
     const { layout } = this.settings.flip;
     return layout === "double" ? this.wide : layout === "adaptive" && this.pairsFit();
   }
