@@ -49,3 +49,23 @@ def test_nothing_moves_for_who_asks_for_less_motion(browser: Browser, everything
         else:
             assert moved, "what should be noticed is noticed"
         assert person.complaints == []
+
+
+# Presses an arrow in the moment in which the scripts have taken over.
+PRESS_AT_ONCE = """
+let pressed = false;
+const press = () => {
+  if (pressed || !document.querySelector(".pages.is-live .page")) return;
+  pressed = true;
+  document.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true, cancelable: true }));
+};
+new MutationObserver(press).observe(document, { subtree: true, attributes: true, childList: true });
+"""
+
+
+@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
+def test_a_key_turns_the_page_from_the_first_moment_on(browser: Browser, server: ServerProcess, motion: str) -> None:
+    url = FeedbackDocument(server, viewerMode="standard").url
+    with visitor(browser, reduced_motion=motion) as person:
+        person.page.add_init_script(PRESS_AT_ONCE)
+        wait_for_page(person.open(url), 2)
